@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from quietcrowd.domains import Categorical, Domain, Ordinal
 from quietcrowd.exceptions import FormatError, ParameterError
-from quietcrowd.report_domains import Lattice, OrNull, Reals
+from quietcrowd.report_domains import LabelSets, Lattice, OrNull, Reals
 
 
 def column(values, kind=None):
@@ -16,6 +16,7 @@ def column(values, kind=None):
 DOMAINS = [
     OrNull(domain=Categorical(["no", "yes"])),
     OrNull(domain=Ordinal(range(300))),
+    LabelSets(domain=Categorical(["no", "yes", "maybe"]), members=2),
     Lattice(origin=-1.5, step=2**-7),
     Lattice(origin=0.1, step=0.25, bits=64),
     Reals(),
@@ -37,6 +38,19 @@ def test_null_is_the_code_after_the_labels():
     assert domain.decode(codes[:3]).to_pylist() == [3, None, 1]
     assert domain.holds(codes[:3])
     assert not domain.holds(np.array([4], np.uint8))
+
+
+def test_a_set_is_written_as_its_number():
+    domain = LabelSets(domain=Ordinal(range(20)), members=5)
+    assert domain.size == 15_504
+    codes, inside = domain.encode(column([0, 15_503, 15_504, -1, 2.5, None]))
+    assert inside.tolist() == [True, True, False, False, False, False]
+    assert codes.dtype == domain.dtype == np.int64
+    assert domain.decode(codes[:2]).to_pylist() == [0, 15_503]
+    assert domain.members_of(codes[:2]) == [(0, 1, 2, 3, 4), (15, 16, 17, 18, 19)]
+    assert domain.holds(codes)
+    assert not domain.holds(np.array([15_504]))
+    assert not domain.holds(np.array([-1]))
 
 
 def test_a_column_of_nothing_but_null():

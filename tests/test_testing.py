@@ -26,6 +26,7 @@ from quietcrowd.mechanisms import (
     RandomizedResponse,
     Reports,
     SampledVarianceGaussian,
+    SubsetSelection,
     TwoLayerRandomizedResponse,
 )
 from quietcrowd.testing import assert_estimates_equal, check_mechanism, check_method
@@ -79,13 +80,14 @@ def test_methods_pass(method):
 def test_every_mechanism_is_tried():
     tried = {type(mechanism) for mechanism in NUMERIC} | {
         RandomizedResponse,
+        SubsetSelection,
         TwoLayerRandomizedResponse,
     }
     assert tried == set(Mechanism.registry().values())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [RandomizedResponse, TwoLayerRandomizedResponse])
+@pytest.mark.parametrize("kind", [RandomizedResponse, SubsetSelection, TwoLayerRandomizedResponse])
 @pytest.mark.parametrize(
     ("domain", "epsilon"),
     # With five labels the two-layer mechanism can claim no less than ln 4.
@@ -108,6 +110,9 @@ def test_mechanisms_pass(kind, domain, epsilon):
         RandomizedResponse(domain=Ordinal(range(300)), epsilon=3.0),
         RandomizedResponse(domain=Ordinal(range(5)), epsilon=0.0),
         RandomizedResponse(domain=YES_NO, flip_probability=0.9),
+        SubsetSelection(domain=Ordinal(range(20)), epsilon=1.0),
+        SubsetSelection(domain=Ordinal(range(300)), epsilon=0.5),
+        SubsetSelection(domain=STARS, epsilon=1.0, set_size=4),
         TwoLayerRandomizedResponse(domain=Ordinal(range(5)), low=0.1, high=0.1),
         TwoLayerRandomizedResponse(domain=Ordinal(range(5)), low=0.3, high=1.0),
         RandomizedResponse(domain=YES_NO, epsilon=1.0, null="category"),

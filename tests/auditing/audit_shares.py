@@ -20,6 +20,7 @@ EPSILONS = (1.0, 2.0, 4.0, 8.0)
 SPECIFICATIONS = (
     "one-layer",
     "one-layer:null=category",
+    "subset-selection",
     "two-layer",
     "two-layer:law=epsilon",
     "laplace",

@@ -27,6 +27,7 @@ from quietcrowd import (
     ParameterError,
     RandomizedResponse,
     SampledVarianceGaussian,
+    SubsetSelection,
     TwoLayerRandomizedResponse,
     audit,
 )
@@ -48,6 +49,7 @@ FINITE = [
     (RandomizedResponse(domain=LEVELS, epsilon=0.5), 300),
     (RandomizedResponse(domain=LEVELS, flip_probability=0.97), 2),
     (RandomizedResponse(domain=LEVELS, epsilon=1.0, null="category"), 40),
+    (SubsetSelection(domain=Ordinal(range(20)), epsilon=1.0), 3),
     (printed(), 1),
     (printed(), 5),
     (printed(0.0), 26),
@@ -98,7 +100,7 @@ def test_every_mechanism_of_the_library_is_audited():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("mechanism", "n"), [*FINITE[:4], *starmap(nightly, FINITE[4:])], ids=name)
+@pytest.mark.parametrize(("mechanism", "n"), [*FINITE[:5], *starmap(nightly, FINITE[5:])], ids=name)
 def test_finite_channels_are_exact(mechanism, n):
     report = audited(mechanism, n, draws=20_000)
     assert report.holds, str(report)

@@ -28,6 +28,7 @@ from quietcrowd.mechanisms import (
     Mechanism,
     RandomizedResponse,
     SampledVarianceGaussian,
+    SubsetSelection,
     TwoLayerRandomizedResponse,
 )
 from quietcrowd.mechanisms.sketch import UNIT, moment_sensitivity, second_moments
@@ -238,14 +239,14 @@ def exact_sums(mechanism):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", ["laplace", "sampled-variance"])
+@pytest.mark.parametrize("noise", ["laplace", "sampled-variance", "sets"])
 def test_reports_of_answers_alone_are_convicted(noise):
     """Whether a report exists tells everything: the stated guarantee says so, and so do samples."""
-    mechanism = (
-        LaplacePerturbation(domain=LEVELS, epsilon=1.0, fill=None)
-        if noise == "laplace"
-        else SampledVarianceGaussian(domain=LEVELS, epsilon=1.0, delta=0.1)
-    )
+    mechanism = {
+        "laplace": LaplacePerturbation(domain=LEVELS, epsilon=1.0, fill=None),
+        "sampled-variance": SampledVarianceGaussian(domain=LEVELS, epsilon=1.0, delta=0.1),
+        "sets": SubsetSelection(domain=LEVELS, epsilon=1.0),
+    }[noise]
     assert not mechanism.participation_protected
 
     def statistic(reports):

@@ -19,6 +19,7 @@ from quietcrowd.mechanisms import (
     LaplacePerturbation,
     MatrixFactorization,
     RandomizedResponse,
+    SubsetSelection,
     TwoLayerRandomizedResponse,
 )
 
@@ -34,6 +35,7 @@ MECHANISMS = [
     MatrixFactorization(domain=DEGREES, epsilon=0.01, variant="statistics", rank=3),
     MatrixFactorization(domain=STARS, epsilon=1.0, variant="ridge"),
 ]
+SETS = SubsetSelection(domain=STARS, epsilon=0.5)
 SUFFIXES = [".csv", ".csv.gz", ".tsv", ".parquet", ".jsonl", ".jsonl.gz"]
 
 
@@ -47,7 +49,7 @@ def answers_in(domain, tasks=("a", "b", "c", "silent task"), workers=("u", "v", 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
+@pytest.mark.parametrize("mechanism", [*MECHANISMS, SETS], ids=str)
 def test_round_trip(mechanism, suffix, tmp_path):
     reports = mechanism.randomize(answers_in(mechanism.domain))
     path = tmp_path / f"reports{suffix}"

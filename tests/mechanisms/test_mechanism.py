@@ -19,6 +19,7 @@ from quietcrowd.mechanisms import (
     RandomizedResponse,
     Reports,
     SampledVarianceGaussian,
+    SubsetSelection,
     TwoLayerRandomizedResponse,
 )
 from quietcrowd.mechanisms.randomness import system_words
@@ -27,6 +28,7 @@ LABELS, NUMBERS = Categorical(["no", "yes"]), Interval(low=0, high=10)
 
 OPEN = {
     "one-layer": RandomizedResponse(domain=LABELS, epsilon=1.0),
+    "sets": SubsetSelection(domain=LABELS, epsilon=1.0),
     "two-layer": TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.4),
     "two-layer, epsilon": TwoLayerRandomizedResponse(domain=LABELS, epsilon=1.0, law="epsilon"),
     "laplace, fill=None": LaplacePerturbation(domain=NUMBERS, epsilon=1.0, fill=None),
@@ -192,6 +194,7 @@ def test_reports_show_their_size():
 
 KINDS = {
     "labels": RandomizedResponse(domain=LABELS, epsilon=1.0),
+    "sets": SubsetSelection(domain=LABELS, epsilon=1.0),
     "null": RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"),
     "released": LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released"),
     "sketches": MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=2, variant="fill"),

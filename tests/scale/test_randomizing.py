@@ -17,6 +17,7 @@ NUMBERS = qc.Interval(low=0, high=10)
 COINS = qc.Categorical([0, 1])
 MECHANISMS = {
     "one-layer": qc.RandomizedResponse(domain=LABELS, epsilon=1.0),
+    "subset-selection": qc.SubsetSelection(domain=LABELS, epsilon=1.0),
     "null": qc.RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"),
     "two-layer": qc.TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.4),
     "two-layer-null": qc.TwoLayerRandomizedResponse(

@@ -14,6 +14,7 @@ from quietcrowd.auditing.attack import Attack, AuditPlan
 from quietcrowd.auditing.attack_rows import ALL, NULL, PART, VALUE, alone, ends
 from quietcrowd.auditing.label_attacks import plan_finite, plan_shared
 from quietcrowd.auditing.noise_attacks import plan_drawn_variance, plan_laplace, plan_shift
+from quietcrowd.auditing.set_attacks import plan_sets
 from quietcrowd.auditing.sketch_attacks import plan_sketch
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channel import Channel, FiniteChannel
@@ -36,8 +37,8 @@ def plan_audit(mechanism: Mechanism, answers: int) -> AuditPlan:
     Notes
     -----
     The plan depends on the kind of the mechanism's channel. `plan_of_channel.register` adds a plan
-    for another kind. Without one a mechanism is attacked by the law of the noise that it adds, or,
-    where there is no such law, through the numbers that it sends.
+    for another kind. Without one a mechanism is attacked by the law of the noise that it adds, or
+    of the sets that it sends, or, where there is no such law, through the numbers that it sends.
     """
     if answers > MAX_ROW:
         raise ParameterError(f"an audit takes at most {MAX_ROW:,} answers; got {answers:,}")
@@ -49,6 +50,8 @@ def plan_of_channel(channel: Channel, mechanism: Mechanism, answers: int) -> Aud
     """Return the plan for a mechanism of a channel of no known kind."""
     if channel.shift is not None:
         return plan_shift(mechanism, channel.shift, answers)
+    if channel.sets is not None:
+        return plan_sets(channel.sets, answers)
     return _plan_unknown(mechanism, answers)
 
 

@@ -18,9 +18,9 @@ from attrs import field, frozen
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.randomness import WordSource, uniform_integers
-from quietcrowd.set_ranks import MOST_SETS, ranks_of, sets_of
 from quietcrowd.privacy.loss_law import LossLaw
 from quietcrowd.privacy.rounding import exp_of, log_ratio_up
+from quietcrowd.set_ranks import MOST_SETS, ranks_of, sets_of
 from quietcrowd.validation import whole_number
 
 __all__ = ["SetLaw", "best_members"]
@@ -116,7 +116,7 @@ class SetLaw:
         parts = _DIGITS.add(Decimal(members), _DIGITS.divide(Decimal(others), ratio))
         inside = int(_DIGITS.divide(Decimal(TOTAL - others), parts))
         outside = math.ceil(_DIGITS.divide(Decimal(inside), ratio))
-        if outside == inside:
+        if outside >= inside:
             inside = outside = 1
         return cls(labels=labels, members=members, inside=inside, outside=outside)
 

@@ -175,9 +175,7 @@ class SubsetSelection(TaskwiseMechanism):
             )
             for place, task in enumerate(answers.tasks.to_pylist())
         ]
-        return Reports(
-            table=fixed_table(answers, self, np.concatenate(reports)), mechanism=self
-        )
+        return Reports(table=fixed_table(answers, self, np.concatenate(reports)), mechanism=self)
 
     def _parameters(self) -> dict[str, Any]:
         law = self.channel.law

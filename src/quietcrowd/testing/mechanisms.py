@@ -16,13 +16,16 @@ from quietcrowd.domains import Domain, FiniteDomain, Interval
 from quietcrowd.mechanisms.channel import Noise, Shift
 from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
+from quietcrowd.mechanisms.set_law import SetLaw
 from quietcrowd.mechanisms.sketch import UNIT, upper_triangle
 from quietcrowd.report_domains import OrNull
+from quietcrowd.set_ranks import sets_with
 
 __all__ = ["check_mechanism"]
 
 SEED = 20_180_819
 _ORIGIN = np.zeros(1, np.int64)
+_FEW_SETS = 2**12
 RISK = 1e-9
 """Chance, at most, that all counts of one comparison convict a mechanism that is right."""
 
@@ -106,6 +109,8 @@ def _check_noise(mechanism: Mechanism, workers: int = 30_000) -> None:
     elif shift is not None:
         slow = mechanism.noise_draws(answers=1, tasks=1, workers=1)
         _check_shift_noise(mechanism, shift, workers // (20 if slow > 2 else 3))
+    elif mechanism.channel.sets is not None:
+        _check_set_noise(mechanism, mechanism.channel.sets, workers)
     elif isinstance(mechanism, MatrixFactorization):
         _check_sketch_noise(mechanism)
     else:
@@ -144,6 +149,25 @@ def _check_table_noise(mechanism: Mechanism, table: npt.NDArray[np.float64], wor
         reports = given[codes == answer]
         counts = np.bincount(reports, minlength=table.shape[1])
         _check_counts(counts, table[answer], len(reports))
+
+
+def _check_set_noise(mechanism: Mechanism, law: SetLaw, workers: int) -> None:
+    """Compare how often each label is in a set, and each set where there are few."""
+    shown = np.arange(min(law.labels, 3))
+    codes = shown[np.arange(workers) % len(shown)].astype(mechanism.domain.dtype)
+    nobody_silent = np.zeros(workers, np.bool_)
+    given = mechanism.randomize(_one_each(mechanism.domain, codes, nobody_silent)).table.values
+    for answer in shown:
+        reports = given[codes == answer]
+        held = sets_with(reports, law.labels, law.members).sum(axis=0)
+        expected = np.full(law.labels, float(law.held_other))
+        expected[answer] = float(law.held)
+        _check_counts(held, expected, len(reports))
+        if law.count <= _FEW_SETS:
+            likely = np.exp(
+                mechanism.channel.log_likelihood(np.arange(law.count), np.array([answer]))
+            )
+            _check_counts(np.bincount(reports, minlength=law.count), likely, len(reports))
 
 
 def _check_shift_noise(mechanism: Mechanism, shift: Shift, workers: int) -> None:
