@@ -1,4 +1,6 @@
 from quietcrowd.accounting.ledger import PrivacyLedger as PrivacyLedger
+from quietcrowd.accounting.shuffled import ShuffledGuarantee as ShuffledGuarantee
+from quietcrowd.accounting.shuffled import shuffled_guarantee as shuffled_guarantee
 from quietcrowd.answers import Answers as Answers
 from quietcrowd.auditing.audit import audit as audit
 from quietcrowd.auditing.report import AuditReport as AuditReport
@@ -52,6 +54,8 @@ from quietcrowd.inference import TruthEstimate as TruthEstimate
 from quietcrowd.inference import WeightedMean as WeightedMean
 from quietcrowd.inference import WeightedVote as WeightedVote
 from quietcrowd.inference import noise_ignored as noise_ignored
+from quietcrowd.inference.shuffled_poll import ShuffledPoll as ShuffledPoll
+from quietcrowd.inference.shuffled_poll import shuffled_poll as shuffled_poll
 from quietcrowd.mechanisms import FiniteChannel as FiniteChannel
 from quietcrowd.mechanisms import LaplacePerturbation as LaplacePerturbation
 from quietcrowd.mechanisms import MatrixFactorization as MatrixFactorization

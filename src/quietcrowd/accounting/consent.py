@@ -15,6 +15,7 @@ from fractions import Fraction
 from numbers import Real
 from typing import Any
 
+from quietcrowd.accounting.shuffled import ShuffledGuarantee
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.privacy.rounding import exp_of, ratio_up
@@ -44,7 +45,10 @@ _LARGEST = 1000.0
 
 
 def consent_sentences(
-    guarantee: PrivacyGuarantee, *, priors: Sequence[float] = (0.5,)
+    guarantee: PrivacyGuarantee,
+    *,
+    priors: Sequence[float] = (0.5,),
+    shuffled: ShuffledGuarantee | None = None,
 ) -> tuple[str, ...]:
     """Say what a worker agrees to.
 
@@ -54,18 +58,21 @@ def consent_sentences(
         Of the answers that the worker is to give, as ``mechanism.guarantee(answers=20)``.
     priors : sequence of float
         How sure somebody was before, above 0 and below 1; at least one.
+    shuffled : ShuffledGuarantee, optional
+        Of a poll with shuffling, with this guarantee as its `local`.
 
     Returns
     -------
     tuple of str
         About one answer, or a fact that linked answers share; about a fact that shows in all of
-        them, where there are several; about having answered; and about chance, where delta is
-        above 0.
+        them, where there are several; about having answered; about chance, where delta is above 0;
+        and, of a poll with shuffling, what holds if its assumption does.
 
     Raises
     ------
     ParameterError
-        Where there is no guarantee or no prior, or one is out of its range.
+        Where there is no guarantee or no prior, one is out of its range, or `shuffled` is of
+        another guarantee.
 
     Notes
     -----
@@ -88,12 +95,15 @@ def consent_sentences(
             "guarantee must be a PrivacyGuarantee, as mechanism.guarantee(answers=20) gives it; "
             f"got {guarantee!r}"
         )
+    if shuffled is not None and shuffled.local != guarantee:
+        raise ParameterError("shuffled is of another guarantee: give shuffled.local beside it")
     before = _listed(priors)
     return (
         _about_one(guarantee, before),
         *_about_all(guarantee, before),
         _about_participation(guarantee),
         *_about_chance(guarantee),
+        *_about_shuffling(shuffled, before),
     )
 
 
@@ -243,12 +253,30 @@ def _about_participation(guarantee: PrivacyGuarantee) -> str:
     )
 
 
+def _of_draws(chance: float) -> str:
+    """Return which part of all draws a probability is, rounded up."""
+    probability = _as_printed(chance)
+    cases = min(math.floor(1 / probability), _MANY)
+    return f"one of {cases:,} draws" if cases > 1 else f"{_percent(probability)} of all draws"
+
+
+def _about_shuffling(
+    shuffled: ShuffledGuarantee | None, priors: Sequence[float]
+) -> tuple[str, ...]:
+    if shuffled is None:
+        return ()
+    limits = _limits(shuffled.tail, priors, "one other answer")
+    return (
+        f"Beyond this, and only if {shuffled.assumption}: of those who see the shuffled reports "
+        f"alone, {limits}, but for {_of_draws(shuffled.delta)} of all devices' noise at most. If "
+        "you do not trust in that, count on the figures before alone.",
+    )
+
+
 def _about_chance(guarantee: PrivacyGuarantee) -> tuple[str, ...]:
     if guarantee.tail is None:
         return ()
-    probability = _as_printed(guarantee.tail.probability)
-    cases = min(math.floor(1 / probability), _MANY)
-    how = f"one of {cases:,} draws" if cases > 1 else f"{_percent(probability)} of all draws"
+    how = _of_draws(guarantee.tail.probability)
     several = (guarantee.tasks or guarantee.answers) > 1
     some = " That more is told of some one of your answers is likelier than that." * several
     return (

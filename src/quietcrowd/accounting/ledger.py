@@ -17,12 +17,14 @@ from quietcrowd.accounting.charges import (
     read_charges,
     write_charges,
 )
+from quietcrowd.accounting.shuffled import shuffled_guarantee
 from quietcrowd.accounting.spending import Spending, spend, used_of_budget
 from quietcrowd.exceptions import ParameterError, SimulatedNoiseWarning
 from quietcrowd.frames import Backend, to_native
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports, check_mechanism, check_reports
 from quietcrowd.privacy.guarantee import Tasks, are_named, check_counts
-from quietcrowd.validation import check_delta, check_real, check_text
+from quietcrowd.privacy.loss_distribution import sum_losses
+from quietcrowd.validation import check_delta, check_proportion, check_real, check_text
 
 __all__ = ["PrivacyLedger"]
 
@@ -281,6 +283,47 @@ class PrivacyLedger:
         check_delta("delta", delta)
         own = self._charges_of(check_worker(worker))
         return used_of_budget(own, float(budget), float(delta))
+
+    def shuffled(self, worker: str | int, *, honest: int, delta: float) -> float:
+        """Return the epsilon of a worker whose every campaign was a poll with shuffling.
+
+        A second number, beside `spent`: it holds only if `shuffled_assumption` does in each of the
+        campaigns, and about those who see the shuffled reports of all of them alone.
+
+        Parameters
+        ----------
+        worker : str or int
+            Id.
+        honest : int
+            How many reports of each campaign are honest at least, the worker's own among them.
+        delta : float
+            Of the pair, above 0 and below 1: as much for each campaign as for another.
+
+        Returns
+        -------
+        float
+            Sum over all campaigns; never more than the sum of their own losses. 0 where there is
+            no charge.
+
+        Raises
+        ------
+        ParameterError
+            Where the worker made more than one report to a campaign; or as `shuffled_guarantee`.
+        """
+        own = self._charges_of(check_worker(worker))
+        check_proportion("delta", delta)
+        several = next((charge for charge in own if charge.count > 1), None)
+        if several is not None:
+            raise ParameterError(
+                f"{several.worker!r} made {several.count:,} reports to campaign "
+                f"{several.campaign!r}: a poll with shuffling has one question, and one report of "
+                "each worker."
+            )
+        found = [
+            shuffled_guarantee(charge.mechanism, honest=honest, delta=delta / len(own)).epsilon
+            for charge in own
+        ]
+        return sum_losses([(epsilon, 1) for epsilon in found])
 
     def to_frame(self, delta: float = 0.0, backend: Backend = "pandas") -> Any:
         """Return what each worker has spent as a dataframe.

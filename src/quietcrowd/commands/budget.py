@@ -11,6 +11,7 @@ import typer
 from rich.text import Text
 
 from quietcrowd.accounting.ledger import PrivacyLedger
+from quietcrowd.accounting.shuffled import shuffled_assumption
 from quietcrowd.commands import options
 from quietcrowd.commands.printing import SHOWN, console, counted, note, plain_table
 from quietcrowd.exceptions import ParameterError
@@ -20,6 +21,8 @@ from quietcrowd.validation import check_real
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from quietcrowd.mechanisms import Reports
 
 __all__ = ["app", "budget"]
 
@@ -43,6 +46,14 @@ def budget(
         float | None,
         typer.Option("--budget", metavar="EPSILON", help="Say who has spent more in total."),
     ] = None,
+    honest: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Where each file is a poll with shuffling: at least so many of its reports are "
+            "honest. Tells a second number, with its assumption; needs --delta.",
+        ),
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Tell what each worker has spent.
@@ -54,6 +65,8 @@ def budget(
     Example: quietcrowd budget reports.parquet
 
     Example: quietcrowd budget spring.parquet autumn.parquet --delta 1e-6 --budget 40
+
+    Example: quietcrowd budget poll.parquet --delta 1e-6 --honest 500
     """
     if most is not None:
         check_real("--budget", most, 0)
@@ -65,16 +78,38 @@ def budget(
     frame = ledger.to_frame(delta)
     if most is not None:
         frame["over_budget"] = frame["total_epsilon"] > most
+    if honest is not None:
+        frame["shuffled_epsilon"] = _shuffled(ledger, parts, honest, delta)
     if as_json:
-        typer.echo(_as_json(frame, delta, most))
+        typer.echo(_as_json(frame, delta, most, honest))
     elif sys.stdout.isatty():
         _print_table(frame, delta)
     else:
         frame.to_csv(sys.stdout, index=False)
     _tell_totals(frame, len(reports), delta, most)
+    if honest is not None and len(frame):
+        note(
+            f"Only if in each file {shuffled_assumption(honest)}: who sees the shuffled reports "
+            "alone learns (epsilon, delta) = "
+            f"({show_loss(frame['shuffled_epsilon'].max())}, {delta:.12g}) in total at most."
+        )
 
 
-def _as_json(frame: pd.DataFrame, delta: float, most: float | None) -> str:
+def _shuffled(
+    ledger: PrivacyLedger, parts: list[Reports], honest: int, delta: float
+) -> list[float]:
+    """Return what each worker loses if each file is a poll with shuffling."""
+    if not delta:
+        raise ParameterError("--honest needs a --delta above 0, as --delta 1e-6")
+    least = min(len(part) for part in parts)
+    if not 1 <= honest <= least:
+        raise ParameterError(
+            f"--honest must be 1 to {least:,}, as a file has no more reports; got {honest:,}"
+        )
+    return [ledger.shuffled(who, honest=honest, delta=delta) for who in ledger.workers]
+
+
+def _as_json(frame: pd.DataFrame, delta: float, most: float | None, honest: int | None) -> str:
     """Return all rows, and the largest losses; an infinite loss is null."""
     losses = ("answer_epsilon", "total_epsilon", "answer_tail", "total_tail")
     rows = [
@@ -82,7 +117,10 @@ def _as_json(frame: pd.DataFrame, delta: float, most: float | None) -> str:
         for row in frame.to_dict("records")
     ]
     largest = {name: finite_loss(float(frame[name].max())) if rows else 0.0 for name in losses}
-    return json.dumps({"delta": delta, "budget": most, "most": largest, "workers": rows})
+    told = {"delta": delta, "budget": most, "most": largest, "workers": rows}
+    if honest is not None:
+        told["shuffled"] = {"honest": honest, "assumption": shuffled_assumption(honest)}
+    return json.dumps(told)
 
 
 def _print_table(frame: pd.DataFrame, delta: float) -> None:
@@ -90,6 +128,8 @@ def _print_table(frame: pd.DataFrame, delta: float) -> None:
     heads = ["\nworker", "\nreports", "cam-\npaigns", "epsilon,\none answer", "epsilon,\nin total"]
     if delta:
         heads += ["tail,\none answer", "tail,\nin total"]
+    if "shuffled_epsilon" in frame:
+        heads += ["epsilon,\nif shuffled"]
     table = plain_table(*heads, numeric_from=1)
     ordered = frame.sort_values("total_epsilon", ascending=False, kind="stable")
     for row in ordered.head(SHOWN).to_dict("records"):
@@ -100,6 +140,7 @@ def _print_table(frame: pd.DataFrame, delta: float) -> None:
             show_loss(row["answer_epsilon"]),
             show_loss(row["total_epsilon"]) + (" †" if row.get("over_budget") else ""),
             *([show_loss(row["answer_tail"]), show_loss(row["total_tail"])] if delta else []),
+            *([show_loss(row["shuffled_epsilon"])] if "shuffled_epsilon" in row else []),
         )
     console().print(table)
     if len(frame) > SHOWN:

@@ -1,0 +1,164 @@
+"""What a poll with shuffling loses: a second number, which holds under an assumption of its own.
+
+The guarantee of a report holds whatever becomes of it. Where one question is asked, and a shuffler
+gives out the reports without who sent them, whoever sees these alone learns less: how much less
+rests on the shuffler, and on how many of the reports are honest. So the second number never stands
+without the first, nor without what it assumes. ``docs/theory/shuffling.md``.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import Any
+
+from attrs import frozen
+
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms.mechanism import Mechanism, check_mechanism
+from quietcrowd.privacy.guarantee import MOST_REPORTS, PrivacyGuarantee
+from quietcrowd.privacy.rounding import show_loss
+from quietcrowd.privacy.shuffling import KeepOrReplace, ShuffledLoss, shuffled_loss
+from quietcrowd.privacy.tail_bound import tail_at
+from quietcrowd.validation import check_proportion, check_whole
+
+__all__ = ["ShuffledGuarantee", "shuffled_assumption", "shuffled_guarantee"]
+
+_FINER = 100
+"""A tail comes from the pair of a delta that is smaller by this factor."""
+
+_SOURCES = {
+    "exact": "docs/theory/shuffling.md, numerically, over all answers of the others",
+    "blanket": "Balle et al., CRYPTO 2019; docs/theory/shuffling.md",
+    "clones": "Feldman, McMillan and Talwar, FOCS 2021; docs/theory/shuffling.md",
+    "local": "the guarantee of each report: shuffling is not shown to add to it",
+}
+
+
+@frozen(kw_only=True)
+class ShuffledGuarantee:
+    """What one report loses by itself, and, under an assumption, among shuffled ones.
+
+    Neighbouring inputs are the answers of one worker to the one question. For the second number
+    the adversary sees the reports without their senders, knows all other workers' answers, and
+    knows which reports come of dishonest workers.
+
+    Attributes
+    ----------
+    local : PrivacyGuarantee
+        Of the report itself. It needs no shuffler, and stands first.
+    honest : int
+        How many of the reports are honest at least, the worker's own among them.
+    epsilon, delta : float
+        Pair of differential privacy of what the shuffler gives out.
+    tail : float
+        Loss that is exceeded with a probability of `delta` at most, against one other answer that
+        is fixed beforehand.
+    source : str
+        What proves the pair.
+    """
+
+    local: PrivacyGuarantee
+    honest: int
+    epsilon: float
+    delta: float
+    tail: float
+    source: str
+
+    @property
+    def assumption(self) -> str:
+        """What has to be true for the second number to hold."""
+        return shuffled_assumption(self.honest)
+
+    def __str__(self) -> str:
+        second = (
+            f"Only if {self.assumption}: whoever sees the shuffled reports alone learns "
+            f"(epsilon, delta) = ({show_loss(self.epsilon)}, {show_loss(self.delta, 3)}) about the "
+            f"answer at most. Source: {self.source}."
+        )
+        return f"{self.local}\n{textwrap.fill(second, width=80, break_on_hyphens=False)}"
+
+
+def shuffled_assumption(honest: int) -> str:
+    """Say what has to be true for a number about shuffled reports to hold.
+
+    Examples
+    --------
+    >>> print(shuffled_assumption(500).partition(",")[0])
+    the shuffler is honest and shows nobody who sent which report
+    """
+    return (
+        "the shuffler is honest and shows nobody who sent which report, nothing else tells it, "
+        f"and at least {honest:,} of the reports, the worker's own among them, were randomised as "
+        "they should be by workers who tell nobody what they sent"
+    )
+
+
+def shuffled_guarantee(mechanism: Mechanism, *, honest: int, delta: float) -> ShuffledGuarantee:
+    """Return what one report of a poll with shuffling loses.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What randomises the answers; one whose guarantee has no delta.
+    honest : int
+        How many of the reports are honest at least, one's own among them. More is better; if in
+        doubt give a smaller number.
+    delta : float
+        Of the pair, above 0 and below 1; it should be below one part in the number of workers.
+
+    Raises
+    ------
+    ParameterError
+        Where there is no mechanism, its guarantee has a delta or no bound, or a number is out of
+        its range.
+
+    Examples
+    --------
+    >>> from quietcrowd import Categorical, RandomizedResponse
+    >>> mechanism = RandomizedResponse(domain=Categorical(["no", "yes"]), epsilon=1.0)
+    >>> found = shuffled_guarantee(mechanism, honest=1_000, delta=1e-6)
+    >>> found.local.epsilon <= 1.0, round(found.epsilon, 2)
+    (True, 0.14)
+    """
+    check_mechanism(mechanism)
+    check_whole("honest", honest, 1, MOST_REPORTS)
+    check_proportion("delta", delta)
+    local = mechanism.guarantee(answers=1, tasks=1)
+    if local.delta or math.isinf(local.worker_epsilon):
+        raise ParameterError(
+            f"a poll with shuffling needs a mechanism whose loss is bounded and has no delta; that "
+            f"of {mechanism.name!r} is ({show_loss(local.worker_epsilon)}, "
+            f"{show_loss(local.delta, 3)}). Take RandomizedResponse (on the command line: -m "
+            "one-layer)."
+        )
+    pair, finer = (_loss_at(mechanism, local, honest, one) for one in (delta, delta / _FINER))
+    return ShuffledGuarantee(
+        local=local,
+        honest=int(honest),
+        epsilon=pair.epsilon,
+        delta=float(delta),
+        tail=min(local.worker_epsilon, tail_at(finer.epsilon, finer.delta, float(delta))),
+        source=_SOURCES[pair.bound],
+    )
+
+
+def _loss_at(
+    mechanism: Mechanism, local: PrivacyGuarantee, honest: int, delta: float
+) -> ShuffledLoss:
+    return shuffled_loss(
+        local.worker_epsilon, int(honest) - 1, float(delta), _response_of(mechanism)
+    )
+
+
+def _response_of(mechanism: Mechanism) -> KeepOrReplace | None:
+    """Return randomised response, where a worker's report is drawn by it; else None."""
+    channel: Any = mechanism.worker_channel
+    law = None if channel is None else channel.keep_and_other
+    if law is None:
+        return None
+    keep, other = law
+    size = len(channel.probabilities)
+    if size == 2 and keep < other:  # the same with the names of the labels changed
+        keep, other = other, keep
+    return KeepOrReplace(size=size, keep=keep, other=other) if keep > other > 0 else None

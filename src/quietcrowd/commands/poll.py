@@ -1,0 +1,115 @@
+"""``quietcrowd poll``: one question, shuffled: how frequent each answer is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quietcrowd.accounting.shuffled import ShuffledGuarantee, shuffled_guarantee
+from quietcrowd.commands import options
+from quietcrowd.commands.printing import counted, note, print_frame
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.formats import check_target, read_reports, write_table
+from quietcrowd.formats.files import check_new, refuse_overwriting
+from quietcrowd.validation import check_proportion
+
+if TYPE_CHECKING:
+    from quietcrowd.inference.shuffled_poll import ShuffledPoll
+
+__all__ = ["app", "poll"]
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+def poll(
+    reports: Annotated[
+        list[Path],
+        typer.Argument(metavar="REPORTS", help="Files of reports of one question, made alike."),
+    ],
+    honest: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="How many reports are honest at least, each worker's own among them. Default: "
+            "all, which is then said to be assumed.",
+        ),
+    ] = None,
+    delta: Annotated[
+        float,
+        typer.Option(metavar="NUMBER", help="Delta of the second number."),
+    ] = 1e-6,
+    output: options.Output = None,
+    as_json: options.Json = False,
+) -> None:
+    """Shuffle the reports of one question, and tell how frequent each answer is.
+
+    Who runs it is the shuffler: it sees who sent which report, and gives out none of that, but how
+    often each report occurs. Give the files to nobody. Two losses are told: that of a report,
+    which needs no shuffler; and a second one, of who sees the output alone, with its assumption.
+
+    Example: quietcrowd poll reports.parquet --honest 500
+
+    Example: quietcrowd poll ann.csv ben.csv cem.csv --delta 1e-8 -o shares.csv
+    """
+    from quietcrowd.inference.shuffled_poll import shuffled_poll
+
+    check_proportion("--delta", delta)
+    if output is not None:
+        check_target(output)
+        for path in reports:
+            refuse_overwriting(path, output)
+        check_new(output)
+    found = shuffled_poll(read_reports(*reports))
+    if honest is not None and not 1 <= honest <= found.workers:
+        raise ParameterError(
+            f"--honest must be 1 to {found.workers:,}, as there are so many reports; got {honest:,}"
+        )
+    told = shuffled_guarantee(found.mechanism, honest=honest or found.workers, delta=delta)
+    if output is not None:
+        write_table(found.to_frame(), output)
+    if as_json:
+        typer.echo(_as_json(found, told, assumed=honest is None))
+    elif output is None:
+        print_frame(found.to_frame(), "--output shares.csv")
+    _tell(found, told, assumed=honest is None)
+
+
+def _as_json(found: ShuffledPoll, told: ShuffledGuarantee, *, assumed: bool) -> str:
+    return json.dumps(
+        {
+            "workers": found.workers,
+            "simulated": found.simulated,
+            "shares": json.loads(found.to_frame().to_json(orient="records", double_precision=15)),
+            "local_epsilon": told.local.worker_epsilon,
+            "shuffled": {
+                "epsilon": told.epsilon,
+                "delta": told.delta,
+                "honest": told.honest,
+                "honest_assumed": assumed,
+                "assumption": told.assumption,
+                "source": told.source,
+            },
+        }
+    )
+
+
+def _tell(found: ShuffledPoll, told: ShuffledGuarantee, *, assumed: bool) -> None:
+    """Say what was read, and both losses: that of a report stands first."""
+    note(f"{counted(found.workers, 'report')} of one question, each of another worker.")
+    note(str(told))
+    if assumed:
+        note(
+            f"It is assumed that all {found.workers:,} reports are honest. Say --honest with the "
+            "number that you can vouch for."
+        )
+    if told.delta >= 1 / found.workers:
+        note(
+            f"Delta = {told.delta:g} is not below 1 in {found.workers:,}: to show one worker's "
+            "answer to all would be as private. Take a smaller --delta."
+        )
+    if found.simulated:
+        note("The noise is simulated: these reports protect nobody.")

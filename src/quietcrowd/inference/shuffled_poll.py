@@ -1,0 +1,168 @@
+"""A poll with shuffling: how frequent each answer is, from reports that nobody is named beside.
+
+One question, one report of each worker. What a shuffler gives out is the reports in an order that
+tells nothing; how often each occurs says the same. So these counts are all that is kept, no worker
+is weighed, and no quality is found.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import field, frozen
+
+from quietcrowd.exceptions import AnswerError
+from quietcrowd.frames import Backend, to_native
+from quietcrowd.mechanisms.mechanism import Mechanism, Reports, check_reports
+from quietcrowd.report_domains import OrNull
+
+__all__ = ["ShuffledPoll", "shuffled_poll"]
+
+_WIDTH = NormalDist().inv_cdf(0.975)
+"""Standard errors on each side of an interval of 95 %."""
+
+Floats = npt.NDArray[np.float64]
+
+
+@frozen(kw_only=True, eq=False, slots=False)
+class ShuffledPoll:
+    """The shuffled reports of one question, and what they say.
+
+    Attributes
+    ----------
+    counts : ndarray of int64, shape (reports,)
+        How often each report occurs: all that is left of the reports.
+    mechanism : Mechanism
+        What was done to the answers; public.
+    simulated : bool
+        Whether the noise came from a simulation.
+    """
+
+    counts: npt.NDArray[np.int64] = field(repr=False)
+    mechanism: Mechanism
+    simulated: bool = False
+
+    @property
+    def workers(self) -> int:
+        """How many reports there are: one of each worker."""
+        return int(self.counts.sum())
+
+    @property
+    def _table(self) -> Floats:
+        table = self.mechanism.channel.probabilities
+        assert table is not None  # `shuffled_poll` refuses others
+        return table
+
+    @cached_property
+    def _inverse(self) -> Floats:
+        """A matrix G, shape (reports, answers), with ``table @ G = 1``."""
+        return np.linalg.pinv(self._table)
+
+    @cached_property
+    def shares(self) -> Floats:
+        """The share of each answer, shape (answers,): unbiased, so it may lie beyond 0 or 1."""
+        found: Floats = (self.counts / self.workers) @ self._inverse
+        return found
+
+    @cached_property
+    def standard_errors(self) -> Floats:
+        """Standard error of each share, of the workers who reported, shape (answers,).
+
+        It is that of the noise. Where they are a sample of others, the variance of drawing them
+        comes to it.
+        """
+        inside = np.clip(self.shares, 0.0, 1.0)
+        inside /= inside.sum()
+        reported = inside @ self._table
+        second = self._inverse.T @ (reported[:, np.newaxis] * self._inverse)
+        variances = np.diag(second) - inside  # table @ inverse is 1
+        errors: Floats = np.sqrt(np.maximum(variances, 0.0) / self.workers)
+        return errors
+
+    def to_frame(self, backend: Backend = "pandas") -> Any:
+        """Return a dataframe with columns ``label``, ``share``, ``standard_error``, ``low``, ``high``.
+
+        The last two are the ends of an interval of 95 %, within 0 and 1.
+        """
+        domain = self.mechanism.domain
+        answers = OrNull(domain=domain) if self.mechanism.every_task else domain
+        half = _WIDTH * self.standard_errors
+        return to_native(
+            {
+                "label": answers.decode(np.arange(len(self.shares)).astype(answers.dtype)),
+                "share": self.shares,
+                "standard_error": self.standard_errors,
+                "low": np.clip(self.shares - half, 0.0, 1.0),
+                "high": np.clip(self.shares + half, 0.0, 1.0),
+            },
+            backend,
+        )
+
+
+def shuffled_poll(reports: Reports) -> ShuffledPoll:
+    """Shuffle the reports of one question, and forget who sent them.
+
+    It is an honest shuffler's work, offline: who runs it sees the senders. What it loses says
+    `shuffled_guarantee`.
+
+    Parameters
+    ----------
+    reports : Reports
+        Of labels, by a mechanism whose law is a table; of one task, one of each worker.
+
+    Returns
+    -------
+    ShuffledPoll
+        Without workers.
+
+    Raises
+    ------
+    AnswerError
+        Where there is no report or more than one task, or the law of the reports is no table, or
+        one that does not tell answers apart.
+    ParameterError
+        Where `reports` are none.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import quietcrowd as qc
+    >>> warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
+    >>> frame = {"task": ["smokes"] * 4000, "worker": range(4000), "label": ["no", "yes"] * 2000}
+    >>> import pandas as pd
+    >>> domain = qc.Categorical(["no", "yes"])
+    >>> answers = qc.Answers.from_frame(pd.DataFrame(frame), domain=domain)
+    >>> mechanism = qc.RandomizedResponse(domain=domain, epsilon=1.0)
+    >>> poll = shuffled_poll(mechanism.randomize(answers, rng=np.random.default_rng(1)))
+    >>> abs(poll.shares[1] - 0.5) < 4 * poll.standard_errors[1]
+    True
+    """
+    check_reports(reports)
+    table, mechanism = reports.table, reports.mechanism
+    law = mechanism.channel.probabilities
+    if law is None or reports.participation_codes is not None or reports.sketches is not None:
+        raise AnswerError(
+            f"a poll needs reports whose law is a table, a row for each answer; that of "
+            f"{mechanism.name!r} is none. Take RandomizedResponse (on the command line: -m "
+            "one-layer)."
+        )
+    if len(table.tasks) > 1:
+        raise AnswerError(
+            f"a poll with shuffling has one question; these reports are of {len(table.tasks):,} "
+            f"({table.tasks[0].as_py()!r}, {table.tasks[1].as_py()!r}, ...). Ask each worker one, "
+            "or infer from the reports as they are: quietcrowd infer."
+        )
+    if not len(table):
+        raise AnswerError("there is no report: a poll needs one of each worker at least")
+    if np.linalg.matrix_rank(law) < len(law):
+        raise AnswerError(
+            f"reports of {mechanism.name!r} do not tell answers apart: with an epsilon above 0 "
+            "they do"
+        )
+    counts = np.bincount(table.values, minlength=law.shape[1]).astype(np.int64)
+    return ShuffledPoll(counts=counts, mechanism=mechanism, simulated=reports.simulated)
