@@ -544,3 +544,19 @@ def test_a_ledger_that_claims_to_spare_more_than_is_lost_still_costs_one_answer(
         data["charges"][0][4] = wrong
         with pytest.raises(FormatError, match="what named tasks lose less"):
             PrivacyLedger.from_json(json.dumps(data))
+
+
+def test_polls_with_shuffling_add_up():
+    mechanism = qc.RandomizedResponse(domain=qc.Categorical(["no", "yes"]), epsilon=1.0)
+    once = qc.PrivacyLedger().charge("ann", mechanism, campaign="spring")
+    twice = once.charge("ann", mechanism, campaign="autumn")
+    alone = qc.shuffled_guarantee(mechanism, honest=400, delta=1e-6).epsilon
+    half = qc.shuffled_guarantee(mechanism, honest=400, delta=5e-7).epsilon
+    assert once.shuffled("ann", honest=400, delta=1e-6) == alone
+    assert twice.shuffled("ann", honest=400, delta=1e-6) == pytest.approx(2 * half, rel=1e-12)
+    assert twice.shuffled("ben", honest=400, delta=1e-6) == 0
+    assert twice.spent("ann").total_epsilon > 10 * alone
+    with pytest.raises(qc.ParameterError, match="2 reports to campaign 'spring': a poll"):
+        once.charge("ann", mechanism, campaign="spring").shuffled("ann", honest=9, delta=1e-6)
+    with pytest.raises(qc.ParameterError, match="delta"):
+        once.shuffled("ann", honest=400, delta=0)

@@ -156,3 +156,22 @@ def test_budget_of_plain_answers_names_commands_that_take_them(run, folder):
     status, _, errors = run(folder / "answers.csv")
     assert status == 2
     assert "infer and partition take them with --plain" in errors
+
+
+def test_a_poll_with_shuffling_has_a_second_number(run, tmp_path):
+    domain = qc.Categorical(["no", "yes"])
+    frame = pd.DataFrame({"task": "one", "worker": range(60), "label": ["no", "yes"] * 30})
+    mechanism = qc.RandomizedResponse(domain=domain, epsilon=1.0)
+    path = tmp_path / "poll.parquet"
+    qc.write_reports(mechanism.randomize(qc.Answers.from_frame(frame, domain=domain)), path)
+    status, output, errors = run(path, "--delta", "1e-4", "--honest", 50)
+    told = pd.read_csv(io.StringIO(output))
+    expected = qc.shuffled_guarantee(mechanism, honest=50, delta=1e-4).epsilon
+    assert status == 0
+    assert told["shuffled_epsilon"].tolist() == [expected] * 60
+    assert errors.index("in total") < errors.index("Only if in each file the shuffler is honest")
+    data = json.loads(run(path, "--delta", "1e-4", "--honest", 50, "--json")[1])
+    assert data["shuffled"]["honest"] == 50
+    assert "honest" in data["shuffled"]["assumption"]
+    assert "needs a --delta" in run(path, "--honest", 50)[2]
+    assert "--honest must be 1 to 60" in run(path, "--delta", "1e-4", "--honest", 61)[2]

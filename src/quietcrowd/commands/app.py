@@ -32,7 +32,7 @@ COMMANDS = {
     "audit": ("audit", "Put what a mechanism guarantees to the test."),
     "synthesize": ("synthesize", "Give synthetic claims for real ones (trusted collector)."),
     "budget": ("budget", "Tell what each worker has spent."),
-    "poll": ("poll", "Shuffle the reports of one question, and tell how frequent each answer is."),
+    "poll": ("poll", "Shuffle the reports of one question, and count."),
     "answer": (
         "answer",
         "Answer a campaign's questions. They stay here: what is sent is randomised.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
@@ -117,7 +117,7 @@ def _as_json(frame: pd.DataFrame, delta: float, most: float | None, honest: int 
         for row in frame.to_dict("records")
     ]
     largest = {name: finite_loss(float(frame[name].max())) if rows else 0.0 for name in losses}
-    told = {"delta": delta, "budget": most, "most": largest, "workers": rows}
+    told: dict[str, Any] = {"delta": delta, "budget": most, "most": largest, "workers": rows}
     if honest is not None:
         told["shuffled"] = {"honest": honest, "assumption": shuffled_assumption(honest)}
     return json.dumps(told)

@@ -45,7 +45,9 @@ def poll(
     output: options.Output = None,
     as_json: options.Json = False,
 ) -> None:
-    """Shuffle the reports of one question, and tell how frequent each answer is.
+    """Shuffle the reports of one question, and count.
+
+    How frequent each answer is follows from the counts and the law of the reports.
 
     Who runs it is the shuffler: it sees who sent which report, and gives out none of that, but how
     often each report occurs. Give the files to nobody. Two losses are told: that of a report,

@@ -60,7 +60,8 @@ class ShuffledPoll:
     @cached_property
     def _inverse(self) -> Floats:
         """A matrix G, shape (reports, answers), with ``table @ G = 1``."""
-        return np.linalg.pinv(self._table)
+        found: Floats = np.linalg.pinv(self._table).astype(np.float64)
+        return found
 
     @cached_property
     def shares(self) -> Floats:
@@ -84,11 +85,12 @@ class ShuffledPoll:
         return errors
 
     def to_frame(self, backend: Backend = "pandas") -> Any:
-        """Return a dataframe with columns ``label``, ``share``, ``standard_error``, ``low``, ``high``.
+        """Return a dataframe, a row for each answer.
 
-        The last two are the ends of an interval of 95 %, within 0 and 1.
+        Its columns are ``label``, ``share``, ``standard_error``, and ``low`` and ``high``, the ends
+        of an interval of 95 %, within 0 and 1.
         """
-        domain = self.mechanism.domain
+        domain: Any = self.mechanism.domain
         answers = OrNull(domain=domain) if self.mechanism.every_task else domain
         half = _WIDTH * self.standard_errors
         return to_native(
@@ -139,7 +141,7 @@ def shuffled_poll(reports: Reports) -> ShuffledPoll:
     >>> answers = qc.Answers.from_frame(pd.DataFrame(frame), domain=domain)
     >>> mechanism = qc.RandomizedResponse(domain=domain, epsilon=1.0)
     >>> poll = shuffled_poll(mechanism.randomize(answers, rng=np.random.default_rng(1)))
-    >>> abs(poll.shares[1] - 0.5) < 4 * poll.standard_errors[1]
+    >>> bool(abs(poll.shares[1] - 0.5) < 4 * poll.standard_errors[1])
     True
     """
     check_reports(reports)
