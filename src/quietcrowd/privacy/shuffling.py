@@ -122,7 +122,9 @@ def shuffled_loss(
     for name, curve in _curves(local, count, delta, response):
         if curve(found.epsilon) > delta:
             continue  # no better than what is found
-        found = ShuffledLoss(epsilon=_least(curve, found.epsilon, delta), delta=delta, bound=name)
+        epsilon = _least(curve, found.epsilon, delta)
+        if epsilon < found.epsilon:
+            found = ShuffledLoss(epsilon=epsilon, delta=delta, bound=name)
     return found
 
 
