@@ -151,13 +151,21 @@ def _take_part(client: Client, file: Path | None, *, yes: bool, as_json: bool) -
         _mind_repeats(client, client.repeated, yes=yes)
         receipt = _ask_and_send(client, notes)
     else:
-        given = _read_answers(file)
+        given = _asked_alone(client, _read_answers(file))
         _mind_repeats(client, _repeated(client, given), yes=yes)
         if not (yes or agreed(f"Randomise and send {counted(_count(given), 'answer')}?")):
             note("Nothing was sent.")
             raise typer.Exit(1)
         receipt = _send(client, given)
     _tell_sent(client, receipt, as_json=as_json)
+
+
+def _asked_alone(client: Client, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return answers to what this worker is asked, and tell how many others there are."""
+    others = client.not_asked & given.keys()
+    if others:
+        note(f"Left out: {counted(len(others), 'answer')} to questions that you are not asked.")
+    return {task: answer for task, answer in given.items() if task not in others}
 
 
 def _count(given: Mapping[str, Any]) -> int:
@@ -175,7 +183,7 @@ def _mind_repeats(client: Client, repeated: Sequence[str], *, yes: bool) -> None
     """Tell of questions that get a second report with fresh noise; stop where it is not wanted."""
     if not repeated:
         return
-    some = f"{len(repeated):,} of the {client.terms.tasks:,} questions"
+    some = f"{len(repeated):,} of the {len(client.tasks):,} questions"
     told = (
         f"this device has reported on {some} in another campaign, in another way or to another "
         "server. The noise is fresh: both reports together tell more about an answer than each "

@@ -54,7 +54,10 @@ def tell_terms(client: Client, most: int) -> None:
     _tell_who_asks(terms.promises)
     typer.echo("")
     questions = counted(terms.tasks, "question")
-    show_text(f"{questions}; you give up to {counted(terms.answers, 'answer')}.")
+    if terms.allotment is None:
+        show_text(f"{questions}; you give up to {counted(terms.answers, 'answer')}.")
+    else:
+        show_text(f"{questions}; you are asked {terms.answers:,} of them.")
     if terms.closes_on is not None:
         show_text(
             f"You can answer until the end of {terms.closes_on} (UTC); whoever asks may change "
@@ -196,7 +199,7 @@ def _tell_counts(client: Client, reused: Sequence[str]) -> None:
     """Say how many questions are copies or alike, or were reported on."""
     copies, alike = sum(map(len, client.copies)), client.alike
     if copies:
-        note(f"{copies:,} of the {client.terms.tasks:,} questions are copies of each other.")
+        note(f"{copies:,} of the {len(client.tasks):,} questions are copies of each other.")
     if alike:
         largest = max(alike, key=len)
         note(

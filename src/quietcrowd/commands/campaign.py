@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from quietcrowd.campaign.terms.allotment import Allotment
 from quietcrowd.campaign.terms.open_to_all import ANYONE
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.promises import (
@@ -108,6 +109,15 @@ def create(
     answers: Annotated[
         int | None, typer.Option(min=1, metavar="NUMBER", help="Most answers of a worker.")
     ] = None,
+    answers_each: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="NUMBER",
+            help="Instead of --answers: each worker is asked so many of the tasks, drawn as they "
+            "join, so that all are asked equally often.",
+        ),
+    ] = None,
     linked: Annotated[
         int | None,
         typer.Option(
@@ -189,7 +199,11 @@ def create(
         --requester "Bird group" --contact birds@example.org --purpose "A map of birds"
 
     Example: quietcrowd campaign create Birds --tasks tasks.json --label-config project.xml
+
+    Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes --answers-each 5
     """
+    if answers is not None and answers_each is not None:
+        raise ParameterError("give --answers, or --answers-each, which says it for every worker")
     if most_joined is not None and not for_all:
         raise ParameterError("--joined goes with --for-all: invites let in one worker each")
     _, maker = choose_mechanism(mechanism)
@@ -200,7 +214,8 @@ def create(
         "mechanism": chosen.to_dict(),
         "method": None if method is None else choose_method(method).to_dict(),
         "join_mode": "open" if for_all else "invite",
-        "answers_per_participant": answers,
+        "answers_per_participant": answers if answers_each is None else answers_each,
+        "allotment": None if answers_each is None else "random",
         "linked": linked,
         "max_participants": participants,
         "requester": requester,
@@ -214,6 +229,9 @@ def create(
     }
     file = TaskFile.read(tasks)
     written = file.rows(chosen.domain)
+    if answers_each is not None:
+        kind = body["allotment"]
+        Allotment.of(kind, mechanism=chosen, answers=answers_each, tasks=len(written))
     images, rows = TaskImages.read(tasks, written)
     if rows != written:
         file = TaskFile.of(tasks, rows)

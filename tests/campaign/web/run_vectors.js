@@ -67,9 +67,9 @@ export async function sayings(inputs, tag) {
   const given = [];
   for (const input of inputs) {
     const { terms } = await termsOf(input);
-    const { guarantee, promises } = terms;
+    const { guarantee, promises, allotment } = terms;
     given.push([
-      ...consentSentences(guarantee, promises, say),
+      ...consentSentences(guarantee, promises, say, allotment),
       ...lawSentences(terms, say),
       ...lawTable(terms, say).flat(),
     ]);

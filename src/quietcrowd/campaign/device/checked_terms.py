@@ -15,8 +15,10 @@ from typing import Any, Literal
 
 from attrs import field, frozen
 
+from quietcrowd.campaign.terms.allotment import Allotment
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.terms.configuration import (
+    ALLOTTING_VERSION,
     FIRST_VERSION,
     agreed_sentences,
     campaign_guarantee,
@@ -33,7 +35,7 @@ from quietcrowd.exceptions import CampaignError, ParameterError, QuietcrowdError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
 
-__all__ = ["CampaignTask", "Terms", "read_tasks"]
+__all__ = ["CampaignTask", "Terms", "read_allotment", "read_tasks"]
 
 _ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -63,7 +65,7 @@ class Terms:
     mechanism : Mechanism
         What this device does to answers.
     answers : int
-        Most answers of a worker.
+        Most answers of a worker; with an allotment, how many tasks each is asked.
     linked : int
         Most of these that share one fact, as those to copies of a question do.
     tasks : int
@@ -82,6 +84,8 @@ class Terms:
     promises : Promises or None
         Who asks and what for, how long things are kept, and of how many workers at a time whoever
         asks is shown reports; None in campaigns of an older version, which do not say.
+    allotment : Allotment or None
+        How each worker is given some of the tasks; None where any may be answered.
     closes_on : str or None
         The last day on which anything is taken in, in UTC, as 2026-12-31, when it was read; it is
         not promised. None: until the campaign is closed.
@@ -100,6 +104,7 @@ class Terms:
     needs_invite: bool
     worker_epsilon: float | None = None
     promises: Promises | None = None
+    allotment: Allotment | None = None
     closes_on: str | None = None
 
     @property
@@ -120,7 +125,7 @@ class Terms:
     @property
     def consent(self) -> tuple[str, ...]:
         """The guarantee, and what is promised besides, in sentences."""
-        return agreed_sentences(self.guarantee, self.promises)
+        return agreed_sentences(self.guarantee, self.promises, self.allotment)
 
     @classmethod
     def read(cls, document: Mapping[str, Any], campaign: str) -> Terms:
@@ -148,7 +153,8 @@ class Terms:
         promises = _promises(config)
         try:
             mechanism = usable_mechanism(config["mechanism"])
-            expected = _expected(config, mechanism, promises)
+            allotment = _allotment(config, mechanism)
+            expected = _expected(config, mechanism, promises, allotment)
         except (QuietcrowdError, ArithmeticError) as error:
             raise CampaignError(
                 f"the campaign's mechanism cannot be had: {one_line(str(error))} {_WAY_OUT}"
@@ -168,6 +174,7 @@ class Terms:
             needs_invite=document.get("join_mode") != "open",
             worker_epsilon=_said_loss(config, mechanism),
             promises=promises,
+            allotment=allotment,
             closes_on=_day(document.get("closes_on")),
         )
 
@@ -216,8 +223,20 @@ def _promises(config: Mapping[str, Any]) -> Promises | None:
         ) from None
 
 
+def _allotment(config: Mapping[str, Any], mechanism: Mechanism) -> Allotment | None:
+    """Return how a configuration hands out its tasks; ParameterError where it cannot."""
+    if config.get("version") != ALLOTTING_VERSION:
+        return None
+    answers, tasks = config["answers_per_participant"], config["tasks"]
+    kind = config.get("allotment", "")
+    return Allotment.of(kind, mechanism=mechanism, answers=answers, tasks=tasks)
+
+
 def _expected(
-    config: Mapping[str, Any], mechanism: Mechanism, promises: Promises | None
+    config: Mapping[str, Any],
+    mechanism: Mechanism,
+    promises: Promises | None,
+    allotment: Allotment | None,
 ) -> dict[str, Any]:
     """Return the configuration as it follows from the mechanism and the tasks."""
     return describe_campaign(
@@ -231,6 +250,7 @@ def _expected(
         tasks_hash=config["tasks_hash"],
         worker_epsilon=_said_loss(config, mechanism),
         promises=promises,
+        allotment=allotment,
     )
 
 
@@ -316,6 +336,40 @@ def read_tasks(document: Mapping[str, Any], terms: Terms) -> tuple[CampaignTask,
     _check_linked(tasks, terms)
     _check_loss(tasks, terms)
     return tuple(tasks)
+
+
+def read_allotment(
+    document: Mapping[str, Any], terms: Terms, tasks: Sequence[CampaignTask]
+) -> tuple[CampaignTask, ...]:
+    """Return the tasks that this worker is asked, in the order of their ids.
+
+    Parameters
+    ----------
+    document : mapping
+        What the server answered; its member ``allotted`` has their ids, in order. Without an
+        allotment they are all tasks, whatever it has.
+    terms : Terms
+        What was agreed to.
+    tasks : sequence of CampaignTask
+        All of the campaign.
+
+    Raises
+    ------
+    CampaignError
+        Where these are not as many different tasks as was agreed to.
+    """
+    if terms.allotment is None:
+        return tuple(tasks)
+    ids = document.get("allotted")
+    asked = {id_ for id_ in ids if isinstance(id_, str)} if isinstance(ids, list) else set()
+    found = tuple(task for task in tasks if task.id in asked)
+    if ids != [task.id for task in found] or len(found) != terms.answers:
+        raise CampaignError(
+            f"the server does not give you {terms.answers:,} of the campaign's tasks, as you "
+            "agreed to. None of your answers was sent: try later, or withdraw and ask who invited "
+            "you."
+        )
+    return found
 
 
 def _check_loss(tasks: Sequence[CampaignTask], terms: Terms) -> None:

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field
 
 from quietcrowd.accounting.spending import Spending
-from quietcrowd.campaign.device.checked_terms import CampaignTask, Terms, read_tasks
+from quietcrowd.campaign.device.checked_terms import (
+    CampaignTask,
+    Terms,
+    read_allotment,
+    read_tasks,
+)
 from quietcrowd.campaign.device.draw import CommittedReports, Draw, Report
 from quietcrowd.campaign.device.folder import (
     CampaignFolder,
@@ -100,6 +105,7 @@ class Client:
     _ledger: DeviceLedger = field(repr=False)
     _terms: Terms | None = field(default=None, repr=False)
     _asked: TaskQuestions | None = field(default=None, repr=False)
+    _listed: tuple[CampaignTask, ...] = field(default=(), repr=False)
 
     def __init__(
         self,
@@ -120,6 +126,7 @@ class Client:
         self._folder = CampaignFolder.of(device, self._link)
         self._ledger = DeviceLedger.of(device)
         self._terms = self._asked = None
+        self._listed = ()
 
     @property
     def terms(self) -> Terms:
@@ -153,14 +160,24 @@ class Client:
 
     @property
     def tasks(self) -> tuple[CampaignTask, ...]:
-        """All tasks, in the order of their ids, whoever may be going to answer which; read once.
+        """The tasks that this worker may answer, in the order of their ids; read once.
+
+        All of the campaign, whoever may be going to answer which; or those that this worker was
+        given as the device joined, where the campaign hands out some to each.
 
         Raises
         ------
         CampaignError
-            Where the device has not joined, or these are not the tasks that were agreed to.
+            Where the device has not joined, these are not the tasks that were agreed to, or not
+            those that it was first given.
         """
         return tuple(self._questions.tasks)
+
+    @property
+    def not_asked(self) -> frozenset[str]:
+        """Names of the campaign's other tasks, which this worker was not given; errors as above."""
+        asked = {task.name for task in self.tasks}
+        return frozenset(task.name for task in self._listed) - asked
 
     @property
     def images(self) -> Mapping[str, Path]:
@@ -309,7 +326,8 @@ class Client:
             member = self._folder.enter(self.terms.config_hash)
             self._server.join(member.participant, member.credential, member.config_hash)
             if not self.committed:
-                fetch_images(self.tasks, self._folder, self._server, member.credential)
+                self._read_tasks(member)
+                fetch_images(self._listed, self._folder, self._server, member.credential)
                 self._memo(member)
 
     def answer(self, answers: Mapping[str, Any]) -> WorkerReceipt:
@@ -332,8 +350,9 @@ class Client:
         Raises
         ------
         AnswerError
-            Where a task is unknown, an answer outside the domain, there are too many or none, or
-            the campaign was answered before. No message repeats an answer.
+            Where a task is unknown or was not given to this worker, an answer outside the domain,
+            there are too many or none, or the campaign was answered before. No message repeats an
+            answer.
         ParameterError
             Where the loss would be above the budget: nothing is drawn then.
         CampaignError
@@ -411,10 +430,12 @@ class Client:
                     self._charge()
             self._folder.leave()
             self._asked = None
+            self._listed = ()
 
     def _commit(self, answers: Mapping[str, Any]) -> None:
         """Draw, commit the reports with their record, and charge them; nothing is shown."""
         member = self._member()
+        self._require_asked(answers)
         with self._ledger.held():
             earlier = self._earlier()
             charge_records(earlier.records, self._ledger)
@@ -490,11 +511,36 @@ class Client:
 
     @property
     def _questions(self) -> TaskQuestions:
+        return self._asked or self._read_tasks(self._member())
+
+    def _read_tasks(self, member: Membership) -> TaskQuestions:
+        """Read all tasks, and keep which of them this worker is asked, where those are some."""
         if self._asked is None:
-            answer = self._server.read_tasks(self._member().credential)
-            tasks = read_tasks(answer, self.terms)
-            self._asked = TaskQuestions(tasks=tasks, mechanism=self.terms.mechanism)
+            answer = self._server.read_tasks(member.credential)
+            listed = read_tasks(answer, self.terms)
+            asked = read_allotment(answer, self.terms, listed)
+            if self.terms.allotment is not None:
+                self._keep_allotment([task.id for task in asked])
+            self._listed = listed
+            self._asked = TaskQuestions(tasks=asked, mechanism=self.terms.mechanism)
         return self._asked
+
+    def _keep_allotment(self, ids: list[str]) -> None:
+        """Keep what the server gives first, and raise where it gives something else later."""
+        if self._folder.allotted(ids) != ids:
+            raise CampaignError(
+                "the server gives this device other tasks than before: some at a time, it could "
+                "ask about all of them. Nothing more is sent: withdraw, and ask who invited you"
+            )
+
+    def _require_asked(self, answers: Mapping[str, Any]) -> None:
+        """Raise where there are answers to tasks of other workers."""
+        others = self.not_asked.intersection(map(str, answers))
+        if others:
+            raise AnswerError(
+                f"this worker was not asked {min(others)!r}: the campaign gives each worker "
+                f"{self.terms.answers:,} of its {self.terms.tasks:,} tasks. Leave it out."
+            )
 
     def _earlier(self) -> EarlierReports:
         """Return what the device has sent by now, also to this campaign where it has left."""

@@ -1,8 +1,9 @@
 """What a worker's device keeps: files that their owner alone can read, and never an answer.
 
-For each campaign of each server a folder of its own: the credential, drawn once; the memo, which
-fixes the noise until reports are committed; the images of the tasks, until reports are
-acknowledged; the reports, as they are sent; and each of them under its question, for good.
+For each campaign of each server a folder of its own: the credential, drawn once; which tasks the
+worker is asked, where the campaign hands out some; the memo, which fixes the noise until reports
+are committed; the images of the tasks, until reports are acknowledged; the reports, as they are
+sent; and each of them under its question, for good.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from quietcrowd.mechanisms.memo.private_file import create_private, read_private
 __all__ = ["CampaignFolder", "Membership", "committed_record", "default_folder"]
 
 _CREDENTIAL, _MEMO, _UPLOAD, _RECEIPT = "credential", "memo", "upload.json", "receipt.json"
-_WITHDRAWN, _LOCK = "withdrawn", "lock"
+_ALLOTMENT, _WITHDRAWN, _LOCK = "allotment.json", "withdrawn", "lock"
 _IMAGE = "image-"
 
 
@@ -193,6 +194,25 @@ class CampaignFolder:
         assert entered is not None
         return entered
 
+    def allotted(self, tasks: Sequence[str]) -> list[str]:
+        """Return the ids of the tasks that the worker was first given; these where none were.
+
+        Parameters
+        ----------
+        tasks : sequence of str
+            Their ids, as the server gives them now.
+
+        Raises
+        ------
+        FormatError
+            As of `membership`.
+        """
+        create_private(self.path / _ALLOTMENT, canonical_json({"tasks": list(tasks)}) + b"\n")
+        kept = (self._read(_ALLOTMENT) or {}).get("tasks")
+        if not isinstance(kept, list):
+            raise self._damaged(_ALLOTMENT)
+        return kept
+
     def upload(self) -> bytes | None:
         """Return the request with all reports, if they were committed."""
         committed = _committed(self.path)
@@ -251,7 +271,7 @@ class CampaignFolder:
         """
         if self.upload() is not None:
             create_private(self.path / _WITHDRAWN, b"withdrawn\n")
-        for name in (_MEMO, _UPLOAD, _RECEIPT, _CREDENTIAL):
+        for name in (_MEMO, _UPLOAD, _RECEIPT, _ALLOTMENT, _CREDENTIAL):
             self._wipe(name)
         self._remove_images()
 

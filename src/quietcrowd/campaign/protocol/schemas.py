@@ -14,6 +14,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from quietcrowd.campaign.terms.allotment import AllotmentKind
 from quietcrowd.campaign.terms.canonical import LARGEST_WHOLE
 from quietcrowd.campaign.terms.channel_config import MAX_NUMBERS
 from quietcrowd.campaign.terms.promises import (
@@ -140,6 +141,14 @@ Count: TypeAlias = Annotated[int, Field(ge=1, le=10**7)]
 Number: TypeAlias = Whole | Annotated[float, Field(allow_inf_nan=False)]
 State: TypeAlias = Literal["draft", "open", "closed"]
 JoinMode: TypeAlias = Literal["invite", "open"]
+Allotted: TypeAlias = Annotated[
+    AllotmentKind | None,
+    Field(
+        description="How each worker is given some of the tasks as they join, "
+        "answers_per_participant of them; null: any worker may answer any. random: those that the "
+        "fewest were asked until then, ties at random."
+    ),
+]
 
 
 class Request(BaseModel):
@@ -171,6 +180,7 @@ class CampaignDraft(Request):
     answers_per_participant: Count | None = Field(
         default=None, description="Most answers of a worker; null: to every task."
     )
+    allotment: Allotted = None
     linked: Count | None = Field(
         default=None,
         description="Most answers of a worker that share one fact; null: as many as there are "
@@ -213,6 +223,7 @@ class CampaignChange(Request):
     description: Description | None = None
     method: JsonObject | None = None
     answers_per_participant: Count | None = None
+    allotment: Allotted = None
     linked: Count | None = None
     max_participants: Count | None = None
     requester: Annotated[Words, Field(max_length=LONGEST_REQUESTER)] | None = None
@@ -243,6 +254,7 @@ class CampaignDocument(BaseModel):
     method: JsonObject | None
     join_mode: JoinMode
     answers_per_participant: int | None
+    allotment: Allotted
     linked: int | None
     max_participants: int | None
     tasks: int
@@ -392,6 +404,11 @@ class TasksForParticipant(BaseModel):
 
     config_hash: Hash
     tasks: list[TaskForParticipant]
+    allotted: list[Id] | None = Field(
+        default=None,
+        description="Ids of those that this worker is asked, in order, where the campaign gives "
+        "each worker some; left out where it does not.",
+    )
 
 
 class ReportItem(Request):
@@ -422,7 +439,9 @@ class Rejected(BaseModel):
     """A report that was not taken in, and why."""
 
     report_id: Id
-    code: Literal["conflict", "unknown-task", "out-of-domain", "budget"]
+    code: Literal["conflict", "unknown-task", "out-of-domain", "budget"] = Field(
+        description="unknown-task: there is none, or this worker was not given it."
+    )
 
 
 class Receipt(BaseModel):

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Select, delete, select, update
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import CampaignDocument
 from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.allotments import fixed_allotment
 from quietcrowd.campaign.terms.configuration import Configuration, build_configuration
 from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 from quietcrowd.campaign.terms.promises import Promises
@@ -62,6 +63,7 @@ def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[Camp
             method=None if row.method is None else json.loads(row.method),
             join_mode=row.join_mode,
             answers_per_participant=row.answers_per_participant,
+            allotment=fixed_allotment(row),
             linked=row.linked,
             max_participants=row.max_participants,
             tasks=row.tasks,
@@ -116,13 +118,15 @@ def fixed_configuration(row: Any, tasks: Sequence[Any]) -> Configuration:
             linked=row.linked,
             tasks=[(one.id.hex(), one.name, json.loads(one.data)) for one in tasks],
             promises=promises,
+            allotment=row.allotment,
         )
     except QuietcrowdError:
         raise ProblemError(
             "not-ready",
             "It needs tasks, and no more of them than one upload or one sketch holds where every "
-            "worker reports every task; and linked must be as much as there are copies and "
-            "near-copies of one question.",
+            "worker reports every task; linked must be as much as there are copies and "
+            "near-copies of one question; and where each worker is given some of the tasks, "
+            "answers_per_participant must say how many, and there must be as many.",
         ) from None
 
 

@@ -1,8 +1,10 @@
 """What becomes of uploads: many of them, decided in one transaction.
 
 A worker has one final report per task. The same one again is a success without effect, another one
-a conflict; both are told item by item, and one item does not fail the others. Where workers wait to
-be shown together, all reports of a worker come in one upload: what comes later is a conflict.
+a conflict; both are told item by item, and one item does not fail the others. Where each worker is
+given some of the tasks, reports on others are refused like those on tasks that there are not. Where
+workers wait to be shown together, all reports of a worker come in one upload: what comes later is a
+conflict.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from sqlalchemy import Connection, Table, select
 from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.protocol.schemas import Receipt, Rejected, Upload
 from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.allotments import allotted_tasks
 from quietcrowd.campaign.store.database import insert_rows, look_up
 from quietcrowd.campaign.store.releases import release_waiting, show_at_once, waits_for_others
 from quietcrowd.campaign.terms.channel_config import ReportRule
@@ -83,6 +86,7 @@ class _Person(NamedTuple):
     state: str
     config_hash: bytes
     waits: bool
+    allotted: frozenset[bytes]
 
 
 class _Stored(NamedTuple):
@@ -98,6 +102,7 @@ class _Fixed:
     tasks: frozenset[bytes]
     rule: ReportRule
     most: int
+    hands_out: bool
     completion_code: str | None
 
     def receipt(self, accepted: int, duplicates: int, rejected: list[Rejected]) -> Receipt:
@@ -194,10 +199,12 @@ class Intake:
             tasks = connection.scalars(
                 select(tables.task.c.id).where(tables.task.c.campaign_id == campaign)
             ).all()
+            config = json.loads(row.config)
             self._known[campaign] = _Fixed(
                 tasks=frozenset(tasks),
                 rule=stored_rule(row.mechanism, len(tasks)),
-                most=json.loads(row.config)["answers_per_participant"],
+                most=config["answers_per_participant"],
+                hands_out="allotment" in config,
                 completion_code=row.completion_code,
             )
         return self._known[campaign]
@@ -243,7 +250,7 @@ def _people(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, _Person
         )
     }
     found = connection.execute(
-        select(person.id, person.campaign_id, person.token_sha256)
+        select(person.id, person.campaign_id, person.token_sha256, person.allotment)
         .where(wanted, person.campaign_id.in_(by_id))
         .order_by(person.id)
         .with_for_update()
@@ -256,6 +263,7 @@ def _people(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, _Person
             state=by_id[row.campaign_id].state,
             config_hash=by_id[row.campaign_id].config_hash,
             waits=waits_for_others(by_id[row.campaign_id]),
+            allotted=frozenset(allotted_tasks(row.allotment)),
         )
         for row in found
     }
@@ -361,6 +369,8 @@ def _reason(
         return "out-of-domain"
     if task in held:
         return None if held[task] == report else "conflict"
+    if fixed.hands_out and task not in person.allotted:
+        return "unknown-task"
     if (person.campaign_id, report.report_id) in batch.taken:
         return "conflict"
     return "budget" if len(held) >= fixed.most and not fixed.rule.every_task else None

@@ -16,6 +16,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import JoinRequest
 from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.allotments import draw_allotment
 from quietcrowd.campaign.store.releases import show_at_once, waits_for_others
 from quietcrowd.campaign.terms.tokens import (
     erased_hash,
@@ -88,6 +89,8 @@ def join(
     if known is not None:
         if known.campaign_id != row.id or not same_hash(known.token_sha256, hashed):
             raise ProblemError("credential-used", "Draw a new credential for each campaign.")
+        if known.allotment is None and row.state == "open":
+            _allot_late(connection, row, me)
         return False
     _require_not_withdrawn(connection, row.id, credential)
     _require_room(row, bytes.fromhex(request.config_hash))
@@ -104,11 +107,20 @@ def join(
             "token_sha256": hashed,
             "pseudonym": new_pseudonym(),
             "consent_hash": row.config_hash,
+            "allotment": draw_allotment(connection, row),
         },
     )
     if not waits_for_others(row):
         show_at_once(connection, row.id, participants=1)
     return True
+
+
+def _allot_late(connection: Connection, row: Any, person: bytes) -> None:
+    """Give tasks to who joined at a server of an older version, which gave none."""
+    allotment = draw_allotment(connection, row)
+    if allotment is not None:
+        mine = tables.participant.c.id == person
+        connection.execute(update(tables.participant).where(mine).values(allotment=allotment))
 
 
 def _require_not_withdrawn(connection: Connection, campaign: bytes, credential: str) -> None:

@@ -82,4 +82,9 @@ def delete_expired(connection: Connection, now: float) -> list[bytes]:
                 crowded=0,
             )
         )
+        connection.execute(
+            update(tables.task)
+            .where(tables.task.c.campaign_id == one, tables.task.c.asked > 0)
+            .values(asked=0)
+        )
     return list(over)

@@ -4,6 +4,8 @@
 codes and tokens of requesters have as `expires_at`, from when they were made.
 `campaign.closes_on` is a day that the requester named.
 `participant.standing` is joined, waiting or shown: see `releases`; `exclusion`: see `exclusions`.
+`campaign.allotment` says how tasks are handed out, `participant.allotment` which ones somebody was
+given, `task.asked` how many were given one: see `allotments`.
 What a requester is told of a campaign in numbers is kept in its row and not counted, as campaigns
 may hold many millions of rows.
 """
@@ -140,6 +142,7 @@ campaign = Table(
     Column("closes_on", Text),
     Column("max_joined", WHOLE),
     *(_counted(name, 0) for name in ("tasks", "joined", "crowded", "exclusions")),
+    Column("allotment", Text),
     **STRICT,
 )
 
@@ -176,6 +179,7 @@ task = Table(
     Column("name", Text, nullable=False),
     Column("data", Text, nullable=False),
     Column("gold", Text),
+    _counted("asked", 0),
     UniqueConstraint("campaign_id", "name"),
     UniqueConstraint("campaign_id", "position"),
     **STRICT,
@@ -209,6 +213,7 @@ participant = Table(
     Column("pseudonym", Text, nullable=False),
     Column("consent_hash", LargeBinary, nullable=False),
     Column("standing", Text, nullable=False, server_default="joined"),
+    Column("allotment", LargeBinary),
     UniqueConstraint("campaign_id", "pseudonym"),
     UniqueConstraint("campaign_id", "id"),
     Index("ix_participant_campaign_id_standing", "campaign_id", "standing"),

@@ -12,6 +12,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from quietcrowd.accounting.consent import consent_sentences
+from quietcrowd.campaign.terms.allotment import Allotment
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.terms.channel_config import describe_channel, report_rule
 from quietcrowd.campaign.terms.near_copies import largest_group
@@ -22,6 +23,7 @@ from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
 
 __all__ = [
+    "ALLOTTING_VERSION",
     "FIRST_VERSION",
     "VERSION",
     "Configuration",
@@ -33,8 +35,9 @@ __all__ = [
     "loss_of_tasks",
 ]
 
-FIRST_VERSION, VERSION = 1, 2
-"""Of configurations: the first ones, which stay as they are, have no promises."""
+FIRST_VERSION, VERSION, ALLOTTING_VERSION = 1, 2, 3
+"""Of configurations: the first ones, which stay as they are, have no promises; the last ones hand
+out some of the tasks to each worker, which older devices do not know, and refuse."""
 
 
 @frozen(kw_only=True)
@@ -63,6 +66,7 @@ def build_configuration(
     linked: int | None,
     tasks: Sequence[tuple[str, str, Any]],
     promises: Promises | None = None,
+    allotment: str | None = None,
 ) -> Configuration:
     """Return the configuration of a campaign.
 
@@ -75,19 +79,23 @@ def build_configuration(
     mechanism : Mechanism
         What devices do to answers.
     answers : int or None
-        Most answers of a worker; None: to every task.
+        Most answers of a worker; None: to every task. With an allotment, how many tasks each
+        worker is asked.
     linked : int or None
         Most answers of a worker that share one fact; None: as many as `largest_group` finds.
     tasks : sequence of (id, name, data)
         All of them, in the order of their ids.
     promises : Promises or None
         What workers are told besides; None: nothing, as in the first version.
+    allotment : {"random"}, optional
+        How each worker is given some of the tasks; None: any worker may answer any.
 
     Raises
     ------
     ParameterError
         Where there is no task, there are more than the mechanism or one upload allow, or more
-        copies and near-copies of one question than are declared to be linked.
+        copies and near-copies of one question than are declared to be linked; or tasks cannot be
+        handed out: see `Allotment.of`.
     FormatError
         Where JSON cannot hold it.
     """
@@ -98,6 +106,7 @@ def build_configuration(
             f"every worker reports every task, in one upload: at most {MAX_REPORTS:,} tasks are "
             f"possible; there are {len(tasks):,}"
         )
+    handed_out = Allotment.of(allotment, mechanism=mechanism, answers=answers, tasks=len(tasks))
     most = min(answers or len(tasks), len(tasks), MAX_REPORTS)
     text = canonical_json(
         describe_campaign(
@@ -111,6 +120,7 @@ def build_configuration(
             tasks_hash=hash_tasks(tasks),
             worker_epsilon=loss_of_tasks(mechanism, most, [name for _, name, _ in tasks]),
             promises=promises,
+            allotment=handed_out,
         )
     )
     return Configuration(text=text, hash=hashlib.sha256(text).digest())
@@ -183,6 +193,7 @@ def describe_campaign(
     tasks_hash: str,
     worker_epsilon: float | None,
     promises: Promises | None,
+    allotment: Allotment | None,
 ) -> dict[str, Any]:
     """Return all that a worker agrees to, JSON-ready: public facts, and what follows from them.
 
@@ -201,11 +212,13 @@ def describe_campaign(
     worker_epsilon : float or None
         Loss about all answers where it depends on which tasks these are; see `loss_of_tasks`.
     promises : Promises or None
-        As those of `build_configuration`.
+        As those of `build_configuration`; there are some where tasks are handed out.
+    allotment : Allotment or None
+        How each worker is given some of the tasks, if so.
     """
     guarantee = campaign_guarantee(mechanism, answers, linked, tasks, worker_epsilon)
     return {
-        "version": FIRST_VERSION if promises is None else VERSION,
+        "version": _version(promises, allotment),
         "campaign": campaign,
         "title": title,
         "description": description,
@@ -217,11 +230,20 @@ def describe_campaign(
         "tasks": tasks,
         "tasks_hash": tasks_hash,
         **({} if promises is None else promises.to_dict()),
-        **_privacy(guarantee, promises),
+        **({} if allotment is None else {"allotment": allotment.kind}),
+        **_privacy(guarantee, promises, allotment),
     }
 
 
-def _privacy(guarantee: PrivacyGuarantee, promises: Promises | None) -> Mapping[str, Any]:
+def _version(promises: Promises | None, allotment: Allotment | None) -> int:
+    if allotment is not None:
+        return ALLOTTING_VERSION
+    return FIRST_VERSION if promises is None else VERSION
+
+
+def _privacy(
+    guarantee: PrivacyGuarantee, promises: Promises | None, allotment: Allotment | None
+) -> Mapping[str, Any]:
     """Return what a worker loses at most, in numbers and in sentences.
 
     An infinite loss, as of who answered what, has no number in JSON: it is null.
@@ -235,11 +257,14 @@ def _privacy(guarantee: PrivacyGuarantee, promises: Promises | None) -> Mapping[
             "participation_protected": guarantee.participation_protected,
             "assumptions": guarantee.assumptions,
         },
-        "consent": agreed_sentences(guarantee, promises),
+        "consent": agreed_sentences(guarantee, promises, allotment),
     }
 
 
-def agreed_sentences(guarantee: PrivacyGuarantee, promises: Promises | None) -> tuple[str, ...]:
+def agreed_sentences(
+    guarantee: PrivacyGuarantee, promises: Promises | None, allotment: Allotment | None = None
+) -> tuple[str, ...]:
     """Return all sentences that a worker agrees to; parameters as those of `describe_campaign`."""
+    asked = () if allotment is None else (allotment.sentence,)
     more = () if promises is None else promises.sentences
-    return (*consent_sentences(guarantee, priors=(0.5,)), *more)
+    return (*consent_sentences(guarantee, priors=(0.5,)), *asked, *more)

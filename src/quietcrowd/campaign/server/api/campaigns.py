@@ -81,6 +81,7 @@ _FIXED = frozenset(
         "title",
         "description",
         "answers_per_participant",
+        "allotment",
         "linked",
         "completion_code",
         *PROMISED,
@@ -138,6 +139,12 @@ def _check_fit(method: FittingMethod[Any, Any], mechanism: Mechanism) -> None:
         ) from None
 
 
+def _check_allotment(kind: str | None, mechanism: Mechanism) -> None:
+    """Refuse to hand out some tasks where every worker reports all; numbers are for opening."""
+    if kind is not None and mechanism.every_task:
+        raise _refused("allotment", "With this mechanism every worker reports every task.")
+
+
 def _check_day(day: str | None, now: float) -> None:
     """Refuse a day of closing that there is not, or that is over."""
     if day is None:
@@ -178,6 +185,7 @@ def create_campaign(
     method, method_text = _read_method(draft.method)
     if method is not None:
         _check_fit(method, mechanism)
+    _check_allotment(draft.allotment, mechanism)
     _check_day(draft.closes_on, service.clock())
     campaign = new_id()
     row: dict[str, Any] = {
@@ -191,6 +199,7 @@ def create_campaign(
         "method": method_text,
         "join_mode": draft.join_mode,
         "answers_per_participant": draft.answers_per_participant,
+        "allotment": draft.allotment,
         "linked": draft.linked,
         "max_participants": draft.max_participants,
         "erasures": 0,
@@ -284,8 +293,10 @@ def change_campaign(
         if row.state == "open" and "max_joined" in values:
             _check_room(row, change.max_joined)
             values["crowded"] = 0
+        mechanism = parse_mechanism(row.mechanism)
+        _check_allotment(change.allotment, mechanism)
         if method is not None:
-            _check_fit(method, parse_mechanism(row.mechanism))
+            _check_fit(method, mechanism)
         update_campaign(connection, row, **values)
         if row.state == "closed" and waits_for_others(row):
             take_stock(connection, row.id)

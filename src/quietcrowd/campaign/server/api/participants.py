@@ -27,6 +27,7 @@ from quietcrowd.campaign.protocol.schemas import (
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Credential, Requester, ServiceOf
 from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.allotments import allotted_tasks
 from quietcrowd.campaign.store.campaigns import read_tasks
 from quietcrowd.campaign.store.erasures import erase_participant
 from quietcrowd.campaign.store.participants import (
@@ -163,19 +164,22 @@ def read_participation(credential: Credential, service: ServiceOf) -> Participat
         return _participation(connection, credential)
 
 
-@router.get("/me/tasks", responses=documented("credential"))
+@router.get("/me/tasks", responses=documented("credential"), response_model_exclude_unset=True)
 def read_own_tasks(credential: Credential, service: ServiceOf) -> TasksForParticipant:
-    """Return all tasks, in the order of their ids."""
+    """Return all tasks, in the order of their ids, and which of them the worker is asked."""
     with service.database.read() as connection:
         person = find_participant(connection, credential)
         rows = read_tasks(connection, person.campaign_id)
-    return TasksForParticipant(
+    document = TasksForParticipant(
         config_hash=person.consent_hash.hex(),
         tasks=[
             TaskForParticipant(task_id=row.id.hex(), task=row.name, data=json.loads(row.data))
             for row in rows
         ],
     )
+    if person.allotment is not None:
+        document.allotted = [task.hex() for task in allotted_tasks(person.allotment)]
+    return document
 
 
 @router.delete("/me", status_code=204, responses=documented("credential"))

@@ -30,10 +30,20 @@ export function showCampaign(campaign) {
   say(byId("requester"), campaign.requester || "not said");
   say(byId("contact"), campaign.contact || "not said");
   say(byId("purpose"), campaign.purpose || "not said");
+  say(byId("asked"), asked(campaign));
   say(byId("closing"), closing(campaign));
   say(byId("joining"), JOINING[campaign.join_mode]);
   say(byId("retention"), kept(campaign.retention_days));
   say(byId("at-least"), together(campaign));
+}
+
+/** Return which tasks a worker is asked. */
+function asked(campaign) {
+  const most = campaign.answers_per_participant;
+  if (campaign.allotment === "random") {
+    return `${count(most)} of the tasks, drawn as they join, and all equally often`;
+  }
+  return most === null ? "all tasks" : `all tasks, and answers ${count(most)} at most`;
 }
 
 /** Return when a campaign closes by itself. */

@@ -3,7 +3,7 @@
 import { canonicalHash, canonicalJson } from "../terms/canonical.js";
 import { reportsAll } from "../terms/guarantee.js";
 import { channelHash, lettersOf, taskQuestions } from "../terms/questions.js";
-import { readTasks, readTerms } from "../terms/terms.js";
+import { askedOf, readTasks, readTerms } from "../terms/terms.js";
 import { fetchImages, imagesOf } from "./images.js";
 import { costOf, requireBudget, spentIn } from "./ledger.js";
 import { newCredential, participantOf } from "./membership.js";
@@ -287,13 +287,17 @@ export class Device {
     this.#text = text;
   }
 
+  /** Take the tasks that this worker is asked; return all. */
   async #readTasks(text) {
-    this.tasks = await readTasks(objectIn(text), this.terms);
+    const document = objectIn(text);
+    const all = await readTasks(document, this.terms);
+    this.tasks = askedOf(document, all, this.terms);
     const [channel, letters] = [await channelHash(this.terms), new Map()];
     for (const { name, data } of this.tasks) {
       letters.set(name, await canonicalHash(lettersOf(name, data)));
     }
     this.#questions = { ...(await taskQuestions(this.tasks, this.terms)), channel, letters };
+    return all;
   }
 
   async #enter() {
@@ -307,8 +311,8 @@ export class Device {
   async #fetchTasks() {
     const { credential } = this.#own;
     const text = await this.#ask("me/tasks", { credential });
-    await this.#readTasks(text);
-    const hashes = this.tasks.flatMap(imagesOf).map(({ hash }) => hash);
+    const all = await this.#readTasks(text); // their images tell not which are asked
+    const hashes = all.flatMap(imagesOf).map(({ hash }) => hash);
     this.images = await fetchImages(this.#where.base, credential, hashes, this.#timing);
     const join = (own) => {
       refuseIf(!own?.credential, whyOut(own));

@@ -33,7 +33,8 @@ function headed([[, ...reports] = [], ...rows], say) {
 /** Ask whether to take part. */
 export async function consent(app) {
   const { device, terms, say } = app;
-  const { promises, answers } = terms;
+  const { promises, allotment, answers } = terms;
+  const counts = { tasks: app.count(terms.tasks), count: answers, answers: app.count(answers) };
   const spending = await device.spending(answers);
   const kept = spending.budget === null ? "" : app.spell(spending.budget);
   const join = async () => {
@@ -53,10 +54,10 @@ export async function consent(app) {
   return {
     ...{ ...terms, ...promises, ...factsOf(app, spending) },
     budget: app.typedLimit ?? kept,
-    ...{ tasks: app.count(terms.tasks), count: answers, answers: app.count(answers) },
+    asked: say(allotment === null ? "screen.asked.count" : "screen.asked.given", counts),
     closes: device.closes ? say("screen.closes", { day: device.closes }) : "",
     unpromised: promises === null ? say("screen.unpromised") : "",
-    sentences: consentSentences(terms.guarantee, promises, say),
+    sentences: consentSentences(terms.guarantee, promises, say, allotment),
     served: !app.saved,
     join,
     ready: () => {

@@ -19,14 +19,16 @@ const LARGEST_LOSS = 1000;
  * @param {object} guarantee  as of guaranteeOf
  * @param {object | null} promises
  * @param {Say} say
+ * @param {{answers: number, tasks: number} | null} allotment
  * @returns {string[]}
  */
-export function consentSentences(guarantee, promises, say) {
+export function consentSentences(guarantee, promises, say, allotment = null) {
   return [
     aboutOne(guarantee, say),
     ...aboutAll(guarantee, say),
     say(`consent.participation.${guarantee.participationProtected ? "hidden" : "seen"}`),
     ...aboutChance(guarantee, say),
+    ...(allotment === null ? [] : [aboutAllotment(allotment, say)]),
     ...(promises === null ? [] : aboutPromises(promises, say)),
   ];
 }
@@ -114,6 +116,10 @@ function asPrinted(number) {
     over: BigInt(whole + broken) * 10n ** BigInt(Math.max(shift, 0)),
     under: 10n ** BigInt(Math.max(-shift, 0)),
   };
+}
+
+function aboutAllotment({ answers, tasks }, say) {
+  return say("consent.allotted", { answers: counted(answers, say), tasks: counted(tasks, say) });
 }
 
 function aboutPromises({ at_least: least, retention_days: days }, say) {

@@ -4,7 +4,7 @@ import { whyNot } from "../mechanisms/draw.js";
 import { canonicalHash, canonicalJson } from "./canonical.js";
 import { describedBy, isNear } from "./channel.js";
 import { consentSentences } from "./consent.js";
-import { assumptionsOf, guaranteeOf } from "./guarantee.js";
+import { assumptionsOf, guaranteeOf, reportsAll } from "./guarantee.js";
 import { largestGroup } from "./questions.js";
 import { lossOfNamed } from "./sketch_losses.js";
 
@@ -30,6 +30,8 @@ const PROMISES = Object.freeze({
   ...{ requester: isName(200), contact: isName(200), purpose: isName(1000) },
   ...{ retention_days: isAtMost(3650), at_least: isAtMost(1000) },
 });
+
+const HANDED_OUT = Object.freeze({ allotment: (value) => value === "random" });
 
 const FIGURES = Object.freeze({
   ...{ answer_epsilon: "epsilon", linked_epsilon: "linkedEpsilon" },
@@ -80,20 +82,24 @@ export async function readTerms(text, { campaign, configHash, english }) {
   const promises = config.version === 1 ? null : Object.fromEntries(promised);
   const found = await attempt(() => guaranteeOf(config), "unsound");
   const guarantee = agreed(found, config);
-  const consent = consentSentences(guarantee, promises, english);
+  const { answers_per_participant: answers, tasks } = config;
+  const allotment = config.version === 3 ? { answers, tasks } : null;
+  refuseUnless(!allotment || !reportsAll(config), "counts");
+  const consent = consentSentences(guarantee, promises, english, allotment);
   const lost = { guarantee: figuresOf(guarantee, config.mechanism, english), consent };
   const isSaid = !differing(config, lost).length;
   refuseUnless(isSaid, "loss", { epsilon: found.workerEpsilon });
   return {
     ...{ campaign, title: config.title, description: config.description, ...described },
-    ...{ answers: config.answers_per_participant, linked: config.linked, tasks: config.tasks },
-    ...{ tasksHash: config.tasks_hash, configHash, guarantee, promises },
+    ...{ answers, linked: config.linked, tasks, tasksHash: config.tasks_hash },
+    ...{ configHash, guarantee, promises, allotment },
   };
 }
 
 /** Return the members that a configuration of its version has, and what each must be. */
 function kindsOf({ version }) {
-  return { version: isCount, ...MEMBERS, ...(version > 1 && PROMISES) };
+  const more = [{}, PROMISES, { ...PROMISES, ...HANDED_OUT }][version - 1];
+  return { version: isCount, ...MEMBERS, ...more };
 }
 
 /** Return which members are not as they must be. */
@@ -104,7 +110,7 @@ function differing(config, expected) {
 
 function checkMembers(config, campaign) {
   refuseUnless(isObject(config), "config");
-  refuseUnless([1, 2].includes(config.version), "version");
+  refuseUnless([1, 2, 3].includes(config.version), "version");
   const kinds = kindsOf(config);
   const names = Object.keys(kinds).filter((name) => !kinds[name](config[name]));
   refuseUnless(!names.length, "members", { names: names.join(", ") });
@@ -162,6 +168,21 @@ export async function readTasks(document, terms) {
     requireLoss([...names], terms);
   }
   return tasks;
+}
+
+/**
+ * Return the tasks that this worker is asked, in the order of their ids: those that the server
+ * gives, where the campaign gives each worker some; else all.
+ */
+export function askedOf({ allotted }, tasks, { allotment }) {
+  if (allotment === null) {
+    return tasks;
+  }
+  const ids = new Set(Array.isArray(allotted) ? allotted : []);
+  const asked = tasks.filter(({ id }) => ids.has(id));
+  const areThese = canonicalJson(asked.map(({ id }) => id)) === JSON.stringify(allotted);
+  refuseUnless(areThese && asked.length === allotment.answers, "allotment");
+  return asked;
 }
 
 const follows = ({ id }, i, tasks) => i === 0 || tasks[i - 1].id < id;

@@ -1,0 +1,84 @@
+"""Which tasks each worker is given, where a campaign hands out some: drawn as the worker joins.
+
+Tasks that the fewest were asked come first, and ties are drawn from the operating system's
+randomness. So all are asked equally often, but for one. It depends on how many joined before, and
+on nothing else: whoever leaves, or never sends, was asked all the same. So nobody can tell from
+the tasks of who joins next that somebody left, or answered.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from secrets import SystemRandom
+from typing import Any
+
+from sqlalchemy import Connection, select, update
+
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.terms.allotment import AllotmentKind
+
+__all__ = ["allotted_tasks", "draw_allotment", "fixed_allotment", "pack_allotment"]
+
+_ID = 16
+"""Bytes of the id of a task."""
+
+_RANDOM = SystemRandom()
+
+
+def fixed_allotment(row: Any) -> AllotmentKind | None:
+    """Return how a campaign, a row of its table, hands out its tasks; None: anybody gets all.
+
+    Once it is open its configuration says so: a server of an older version opens a draft without.
+    """
+    said: AllotmentKind | None = row.allotment
+    if said is not None and row.config is not None:
+        said = json.loads(row.config).get("allotment")
+    return said
+
+
+def draw_allotment(connection: Connection, row: Any) -> bytes | None:
+    """Draw the tasks of a worker who joins, and count that they were given once more.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction that writes, with the campaign locked.
+    row : Row
+        Of the table of campaigns; it is open.
+
+    Returns
+    -------
+    bytes or None
+        As they are stored: see `allotted_tasks`. None where the campaign gives all to everybody.
+    """
+    if fixed_allotment(row) is None:
+        return None
+    task = tables.task
+    wanted = select(task.c.id, task.c.asked).where(task.c.campaign_id == row.id)
+    asked = {one.id: one.asked for one in connection.execute(wanted.order_by(task.c.id))}
+    chosen = _least_asked(asked, json.loads(row.config)["answers_per_participant"])
+    connection.execute(update(task).where(task.c.id.in_(chosen)).values(asked=task.c.asked + 1))
+    return pack_allotment(chosen)
+
+
+def _least_asked(asked: Mapping[bytes, int], count: int) -> list[bytes]:
+    """Return so many tasks: those that the fewest were asked, and among equal ones any."""
+    chosen: list[bytes] = []
+    for least in sorted(set(asked.values())):
+        tied = [task for task, times in asked.items() if times == least]
+        chosen += _RANDOM.sample(tied, min(len(tied), count - len(chosen)))
+        if len(chosen) == count:
+            break
+    return chosen
+
+
+def pack_allotment(tasks: Sequence[bytes]) -> bytes:
+    """Return tasks, by their ids, as they are stored of a worker."""
+    return b"".join(sorted(tasks))
+
+
+def allotted_tasks(stored: bytes | None) -> tuple[bytes, ...]:
+    """Return the ids of a worker's tasks, in order; none of who joined at an older server."""
+    packed = stored or b""
+    return tuple(packed[at : at + _ID] for at in range(0, len(packed), _ID))

@@ -1,0 +1,18 @@
+"""Which tasks each worker was given, where a campaign hands out some; none does that there is."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0010"
+down_revision = "0009"
+branch_labels = None
+depends_on = None
+
+_WHOLE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+
+def upgrade() -> None:
+    """Add the columns."""
+    op.add_column("campaign", sa.Column("allotment", sa.Text(), nullable=True))
+    op.add_column("task", sa.Column("asked", _WHOLE, nullable=False, server_default="0"))
+    op.add_column("participant", sa.Column("allotment", sa.LargeBinary(), nullable=True))
