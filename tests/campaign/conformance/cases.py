@@ -70,9 +70,18 @@ class Campaign:
         return json.loads(self.text)
 
     @property
+    def asked(self):
+        """The tasks that are asked: the first ones, where some are handed out."""
+        hands_out = "allotment" in self.config
+        return self.tasks[: self.config["answers_per_participant"] if hands_out else None]
+
+    @property
     def listed(self):
         """The document with all tasks, as a text."""
-        return json.dumps({"config_hash": self.hash, "tasks": self.tasks})
+        document = {"config_hash": self.hash, "tasks": self.tasks}
+        if "allotment" in self.config:
+            document["allotted"] = [task["task_id"] for task in self.asked]
+        return json.dumps(document)
 
     def saying(self, config):
         """Return a campaign whose server says another configuration, with the hash of that."""
@@ -90,6 +99,7 @@ def campaign_of(mechanism, shown=None, *, campaign=CAMPAIGN, promises=PROMISES, 
         mechanism=mechanism,
         answers=said.pop("answers", None),
         linked=said.pop("linked", None),
+        allotment=said.pop("allotment", None),
         tasks=listed,
         promises=None if promises is None else Promises(**{**PROMISES, **promises}),
         **said,
@@ -113,6 +123,19 @@ VALID = {
     "copies, noise that answers share": campaign_of(MECHANISMS["two-layer"], COPIES),
     "near-copies": campaign_of(LABEL, NEAR_COPIES),
     "one task": campaign_of(LABEL, ASKED[:1]),
+    **{
+        f"{each} of five tasks handed out": campaign_of(LABEL, answers=each, allotment="random")
+        for each in (1, 2, 5)
+    },
+    "handed out, two-layer": campaign_of(
+        MECHANISMS["two-layer"], answers=3, linked=2, allotment="random"
+    ),
+    "handed out, shown five together": campaign_of(
+        MECHANISMS["laplace"], answers=2, allotment="random", promises={"at_least": 5}
+    ),
+    "handed out, copies": campaign_of(
+        MECHANISMS["two-layer"], COPIES, answers=2, allotment="random"
+    ),
     "texts in any script": campaign_of(
         LABEL,
         [{"q": "Grüße, 世界 😀", "deep": {"a": [1, 2.5e-7, None, "\u2028"]}}],
@@ -219,6 +242,28 @@ TAMPERED = {
             ("at all", ("answer_epsilon", "worker_epsilon", "linked_epsilon")),
         )
     },
+    **{
+        f"handed out, {what}": ("2 of five tasks handed out", change)
+        for what, change in {
+            "in no way": without("allotment"),
+            "in another way": changed(["allotment"], "chosen"),
+            "null": changed(["allotment"], None),
+            "of an older version": changed(["version"], 2),
+            "of a newer version": changed(["version"], 4),
+            "to more than one list": changed(["allotment"], ["random"]),
+            "more each": changed(["answers_per_participant"], 3),
+            "less said": lambda config: config["consent"].pop(-4),
+            "without a promise": without("at_least"),
+        }.items()
+    },
+    "handed out, and every task reported": (
+        "laplace, filled",
+        lambda config: config.update(version=3, allotment="random"),
+    ),
+    "handed out without a word": (
+        "one-layer",
+        lambda config: config.update(version=3, allotment="random"),
+    ),
     "another seed": ("matrix factorisation", changed(["channel", "profile", "seed"], 77)),
 }
 """What no client takes part in: the configuration that it is made of, and what is changed in it."""

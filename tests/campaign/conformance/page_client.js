@@ -6,7 +6,7 @@ import { speaker } from "./worker/page/messages.js";
 import { consentSentences } from "./worker/terms/consent.js";
 import { lawSentences, lawTable } from "./worker/terms/law.js";
 import { channelHash, taskQuestions } from "./worker/terms/questions.js";
-import { readTasks, readTerms, Refusal } from "./worker/terms/terms.js";
+import { askedOf, readTasks, readTerms, Refusal } from "./worker/terms/terms.js";
 
 const REFUSED = "refused";
 
@@ -56,7 +56,8 @@ function losses(stated, name) {
 
 async function asked(campaign, listed = campaign.listed) {
   const terms = await termsOf(campaign, campaign.id);
-  const tasks = await readTasks(JSON.parse(listed), terms);
+  const document = JSON.parse(listed);
+  const tasks = askedOf(document, await readTasks(document, terms), terms);
   const questions = { ...(await taskQuestions(tasks, terms)), channel: await channelHash(terms) };
   return { terms, tasks, questions };
 }

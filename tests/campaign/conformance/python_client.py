@@ -11,7 +11,7 @@ import httpx
 import numpy as np
 from attrs import Factory, define
 
-from quietcrowd.campaign.device.checked_terms import Terms, read_tasks
+from quietcrowd.campaign.device.checked_terms import Terms, read_allotment, read_tasks
 from quietcrowd.campaign.device.client import Client
 from quietcrowd.campaign.device.draw import Draw
 from quietcrowd.campaign.device.law import law_sentences, law_table
@@ -205,5 +205,6 @@ def _asked(campaign, listed=None):
     """Return the terms of a campaign, and its questions."""
     document = {"config": campaign.config, "config_hash": campaign.hash}
     terms = Terms.read(document, campaign.id)
-    tasks = read_tasks(json.loads(campaign.listed if listed is None else listed), terms)
+    document = json.loads(campaign.listed if listed is None else listed)
+    tasks = read_allotment(document, terms, read_tasks(document, terms))
     return terms, TaskQuestions(tasks=tasks, mechanism=terms.mechanism)

@@ -23,11 +23,14 @@ class Server:
         What becomes of a receipt before it is sent.
     lose : int
         How many answers to uploads are lost, after they were taken in.
+    allot : callable, optional
+        Says which tasks are handed out instead, of all ids, each time that they are asked for.
     """
 
     campaigns: list
     receipt: object = None
     lose: int = 0
+    allot: object = None
     members: dict = Factory(dict)
     uploads: list = Factory(list)
     requests: list = Factory(list)
@@ -46,7 +49,12 @@ class Server:
             return 204, ""
         if method == "POST":
             return self._take(credential, body)
-        return 200, self.members[credential].listed
+        listed = self.members[credential].listed
+        if self.allot is not None and "/me/tasks" in path:
+            document = json.loads(listed)
+            document["allotted"] = self.allot([task["task_id"] for task in document["tasks"]])
+            listed = json.dumps(document)
+        return 200, listed
 
     def _public(self, campaign):
         said = {"state": "open", "join_mode": "open"}

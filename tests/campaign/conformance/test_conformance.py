@@ -1,5 +1,6 @@
 """One suite for both clients of a worker: the Python one, and the page's modules in Chromium."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -73,15 +74,106 @@ def test_other_tasks_are_refused(client, name):
     assert client.questions(VALID["one-layer"], listed(SHOWN[name])) == REFUSED
 
 
+HANDED_OUT = VALID["2 of five tasks handed out"]
+IDS = [task["task_id"] for task in HANDED_OUT.tasks]
+NOT_TWO = {
+    "none": [],
+    "one": IDS[:1],
+    "three": IDS[:3],
+    "all": IDS,
+    "one twice": [IDS[1], IDS[1]],
+    "one that there is not": [IDS[0], 32 * "f"],
+    "in another order": [IDS[2], IDS[0]],
+    "three, one of them twice": [IDS[0], IDS[0], IDS[1]],
+    "an id in capitals": [IDS[0], IDS[1].upper()],
+    "a number": [IDS[0], 1],
+    "null": None,
+    "a text": "".join(IDS[:2]),
+    "a text of one": IDS[0],
+    "an object": {"0": IDS[0], "1": IDS[1]},
+    "a list of lists": [IDS[:2]],
+    "yes": True,
+}
+
+
+def with_allotted(ids):
+    """Return what a server shows that hands out tasks."""
+    return json.dumps({**json.loads(HANDED_OUT.listed), "allotted": ids})
+
+
+@pytest.mark.parametrize("name", NOT_TWO)
+def test_no_other_than_as_many_tasks_are_taken(client, name):
+    assert client.questions(HANDED_OUT, with_allotted(NOT_TWO[name])) == REFUSED
+
+
+@pytest.mark.parametrize("places", [(0, 1), (1, 4), (0, 4)])
+def test_both_ask_what_is_handed_out(python, page, places):
+    shown = with_allotted([IDS[place] for place in places])
+    found = python.questions(HANDED_OUT, shown)
+    assert found["names"] == [HANDED_OUT.tasks[place]["task"] for place in places]
+    assert page.questions(HANDED_OUT, shown) == found
+
+
+def test_where_nothing_is_handed_out_all_is_asked_whatever_a_server_shows(client):
+    campaign = VALID["one-layer"]
+    shown = json.dumps({**json.loads(campaign.listed), "allotted": IDS[:2]})
+    assert client.questions(campaign, shown) == client.questions(campaign)
+
+
+@pytest.mark.parametrize("name", NOT_TWO)
+def test_a_server_that_hands_out_otherwise_gets_no_answer(client, name):
+    server = Server([HANDED_OUT], allot=lambda _: NOT_TWO[name])
+    with client.device(server, ORIGIN) as device:
+        assert device.take("join", CAMPAIGN) == REFUSED
+        for answers in ({f"t{place}": "yes"} for place in range(5)):
+            assert device.take("answer", CAMPAIGN, answers) == REFUSED
+    assert server.uploads == []
+
+
+def test_a_server_that_hands_out_others_later_learns_of_no_more_than_as_many(client):
+    """It gives other tasks each time; whatever the worker tries, two are answered at most."""
+    turns = iter([IDS[:2], *([IDS[place], IDS[place + 1]] for place in (1, 2, 3)), *[IDS[3:]] * 50])
+    server = Server([HANDED_OUT], allot=lambda _: next(turns), lose=1)
+    first = {task["task"]: "yes" for task in HANDED_OUT.asked}
+    with client.device(server, ORIGIN) as device:
+        device.take("join", CAMPAIGN)
+        for step in range(6):
+            for answers in ({f"t{place}": "yes"} for place in range(5) if f"t{place}" not in first):
+                assert device.take("answer", CAMPAIGN, answers) == REFUSED
+            if step % 2:
+                device.take("reload")
+        assert server.uploads == []
+        device.take("answer", CAMPAIGN, first)
+        device.take("reload")
+        device.take("send", CAMPAIGN)
+    sent = {one["task_id"] for _, body in server.uploads for one in json.loads(body)["reports"]}
+    assert sent <= set(IDS[:2])
+
+
+def test_images_of_all_tasks_are_fetched_whoever_is_asked_which(client):
+    """The first by its hash is of a task that is not handed out; it is no image, and refused."""
+    pictures = sorted(hashlib.sha256(b"%d" % place).hexdigest() for place in range(5))
+    shown = [{"picture": {"image": sha256, "alt": "A bird"}} for sha256 in pictures]
+    mechanism = OF_ALL_KINDS["one-layer"]
+    campaign = campaign_of(mechanism, shown, answers=2, allotment="random")
+    ids = sorted(task["task_id"] for task in campaign.tasks if task["task"] in ("t3", "t4"))
+    server = Server([campaign], allot=lambda _: ids)
+    with client.device(server, ORIGIN) as device:
+        assert device.take("join", CAMPAIGN) == REFUSED
+    asked = {path for _, path, _ in server.requests if "/images/" in path}
+    assert asked == {f"/api/v1/me/images/{pictures[0]}"}
+
+
 def answers_to(campaign, seed):
     """Return answers to all tasks but the last, and one that is left out; in no order."""
     domain = campaign.config["mechanism"]["domain"]
     rng = np.random.default_rng(seed)
     answers = {}
-    for place in rng.permutation(len(campaign.tasks))[: campaign.config["answers_per_participant"]]:
+    names = sorted(task["task"] for task in campaign.asked)
+    for place in rng.permutation(len(names))[: campaign.config["answers_per_participant"]]:
         labels = domain.get("labels") or domain.get("levels")
         number = round(float(rng.uniform(0, 10)), 3)
-        answers[f"t{place}"] = labels[rng.integers(len(labels))] if labels else number
+        answers[names[place]] = labels[rng.integers(len(labels))] if labels else number
     return {**answers, **dict.fromkeys(list(answers)[1:2], None)} if len(answers) > 1 else answers
 
 

@@ -239,7 +239,7 @@ def test_promises_that_are_none_are_refused(members):
         Terms.read(changed(**members), CAMPAIGN)
 
 
-@pytest.mark.parametrize("members", [{"at_least": 9}, {"retention_days": 9}, {"version": 3}])
+@pytest.mark.parametrize("members", [{"at_least": 9}, {"retention_days": 9}, {"version": 4}])
 def test_sentences_are_those_that_follow_from_the_promises(members):
     with pytest.raises(CampaignError, match="not what follows from its mechanism"):
         Terms.read(changed(**members), CAMPAIGN)

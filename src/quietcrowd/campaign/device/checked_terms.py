@@ -155,6 +155,8 @@ class Terms:
             mechanism = usable_mechanism(config["mechanism"])
             allotment = _allotment(config, mechanism)
             expected = _expected(config, mechanism, promises, allotment)
+        except CampaignError:
+            raise
         except (QuietcrowdError, ArithmeticError) as error:
             raise CampaignError(
                 f"the campaign's mechanism cannot be had: {one_line(str(error))} {_WAY_OUT}"
@@ -224,12 +226,17 @@ def _promises(config: Mapping[str, Any]) -> Promises | None:
 
 
 def _allotment(config: Mapping[str, Any], mechanism: Mechanism) -> Allotment | None:
-    """Return how a configuration hands out its tasks; ParameterError where it cannot."""
+    """Return how a configuration hands out its tasks; None in one of an older version."""
     if config.get("version") != ALLOTTING_VERSION:
         return None
     answers, tasks = config["answers_per_participant"], config["tasks"]
-    kind = config.get("allotment", "")
-    return Allotment.of(kind, mechanism=mechanism, answers=answers, tasks=tasks)
+    kind = config.get("allotment") or ""
+    try:
+        return Allotment.of(kind, mechanism=mechanism, answers=answers, tasks=tasks)
+    except ParameterError as error:
+        raise CampaignError(
+            f"the campaign does not say, or not clearly: {one_line(str(error))}. {_WAY_OUT}"
+        ) from None
 
 
 def _expected(

@@ -9,7 +9,7 @@ the tasks of who joins next that somebody left, or answered.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from secrets import SystemRandom
 from typing import Any
 
@@ -18,7 +18,7 @@ from sqlalchemy import Connection, select, update
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.terms.allotment import AllotmentKind
 
-__all__ = ["allotted_tasks", "draw_allotment", "fixed_allotment", "pack_allotment"]
+__all__ = ["allotted_tasks", "draw_allotment", "fixed_allotment", "least_asked"]
 
 _ID = 16
 """Bytes of the id of a task."""
@@ -57,13 +57,21 @@ def draw_allotment(connection: Connection, row: Any) -> bytes | None:
     task = tables.task
     wanted = select(task.c.id, task.c.asked).where(task.c.campaign_id == row.id)
     asked = {one.id: one.asked for one in connection.execute(wanted.order_by(task.c.id))}
-    chosen = _least_asked(asked, json.loads(row.config)["answers_per_participant"])
+    chosen = least_asked(asked, json.loads(row.config)["answers_per_participant"])
     connection.execute(update(task).where(task.c.id.in_(chosen)).values(asked=task.c.asked + 1))
-    return pack_allotment(chosen)
+    return b"".join(sorted(chosen))
 
 
-def _least_asked(asked: Mapping[bytes, int], count: int) -> list[bytes]:
-    """Return so many tasks: those that the fewest were asked, and among equal ones any."""
+def least_asked(asked: Mapping[bytes, int], count: int) -> list[bytes]:
+    """Return so many tasks: those that the fewest were asked, and among equal ones any.
+
+    Parameters
+    ----------
+    asked : mapping of bytes to int
+        How many workers were asked each task, by its id.
+    count : int
+        How many different ones are wanted, at most all.
+    """
     chosen: list[bytes] = []
     for least in sorted(set(asked.values())):
         tied = [task for task, times in asked.items() if times == least]
@@ -71,11 +79,6 @@ def _least_asked(asked: Mapping[bytes, int], count: int) -> list[bytes]:
         if len(chosen) == count:
             break
     return chosen
-
-
-def pack_allotment(tasks: Sequence[bytes]) -> bytes:
-    """Return tasks, by their ids, as they are stored of a worker."""
-    return b"".join(sorted(tasks))
 
 
 def allotted_tasks(stored: bytes | None) -> tuple[bytes, ...]:

@@ -1,0 +1,240 @@
+"""Tasks that are handed out: evenly, at random, once, and to nobody else."""
+
+import sqlite3
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import insert, select, update
+from tests.campaign.people import check_problem, new_desk
+
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.allotments import allotted_tasks, least_asked
+from quietcrowd.campaign.store.copies import copy_to
+from quietcrowd.campaign.store.retention import delete_expired
+from quietcrowd.campaign.terms.tokens import token_hash
+
+IDS = [bytes([place]) * 16 for place in range(12)]
+
+
+@given(
+    counts=st.lists(st.integers(0, 3), min_size=1, max_size=12),
+    share=st.floats(0, 1, exclude_min=True),
+)
+def test_those_that_the_fewest_were_asked_come_first(counts, share):
+    asked = dict(zip(IDS, counts, strict=False))
+    count = max(1, int(share * len(asked)))
+    chosen = least_asked(asked, count)
+    assert len(set(chosen)) == len(chosen) == count
+    others = [asked[one] for one in asked.keys() - set(chosen)]
+    assert max(asked[one] for one in chosen) <= min(others, default=9)
+
+
+def test_ties_are_drawn_uniformly():
+    """Each of 12 pairs of 4 tasks, order and all, has a chance of 1/12.
+
+    Of 6,000 draws one of them is off by more than 155 with a probability below 1e-9 (of each count
+    the standard deviation is 21.4; by Bernstein's inequality 24 exp(-155²/2/(458 + 155/3)) < 2e-9).
+    """
+    asked = dict.fromkeys(IDS[:4], 7)
+    drawn = Counter(tuple(least_asked(asked, 2)) for _ in range(6_000))
+    assert len(drawn) == 12
+    assert all(abs(count - 500) <= 155 for count in drawn.values())
+
+
+def allotted(worker):
+    return worker.client.get("/me/tasks").raise_for_status().json().get("allotted")
+
+
+def asked(server, campaign):
+    """Return how many workers were asked each task."""
+    task = tables.task.c
+    mine = task.campaign_id == bytes.fromhex(campaign)
+    with server.database.read() as connection:
+        return dict(connection.execute(select(task.id, task.asked).where(mine)).all())
+
+
+def handing_out(desk, each, tasks, **members):
+    given = {"answers_per_participant": each, "allotment": "random", "join_mode": "open"}
+    return desk.campaign(tasks=tasks, **given, **members)
+
+
+@pytest.mark.parametrize(("each", "tasks"), [(2, 5), (5, 5), (3, 4)])
+def test_all_tasks_are_asked_equally_often_but_for_one(server, desk, each, tasks):
+    campaign = handing_out(desk, each, tasks)
+    given = Counter()
+    for _ in range(7):
+        ids = allotted(desk.worker(campaign))
+        assert ids == sorted(set(ids))
+        assert len(ids) == each
+        given.update(ids)
+        counts = asked(server, campaign)
+        assert max(counts.values()) - min(counts.values()) <= 1
+        assert {id_.hex(): count for id_, count in counts.items() if count} == dict(given)
+
+
+def test_a_worker_keeps_them(desk):
+    campaign = handing_out(desk, 2, 6)
+    worker = desk.worker(campaign)
+    first = allotted(worker)
+    for _ in range(5):
+        desk.join(worker).raise_for_status()
+        desk.worker(campaign)
+        assert allotted(worker) == first
+
+
+def test_who_leaves_or_is_erased_was_asked_all_the_same(server, desk):
+    campaign = handing_out(desk, 2, 4)
+    one, other = desk.worker(campaign), desk.worker(campaign)
+    name = other.client.get("/me").json()["pseudonym"]
+    before = asked(server, campaign)
+    one.client.delete("/me").raise_for_status()
+    desk.client.delete(f"/campaigns/{campaign}/workers/{name}").raise_for_status()
+    desk.client.delete(f"/campaigns/{campaign}/workers/worker-0123456789abcdef").raise_for_status()
+    assert asked(server, campaign) == before
+    with server.database.read() as connection:
+        person = tables.participant.c
+        mine = select(person.allotment).where(person.campaign_id == bytes.fromhex(campaign))
+        assert connection.execute(mine).all() == []
+
+
+def test_with_the_end_of_retention_nothing_says_how_many_were_asked(server, desk):
+    campaign, other = handing_out(desk, 1, 2), handing_out(desk, 1, 2)
+    desk.worker(campaign)
+    desk.worker(other)
+    mine = tables.campaign.c.id == bytes.fromhex(campaign)
+    with server.database.write() as connection:
+        connection.execute(update(tables.campaign).where(mine).values(delete_at=1))
+        delete_expired(connection, 2)
+    assert [sum(asked(server, one).values()) for one in (campaign, other)] == [0, 1]
+
+
+def report_all(worker, tasks=None):
+    """Send a report on each task, or on these; return the receipt."""
+    ids = tasks or [task["task_id"] for task in worker.tasks()]
+    return worker.send(*(worker.report(task, 1) for task in ids)).raise_for_status().json()
+
+
+@pytest.mark.parametrize("at_least", [1, 2])
+def test_reports_on_others_are_refused_one_by_one(desk, at_least):
+    campaign = handing_out(desk, 2, 5, at_least=at_least)
+    worker = desk.worker(campaign)
+    ids = allotted(worker)
+    sent = [worker.report(task["task_id"], 1) for task in worker.tasks()]
+    receipt = worker.send(*sent).raise_for_status().json()
+    assert receipt["accepted"] == 2
+    others = {one["report_id"] for one in sent if one["task_id"] not in ids}
+    assert {one["report_id"] for one in receipt["rejected"]} == others
+    assert {one["code"] for one in receipt["rejected"]} == {"unknown-task"}
+    held = worker.client.get("/me/reports").json()["reports"]
+    assert sorted(one["task_id"] for one in held) == ids
+    again = worker.send(*sent).raise_for_status().json()
+    assert (again["duplicates"], len(again["rejected"])) == (2, 3)
+
+
+def test_tasks_of_another_worker_are_no_tasks_of_this_one(desk):
+    campaign = handing_out(desk, 2, 4)
+    one, other = desk.worker(campaign), desk.worker(campaign)
+    assert not set(allotted(one)) & set(allotted(other))
+    assert len(report_all(one, allotted(other))["rejected"]) == 2
+    assert report_all(other, allotted(other))["accepted"] == 2
+
+
+def join_at_an_older_server(server, worker):
+    """Let a worker in as a server does that knows of no allotments."""
+    row = {
+        "id": bytes.fromhex(worker.id),
+        "campaign_id": bytes.fromhex(worker.campaign),
+        "token_sha256": token_hash(worker.credential),
+        "pseudonym": "worker-0123456789abcdef",
+        "consent_hash": bytes.fromhex(worker.config_hash),
+    }
+    with server.database.write() as connection:
+        connection.execute(insert(tables.participant), row)
+
+
+def test_who_joined_at_an_older_server_gets_tasks_by_joining_once_more(server, desk):
+    campaign = handing_out(desk, 2, 5)
+    worker = desk.guest(campaign)
+    join_at_an_older_server(server, worker)
+    assert allotted(worker) is None
+    assert len(report_all(worker)["rejected"]) == 5
+    desk.join(worker).raise_for_status()
+    ids = allotted(worker)
+    assert len(ids) == 2
+    assert sum(asked(server, campaign).values()) == 2
+    assert report_all(worker, ids)["accepted"] == 2
+
+
+def test_after_closing_nobody_is_given_any(server, desk):
+    campaign = handing_out(desk, 2, 5)
+    worker = desk.guest(campaign)
+    join_at_an_older_server(server, worker)
+    desk.client.post(f"/campaigns/{campaign}/close").raise_for_status()
+    assert desk.join(worker).status_code == 200
+    assert allotted(worker) is None
+
+
+def test_a_draft_that_an_older_server_opened_gives_all_to_everybody(server, desk):
+    campaign = desk.campaign(join_mode="open", answers_per_participant=2)
+    mine = tables.campaign.c.id == bytes.fromhex(campaign)
+    with server.database.write() as connection:
+        connection.execute(update(tables.campaign).where(mine).values(allotment="random"))
+    assert desk.client.get(f"/campaigns/{campaign}").json()["allotment"] is None
+    worker = desk.worker(campaign)
+    assert allotted(worker) is None
+    assert report_all(worker, [worker.tasks()[2]["task_id"]])["accepted"] == 1
+
+
+def test_transactions_at_once_are_given_out_evenly(server, desk):
+    campaign = handing_out(desk, 2, 4)
+    guests = [desk.guest(campaign) for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        for answer in pool.map(desk.join, guests):
+            answer.raise_for_status()
+    assert set(asked(server, campaign).values()) == {4}
+
+
+def test_the_configuration_says_so_and_drafts_can_be_changed(server):
+    desk = new_desk(server)
+    draft = desk.draft(answers_per_participant=4, allotment="random")
+    assert draft["allotment"] == "random"
+    desk.import_csv(draft["id"], "question\na\nb\nc\n").raise_for_status()
+    url = f"/campaigns/{draft['id']}"
+    check_problem(desk.client.post(f"{url}/open"), 409, "not-ready")
+
+    def change(**members):
+        etag = {"If-Match": desk.client.get(url).headers["etag"]}
+        return desk.client.patch(url, json=members, headers=etag)
+
+    assert change(allotment=None).json()["allotment"] is None
+    change(allotment="random", answers_per_participant=None).raise_for_status()
+    check_problem(desk.client.post(f"{url}/open"), 409, "not-ready")
+    change(answers_per_participant=2).raise_for_status()
+    desk.client.post(f"{url}/open").raise_for_status()
+    config = desk.guest(draft["id"]).config
+    assert (config["version"], config["allotment"]) == (3, "random")
+    assert config["guarantee"]["worker_epsilon"] == pytest.approx(2)
+    assert sum("2 of the 3 questions" in one for one in config["consent"]) == 1
+    check_problem(change(allotment=None), 409, "campaign-open")
+
+
+def test_what_is_stored_reads_as_it_was():
+    assert allotted_tasks(b"".join(IDS[:3])) == tuple(IDS[:3])
+    assert allotted_tasks(None) == ()
+
+
+def test_a_copy_knows_them(server, desk, tmp_path):
+    if server.database.path is None:
+        pytest.skip("pg_dump writes its own format; tests/campaign/store/test_copies.py restores")
+    campaign = handing_out(desk, 2, 5)
+    worker = desk.worker(campaign)
+    copy_to(server.database, tmp_path / "copy")
+    with sqlite3.connect(tmp_path / "copy") as copied:
+        mine = ("WHERE campaign_id = ?", (bytes.fromhex(campaign),))
+        [(packed,)] = copied.execute(f"SELECT allotment FROM participant {mine[0]}", mine[1])
+        [(given,)] = copied.execute(f"SELECT sum(asked) FROM task {mine[0]}", mine[1])
+    assert [task.hex() for task in allotted_tasks(packed)] == allotted(worker)
+    assert given == 2
