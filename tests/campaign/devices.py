@@ -67,6 +67,7 @@ class Fake(httpx.BaseTransport):
     public: dict
     tasks: list[dict]
     images: dict[str, bytes] = Factory(dict)
+    allotted: object = None
     requests: list[httpx.Request] = Factory(list)
 
     @classmethod
@@ -81,10 +82,12 @@ class Fake(httpx.BaseTransport):
         campaign: str = 32 * "5",
         linked: int | None = None,
         promises: dict | None = PROMISES,
+        allotment: str | None = None,
     ) -> "Fake":
         """Return the server of a campaign; `data` is what its tasks show, or nothing.
 
-        Without promises it is a campaign of an older version.
+        Without promises it is a campaign of an older version. With an allotment all workers are
+        asked the first tasks, until `allotted` is changed.
         """
         shown = [{}] * tasks if data is None else data
         listed = sorted(
@@ -97,6 +100,7 @@ class Fake(httpx.BaseTransport):
             mechanism=mechanism,
             answers=answers,
             linked=linked,
+            allotment=allotment,
             tasks=listed,
             promises=None if promises is None else Promises(**{**PROMISES, **promises}),
         )
@@ -105,6 +109,7 @@ class Fake(httpx.BaseTransport):
         return cls(
             public={**public, "config": json.loads(built.text)},
             tasks=[dict(zip(names, task, strict=True)) for task in listed],
+            allotted=None if allotment is None else [id_ for id_, *_ in listed[:answers]],
         )
 
     @property
@@ -120,8 +125,9 @@ class Fake(httpx.BaseTransport):
         request.read()
         self.requests.append(request)
         if request.url.path.endswith("/me/tasks"):
-            config_hash = self.public["config_hash"]
-            return httpx.Response(200, json={"config_hash": config_hash, "tasks": self.tasks})
+            shown = {"config_hash": self.public["config_hash"], "tasks": self.tasks}
+            more = {} if self.allotted is None else {"allotted": self.allotted}
+            return httpx.Response(200, json={**shown, **more})
         if "/me/images/" in request.url.path:
             content = self.images.get(request.url.path.rpartition("/")[2])
             return httpx.Response(404 if content is None else 200, content=content or b"")

@@ -695,3 +695,24 @@ def installed_by_workers(name):
     [line] = re.findall(r"^pip install (attrs [a-z -]+?)  ", page, re.MULTILINE)
     also = {"scipy"} if name == "sampled variance" else set()
     return {one.replace("-", "_") for one in line.split()} | also
+
+
+def test_a_worker_is_asked_some_of_the_questions(run, types, desk):
+    campaign = desk.campaign(tasks=5, answers_per_participant=2, allotment="random")
+    _, prompts = types("y", "yes", "no", "send")
+    status, output, errors = run(desk.link(campaign))
+    assert status == 0, errors
+    told = " ".join(output.split())
+    assert "5 questions; you are asked 2 of them." in told
+    assert "You answered 2 of 2 questions." in told
+    assert len(prompts) == 4
+    assert "Sent: 2 reports." in errors
+
+
+def test_answers_to_other_questions_are_left_out_and_told(run, desk, tmp_path):
+    campaign = desk.campaign(tasks=5, answers_per_participant=2, allotment="random")
+    file = write(tmp_path / "a.csv", *(f"t{place},yes" for place in range(5)))
+    status, output, errors = run(desk.link(campaign), "--answers", file, "--yes", "--json")
+    assert status == 0, errors
+    assert "Left out: 3 answers to questions that you are not asked." in " ".join(errors.split())
+    assert json.loads(output)["accepted"] == 2

@@ -328,3 +328,33 @@ def test_what_cannot_be_promised_is_refused(run, tmp_path, words):
     status, _, errors = run(*made)
     assert status == 2
     assert words[0] in errors
+
+
+def test_each_worker_is_given_some_of_the_tasks(run, at_desk, tmp_path):
+    (tmp_path / "t.csv").write_text(TASKS)
+    words = ("campaign", "create", "T", "--tasks", tmp_path / "t.csv", "--labels", "no,yes", *WORDS)
+    status, one, errors = run(*words, "--answers-each", 2)
+    assert status == 0, errors
+    assert "You are asked 2 of the 3 questions" in " ".join(run("campaign", "open", one)[2].split())
+    held = at_desk.client.get(f"/campaigns/{one}").json()
+    assert (held["answers_per_participant"], held["allotment"]) == (2, "random")
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (("--answers-each", 4), "asked some of 3 tasks: give 1 to 3 of them; got 4"),
+        (("--answers-each", 2, "--answers", 2), "give --answers, or --answers-each"),
+        (("--answers-each", 2, "-m", "matrix-factorization"), "reports every task"),
+    ],
+)
+def test_tasks_that_cannot_be_handed_out_are_told_before_a_draft_is_made(
+    run, at_desk, tmp_path, more, told
+):
+    (tmp_path / "t.csv").write_text(TASKS)
+    domain = ("--between", "0,10") if "-m" in more else ("--labels", "no,yes")
+    (tmp_path / "n.csv").write_text("task\na\nb\nc\n")
+    file = tmp_path / ("n.csv" if "-m" in more else "t.csv")
+    status, _, errors = run("campaign", "create", "T", "--tasks", file, *domain, *more)
+    assert (status, told in " ".join(errors.split())) == (2, True), errors
+    assert at_desk.client.get("/campaigns").json()["items"] == []

@@ -1,13 +1,15 @@
 import copy
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.campaign.devices import NOWHERE, Fake
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.promises import PROMISES
 
 import quietcrowd as qc
 from quietcrowd.campaign import Client
-from quietcrowd.campaign.device.checked_terms import Terms, read_tasks
+from quietcrowd.campaign.device.checked_terms import Terms, read_allotment, read_tasks
 from quietcrowd.campaign.terms import configuration
 from quietcrowd.campaign.terms.canonical import canonical_hash
 from quietcrowd.exceptions import CampaignError
@@ -251,3 +253,60 @@ def test_no_campaign_of_this_version_passes_for_one_that_promises_nothing():
     none = dict.fromkeys(PROMISES)
     with pytest.raises(CampaignError, match="not what follows from its mechanism: consent"):
         Terms.read(changed(version=1, **none), CAMPAIGN)
+
+
+HANDING_OUT = Fake.of(MECHANISMS["one-layer"], tasks=6, answers=3, allotment="random")
+HANDED_OUT = Terms.read(HANDING_OUT.public, CAMPAIGN)
+LISTED = read_tasks({"config_hash": HANDED_OUT.config_hash, "tasks": HANDING_OUT.tasks}, HANDED_OUT)
+IDS = [task.id for task in LISTED]
+
+
+@given(
+    ids=st.one_of(
+        st.lists(st.sampled_from([*IDS, IDS[0].upper(), 32 * "f", "", None, 1]), max_size=7),
+        st.permutations(IDS).map(lambda ids: ids[:3]),
+        st.sets(st.sampled_from(IDS), min_size=3, max_size=3).map(sorted),
+        st.recursive(st.none() | st.booleans() | st.text(max_size=3), st.lists, max_leaves=4),
+    )
+)
+def test_only_as_many_different_tasks_in_order_are_taken_for_those_of_a_worker(ids):
+    """Another order would tell the device something, and one twice hides how many there are."""
+    good = isinstance(ids, list) and len(ids) == 3 and all(one in IDS for one in ids)
+    if good and ids == sorted(set(ids)):
+        asked = read_allotment({"allotted": ids}, HANDED_OUT, LISTED)
+        assert [task.id for task in asked] == ids
+    else:
+        with pytest.raises(CampaignError, match="does not give you 3 of the campaign's tasks"):
+            read_allotment({"allotted": ids}, HANDED_OUT, LISTED)
+
+
+def test_what_is_agreed_to_follows_from_the_tasks_of_a_worker():
+    """Fewer answers of one worker lose less, and it is that which is agreed to."""
+    mechanism = MECHANISMS["two-layer"]
+    some = Fake.of(mechanism, tasks=6, answers=2, allotment="random", linked=2)
+    terms, every = (Terms.read(one.public, CAMPAIGN) for one in (some, Fake.of(mechanism, tasks=6)))
+    assert (terms.allotment.answers, terms.allotment.tasks, terms.answers) == (2, 6, 2)
+    assert terms.guarantee == mechanism.guarantee(answers=2, linked=2)
+    assert terms.guarantee.worker_epsilon < every.guarantee.worker_epsilon
+    assert "You are asked 2 of the 6 questions" in " ".join(terms.consent)
+    assert "You are asked" not in " ".join(every.consent)
+
+
+@pytest.mark.parametrize(
+    ("members", "told"),
+    [
+        ({"allotment": None}, "allotment must be one of random"),
+        ({"allotment": "chosen"}, "allotment must be one of random"),
+        ({"allotment": ["random"]}, "allotment must be one of random"),
+        ({"version": 2}, "not what follows from its mechanism: .*allotment"),
+        ({"version": 1}, "not what follows from its mechanism: .*allotment"),
+        ({"answers_per_participant": 4}, "not what follows from its mechanism: consent"),
+        ({"tasks": 7}, "not what follows from its mechanism: consent"),
+    ],
+)
+def test_another_allotment_than_that_of_the_sentences_is_refused(members, told):
+    document = copy.deepcopy(HANDING_OUT.public)
+    document["config"].update(members)
+    document["config_hash"] = canonical_hash(document["config"]).hex()
+    with pytest.raises(CampaignError, match=told):
+        Terms.read(document, CAMPAIGN)

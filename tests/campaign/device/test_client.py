@@ -671,3 +671,71 @@ def test_the_default_folder_is_the_users_own(monkeypatch, tmp_path):
 def test_numbers_out_of_range_are_refused(members, told):
     with pytest.raises(qc.ParameterError, match=told):
         Client(NOWHERE, **members)
+
+
+HANDS_OUT = {"answers_per_participant": 2, "allotment": "random"}
+
+
+def test_a_worker_is_asked_some_of_the_tasks(desk, device):
+    campaign = desk.campaign(tasks=5, **HANDS_OUT)
+    client = device(desk.link(campaign))
+    assert client.guarantee == YES_NO.guarantee(answers=2)
+    assert client.affordable() == 2
+    client.join()
+    asked = [task.name for task in client.tasks]
+    assert len(asked) == 2
+    assert client.not_asked == {f"t{place}" for place in range(5)} - set(asked)
+    for name in client.not_asked:
+        with pytest.raises(AnswerError, match=f"was not asked '{name}': the campaign gives each"):
+            client.answer({asked[0]: "yes", name: "no"})
+    assert not client.committed
+    assert client.answer(dict.fromkeys(asked, "yes")).accepted == 2
+    assert client.stored().as_sent
+    assert {report.task for report in client.sent_reports()} == set(asked)
+
+
+def test_a_device_keeps_the_tasks_that_it_was_first_given(device):
+    fake = Fake.of(YES_NO, tasks=5, answers=2, allotment="random")
+    client = device(NOWHERE, transport=fake)
+    client.join()
+    first = [task.name for task in client.tasks]
+    given = fake.allotted
+    fake.allotted = [task["task_id"] for task in fake.tasks[2:4]]
+    later = device(NOWHERE, transport=fake)
+    for act in (
+        later.join,
+        lambda: later.tasks,
+        lambda: later.answer(dict.fromkeys(["t0", "t1", "t2", "t3", "t4"], "yes")),
+        lambda: later.answer(dict.fromkeys(first, "yes")),
+    ):
+        with pytest.raises(CampaignError, match="gives this device other tasks than before"):
+            act()
+    assert fake.posted == []
+    fake.allotted = given
+    assert later.answer(dict.fromkeys(first, "yes")).accepted == 2
+    fake.allotted = [task["task_id"] for task in fake.tasks[2:4]]
+    with pytest.raises(CampaignError, match="Nothing more is sent"):
+        device(NOWHERE, transport=fake).sent_reports()
+    assert len(fake.posted) == 1
+
+
+def test_who_left_before_answering_may_be_asked_others(device):
+    fake = Fake.of(YES_NO, tasks=5, answers=2, allotment="random")
+    client = device(NOWHERE, transport=fake)
+    client.join()
+    client.withdraw()
+    fake.allotted = [task["task_id"] for task in fake.tasks[2:4]]
+    client.join()
+    assert [task.id for task in client.tasks] == fake.allotted
+
+
+def test_a_device_that_stopped_while_joining_keeps_them_from_the_first_answer_on(device):
+    fake = Fake.of(YES_NO, tasks=5, answers=2, allotment="random")
+    fake.tasks, kept = fake.tasks[:4], fake.tasks
+    client = device(NOWHERE, transport=fake)
+    with pytest.raises(CampaignError, match="not those that you agreed to"):
+        client.join()
+    fake.tasks = kept
+    fake.allotted = [task["task_id"] for task in fake.tasks[1:3]]
+    client.join()
+    assert [task.id for task in client.tasks] == fake.allotted

@@ -48,6 +48,24 @@ def test_a_damaged_credential_is_told(folder, content):
         folder.membership()
 
 
+def test_the_tasks_that_a_worker_was_first_given_are_kept(folder):
+    assert folder.allotted(["a", "b"]) == ["a", "b"]
+    assert folder.allotted(["c"]) == ["a", "b"]
+    path = folder.path / "allotment.json"
+    assert path.stat().st_mode & 0o777 == 0o600
+    folder.leave()
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"tasks": "a"}', b"\xff"])
+def test_a_damaged_list_of_tasks_is_told(folder, content):
+    path = folder.path / "allotment.json"
+    path.write_bytes(content)
+    path.chmod(0o600)
+    with pytest.raises(FormatError, match=r"allotment\.json is damaged"):
+        folder.allotted(["a"])
+
+
 def test_a_credential_of_another_server_is_not_shown(tmp_path, folder):
     folder.enter("hash")
     other = CampaignFolder.of(tmp_path / "device", OTHER)

@@ -79,6 +79,7 @@ def given(mechanism=BIRDS, tasks=3, answers=None, **changes):
         "tasks": len(listed),
         "guarantee": guarantee_of(mechanism, most, len(listed)),
         "promises": PROMISES,
+        "allotment": None,
     }
     reports = [{"task": one["name"], "value": "no", "participation": None} for one in listed]
     state = {

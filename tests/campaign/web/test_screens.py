@@ -28,6 +28,7 @@ from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.campaign.device.law import law_sentences
+from quietcrowd.campaign.terms.allotment import Allotment
 from quietcrowd.campaign.terms.configuration import agreed_sentences
 from quietcrowd.campaign.terms.promises import Promises
 from quietcrowd.campaign.web.files import WORKER
@@ -116,6 +117,17 @@ def test_a_worker_is_told_what_to_decide_on(browser):
         no.click()
         arrive(page, "You take no part")
         assert calls(page, "join") == []
+        assert page.told == []
+
+
+def test_that_some_of_the_questions_are_handed_out_is_told(browser):
+    handed_out = {"kind": "random", "answers": 5, "tasks": 1_200}
+    sentence = Allotment(**handed_out).sentence
+    with screens(browser, given(tasks=1_200, answers=5, allotment=handed_out)) as page:
+        arrive(page, "Do you want to take part?")
+        text = page.locator("main").inner_text()
+        assert "There are 1,200 questions. You are asked 5 of them." in text
+        assert sentence in text
         assert page.told == []
 
 

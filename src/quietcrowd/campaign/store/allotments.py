@@ -1,9 +1,9 @@
 """Which tasks each worker is given, where a campaign hands out some: drawn as the worker joins.
 
 Tasks that the fewest were asked come first, and ties are drawn from the operating system's
-randomness. So all are asked equally often, but for one. It depends on how many joined before, and
-on nothing else: whoever leaves, or never sends, was asked all the same. So nobody can tell from
-the tasks of who joins next that somebody left, or answered.
+randomness. So no task is asked more often than another by more than one. Joining alone counts:
+whoever leaves, or never sends, was asked all the same. So nobody can tell from the tasks of who
+joins next that somebody left, or answered.
 """
 
 from __future__ import annotations
