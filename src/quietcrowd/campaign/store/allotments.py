@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from secrets import SystemRandom
+from secrets import randbelow
 from typing import Any
 
 from sqlalchemy import Connection, select, update
@@ -22,8 +22,6 @@ __all__ = ["allotted_tasks", "draw_allotment", "fixed_allotment", "least_asked"]
 
 _ID = 16
 """Bytes of the id of a task."""
-
-_RANDOM = SystemRandom()
 
 
 def fixed_allotment(row: Any) -> AllotmentKind | None:
@@ -75,10 +73,18 @@ def least_asked(asked: Mapping[bytes, int], count: int) -> list[bytes]:
     chosen: list[bytes] = []
     for least in sorted(set(asked.values())):
         tied = [task for task, times in asked.items() if times == least]
-        chosen += _RANDOM.sample(tied, min(len(tied), count - len(chosen)))
+        chosen += _any_of(tied, min(len(tied), count - len(chosen)))
         if len(chosen) == count:
             break
     return chosen
+
+
+def _any_of(tasks: list[bytes], count: int) -> list[bytes]:
+    """Return so many of these, all choices equally likely: the first steps of a shuffle."""
+    for place in range(count):
+        other = place + randbelow(len(tasks) - place)
+        tasks[place], tasks[other] = tasks[other], tasks[place]
+    return tasks[:count]
 
 
 def allotted_tasks(stored: bytes | None) -> tuple[bytes, ...]:
