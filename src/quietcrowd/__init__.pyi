@@ -56,11 +56,14 @@ from quietcrowd.inference import WeightedVote as WeightedVote
 from quietcrowd.inference import noise_ignored as noise_ignored
 from quietcrowd.inference.shuffled_poll import ShuffledPoll as ShuffledPoll
 from quietcrowd.inference.shuffled_poll import shuffled_poll as shuffled_poll
+from quietcrowd.mechanisms import DuchiMechanism as DuchiMechanism
 from quietcrowd.mechanisms import FiniteChannel as FiniteChannel
+from quietcrowd.mechanisms import HybridMechanism as HybridMechanism
 from quietcrowd.mechanisms import LaplacePerturbation as LaplacePerturbation
 from quietcrowd.mechanisms import MatrixFactorization as MatrixFactorization
 from quietcrowd.mechanisms import Mechanism as Mechanism
 from quietcrowd.mechanisms import Memo as Memo
+from quietcrowd.mechanisms import PiecewiseMechanism as PiecewiseMechanism
 from quietcrowd.mechanisms import RandomizedResponse as RandomizedResponse
 from quietcrowd.mechanisms import Reports as Reports
 from quietcrowd.mechanisms import SampledVarianceGaussian as SampledVarianceGaussian

@@ -17,7 +17,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.set_ranks import sets_of
 from quietcrowd.validation import one_of, whole_number
 
-__all__ = ["LabelSets", "Lattice", "OrNull", "Reals"]
+__all__ = ["LabelSets", "Lattice", "Numbers", "OrNull", "Reals"]
 
 Values = npt.NDArray[Any]
 
@@ -215,6 +215,53 @@ class Lattice(NumericDomain):
     @override
     def example(self) -> str:
         return f"Lattice(origin={self.origin!r}, step={self.step!r})"
+
+
+@frozen(kw_only=True, slots=False)
+class Numbers(NumericDomain):
+    """The numbers ``origin + step k`` for whole k from 0 to ``count - 1``.
+
+    Parameters
+    ----------
+    origin, step : float
+        Public.
+    count : int
+        How many numbers there are, at least 2.
+    """
+
+    kind: ClassVar[str] = "numbers"
+    origin: float
+    step: float = field(validator=_check_step)
+    count: int = field(validator=whole_number(2, 2**32))
+
+    @property
+    @override
+    def dtype(self) -> np.dtype[Any]:
+        return np.min_scalar_type(self.count - 1)
+
+    @override
+    def encode(self, column: pa.ChunkedArray) -> tuple[Values, npt.NDArray[np.bool_]]:
+        numbers = as_numbers(column)
+        places = np.rint((numbers - self.origin) / self.step)
+        fits = (places >= 0) & (places < self.count)
+        values = np.where(fits, places, 0).astype(self.dtype)
+        return values, fits & (self.numbers(values) == numbers)
+
+    @override
+    def holds(self, values: Values) -> bool:
+        return values.dtype == self.dtype and values.max(initial=0) < self.count
+
+    @override
+    def numbers(self, values: Values) -> npt.NDArray[np.float64]:
+        return self.origin + self.step * values.astype(np.float64)
+
+    @override
+    def describe(self) -> str:
+        return f"{self.count:,} numbers from {self.origin!r} in steps of {self.step!r}"
+
+    @override
+    def example(self) -> str:
+        return f"Numbers(origin={self.origin!r}, step={self.step!r}, count={self.count})"
 
 
 @frozen(kw_only=True, slots=False)

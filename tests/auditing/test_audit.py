@@ -19,12 +19,15 @@ from tests.nightly import nightly
 import quietcrowd as qc
 from quietcrowd import (
     Categorical,
+    DuchiMechanism,
+    HybridMechanism,
     Interval,
     LaplacePerturbation,
     MatrixFactorization,
     Mechanism,
     Ordinal,
     ParameterError,
+    PiecewiseMechanism,
     RandomizedResponse,
     SampledVarianceGaussian,
     SubsetSelection,
@@ -65,6 +68,9 @@ NOISY = [
     (LaplacePerturbation(domain=LEVELS, epsilon=1.0), 1),
     (LaplacePerturbation(domain=NUMBERS, epsilon=1.0, fill=None), 2),
     (LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released"), 1),
+    (PiecewiseMechanism(domain=LEVELS, epsilon=1.0), 2),
+    (DuchiMechanism(domain=NUMBERS, epsilon=2.0), 1),
+    (HybridMechanism(domain=NUMBERS, epsilon=1.0), 3),
     (MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=2, profile="buckets"), 3),
     (MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=4), 3),
 ]

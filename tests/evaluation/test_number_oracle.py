@@ -40,6 +40,22 @@ def test_intervals_cover_on_its_own_crowds(options, epsilon):
     assert inside == pytest.approx(0.9, abs=0.08)  # five standard deviations of 400 coins
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "kind", [qc.PiecewiseMechanism, qc.DuchiMechanism], ids=["piecewise", "duchi"]
+)
+def test_intervals_cover_where_reports_are_bounded(kind):
+    crowd = number_crowd(tasks=400)
+    mechanism = kind(domain=crowd.answers.domain, epsilon=3.0)
+    reports = mechanism.randomize(crowd.answers, rng=np.random.default_rng(0)).table
+    law = mechanism.channel.bounded_law
+    truths, posterior = number_posterior(reports, crowd.law, law, points=100)
+    low, high = quantiles(truths, posterior, (0.05, 0.95)).T
+    known = crowd.truths["label"].to_numpy()
+    inside = np.mean((low <= known) & (known <= high))
+    assert inside == pytest.approx(0.9, abs=0.08)  # five standard deviations of 400 coins
+
+
 def test_a_counted_law():
     crowd = number_crowd(tasks=400, workers=10, sigmas=(0.2, 0.8))
     law = counted_number_law(crowd.answers, crowd.truths)

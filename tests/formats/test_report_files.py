@@ -16,8 +16,11 @@ from quietcrowd.formats import read_answers, read_reports, write_reports, write_
 from quietcrowd.formats.tables import read_note
 from quietcrowd.inference import Mean, RatioMean, noise_ignored
 from quietcrowd.mechanisms import (
+    DuchiMechanism,
+    HybridMechanism,
     LaplacePerturbation,
     MatrixFactorization,
+    PiecewiseMechanism,
     RandomizedResponse,
     SubsetSelection,
     TwoLayerRandomizedResponse,
@@ -31,6 +34,9 @@ MECHANISMS = [
     LaplacePerturbation(domain=STARS, epsilon=1.0),
     LaplacePerturbation(domain=DEGREES, epsilon=1.0, fill=None),
     LaplacePerturbation(domain=DEGREES, epsilon=0.1, participation="released"),
+    PiecewiseMechanism(domain=STARS, epsilon=1.0),
+    DuchiMechanism(domain=DEGREES, epsilon=1.0),
+    HybridMechanism(domain=DEGREES, epsilon=3.0),
     MatrixFactorization(domain=DEGREES, epsilon=1.0),
     MatrixFactorization(domain=DEGREES, epsilon=0.01, variant="statistics", rank=3),
     MatrixFactorization(domain=STARS, epsilon=1.0, variant="ridge"),

@@ -13,9 +13,12 @@ from quietcrowd.domains import Categorical, Interval
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import as_frame, mark_of
 from quietcrowd.mechanisms import (
+    DuchiMechanism,
+    HybridMechanism,
     LaplacePerturbation,
     MatrixFactorization,
     Mechanism,
+    PiecewiseMechanism,
     RandomizedResponse,
     Reports,
     SampledVarianceGaussian,
@@ -32,6 +35,9 @@ OPEN = {
     "two-layer": TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.4),
     "two-layer, epsilon": TwoLayerRandomizedResponse(domain=LABELS, epsilon=1.0, law="epsilon"),
     "laplace, fill=None": LaplacePerturbation(domain=NUMBERS, epsilon=1.0, fill=None),
+    "piecewise": PiecewiseMechanism(domain=NUMBERS, epsilon=1.0),
+    "duchi": DuchiMechanism(domain=NUMBERS, epsilon=1.0),
+    "hybrid": HybridMechanism(domain=NUMBERS, epsilon=1.0),
     "sampled-variance": SampledVarianceGaussian(domain=NUMBERS, epsilon=1.0, delta=0.1),
     # every worker reports every task, and which were answered shows nevertheless
     "ridge": MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=2, variant="ridge"),

@@ -26,6 +26,8 @@ MECHANISMS = {
     "laplace": qc.LaplacePerturbation(domain=NUMBERS, epsilon=1.0, fill=None),
     "filled": qc.LaplacePerturbation(domain=NUMBERS, epsilon=1.0),
     "released": qc.LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released"),
+    "piecewise": qc.PiecewiseMechanism(domain=NUMBERS, epsilon=1.0),
+    "hybrid": qc.HybridMechanism(domain=NUMBERS, epsilon=1.0),
     "sampled-variance": qc.SampledVarianceGaussian(domain=NUMBERS, epsilon=1.0, delta=0.1),
 }
 

@@ -12,6 +12,7 @@ from functools import partial, singledispatch
 
 from quietcrowd.auditing.attack import Attack, AuditPlan
 from quietcrowd.auditing.attack_rows import ALL, NULL, PART, VALUE, alone, ends
+from quietcrowd.auditing.bounded_attacks import plan_bounded
 from quietcrowd.auditing.label_attacks import plan_finite, plan_shared
 from quietcrowd.auditing.noise_attacks import plan_drawn_variance, plan_laplace, plan_shift
 from quietcrowd.auditing.set_attacks import plan_sets
@@ -38,7 +39,8 @@ def plan_audit(mechanism: Mechanism, answers: int) -> AuditPlan:
     -----
     The plan depends on the kind of the mechanism's channel. `plan_of_channel.register` adds a plan
     for another kind. Without one a mechanism is attacked by the law of the noise that it adds, or
-    of the sets that it sends, or, where there is no such law, through the numbers that it sends.
+    of the sets or the bounded reports that it sends, or, where there is no such law, through the
+    numbers that it sends.
     """
     if answers > MAX_ROW:
         raise ParameterError(f"an audit takes at most {MAX_ROW:,} answers; got {answers:,}")
@@ -52,6 +54,8 @@ def plan_of_channel(channel: Channel, mechanism: Mechanism, answers: int) -> Aud
         return plan_shift(mechanism, channel.shift, answers)
     if channel.sets is not None:
         return plan_sets(channel.sets, answers)
+    if channel.bounded_law is not None:
+        return plan_bounded(mechanism, channel.bounded_law, answers)
     return _plan_unknown(mechanism, answers)
 
 

@@ -13,6 +13,7 @@ from quietcrowd.domains import Interval, check_numeric
 from quietcrowd.evaluation.label_oracle import normalised
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.known_truths import MatchedTruths
+from quietcrowd.mechanisms.bounded_law import TOTAL, BoundedLaw
 from quietcrowd.mechanisms.channel import Shift
 
 __all__ = ["counted_number_law", "number_posterior", "quantiles"]
@@ -24,7 +25,11 @@ TINY = 1e-300
 
 
 def number_posterior(
-    reports: Answers, law: NumberLaw, shift: Shift | None = None, *, points: int = 256
+    reports: Answers,
+    law: NumberLaw,
+    shift: Shift | BoundedLaw | None = None,
+    *,
+    points: int = 256,
 ) -> tuple[Floats, Floats]:
     """Return how probable each number is for each task, to one who knows how the crowd was drawn.
 
@@ -37,7 +42,7 @@ def number_posterior(
         Plain answers, or `Reports.table`.
     law : NumberLaw
         Of the workers and the truths.
-    shift : Shift, optional
+    shift : Shift or BoundedLaw, optional
         Of the mechanism's channel; None: the answers are plain.
     points : int
         Fineness of the grids.
@@ -80,7 +85,7 @@ def number_posterior(
 
 
 def _report_chances(
-    law: NumberLaw, worker: int, seen: Floats, numbers: Floats, shift: Shift | None
+    law: NumberLaw, worker: int, seen: Floats, numbers: Floats, shift: Shift | BoundedLaw | None
 ) -> Floats:
     """Return the density of each report at each truth, shape (truths, reports), to a factor."""
     low, high = law.domain.low, law.domain.high
@@ -93,6 +98,10 @@ def _report_chances(
         at = np.clip(np.searchsorted(edges, numbers, side="right"), 1, len(edges) - 1)
         at = np.where(numbers <= low, 0, np.where(numbers >= high, len(places) - 1, at))
         return np.maximum(laws[:, at], TINY)
+    if isinstance(shift, BoundedLaw):
+        sent = np.rint((numbers - shift.numbers.origin) / shift.numbers.step)
+        weights = shift.weights(sent, shift.grid.places(places)[:, np.newaxis])
+        return np.maximum(laws @ (weights / TOTAL), TINY)
     steps = np.rint((numbers - places[:, np.newaxis]) / shift.grid.step).astype(np.int64)
     return np.maximum(laws @ np.exp(shift.noise.log_mass(steps)), TINY)
 

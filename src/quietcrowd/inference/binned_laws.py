@@ -32,6 +32,7 @@ __all__ = [
     "answer_laws",
     "filling_law",
     "law_shares",
+    "usual_sigmas",
 ]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -87,6 +88,12 @@ class ErrorLaws:
     share: Floats
 
 
+def usual_sigmas() -> Floats:
+    """Return the sizes that a worker's own errors may have, shape (laws,)."""
+    sigma: Floats = np.geomspace(LEAST_SIGMA, MOST_SIGMA, SIGMAS)
+    return sigma
+
+
 @lru_cache(maxsize=16)
 def answer_laws(scale: float, margin: float = math.nan) -> ErrorLaws:
     """Return normal errors of several sizes with Laplace noise of a scale on top.
@@ -96,7 +103,7 @@ def answer_laws(scale: float, margin: float = math.nan) -> ErrorLaws:
     """
     step = 1.0 / (BINS - 1)
     distances: Floats = (np.arange(DISTANCES, dtype=np.float64)[:, np.newaxis] - CENTRE) * step
-    sigma: Floats = np.geomspace(LEAST_SIGMA, MOST_SIGMA, SIGMAS)
+    sigma = usual_sigmas()
     if scale > 0:
         logs = NormalLaplace(sigma, scale).log_density(distances)
         clipped = scale <= MOST_SCALE

@@ -41,7 +41,7 @@ from quietcrowd.inference.numeric import (
     sweep_means,
 )
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.mechanisms.channel import Channel, laplace_shift
+from quietcrowd.mechanisms.channel import Channel, known_grid, laplace_shift
 from quietcrowd.validation import at_least, check_real, one_of, plain
 
 __all__ = ["MOON"]
@@ -193,10 +193,12 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         """Refuse reports without noise of known scale."""
         check_numeric(mechanism.domain, type(self).__name__)
         if not self.reads_reports(mechanism.channel):
+            known = known_grid(mechanism.worker_channel) is not None
+            other = "NoiseAware (on the command line: --method noise-aware)" if known else "Mean"
             raise AnswerError(
                 f"MOON(variant={self.variant!r}) needs reports with Laplace noise of known scale, "
                 f"as those of LaplacePerturbation; got those of {type(mechanism).__name__}. For "
-                "them take Mean, or variant='quadratic'."
+                f"them take {other}, or variant='quadratic'."
             )
 
     def _treats(self, summary: Summary) -> Variant:

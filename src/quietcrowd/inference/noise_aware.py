@@ -20,7 +20,7 @@ from quietcrowd.inference.method import Estimates, IterativeInference, Scatter
 from quietcrowd.inference.noise_aware_labels import NoiseAwareLabels
 from quietcrowd.inference.noise_aware_numbers import NoiseAwareNumbers
 from quietcrowd.inference.partition import Extension, Partition, Summary
-from quietcrowd.mechanisms.channel import Channel, laplace_shift
+from quietcrowd.mechanisms.channel import Channel, known_grid
 from quietcrowd.report_domains import Reals
 from quietcrowd.validation import at_least, check_real, plain, whole_number
 
@@ -67,8 +67,9 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
       as ``confidence``. ``workers`` have a column ``flag``: "constant", "random", "opposite" or
       "not randomised" where reports look like those of no honest worker.
     - **Numbers**: reports with Laplace noise of a public scale, also where unanswered tasks are
-      filled in, with or without a noisy participation bit. ``standard_error`` is the standard
-      deviation of the posterior; ``workers`` have a column ``sigma`` with an interval.
+      filled in, with or without a noisy participation bit; and bounded reports, as those of
+      `PiecewiseMechanism`. ``standard_error`` is the standard deviation of the posterior;
+      ``workers`` have a column ``sigma`` with an interval.
 
     ``estimate.posterior`` gives the probability of every label, or quantiles of every number;
     ``estimate.notes`` what to know of the estimate. What it assumes, and when not to use it:
@@ -149,7 +150,7 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
 
     @override
     def reads_reports(self, channel: Channel) -> bool:
-        return channel.probabilities is not None or laplace_shift(channel) is not None
+        return channel.probabilities is not None or known_grid(channel) is not None
 
     @override
     def truth_domain(self, mechanism: Any) -> Domain:

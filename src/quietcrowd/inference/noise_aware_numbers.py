@@ -40,7 +40,7 @@ from quietcrowd.inference.number_state import (
 )
 from quietcrowd.inference.numeric import NumericMethod
 from quietcrowd.inference.partition import Extension, Partition, Summary
-from quietcrowd.mechanisms.channel import Channel, laplace_shift
+from quietcrowd.mechanisms.channel import Channel, known_grid
 from quietcrowd.validation import at_least, plain, whole_number
 
 __all__ = ["LEVELS", "NoiseAwareNumbers"]
@@ -69,6 +69,7 @@ class NoiseAwareNumbers(
         report_uj = truth_j + normal(0, sigma_u^2) + Laplace(b)
         truth_j ~ p,   sigma_u ~ rho
 
+    Or a report has the weights of a bounded law, given ``truth_j + normal(0, sigma_u^2)``.
     The range is cut into 192 bins: the public one of reports with noise, that of most answers of
     those without. The posterior of a truth is a probability of each bin, that of sigma_u one of
     each of 20 sizes; what varies over the crowd, rho, is learnt. So is p, a histogram that is drawn
@@ -99,7 +100,7 @@ class NoiseAwareNumbers(
 
     References
     ----------
-    ``docs/theory/noise-aware-numbers.md``.
+    ``docs/theory/noise-aware-numbers.md``, ``docs/theory/bounded-number-mechanisms.md``.
 
     Examples
     --------
@@ -122,30 +123,31 @@ class NoiseAwareNumbers(
 
     @override
     def reads_reports(self, channel: Channel) -> bool:
-        """Return whether the noise is Laplace noise of known scale."""
-        return laplace_shift(channel) is not None
+        """Return whether the law of a report is known: Laplace noise, or bounded reports."""
+        return known_grid(channel) is not None
 
     @override
     def models_noise(self, mechanism: Any) -> bool:
-        return laplace_shift(mechanism.worker_channel) is not None
+        return known_grid(mechanism.worker_channel) is not None
 
     @override
     def bounds(self, channel: Channel | None) -> tuple[float, float] | None:
         """Return the ends of the public grid."""
-        shift = laplace_shift(channel)
-        return None if shift is None else shift.grid.ends
+        grid = known_grid(channel)
+        return None if grid is None else grid.ends
 
     @override
     def refuse(self, mechanism: Any) -> None:
-        """Refuse reports without Laplace noise of known scale."""
+        """Refuse reports whose law is not known."""
         check_numeric(mechanism.domain, "NoiseAware")
         if not self.reads_reports(mechanism.channel):
             bits = mechanism.channel.participation is not None
             other, name = ("RatioMean", "ratio-mean") if bits else ("Mean", "mean")
             raise AnswerError(
-                "NoiseAware needs reports with Laplace noise of known scale, as those "
-                f"of LaplacePerturbation; got those of {type(mechanism).__name__}. For them take "
-                f"{other} (on the command line: --method {name})."
+                "NoiseAware needs reports with Laplace noise of known scale, or bounded ones, as "
+                "those of LaplacePerturbation or PiecewiseMechanism; got those of "
+                f"{type(mechanism).__name__}. For them take {other} (on the command line: "
+                f"--method {name})."
             )
 
     @override

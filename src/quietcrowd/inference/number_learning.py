@@ -11,6 +11,7 @@ from quietcrowd.inference.binned_laws import (
     ErrorLaws,
     answer_laws,
 )
+from quietcrowd.inference.bounded_bins import bounded_laws
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.number_reports import weigh_kernel
 from quietcrowd.inference.number_answering import Answering
@@ -27,7 +28,7 @@ from quietcrowd.inference.number_state import (
 )
 from quietcrowd.inference.number_trials import Trial, first_truths
 from quietcrowd.inference.partition import Summary
-from quietcrowd.mechanisms.channel import laplace_shift
+from quietcrowd.mechanisms.channel import known_grid, laplace_shift
 
 __all__ = ["first_number_state", "learn", "lower_bound", "sigma_quantiles", "try_laws"]
 
@@ -40,14 +41,16 @@ BORNE_OUT = 0.8
 
 def first_number_state(summary: Summary) -> NumberState:
     """Return what is believed before the first pass."""
-    shift = laplace_shift(summary.channel)
-    low, high = (summary.low, summary.high) if shift is None else shift.grid.ends
+    grid, shift = known_grid(summary.channel), laplace_shift(summary.channel)
+    low, high = (summary.low, summary.high) if grid is None else grid.ends
     if high - low <= LEAST_LENGTH * max(abs(low), abs(high), TINY):
         half = max(0.5, LEAST_LENGTH * max(abs(low), abs(high)))
         low, high = low - half, high + half
-    truths = None if shift is None else first_truths()
-    share = answer_laws(0.0 if shift is None else shift.scale / (high - low)).share
-    trial = None if shift is None else Trial.first(fills_in(summary))
+    truths = None if grid is None else first_truths()
+    bounded = None if summary.channel is None else summary.channel.bounded_law
+    scale = 0.0 if shift is None else shift.scale / (high - low)
+    share = (answer_laws(scale) if bounded is None else bounded_laws(bounded)).share
+    trial = None if grid is None else Trial.first(fills_in(summary))
     answering = None
     if trial is not None and fills_in(summary):
         answering = Answering.first(trial.shares[0], summary.workers)
@@ -60,7 +63,7 @@ def first_number_state(summary: Summary) -> NumberState:
         law=np.full(BINS, 1.0 / BINS) if truths is None else truths.shares,
         answering=answering,
         borne=np.zeros(summary.workers),
-        looks=-1 if shift else 0,
+        looks=-1 if grid else 0,
         trial=trial,
     )
 

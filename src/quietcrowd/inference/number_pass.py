@@ -19,6 +19,7 @@ from quietcrowd.inference.binned_laws import (
     filling_law,
     law_shares,
 )
+from quietcrowd.inference.bounded_bins import bounded_columns, bounded_laws
 from quietcrowd.inference.clipped_laws import MOST_SCALE, cells_of
 from quietcrowd.inference.kernels.binned_numbers import binned_kernel
 from quietcrowd.inference.kernels.number_reports import WorkerLaws, blend_kernel
@@ -34,6 +35,7 @@ from quietcrowd.inference.number_state import (
 )
 from quietcrowd.inference.numeric import error_unit, unit_for
 from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.mechanisms.bounded_law import BoundedLaw
 from quietcrowd.mechanisms.channel import laplace_shift
 
 __all__ = [
@@ -59,9 +61,13 @@ def fills_in(summary: Summary) -> bool:
 
 
 def noise_scale(summary: Summary, state: NumberState) -> float:
-    """Return the scale of the noise in widths of the range; 0 without noise."""
+    """Return the scale of Laplace noise in widths of the range; 0 without it."""
     shift = laplace_shift(summary.channel)
     return 0.0 if shift is None else shift.scale / (state.high - state.low)
+
+
+def _bounded_law(summary: Summary) -> BoundedLaw | None:
+    return None if summary.channel is None else summary.channel.bounded_law
 
 
 def _margin(summary: Summary, state: NumberState) -> float:
@@ -81,6 +87,9 @@ def _margin(summary: Summary, state: NumberState) -> float:
 
 def error_laws(summary: Summary, state: NumberState) -> ErrorLaws:
     """Return the laws that a worker's reports may follow."""
+    bounded = _bounded_law(summary)
+    if bounded is not None:
+        return bounded_laws(bounded)
     return answer_laws(noise_scale(summary, state), _margin(summary, state))
 
 
@@ -115,6 +124,9 @@ class _Places(NamedTuple):
 
 def _place(placed: npt.NDArray[np.float64], summary: Summary, state: NumberState) -> _Places:
     """Return where reports lie that are given in bins."""
+    bounded = _bounded_law(summary)
+    if bounded is not None:
+        return _place_bounded(placed, bounded)
     scale, last = noise_scale(summary, state), BINS - 1.0
     cells = np.full(len(placed), -1, np.int64)
     if 0 < scale <= MOST_SCALE:
@@ -131,6 +143,16 @@ def _place(placed: npt.NDArray[np.float64], summary: Summary, state: NumberState
         ratios=np.where(cells > 1, columns, -1),
         cut=np.where(at_end, 0.0, np.clip(placed - bins, -0.5, 0.5)),
     )
+
+
+def _place_bounded(placed: npt.NDArray[np.float64], law: BoundedLaw) -> _Places:
+    """Return where bounded reports lie that are given in bins."""
+    low, numbers = law.grid.low, law.numbers
+    own = (low - numbers.origin + placed * (law.grid.width / (BINS - 1.0))) / numbers.step
+    columns = bounded_columns(law, np.rint(own).astype(np.int64))
+    nothing = np.zeros(len(placed))
+    whole = np.zeros(len(placed), np.int64)
+    return _Places(bins=whole, columns=columns, ratios=whole - 1, cut=nothing)
 
 
 def count_cells(partition: Partition, summary: Summary, state: NumberState) -> NumberTally:

@@ -3,11 +3,16 @@
 Nothing here needs Numba or pandas: this is what runs on a worker's device.
 """
 
+from quietcrowd.mechanisms.bounded_law import BoundedLaw
+from quietcrowd.mechanisms.bounded_numbers import BoundedChannel
 from quietcrowd.mechanisms.channel import Channel, FiniteChannel
+from quietcrowd.mechanisms.duchi import DuchiMechanism
+from quietcrowd.mechanisms.hybrid import HybridMechanism
 from quietcrowd.mechanisms.laplace import LaplaceChannel, LaplacePerturbation
 from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.memo.memo import Memo
+from quietcrowd.mechanisms.piecewise import PiecewiseMechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
 from quietcrowd.mechanisms.sampled_variance import SampledVarianceChannel, SampledVarianceGaussian
 from quietcrowd.mechanisms.sketch import SketchChannel
@@ -15,13 +20,18 @@ from quietcrowd.mechanisms.subset_selection import SetChannel, SubsetSelection
 from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse
 
 __all__ = [
+    "BoundedChannel",
+    "BoundedLaw",
     "Channel",
+    "DuchiMechanism",
     "FiniteChannel",
+    "HybridMechanism",
     "LaplaceChannel",
     "LaplacePerturbation",
     "MatrixFactorization",
     "Mechanism",
     "Memo",
+    "PiecewiseMechanism",
     "RandomizedResponse",
     "Reports",
     "SampledVarianceChannel",

@@ -25,6 +25,7 @@ from attrs import field, frozen
 from typing_extensions import override
 
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms.bounded_law import TOTAL, BoundedLaw
 from quietcrowd.mechanisms.grid import Grid
 from quietcrowd.mechanisms.randomness import WordSource
 from quietcrowd.mechanisms.set_law import SetLaw
@@ -39,12 +40,10 @@ __all__ = [
     "Noise",
     "Shift",
     "keep_or_replace",
+    "known_grid",
     "laplace_shift",
     "other_weight_for",
 ]
-
-TOTAL = 2**32
-"""What the weights of a row sum to."""
 
 _UPWARDS = Context(prec=60, rounding=ROUND_CEILING)
 
@@ -133,9 +132,9 @@ class Shift:
 class Channel(ABC):
     """The law of what a device sends given what its worker thinks; public.
 
-    A subclass has at least an `epsilon`. It gives its law as `probabilities`, as a `shift` or as
-    `sets`, from which `log_likelihood` follows, or as `log_likelihood` alone. Whoever can use one
-    asks for it, and not for the kind of the channel.
+    A subclass has at least an `epsilon`. It gives its law as `probabilities`, as a `shift`, as
+    `sets` or as a `bounded_law`, from which `log_likelihood` follows, or as `log_likelihood` alone.
+    Whoever can use one asks for it, and not for the kind of the channel.
     """
 
     @property
@@ -183,6 +182,11 @@ class Channel(ABC):
         return None
 
     @property
+    def bounded_law(self) -> BoundedLaw | None:
+        """Where a report is one of few places more than answers have: their weights; else None."""
+        return None
+
+    @property
     def participation(self) -> Shift | None:
         """Where a noisy bit stands beside each report, its law: 1 is "answered"; else None."""
         return None
@@ -204,7 +208,8 @@ class Channel(ABC):
         Parameters
         ----------
         reports : ndarray, shape (n, ...)
-            As the report domain stores them: codes, or steps from the lowest number of the grid.
+            As the report domain stores them: codes, steps from the lowest number of the grid, or
+            places among bounded reports.
         answers : ndarray of int, shape (n,)
             Codes of labels (NULL is the last), or places on the grid. What broadcasts will do.
 
@@ -224,6 +229,10 @@ class Channel(ABC):
             return self.shift.noise.log_mass(np.asarray(reports, np.int64) - answers)
         if self.sets is not None:
             return self.sets.log_likelihood(reports, answers)
+        if self.bounded_law is not None:
+            with np.errstate(divide="ignore"):
+                found: Floats = np.log(self.bounded_law.weights(reports, answers) / TOTAL)
+            return found
         raise ParameterError(f"{type(self).__name__} gives no law of a report given its answer")
 
     def describe(self) -> Mapping[str, Any]:
@@ -247,6 +256,17 @@ def laplace_shift(channel: Channel | None) -> Shift | None:
     """Return the shift of a channel whose noise is Laplace noise of a public scale; else None."""
     shift = None if channel is None else channel.shift
     return None if shift is None or shift.noise.laplace_scale is None else shift
+
+
+def known_grid(channel: Channel | None) -> Grid | None:
+    """Return the grid of the answers where the law of a report of a number is known; else None.
+
+    It is where noise is Laplace noise of a public scale, and where reports are bounded.
+    """
+    if channel is not None and channel.bounded_law is not None:
+        return channel.bounded_law.grid
+    shift = laplace_shift(channel)
+    return None if shift is None else shift.grid
 
 
 def _weights(weights: Any) -> npt.NDArray[np.uint64]:

@@ -13,7 +13,9 @@ from scipy.stats import binom
 
 from quietcrowd.answers import Answers, DroppedRows
 from quietcrowd.domains import Domain, FiniteDomain, Interval
+from quietcrowd.mechanisms.bounded_law import TOTAL, BoundedLaw
 from quietcrowd.mechanisms.channel import Noise, Shift
+from quietcrowd.mechanisms.grid import Grid
 from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.set_law import SetLaw
@@ -111,6 +113,8 @@ def _check_noise(mechanism: Mechanism, workers: int = 30_000) -> None:
         _check_shift_noise(mechanism, shift, workers // (20 if slow > 2 else 3))
     elif mechanism.channel.sets is not None:
         _check_set_noise(mechanism, mechanism.channel.sets, workers)
+    elif mechanism.channel.bounded_law is not None:
+        _check_bounded_noise(mechanism, mechanism.channel.bounded_law, workers)
     elif isinstance(mechanism, MatrixFactorization):
         _check_sketch_noise(mechanism)
     else:
@@ -170,14 +174,36 @@ def _check_set_noise(mechanism: Mechanism, law: SetLaw, workers: int) -> None:
             _check_counts(np.bincount(reports, minlength=law.count), likely, len(reports))
 
 
-def _check_shift_noise(mechanism: Mechanism, shift: Shift, workers: int) -> None:
+def _ends_of(
+    mechanism: Mechanism, grid: Grid, kinds: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
+    """Return the lowest answer where a kind is 0, else the highest, and the places of the two."""
     ends = np.array([mechanism.domain.low, mechanism.domain.high])  # type: ignore[attr-defined]
-    places = shift.grid.places(ends)
-    kinds = np.arange(workers) % (3 if mechanism.every_task else 2)
     values = ends[np.minimum(kinds, 1)]
     if isinstance(mechanism.domain, FiniteDomain):
         codes = np.array([0, mechanism.domain.size - 1], mechanism.domain.dtype)
         values = codes[np.minimum(kinds, 1)]
+    return values, grid.places(ends)
+
+
+def _check_bounded_noise(mechanism: Mechanism, law: BoundedLaw, workers: int) -> None:
+    """Compare counts of the ends, and of reports between some edges, with the law."""
+    kinds = np.arange(workers) % 2
+    values, places = _ends_of(mechanism, law.grid, kinds)
+    given = mechanism.randomize(_one_each(mechanism.domain, values, kinds == 2)).table.values
+    every = np.arange(law.reports)
+    parts = np.where(np.isin(every, law.ends), every, -1 - 8 * every // law.reports)
+    _, parts = np.unique(parts, return_inverse=True)
+    for kind, place in enumerate(places):
+        chances = np.zeros(int(parts.max()) + 1)
+        np.add.at(chances, parts, law.weights(every, int(place)) / TOTAL)
+        reports = parts[given[kinds == kind]]
+        _check_counts(np.bincount(reports, minlength=len(chances)), chances, len(reports))
+
+
+def _check_shift_noise(mechanism: Mechanism, shift: Shift, workers: int) -> None:
+    kinds = np.arange(workers) % (3 if mechanism.every_task else 2)
+    values, places = _ends_of(mechanism, shift.grid, kinds)
     reports = mechanism.randomize(_one_each(mechanism.domain, values, kinds == 2))
     for kind in (0, 1):
         noise = reports.table.values[kinds == kind].astype(np.int64) - places[kind]

@@ -271,7 +271,8 @@ class TeslaLike(
     def summarize(self, summary: Summary, known: npt.NDArray[Any]) -> Summary:
         if laplace_shift(summary.channel) is None:
             raise AnswerError(
-                "TeslaLike needs reports with Laplace noise, as those of LaplacePerturbation"
+                "TeslaLike needs reports with Laplace noise, as those of LaplacePerturbation. For "
+                "others take NoiseAware, or Mean"
             )
         return super().summarize(summary, known)
 

@@ -1,0 +1,273 @@
+"""The law of a bounded report of a number, in integers.
+
+An answer is a place on a public grid, and a report is one of a few more places of its own. For each
+answer the weights of the reports sum to 2^32, so that one uniform word draws a report, and the loss
+is the largest ratio of two weights: integers, as in a `FiniteChannel`. But the table has a closed
+form, and is never made. It adds up three parts:
+
+- ``base`` for each report, whatever the answer;
+- ``lift`` for each report in a window of ``window`` places, which begins at the answer's own place;
+- at two places, the ends, ``least`` for each, and ``slope`` for each step that the answer is away
+  from the other end.
+
+The window alone is the piecewise mechanism, the ends alone are Duchi's two outcomes. The mean of a
+report is a straight line in the answer, so that there are numbers for the reports by which they are
+unbiased. Derivation: ``docs/theory/bounded-number-mechanisms.md``.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms.exact_coins import decaying
+from quietcrowd.mechanisms.grid import Grid
+from quietcrowd.privacy.loss_law import LossLaw
+from quietcrowd.privacy.rounding import log_ratio_up
+from quietcrowd.report_domains import Numbers
+
+__all__ = ["MOST_EPSILON", "MOST_STEPS", "TOTAL", "BoundedLaw"]
+
+TOTAL = 2**32
+"""What the weights of an answer sum to: as many as there are words."""
+
+MOST_STEPS = 2**16
+"""Of the grid: with more, weights out of 2^32 would be too coarse."""
+
+MOST_EPSILON = 16.0
+"""Weights out of 2^32 hold no larger loss with a useful precision."""
+
+BITS = 96
+"""Binary digits of exp(-epsilon); it is rounded up, towards more noise."""
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+Places: TypeAlias = npt.NDArray[Any] | int
+
+
+@frozen(kw_only=True, slots=False)
+class BoundedLaw:
+    """The weights of all reports given an answer; they sum to 2^32 for each.
+
+    Attributes
+    ----------
+    grid : Grid
+        Answers are rounded to it.
+    base : int
+        Weight of each report whatever the answer is.
+    window : int
+        How many reports an answer makes more likely, those from its own place on; 0: none. Then
+        there are two reports in all, else ``steps + window``.
+    lift : int
+        By how much.
+    ends : tuple of int
+        Two reports, the same distance from the first and from the last.
+    least, slope : int
+        The one has ``least + slope (steps - a)`` more given the answer a, the other
+        ``least + slope a``.
+    """
+
+    grid: Grid
+    base: int
+    window: int
+    lift: int
+    ends: tuple[int, int]
+    least: int
+    slope: int
+
+    @classmethod
+    def for_loss(cls, grid: Grid, epsilon: float, share: Fraction) -> Self:
+        """Return the law of a loss of at most epsilon.
+
+        Parameters
+        ----------
+        grid : Grid
+            Of the answers, at most 2^16 steps.
+        epsilon : float
+            Above 0, at most 16.
+        share : Fraction
+            Probability of the part with the window; the ends have the rest. 0 to 1.
+
+        Raises
+        ------
+        ParameterError
+            Where the grid has too many steps, or epsilon is so small that no weight holds it.
+        """
+        if grid.steps > MOST_STEPS:
+            raise ParameterError(
+                f"step={grid.step!r} makes {grid.steps:,} steps; with more than {MOST_STEPS:,} the "
+                "weights of the reports, out of 2^32, would be too coarse. Take a larger step."
+            )
+        decay = decaying(Fraction(epsilon))(BITS) + 1
+        ratio = Fraction(2**BITS - decay, decay)  # exp(epsilon) - 1, rounded down
+        base, window, lift, reports = 0, 0, 0, 2
+        if share:
+            half = decaying(Fraction(epsilon) / 2)(BITS)
+            window = min(max((2 * grid.steps * half + 2**BITS) >> (BITS + 1), 1), grid.steps)
+            reports = grid.steps + window
+            base, lift = _window_weights(int(share * TOTAL), reports, window, ratio)
+            ratio = Fraction(lift, base)
+        rest = TOTAL - base * reports - lift * window
+        slope = int(rest * ratio / (grid.steps * (ratio + 2))) if share < 1 else 0
+        if (share and lift < 1) or (share < 1 and slope < 1):
+            raise ParameterError(
+                f"epsilon={epsilon!r} is too small for {grid.steps:,} steps of the grid: weights "
+                "out of 2^32 cannot hold it. Take a larger epsilon or a larger step."
+            )
+        first = 0
+        if share and slope:
+            half_apart = Fraction(lift * window, TOTAL - rest) * Fraction(rest, 2 * slope)
+            first = max(int(Fraction(reports, 2) - half_apart), 0)
+        return cls(
+            grid=grid,
+            base=base,
+            window=window,
+            lift=lift,
+            ends=(first, reports - 1 - first),
+            least=(rest - slope * grid.steps) // 2,
+            slope=slope,
+        )
+
+    @property
+    def steps(self) -> int:
+        """How many steps the answers' grid has."""
+        return self.grid.steps
+
+    @property
+    def reports(self) -> int:
+        """How many reports there can be."""
+        return self.steps + self.window if self.window else 2
+
+    @property
+    def windows(self) -> int:
+        """What of 2^32 is drawn for the window and what lies below it."""
+        return self.base * self.reports + self.lift * self.window
+
+    @cached_property
+    def epsilon(self) -> float:
+        """Privacy loss of a report: ln of the largest ratio of two weights of it, rounded up."""
+        far = Fraction(self.base + self.lift, self.base) if self.lift else Fraction(1)
+        ends = Fraction(self.least + self.slope * self.steps, self.least) if self.slope else far
+        return log_ratio_up(max(far, ends))
+
+    @cached_property
+    def loss(self) -> LossLaw:
+        """How the loss is distributed; the two farthest answers are the worst at every epsilon.
+
+        Where there is a window and the ends differ, the law is that of a report beside which stands
+        which of them it is of, and no report loses more.
+        """
+        lifted, high = self.base + self.lift, self.least + self.slope * self.steps
+        ahead, behind = lifted * self.window, self.base * self.window
+        even = self.base * (self.reports - 2 * self.window) if self.window else 0
+        first = np.array([ahead, behind, even, high, self.least], np.float64) / TOTAL
+        second = np.array([behind, ahead, even, self.least, high], np.float64) / TOTAL
+        return LossLaw.of_pair(first, second, self.epsilon)
+
+    @cached_property
+    def step(self) -> Fraction:
+        """Distance of the numbers of two neighbouring reports, in the unit of the answers."""
+        rise = self.lift * self.window + self.slope * (self.ends[1] - self.ends[0])
+        return Fraction(self.grid.step) * TOTAL / rise
+
+    @cached_property
+    def origin(self) -> Fraction:
+        """The number of the first report: in the mean, reports are the number of the answer."""
+        return Fraction(self.grid.low) - self.step * self._moment(0, 1)
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """What a report can be; its two floats are the nearest of `origin` and `step`."""
+        return Numbers(origin=float(self.origin), step=float(self.step), count=self.reports)
+
+    def variance(self, place: int) -> float:
+        """Return the variance of a report's number given the answer at a place, nearest float."""
+        spread = self._moment(place, 2) - self._moment(place, 1) ** 2
+        return float(self.step**2 * spread)
+
+    @cached_property
+    def most_variance(self) -> float:
+        """The largest variance, over all answers; it is that of an end or of the middle.
+
+        The variance is a quadratic function of the place, the same from both ends.
+        """
+        return max(self.variance(0), self.variance(self.steps // 2))
+
+    def _moment(self, place: int, power: int) -> Fraction:
+        """Return the mean of the first or second power of a report, in places of its own."""
+        weights = (self.least + self.slope * (self.steps - place), self.least + self.slope * place)
+        total = self.base * _powers(self.reports, power)
+        total += self.lift * (_powers(place + self.window, power) - _powers(place, power))
+        total += sum(w * end**power for w, end in zip(weights, self.ends, strict=True))
+        return Fraction(total, TOTAL)
+
+    def weights(self, reports: Places, answers: Places) -> Integers:
+        """Return the weight of each report given the answer beside it.
+
+        Parameters
+        ----------
+        reports, answers : int or ndarray of int
+            Places of each; what broadcasts will do. Of other places the weight is 0.
+        """
+        own, given = np.asarray(reports, np.int64), np.asarray(answers, np.int64)
+        inside = (own >= given) & (own < given + self.window)
+        weights = self.base + self.lift * inside
+        for end, apart in zip(self.ends, (self.steps - given, given), strict=True):
+            weights = weights + (own == end) * (self.least + self.slope * apart)
+        found: Integers = np.where((own >= 0) & (own < self.reports), weights, 0)
+        return found
+
+    def drawn(self, answers: npt.NDArray[Any], words: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
+        """Return the report that each word is drawn as, as `Numbers` stores it.
+
+        Parameters
+        ----------
+        answers : ndarray of int, shape (n,)
+            Places on the grid.
+        words : ndarray of uint32, shape (n,)
+            One word per answer.
+
+        Notes
+        -----
+        The first words are those of the base, so many for each report; then come those of the
+        window, so many for each place in it; then those of the first end, and of the second.
+        """
+        given, left = answers.astype(np.int64), words.astype(np.int64)
+        beyond = left - self.base * self.reports
+        inside = given + beyond // max(self.lift, 1)
+        first = self.least + self.slope * (self.steps - given)
+        at_end = np.where(beyond - self.lift * self.window < first, *self.ends)
+        own = np.where(left < self.windows, inside, at_end)
+        reports = np.where(beyond < 0, left // max(self.base, 1), own)
+        return reports.astype(self.numbers.dtype)
+
+    def describe(self) -> dict[str, int | list[int]]:
+        """Return its integers, JSON-ready."""
+        return {
+            "base": self.base,
+            "window": self.window,
+            "lift": self.lift,
+            "ends": list(self.ends),
+            "least": self.least,
+            "slope": self.slope,
+        }
+
+
+def _window_weights(total: int, reports: int, window: int, ratio: Fraction) -> tuple[int, int]:
+    """Return base and lift with ``lift <= ratio base``, which leave an even rest of `total`."""
+    total -= total % 2
+    base = -int(-total // (reports + window * ratio))
+    lift = (total - base * reports) // window
+    return base, lift - (base * reports + lift * window) % 2
+
+
+def _powers(count: int, power: int) -> int:
+    """Return the sum of a power, 1 or 2, of the whole numbers below `count`."""
+    if power == 1:
+        return count * (count - 1) // 2
+    return (count - 1) * count * (2 * count - 1) // 6

@@ -1,0 +1,169 @@
+"""Mechanisms for numbers whose reports are bounded: drawn exactly from integers, with one word."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from attrs import field, frozen
+from typing_extensions import override
+
+from quietcrowd.answers import Answers
+from quietcrowd.domains import Interval, Ordinal
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms.bounded_law import MOST_EPSILON, BoundedLaw
+from quietcrowd.mechanisms.channel import Channel
+from quietcrowd.mechanisms.grid import Grid, bounded_domain
+from quietcrowd.mechanisms.mechanism import Reports
+from quietcrowd.mechanisms.randomness import Randomness, Secret, word_source
+from quietcrowd.mechanisms.taskwise import (
+    TaskwiseMechanism,
+    cell_name,
+    cells_of,
+    fixed_table,
+)
+from quietcrowd.privacy.guarantee import Tasks, check_counts
+from quietcrowd.privacy.loss_law import ReleaseLoss
+from quietcrowd.report_domains import Numbers
+from quietcrowd.validation import number, optional_number
+
+__all__ = ["BoundedChannel", "BoundedNumbers"]
+
+
+@frozen(kw_only=True, slots=False)
+class BoundedChannel(Channel):
+    """The law of a bounded report of a number.
+
+    Attributes
+    ----------
+    law : BoundedLaw
+        Its weights, in integers.
+    """
+
+    law: BoundedLaw
+
+    @property
+    @override
+    def bounded_law(self) -> BoundedLaw:
+        return self.law
+
+    @property
+    def variance(self) -> float:
+        """Largest variance of a report, over all answers, in the squared unit of the answers."""
+        return self.law.most_variance
+
+    @property
+    @override
+    def epsilon(self) -> float:
+        return self.law.epsilon
+
+    @override
+    def describe(self) -> Mapping[str, Any]:
+        return {"kind": "bounded", "grid": self.law.grid.describe(), **self.law.describe()}
+
+
+def _check_epsilon(_: Any, __: Any, epsilon: float) -> None:
+    if not 0 < epsilon <= MOST_EPSILON:
+        raise ParameterError(
+            f"epsilon must be above 0 and at most {MOST_EPSILON:g} (weights out of 2^32 hold no "
+            f"more); got {epsilon!r}. LaplacePerturbation takes any above 0."
+        )
+
+
+@frozen(kw_only=True, slots=False)
+class BoundedNumbers(TaskwiseMechanism):
+    """A mechanism for numbers whose reports lie between two public numbers.
+
+    An answer is clipped to the domain and rounded to a public grid; a report is drawn from the
+    integer weights of its place. In the mean it is the rounded answer. Missing answers are not
+    reported, so that participation is not protected. A subclass says how likely which part of the
+    law is.
+
+    Attributes
+    ----------
+    domain : Ordinal or Interval
+        At least two numbers.
+    epsilon : float
+        Privacy loss of one answer at most, natural logarithm, above 0 and at most 16.
+    step : float, optional
+        Of the grid, a power of two that makes at most 2^16 steps; see `Grid.over`.
+    """
+
+    no_memo: ClassVar[None] = None
+    freshness: ClassVar[str] = "randomised once, with fresh random words"
+    source: ClassVar[str] = "docs/theory/bounded-number-mechanisms.md"
+
+    domain: Ordinal | Interval = field(validator=bounded_domain)
+    epsilon: float = field(converter=number, validator=_check_epsilon)
+    step: float | None = field(default=None, converter=optional_number)
+
+    def __attrs_post_init__(self) -> None:
+        _ = self.channel  # refuses an epsilon that the grid cannot hold
+
+    @property
+    @abstractmethod
+    def window_share(self) -> Fraction:
+        """Probability that a report is one of the window's part of the law, 0 to 1."""
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The public grid that answers are rounded to."""
+        return Grid.over(self.domain, self.step)
+
+    @cached_property
+    def channel(self) -> BoundedChannel:
+        """The law of one report given one answer; the same for every worker."""
+        law = BoundedLaw.for_loss(self.grid, self.epsilon, self.window_share)
+        return BoundedChannel(law=law)
+
+    @property
+    def report_domain(self) -> Numbers:
+        """What a report can be."""
+        return self.channel.law.numbers
+
+    @property
+    @override
+    def claimed_epsilon(self) -> float:
+        """What was asked for; integers give a little less."""
+        return self.epsilon
+
+    @override
+    def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
+        count = check_counts(answers, tasks, every_task=False)
+        law = self.channel.law.loss
+        return ReleaseLoss(answer=law, each=law, count=count)
+
+    @override
+    def randomize_tasks(
+        self, answers: Answers, drawn: npt.NDArray[Any] | None, rng: Randomness
+    ) -> Reports:
+        places = self.grid.places(self.domain.numbers(answers.values))
+        reports = self.channel.law.drawn(places, word_source(rng)(len(places)))
+        table = answers.with_values(self.report_domain, reports)
+        return Reports(table=table, mechanism=self, simulated=isinstance(rng, np.random.Generator))
+
+    @override
+    def fixed_reports(self, answers: Answers, secret: Secret) -> Reports:
+        """Draw each report by the word of its task and place; see `Mechanism.fixed_reports`."""
+        places = self.grid.places(self.domain.numbers(answers.values))
+        cells = cells_of(answers, places, null=0)
+        words = [
+            secret.word("report", task, cell_name(cell))
+            for task, cell in zip(answers.tasks.to_pylist(), cells, strict=True)
+        ]
+        reports = self.channel.law.drawn(cells, np.array(words, np.uint32))
+        return Reports(table=fixed_table(answers, self, reports), mechanism=self)
+
+    def _parameters(self) -> dict[str, Any]:
+        return {
+            "epsilon": self.epsilon,
+            "step": self.step,
+            "grid_step": self.grid.step,
+            "steps": self.grid.steps,
+            **self.channel.law.describe(),
+        }
