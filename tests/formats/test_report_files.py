@@ -34,12 +34,12 @@ MECHANISMS = [
     LaplacePerturbation(domain=STARS, epsilon=1.0),
     LaplacePerturbation(domain=DEGREES, epsilon=1.0, fill=None),
     LaplacePerturbation(domain=DEGREES, epsilon=0.1, participation="released"),
-    PiecewiseMechanism(domain=STARS, epsilon=1.0),
-    DuchiMechanism(domain=DEGREES, epsilon=1.0),
-    HybridMechanism(domain=DEGREES, epsilon=3.0),
     MatrixFactorization(domain=DEGREES, epsilon=1.0),
     MatrixFactorization(domain=DEGREES, epsilon=0.01, variant="statistics", rank=3),
     MatrixFactorization(domain=STARS, epsilon=1.0, variant="ridge"),
+    PiecewiseMechanism(domain=STARS, epsilon=1.0),
+    DuchiMechanism(domain=DEGREES, epsilon=1.0),
+    HybridMechanism(domain=DEGREES, epsilon=3.0),
 ]
 SETS = SubsetSelection(domain=STARS, epsilon=0.5)
 SUFFIXES = [".csv", ".csv.gz", ".tsv", ".parquet", ".jsonl", ".jsonl.gz"]

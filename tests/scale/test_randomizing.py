@@ -27,6 +27,7 @@ MECHANISMS = {
     "filled": qc.LaplacePerturbation(domain=NUMBERS, epsilon=1.0),
     "released": qc.LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released"),
     "piecewise": qc.PiecewiseMechanism(domain=NUMBERS, epsilon=1.0),
+    "duchi": qc.DuchiMechanism(domain=NUMBERS, epsilon=1.0),
     "hybrid": qc.HybridMechanism(domain=NUMBERS, epsilon=1.0),
     "sampled-variance": qc.SampledVarianceGaussian(domain=NUMBERS, epsilon=1.0, delta=0.1),
 }
