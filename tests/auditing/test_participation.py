@@ -23,9 +23,12 @@ from scipy import stats
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Categorical, Interval, Ordinal
 from quietcrowd.mechanisms import (
+    DuchiMechanism,
+    HybridMechanism,
     LaplacePerturbation,
     MatrixFactorization,
     Mechanism,
+    PiecewiseMechanism,
     RandomizedResponse,
     SampledVarianceGaussian,
     SubsetSelection,
@@ -239,11 +242,16 @@ def exact_sums(mechanism):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", ["laplace", "sampled-variance", "sets"])
+@pytest.mark.parametrize(
+    "noise", ["laplace", "piecewise", "duchi", "hybrid", "sampled-variance", "sets"]
+)
 def test_reports_of_answers_alone_are_convicted(noise):
     """Whether a report exists tells everything: the stated guarantee says so, and so do samples."""
     mechanism = {
         "laplace": LaplacePerturbation(domain=LEVELS, epsilon=1.0, fill=None),
+        "piecewise": PiecewiseMechanism(domain=LEVELS, epsilon=1.0),
+        "duchi": DuchiMechanism(domain=LEVELS, epsilon=1.0),
+        "hybrid": HybridMechanism(domain=LEVELS, epsilon=1.0),
         "sampled-variance": SampledVarianceGaussian(domain=LEVELS, epsilon=1.0, delta=0.1),
         "sets": SubsetSelection(domain=LEVELS, epsilon=1.0),
     }[noise]
