@@ -18,7 +18,8 @@ SINCE = {
     **{"requester": "", "contact": "", "purpose": "", "retention_days": None, "at_least": 1},
     **{"completion_code": None, "closes_on": None},
 }
-"""What documents of campaigns hold since, at their ends: older ones promised nothing.
+"""What documents of campaigns hold since, at their ends: older ones promised nothing, and gave all
+tasks to everybody.
 
 Those into which all may come get room for so many while they are open.
 """
@@ -30,7 +31,7 @@ def as_then(name, answer):
         return answer
     room = 10_000 if json.loads(answer["text"])["state"] == "open" else None
     document = name.endswith("/document")
-    since = {**SINCE, "max_joined": room} if document else {"closes_on": None}
+    since = {**SINCE, "max_joined": room, "allotment": None} if document else {"closes_on": None}
     ending = f",{json.dumps(since, separators=(',', ':'))[1:]}"
     assert answer["text"].endswith(ending)
     return {**answer, "text": answer["text"].removesuffix(ending) + "}"}

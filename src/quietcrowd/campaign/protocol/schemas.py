@@ -254,7 +254,6 @@ class CampaignDocument(BaseModel):
     method: JsonObject | None
     join_mode: JoinMode
     answers_per_participant: int | None
-    allotment: Allotted
     linked: int | None
     max_participants: int | None
     tasks: int
@@ -274,6 +273,7 @@ class CampaignDocument(BaseModel):
         description="Most workers who have joined and not left; null where invites are needed, and "
         "in drafts that do not say."
     )
+    allotment: Allotted
 
 
 class PageQuery(BaseModel):

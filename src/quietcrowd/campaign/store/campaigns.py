@@ -63,7 +63,6 @@ def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[Camp
             method=None if row.method is None else json.loads(row.method),
             join_mode=row.join_mode,
             answers_per_participant=row.answers_per_participant,
-            allotment=fixed_allotment(row),
             linked=row.linked,
             max_participants=row.max_participants,
             tasks=row.tasks,
@@ -77,6 +76,7 @@ def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[Camp
             completion_code=row.completion_code,
             closes_on=row.closes_on,
             max_joined=row.max_joined,
+            allotment=fixed_allotment(row),
             config_hash=None if row.config_hash is None else row.config_hash.hex(),
         )
         for row in connection.execute(wanted)
