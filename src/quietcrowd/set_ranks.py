@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MOST_SETS", "ranks_of", "sets_of", "sets_with"]
+__all__ = ["MOST_SETS", "binomials", "ranks_of", "sets_of", "sets_with"]
 
 MOST_SETS = 2**53
 """There are at most so many sets: every reader of JSON, and every float, holds their numbers."""
 
 
 @lru_cache(maxsize=64)
-def _binomials(labels: int, members: int) -> npt.NDArray[np.int64]:
+def binomials(labels: int, members: int) -> npt.NDArray[np.int64]:
     """Return ``C(c, i + 1)`` at [i, c], for codes c; what is larger than any number is cut off."""
     table = np.array(
         [
@@ -49,7 +49,7 @@ def ranks_of(sets: npt.NDArray[Any], labels: int) -> npt.NDArray[np.int64]:
     >>> ranks_of(np.array([[0, 1], [0, 2], [1, 2], [0, 3]]), 4).tolist()
     [0, 1, 2, 3]
     """
-    table = _binomials(labels, sets.shape[1])
+    table = binomials(labels, sets.shape[1])
     ranks = np.zeros(len(sets), np.int64)
     for place, row in enumerate(table):
         ranks += row[sets[:, place]]
@@ -71,7 +71,7 @@ def sets_of(ranks: npt.NDArray[Any], labels: int, members: int) -> npt.NDArray[n
     >>> sets_of(np.array([0, 5]), 4, 2).tolist()
     [[0, 1], [2, 3]]
     """
-    table = _binomials(labels, members)
+    table = binomials(labels, members)
     left = np.array(ranks, np.int64)
     sets = np.empty((len(left), members), np.int64)
     for place in range(members - 1, -1, -1):

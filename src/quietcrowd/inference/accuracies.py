@@ -32,6 +32,7 @@ from quietcrowd.inference.kernels.cavity import (
     table_cavities,
 )
 from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.mechanisms.set_law import SetLaw
 
 __all__ = [
     "WORKERS_AT_ONCE",
@@ -41,6 +42,8 @@ __all__ = [
     "answers_worth",
     "histogram_bytes",
     "no_histograms",
+    "no_set_histograms",
+    "set_nodes",
 ]
 
 _Floats = npt.NDArray[np.float64]
@@ -115,6 +118,8 @@ class _Noise:
         no randomised response.
     answering : ndarray of float64, shape (workers,)
         As of `ReportLaws`.
+    sets : SetLaw or None
+        The law of reports that are sets of labels; there are no tables then.
     """
 
     labels: int
@@ -122,6 +127,7 @@ class _Noise:
     weights: tuple[float, ...]
     rates: _Floats | None
     answering: _Floats
+    sets: SetLaw | None = None
 
     @classmethod
     def of(cls, summary: Summary) -> _Noise:
@@ -136,6 +142,7 @@ class _Noise:
                 weights=(1.0,),
                 rates=np.array([[1.0, 0.0]]),
                 answering=everybody,
+                sets=None if summary.channel is None else summary.channel.sets,
             )
         mean = np.tensordot(law.chances, law.tables, 1)
         return cls(
@@ -156,6 +163,8 @@ class _Noise:
     @property
     def loss(self) -> float:
         """The largest log-ratio of the probabilities of a report, given two answers."""
+        if self.sets is not None:
+            return self.sets.epsilon
         if self.channels is None:
             return math.inf
         return max(_loss(table) for table in self.channels)
@@ -174,7 +183,9 @@ class _Noise:
 
         As many answers as this would tell as exactly how often each label is given.
         """
-        if self.rates is None:
+        if self.sets is not None:
+            keep, other = float(self.sets.held), float(self.sets.held_other)
+        elif self.rates is None:
             right, wrong = self.tables()
             keep, other = _mean(_diagonal(right)), _mean(_diagonal(wrong))
         else:
@@ -269,6 +280,16 @@ def _two_labels(noise: _Noise) -> tuple[_Floats, _Floats]:
 def no_histograms() -> npt.NDArray[np.int64]:
     """Return what a pass tells of workers' accuracies that does not look: it adds to any other."""
     return np.zeros((), np.int64)
+
+
+def no_set_histograms(workers: int) -> npt.NDArray[np.int64]:
+    """Return histograms of so many workers whose reports are sets, to be added to."""
+    return np.zeros((workers, len(SKILLS), 1, NODES + 1), np.int64)
+
+
+def set_nodes(law: SetLaw) -> _Floats:
+    """Return where what a set tells of its worker is counted."""
+    return _nodes(law.epsilon)
 
 
 def _cavity_votes(summary: Summary, noise: _Noise, votes: OwnVotes, tables: bool) -> CavityVotes:

@@ -34,7 +34,14 @@ from quietcrowd.inference.label_state import (
 )
 from quietcrowd.inference.worker_reports import WorkerReports
 
-__all__ = ["LEAST_KNOWN_TRUTHS", "learn_crowd"]
+__all__ = [
+    "LEAST_KNOWN_TRUTHS",
+    "MISTAKES_EVERY",
+    "learn_crowd",
+    "log_frequencies",
+    "penalty",
+    "sharpness_of",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -140,7 +147,7 @@ def _learned_mistakes(reports: WorkerReports, sums: CrowdSums, state: CrowdState
     return normalised(expected + PRIOR_MISTAKES * prior_mistakes(state.guesses))
 
 
-def _penalty(state: CrowdState) -> float:
+def penalty(state: Any) -> float:
     """Return the log-density of what is believed of the crowd, up to a constant."""
     labels = len(state.guesses)
     pairs = [
@@ -153,7 +160,7 @@ def _penalty(state: CrowdState) -> float:
     return float(sum(special.xlogy(counts, shares).sum() for counts, shares in pairs))
 
 
-def _log_frequencies(classes: Floats) -> tuple[Floats, float]:
+def log_frequencies(classes: Floats) -> tuple[Floats, float]:
     """Return the expected logarithms of frequencies of labels, and the evidence for them."""
     counts = classes + PRIOR_TASKS
     total, prior = counts.sum(), PRIOR_TASKS * len(counts)
@@ -187,11 +194,11 @@ def learn_crowd(
     seen = _look(reports, tally.counts, unit, state, mistakes_too=False)
     classes = tally.classes / unit
     if prior is None:
-        log_priors, of_frequencies = _log_frequencies(classes)
+        log_priors, of_frequencies = log_frequencies(classes)
     else:
         log_priors = np.log(np.maximum(prior, LEAST))
         of_frequencies = float((classes * log_priors).sum())
-    climbed = seen.evidence + tally.entropy / unit + of_frequencies + _penalty(state)
+    climbed = seen.evidence + tally.entropy / unit + of_frequencies + penalty(state)
     communities = seen.sums.communities / reports.worker_unit + PRIOR_WORKERS * prior_communities()
     constants = seen.sums.constants / reports.worker_unit + PRIOR_WORKERS * prior_constants(labels)
     everybody = communities.sum() + constants.sum()
@@ -206,7 +213,7 @@ def learn_crowd(
         communities=communities / everybody,
         constants=constants / everybody,
         accuracies=normalised(accuracies),
-        sharpness=_sharpness(tally),
+        sharpness=sharpness_of(tally),
         updates=state.updates + 1,
     ), climbed
 
@@ -218,7 +225,7 @@ _LOG_SPREAD = 0.7
 """Standard deviation of the logarithm of the sharpness, before any known truth."""
 
 
-def _sharpness(tally: CrowdTally) -> float:
+def sharpness_of(tally: Any) -> float:
     """Return by what log-odds are multiplied so that known truths are as likely as they come."""
     if tally.compared < LEAST_KNOWN_TRUTHS:
         return 1.0

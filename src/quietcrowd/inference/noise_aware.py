@@ -19,6 +19,7 @@ from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.method import Estimates, IterativeInference, Scatter
 from quietcrowd.inference.noise_aware_labels import NoiseAwareLabels
 from quietcrowd.inference.noise_aware_numbers import NoiseAwareNumbers
+from quietcrowd.inference.noise_aware_sets import NoiseAwareSets
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.mechanisms.channel import Channel, known_grid
 from quietcrowd.report_domains import Reals
@@ -63,7 +64,7 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
     own. Plain answers are reports without noise.
 
     - **Labels**: reports whose law given the answer is a table, also with NULL as a label, and also
-      where every worker has a secret flip probability. ``truths`` have the probability of the label
+      where every worker has a secret flip probability; and reports that are sets of labels. ``truths`` have the probability of the label
       as ``confidence``. ``workers`` have a column ``flag``: "constant", "random", "opposite" or
       "not randomised" where reports look like those of no honest worker.
     - **Numbers**: reports with Laplace noise of a public scale, also where unanswered tasks are
@@ -130,8 +131,8 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
         prior = None if self.prior is None else dict(self.prior)
         return {**super().to_dict(), "prior": prior}
 
-    def _model(self, domain: Domain) -> Any:
-        """Return the model of such answers."""
+    def _model(self, domain: Domain, channel: Channel | None = None) -> Any:
+        """Return the model of such truths where reports come by a channel."""
         shared = {
             "max_iterations": self.max_iterations,
             "tolerance": self.tolerance,
@@ -139,10 +140,16 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
         }
         if self.infers_labels(domain):
             prior = None if self.prior is None else MappingProxyType(dict(self.prior))
+            if channel is not None and channel.sets is not None:
+                return NoiseAwareSets(prior=prior, **shared)
             return NoiseAwareLabels(prior=prior, **shared)
         if self.prior is not None:
             raise ParameterError("prior goes with labels; these answers are numbers")
         return NoiseAwareNumbers(**shared)
+
+    def _model_of(self, summary: Summary) -> Any:
+        """Return the model of what was read."""
+        return self._model(summary.domain, summary.channel)
 
     @override
     def infers_labels(self, domain: Domain) -> bool:
@@ -150,23 +157,27 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
 
     @override
     def reads_reports(self, channel: Channel) -> bool:
-        return channel.probabilities is not None or known_grid(channel) is not None
+        if channel.probabilities is not None or channel.sets is not None:
+            return True
+        return known_grid(channel) is not None
 
     @override
     def truth_domain(self, mechanism: Any) -> Domain:
-        """Return what an answer can be where a table says how reports come from answers."""
-        if mechanism.report_law is not None:
+        """Return what an answer can be where it is known how reports come from answers."""
+        if mechanism.report_law is not None or mechanism.channel.sets is not None:
             answers: Domain = mechanism.domain
             return answers
         return super().truth_domain(mechanism)
 
     @override
     def models_noise(self, mechanism: Any) -> bool:
-        return bool(self._model(self.truth_domain(mechanism)).models_noise(mechanism))
+        return bool(
+            self._model(self.truth_domain(mechanism), mechanism.channel).models_noise(mechanism)
+        )
 
     @override
     def refuse(self, mechanism: Any) -> None:
-        self._model(self.truth_domain(mechanism)).refuse(mechanism)
+        self._model(self.truth_domain(mechanism), mechanism.channel).refuse(mechanism)
 
     @override
     def domain_of(self, frame: nw.DataFrame[Any]) -> Domain:
@@ -182,74 +193,74 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
 
     @override
     def summarize(self, summary: Summary, known: npt.NDArray[Any]) -> Summary:
-        found: Summary = self._model(summary.domain).summarize(summary, known)
+        found: Summary = self._model_of(summary).summarize(summary, known)
         return found
 
     @override
     def scale(self, partition: Partition, summary: Summary) -> Partition:
-        scaled: Partition = self._model(summary.domain).scale(partition, summary)
+        scaled: Partition = self._model_of(summary).scale(partition, summary)
         return scaled
 
     @override
     def room(self, tasks: int, summary: Summary) -> Estimates:
-        room: Estimates = self._model(summary.domain).room(tasks, summary)
+        room: Estimates = self._model_of(summary).room(tasks, summary)
         return room
 
     @override
     def first_state(self, summary: Summary, tally: Any) -> Any:
-        return self._model(summary.domain).first_state(summary, tally)
+        return self._model_of(summary).first_state(summary, tally)
 
     @override
     def start_from(self, state: Any, earlier: Any, summary: Summary) -> Any:
-        return self._model(summary.domain).start_from(state, earlier, summary)
+        return self._model_of(summary).start_from(state, earlier, summary)
 
     @override
     def sweep(self, partition: Partition, summary: Summary, state: Any, estimates: Any) -> Any:
-        return self._model(summary.domain).sweep(partition, summary, state, estimates)
+        return self._model_of(summary).sweep(partition, summary, state, estimates)
 
     @override
     def judge(self, partition: Partition, summary: Summary, state: Any) -> npt.NDArray[Any]:
-        judged: npt.NDArray[Any] = self._model(summary.domain).judge(partition, summary, state)
+        judged: npt.NDArray[Any] = self._model_of(summary).judge(partition, summary, state)
         return judged
 
     @override
     def update(self, summary: Summary, tally: Any, state: Any) -> tuple[Any, float]:
-        learned: tuple[Any, float] = self._model(summary.domain).update(summary, tally, state)
+        learned: tuple[Any, float] = self._model_of(summary).update(summary, tally, state)
         return learned
 
     @override
     def update_partly(self, summary: Summary, tally: Any, state: Any) -> tuple[Any, float]:
-        model = self._model(summary.domain)
+        model = self._model_of(summary)
         learned: tuple[Any, float] = model.update_partly(summary, tally, state)
         return learned
 
     @override
     def extend_tally(self, tally: Any, extension: Extension) -> Any:
-        return self._model(extension.new.domain).extend_tally(tally, extension)
+        return self._model_of(extension.new).extend_tally(tally, extension)
 
     @override
     def finish(self, estimates: Any, known: npt.NDArray[Any], summary: Summary) -> Estimates:
-        found: Estimates = self._model(summary.domain).finish(estimates, known, summary)
+        found: Estimates = self._model_of(summary).finish(estimates, known, summary)
         return found
 
     @override
     def qualities(self, summary: Summary, tally: Any, state: Any) -> dict[str, npt.NDArray[Any]]:
-        found: dict[str, Any] = self._model(summary.domain).qualities(summary, tally, state)
+        found: dict[str, Any] = self._model_of(summary).qualities(summary, tally, state)
         return found
 
     @override
     def posterior(self, partition: Partition, summary: Summary, state: Any) -> Any:
-        return self._model(summary.domain).posterior(partition, summary, state)
+        return self._model_of(summary).posterior(partition, summary, state)
 
     @override
     def notes(self, summary: Summary, state: Any, tally: Any) -> tuple[str, ...]:
-        found: tuple[str, ...] = self._model(summary.domain).notes(summary, state, tally)
+        found: tuple[str, ...] = self._model_of(summary).notes(summary, state, tally)
         return found
 
     @override
     def signal_warnings(
         self, summary: Summary, tally: Any, state: Any, scatter: Scatter
     ) -> list[Warning]:
-        model = self._model(summary.domain)
+        model = self._model_of(summary)
         found: list[Warning] = model.signal_warnings(summary, tally, state, scatter)
         return found

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 from typing_extensions import override
 
-from quietcrowd.domains import check_finite
-from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
+from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference.accuracies import (
     OwnVotes,
     accuracies,
@@ -20,7 +17,7 @@ from quietcrowd.inference.accuracies import (
     answers_worth,
     no_histograms,
 )
-from quietcrowd.inference.categorical import CategoricalMethod, reads_by_table
+from quietcrowd.inference.categorical import reads_by_table
 from quietcrowd.inference.dawid_skene import MOST_CELLS
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.noisy_labels import (
@@ -28,7 +25,8 @@ from quietcrowd.inference.kernels.noisy_labels import (
     LabelRoom,
     noisy_label_kernel,
 )
-from quietcrowd.inference.label_learning import LEAST_KNOWN_TRUTHS, learn_crowd
+from quietcrowd.inference.label_learning import learn_crowd
+from quietcrowd.inference.label_model import LabelModel
 from quietcrowd.inference.label_state import (
     ACCURACY_STEPS,
     CALIBRATION_ONE,
@@ -36,16 +34,13 @@ from quietcrowd.inference.label_state import (
     TEMPERATURES,
     CrowdState,
     CrowdTally,
-    first_frequencies,
-    fixed_logarithms,
     prior_crowd,
 )
-from quietcrowd.inference.method import IterativeInference, LabelEstimates, Scatter
+from quietcrowd.inference.method import LabelEstimates
 from quietcrowd.inference.partition import Extension, Partition, Summary
-from quietcrowd.inference.worker_flags import LEAST_ANSWERS, worker_flags
+from quietcrowd.inference.worker_flags import worker_flags
 from quietcrowd.inference.worker_reports import KINDS, WorkerReports
 from quietcrowd.known_truths import UNKNOWN
-from quietcrowd.validation import at_least, plain, whole_number
 
 __all__ = ["NoiseAwareLabels"]
 
@@ -55,24 +50,10 @@ MOST_LAWS = 2**24
 _LARGEST_LOG = 64.0
 """No log-probability of a report is larger."""
 
-LEAST_GAIN = 0.9
-"""The noise hides the truths where estimates are expected to be wrong in more than this part of
-the cases that the best constant guess is wrong in."""
-
-LEAST_WRONG = 0.05
-"""Where fewer estimates are expected to be wrong, nothing is hidden, though truths are alike."""
-
 
 @frozen(kw_only=True, slots=False)
-class NoiseAwareLabels(
-    CategoricalMethod[CrowdState, CrowdTally], IterativeInference[CrowdState, CrowdTally]
-):
+class NoiseAwareLabels(LabelModel[CrowdState, CrowdTally]):
     """The part of `NoiseAware` that infers labels: ``docs/theory/noise-aware-labels.md``."""
-
-    name: ClassVar[str] = "noise-aware"
-    prior: Mapping[str, float] | None = None
-    max_iterations: int = field(default=30, converter=plain, validator=whole_number(1))
-    tolerance: float = field(default=1e-5, converter=plain, validator=at_least(0))
 
     @override
     def models_noise(self, mechanism: Any) -> bool:
@@ -97,17 +78,6 @@ class NoiseAwareLabels(
         )
 
     @override
-    def start_from(self, state: CrowdState, earlier: Any, summary: Summary) -> CrowdState:
-        """Take over what is known of workers; frequencies of truths too, if the prior is the same.
-
-        Otherwise they are those of `prior`, or start as they do without an earlier estimate.
-        """
-        if _as_pairs(earlier.prior) == _as_pairs(self.prior):
-            return state
-        frequencies = first_frequencies(state.guesses, self._frequencies(summary))
-        return evolve(state, log_priors=fixed_logarithms(frequencies))
-
-    @override
     def sweep(
         self,
         partition: Partition,
@@ -128,22 +98,6 @@ class NoiseAwareLabels(
         return evolve(found, histograms=self._tell(partition, summary, state))
 
     @override
-    def judge(
-        self, partition: Partition, summary: Summary, state: CrowdState | None
-    ) -> npt.NDArray[np.int64]:
-        assert state is not None
-        return self._tell(partition, summary, state)
-
-    def posterior(
-        self, partition: Partition, summary: Summary, state: CrowdState
-    ) -> npt.NDArray[np.float64]:
-        """Return the probability of each label, shape (tasks, labels), as the last pass does."""
-        room = self.room(partition.tasks, summary)
-        posterior = np.zeros((partition.tasks, summary.labels))
-        tally = self._empty_tally(summary)
-        self._infer(partition, summary, state, room, posterior, tally)
-        return posterior
-
     def _infer(
         self,
         partition: Partition,
@@ -188,6 +142,7 @@ class NoiseAwareLabels(
             agreed=tally.agreed,
         )
 
+    @override
     def _tell(
         self, partition: Partition, summary: Summary, state: CrowdState
     ) -> npt.NDArray[np.int64]:
@@ -204,6 +159,7 @@ class NoiseAwareLabels(
             )
         return accuracy_histograms(partition, summary, votes)
 
+    @override
     def _empty_tally(self, summary: Summary) -> CrowdTally:
         reports = self._reports(summary)
         integer_sums.check_room(summary.longest_task + 1, _LARGEST_LOG)
@@ -271,77 +227,6 @@ class NoiseAwareLabels(
         return {"agreement": self.agreement(summary, tally), **found, "flag": flags}
 
     @override
-    def notes(
-        self, summary: Summary, state: CrowdState | None, tally: CrowdTally
-    ) -> tuple[str, ...]:
-        assert state is not None
-        found = []
-        if tally.compared >= LEAST_KNOWN_TRUTHS:
-            found.append(
-                f"Confidences are corrected by {tally.compared:,} known truths: their log-odds "
-                f"are multiplied by {state.sharpness:.2f}."
-            )
-        else:
-            found.append(
-                "Where workers err together, confidences are too high: only known truths (gold) "
-                f"can tell. There are {tally.compared:,}; from {LEAST_KNOWN_TRUTHS} on they "
-                "correct it."
-            )
-        worth = answers_worth(summary)
-        if summary.labels > 1 and np.sort(worth)[len(worth) // 2] < LEAST_ANSWERS:
-            found.append(
-                "For half of the workers all reports together tell less than "
-                f"{LEAST_ANSWERS:.0f} plain answers would: an honest worker among them cannot be "
-                "told from one who guesses."
-            )
-        return tuple(found)
-
-    def _frequencies(self, summary: Summary) -> npt.NDArray[np.float64] | None:
-        """Return known frequencies of the labels; those without one share the rest."""
-        if self.prior is None:
-            return None
-        names = [str(label) for label in check_finite(summary.domain, "NoiseAware").labels]
-        unknown = sorted(self.prior.keys() - set(names))
-        if unknown:
-            raise ParameterError(f"prior: {unknown[0]!r} is no label; labels are {names}")
-        given = np.array([self.prior.get(name, np.nan) for name in names])
-        rest = 1.0 - np.nansum(given)
-        if rest > 1e-9 and not np.isnan(given).any():
-            raise ParameterError(
-                f"prior must sum to 1 where it names all labels; {dict(self.prior)} sums to "
-                f"{1.0 - rest:g}"
-            )
-        return np.where(np.isnan(given), rest / max(np.isnan(given).sum(), 1), given)
-
-    def unit(self, summary: Summary) -> float:
-        """Return what a probability of 1 is stored as in tallies."""
-        tasks = summary.tasks * (1.0 + math.log(summary.labels))
-        return integer_sums.unit_for(summary.most_answers + tasks)
-
-    @override
-    def signal_warnings(
-        self, summary: Summary, tally: CrowdTally, state: CrowdState | None, scatter: Scatter
-    ) -> list[Warning]:
-        """Warn where the posterior expects hardly more of the estimates than of one same guess."""
-        total = int(tally.classes.sum())
-        if summary.report_law is None or not scatter.labels or not total:
-            return []
-        likeliest = int(tally.classes.argmax())
-        guessed = 1.0 - int(tally.classes[likeliest]) / total
-        if scatter.error_rate < max(LEAST_WRONG, LEAST_GAIN * guessed):
-            return []
-        label = check_finite(summary.domain, "NoiseAware").labels[likeliest]
-        return [
-            NoSignalWarning(
-                f"the noise hides the truths: {scatter.error_rate:.0%} of the estimates are "
-                f"expected to be wrong, and of a guess that is always {label!r} "
-                f"{guessed:.0%}. It takes more workers, or a larger epsilon. Known truths of some "
-                "tasks help (gold=, on the command line --gold), and known frequencies of the "
-                "labels (prior=)."
-            )
-        ]
-
-    @override
     def extend_tally(self, tally: CrowdTally, extension: Extension) -> CrowdTally:
         entropy = extension.total(np.array([tally.entropy]), self.unit)
         histograms = tally.histograms
@@ -355,11 +240,6 @@ class NoiseAwareLabels(
             agreed=extension.sums(tally.agreed),
             histograms=extension.sums(histograms) if histograms.ndim else histograms,
         )
-
-
-def _as_pairs(prior: Any) -> Any:
-    """Return what a prior is compared by: a mapping, or (label, frequency) pairs."""
-    return None if prior is None else dict(prior)
 
 
 def _way_out(summary: Summary) -> str:

@@ -11,7 +11,7 @@ from quietcrowd.inference.accuracies import WORKERS_AT_ONCE
 from quietcrowd.inference.label_state import ACCURACIES, LEAST
 from quietcrowd.inference.worker_reports import WorkerReports
 
-__all__ = ["CONSTANT", "NOT_RANDOMISED", "OPPOSITE", "RANDOM", "worker_flags"]
+__all__ = ["CONSTANT", "NOT_RANDOMISED", "OPPOSITE", "RANDOM", "honest_flags", "worker_flags"]
 
 _Floats = npt.NDArray[np.float64]
 
@@ -61,19 +61,32 @@ def worker_flags(
     ----------
     ``docs/theory/workers-quality.md``, section on flags.
     """
-    flags = np.full(reports.workers, None, object)
+    flags = honest_flags(reports.labels, constancy, accuracy, worth)
     if reports.labels < 2:
         return flags
-    skill = (accuracy - 1.0 / reports.labels) / (1.0 - 1.0 / reports.labels)
     laws = _plain_and_noisy(reports)
-    enough = worth >= LEAST_ANSWERS
-    flags[enough & (np.abs(skill) <= LEAST_SKILL)] = RANDOM
-    flags[enough & (skill < -LEAST_SKILL)] = OPPOSITE
-    flags[constancy > LIKELY] = CONSTANT
     for start in range(0, reports.workers if laws else 0, WORKERS_AT_ONCE):
         some = slice(start, start + WORKERS_AT_ONCE)
         likelier = _unrandomised(reports, laws, counts[some] / unit, reports.kind[some])
         flags[some][likelier > DECISIVE] = NOT_RANDOMISED
+    return flags
+
+
+def honest_flags(
+    labels: int,
+    constancy: npt.NDArray[np.float64],
+    accuracy: npt.NDArray[np.float64],
+    worth: npt.NDArray[np.float64],
+) -> npt.NDArray[Any]:
+    """Return flags of workers who randomise; parameters as of `worker_flags`."""
+    flags = np.full(len(constancy), None, object)
+    if labels < 2:
+        return flags
+    skill = (accuracy - 1.0 / labels) / (1.0 - 1.0 / labels)
+    enough = worth >= LEAST_ANSWERS
+    flags[enough & (np.abs(skill) <= LEAST_SKILL)] = RANDOM
+    flags[enough & (skill < -LEAST_SKILL)] = OPPOSITE
+    flags[constancy > LIKELY] = CONSTANT
     return flags
 
 

@@ -16,7 +16,7 @@ from quietcrowd.inference.kernels.label_crowd import bound_votes
 from quietcrowd.inference.partition import Summary
 from quietcrowd.mechanisms.report_law import ReportLaw
 
-__all__ = ["KINDS", "WorkerReports"]
+__all__ = ["KINDS", "CrowdUnits", "WorkerReports"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,7 +25,50 @@ KINDS = 16
 
 
 @frozen(kw_only=True, eq=False, slots=False)
-class WorkerReports:
+class CrowdUnits:
+    """What numbers about workers are stored as in sums over all of them.
+
+    Attributes
+    ----------
+    summary : Summary
+        Of all reports.
+    """
+
+    summary: Summary
+
+    @property
+    def workers(self) -> int:
+        """How many there are."""
+        return self.summary.workers
+
+    @property
+    def labels(self) -> int:
+        """How many labels there are."""
+        return self.summary.labels
+
+    @property
+    def worker_unit(self) -> float:
+        """What one worker is stored as in sums."""
+        return integer_sums.unit_for(self.workers + 1.0)
+
+    @property
+    def report_unit(self) -> float:
+        """What one report is stored as in sums over workers; a worker's fit 2^50."""
+        return min(integer_sums.unit_for(self.summary.answers + 1.0), self._per_worker_unit)
+
+    @property
+    def evidence_unit(self) -> float:
+        """What a log-probability of 1 is stored as in sums; a worker's fit 2^50."""
+        whole = integer_sums.unit_for(64.0 * (self.summary.answers + self.workers))
+        return min(whole, self._per_worker_unit / 64.0)
+
+    @property
+    def _per_worker_unit(self) -> float:
+        return float(2.0 ** (49 - (self.summary.most_answers + 1).bit_length()))
+
+
+@frozen(kw_only=True, eq=False, slots=False)
+class WorkerReports(CrowdUnits):
     """The laws of reports that are labels or stand for them.
 
     Where NULL is a label, a report that says a label may come from a task that its worker did not
@@ -33,8 +76,6 @@ class WorkerReports:
 
     Attributes
     ----------
-    summary : Summary
-        Of all reports.
     chances : ndarray of float64, shape (channels,)
         Probability of each channel that a worker may have.
     tables : ndarray of float64, shape (kinds, channels, labels, reports)
@@ -43,7 +84,6 @@ class WorkerReports:
         Kind of each worker.
     """
 
-    summary: Summary
     chances: Floats
     tables: Floats
     kind: npt.NDArray[np.int64]
@@ -69,16 +109,6 @@ class WorkerReports:
         return cls(summary=summary, chances=law.chances, tables=tables, kind=kind)
 
     @property
-    def workers(self) -> int:
-        """How many there are."""
-        return self.summary.workers
-
-    @property
-    def labels(self) -> int:
-        """How many labels there are."""
-        return self.summary.labels
-
-    @property
     def reports(self) -> int:
         """How many reports there can be."""
         return int(self.tables.shape[3])
@@ -97,26 +127,6 @@ class WorkerReports:
     def members(self, kind: int) -> npt.NDArray[np.int64]:
         """Return the workers of a kind."""
         return np.flatnonzero(self.kind == kind)
-
-    @property
-    def worker_unit(self) -> float:
-        """What one worker is stored as in sums."""
-        return integer_sums.unit_for(self.workers + 1.0)
-
-    @property
-    def report_unit(self) -> float:
-        """What one report is stored as in sums over workers; a worker's fit 2^50."""
-        return min(integer_sums.unit_for(self.summary.answers + 1.0), self._per_worker_unit)
-
-    @property
-    def evidence_unit(self) -> float:
-        """What a log-probability of 1 is stored as in sums; a worker's fit 2^50."""
-        whole = integer_sums.unit_for(64.0 * (self.summary.answers + self.workers))
-        return min(whole, self._per_worker_unit / 64.0)
-
-    @property
-    def _per_worker_unit(self) -> float:
-        return float(2.0 ** (49 - (self.summary.most_answers + 1).bit_length()))
 
     def bounded(self, votes: npt.NDArray[np.int32], bits: int) -> npt.NDArray[np.int32]:
         """Return votes of which none says more, from label to label, than a report may tell.

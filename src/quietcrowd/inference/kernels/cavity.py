@@ -22,7 +22,17 @@ import numpy.typing as npt
 from quietcrowd.inference.kernels.vector_math import exp_minus, log, to_integer, to_whole
 from quietcrowd.inference.kernels.voting import rows_of
 
-__all__ = ["REPORT_ONE", "SPREAD", "CavityVotes", "ReportLaws", "coin_cavities", "table_cavities"]
+__all__ = [
+    "REPORT_ONE",
+    "SPREAD",
+    "CavityVotes",
+    "ReportLaws",
+    "coin_cavities",
+    "lookup_of",
+    "make_known_certain",
+    "table_cavities",
+    "tell",
+]
 
 REPORT_ONE = 2.0**30
 """What a report, and a log-probability of 1, is stored as."""
@@ -97,7 +107,7 @@ class ReportLaws(NamedTuple):
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def _lookup(nodes: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+def lookup_of(nodes: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     """Return the last node at or below the start of each of many even steps."""
     span, places = nodes[-1], np.zeros(_LOOKUP + 1, np.int64)
     for step in range(_LOOKUP + 1):
@@ -110,7 +120,7 @@ def _lookup(nodes: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def _tell(
+def tell(
     right: npt.NDArray[np.float64],
     wrong: npt.NDArray[np.float64],
     nodes: npt.NDArray[np.float64],
@@ -269,7 +279,7 @@ def coin_cavities(
     """
     own, nats, most, trust, crowds, log_priors = votes
     rates, _, silence, answering, nodes = laws
-    labels, lookup = len(log_priors), _lookup(nodes)
+    labels, lookup = len(log_priors), lookup_of(nodes)
     block, rows = _block_of(offsets, labels)
     sums, room, filled = np.empty(labels, np.int64), np.empty((2, labels)), np.empty(rows, np.int64)
     true, right, wrong = np.empty(rows), np.empty(rows), np.empty(rows)
@@ -294,7 +304,7 @@ def coin_cavities(
                     silent = (1.0 - share) * silence[channel, given[row]]
                     right[row] = share * right[row] + silent
                     wrong[row] = share * wrong[row] + silent
-                _tell(right, wrong, nodes, lookup, codes, crowd, channel, first_worker, histograms)
+                tell(right, wrong, nodes, lookup, codes, crowd, channel, first_worker, histograms)
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -378,7 +388,7 @@ def _fill_table_cavities(
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def _make_known_certain(
+def make_known_certain(
     offsets: npt.NDArray[np.int64],
     known: npt.NDArray[np.int32],
     shares: npt.NDArray[np.float64],
@@ -424,7 +434,7 @@ def table_cavities(
     """Tell what reports say of workers, by tables; parameters as of `coin_cavities`."""
     own, nats, most, trust, crowds, log_priors = votes
     rights, wrongs, silence, answering, nodes = laws
-    labels, lookup = len(log_priors), _lookup(nodes)
+    labels, lookup = len(log_priors), lookup_of(nodes)
     block, rows = _block_of(offsets, labels)
     mine, shares = np.empty((2, labels, rows))
     filled, right, wrong = np.empty((labels, rows), np.int64), np.empty(rows), np.empty(rows)
@@ -441,7 +451,7 @@ def table_cavities(
                     rest = (1.0 - trust[codes[row]]) * crowds[crowd, label, given[row]]
                     filled[label, row] = to_integer((mine[label, row] + rest) * _VOTE_ONE)
             _fill_table_cavities(places, filled, log_priors, right, wrong, shares)
-            _make_known_certain(places, known, shares)
+            make_known_certain(places, known, shares)
             for channel in range(len(rights)):
                 _mix(rights[channel], shares, given, right)
                 _mix(wrongs[channel], shares, given, wrong)
@@ -450,4 +460,4 @@ def table_cavities(
                     silent = (1.0 - share) * silence[channel, given[row]]
                     right[row] = share * right[row] + silent
                     wrong[row] = share * wrong[row] + silent
-                _tell(right, wrong, nodes, lookup, codes, crowd, channel, first_worker, histograms)
+                tell(right, wrong, nodes, lookup, codes, crowd, channel, first_worker, histograms)

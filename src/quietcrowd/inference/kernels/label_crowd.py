@@ -14,13 +14,28 @@ import numpy.typing as npt
 
 from quietcrowd.inference.kernels.vector_math import exp_minus, log, to_integer
 
-__all__ = ["LANES", "Crowd", "CrowdSums", "bound_votes", "weigh_workers"]
+__all__ = [
+    "LANES",
+    "VECTOR",
+    "Crowd",
+    "CrowdSums",
+    "add_row",
+    "add_rows",
+    "bound_votes",
+    "count_kinds",
+    "expect_accuracies",
+    "normalise",
+    "read_records",
+    "weigh_accuracies",
+    "weigh_workers",
+    "write_rows",
+]
 
 LANES = 64
 """So many workers are done side by side, or fewer where there are fewer: enough that it matters
 little that a compiled loop first looks whether two arrays overlap."""
 
-_VECTOR = 8
+VECTOR = 8
 """The number of workers done side by side is a multiple of this, as vector registers hold."""
 
 
@@ -71,14 +86,14 @@ class CrowdSums(NamedTuple):
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
-def _add(total: npt.NDArray[np.float64], row: npt.NDArray[np.float64], weight: float) -> None:
+def add_row(total: npt.NDArray[np.float64], row: npt.NDArray[np.float64], weight: float) -> None:
     """Add a row times a weight to another."""
     for lane in range(len(total)):
         total[lane] += row[lane] * weight
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def _add_rows(
+def add_rows(
     total: npt.NDArray[np.float64],
     rows: npt.NDArray[np.float64],
     weights: npt.NDArray[np.float64],
@@ -96,7 +111,7 @@ def _add_rows(
                 + four[lane] * weights[first + 3]
             )
     for at in range(whole, len(rows)):
-        _add(total, rows[at], weights[at])
+        add_row(total, rows[at], weights[at])
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
@@ -130,7 +145,7 @@ def _sum_of(row: npt.NDArray[np.float64], other: npt.NDArray[np.float64], unit: 
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def _read(
+def read_records(
     members: npt.NDArray[np.int64],
     first: int,
     counts: npt.NDArray[np.int64],
@@ -148,7 +163,7 @@ def _read(
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def _weigh_accuracies(
+def weigh_accuracies(
     records: npt.NDArray[np.float64],
     logs: npt.NDArray[np.float64],
     accuracies: npt.NDArray[np.float64],
@@ -167,13 +182,13 @@ def _weigh_accuracies(
             best[:] = -np.inf
             rows = likely[channel, label]
             for place in range(places):
-                _add_rows(rows[place], records[label], logs[channel, label, place])
+                add_rows(rows[place], records[label], logs[channel, label, place])
                 _raise_to(best, rows[place])
-            _add(offsets[channel], best, 1.0)
+            add_row(offsets[channel], best, 1.0)
             for place in range(places):
                 _exponentiate(rows[place], best)
             for community in range(len(accuracies)):
-                _add_rows(evidence[channel, community, label], rows, accuracies[community, label])
+                add_rows(evidence[channel, community, label], rows, accuracies[community, label])
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -191,23 +206,23 @@ def _log_chances(
     given = np.zeros((reports, lanes))
     for label in range(labels):
         for report in range(reports):
-            _add(given[report], records[label, report], 1.0)
+            add_row(given[report], records[label, report], 1.0)
     for channel in range(channels):
         for community in range(communities):
             row = chances[channel, community]
             row[:] = np.log(crowd.channels[channel] * crowd.communities[community])
-            _add(row, offsets[channel], 1.0)
+            add_row(row, offsets[channel], 1.0)
             for label in range(labels):
                 for lane in range(lanes):
                     row[lane] += log(evidence[channel, community, label, lane])
         for label in range(labels):
             row = chances[channel, communities + label]
             row[:] = np.log(crowd.channels[channel] * crowd.constants[label])
-            _add_rows(row, given, constant_logs[channel, label])
+            add_rows(row, given, constant_logs[channel, label])
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def _normalise(chances: npt.NDArray[np.float64], used: int, best: npt.NDArray[np.float64]) -> None:
+def normalise(chances: npt.NDArray[np.float64], used: int, best: npt.NDArray[np.float64]) -> None:
     """Turn logarithms into probabilities, and fill in the logarithms of their sums.
 
     Behind the workers that are used all become 0.
@@ -221,7 +236,7 @@ def _normalise(chances: npt.NDArray[np.float64], used: int, best: npt.NDArray[np
     for channel in range(len(chances)):
         for kind in range(chances.shape[1]):
             _exponentiate(chances[channel, kind], best)
-            _add(total, chances[channel, kind], 1.0)
+            add_row(total, chances[channel, kind], 1.0)
     for lane in range(lanes):
         best[lane] += log(total[lane])
         total[lane] = 1.0 / total[lane] if lane < used else 0.0
@@ -232,7 +247,7 @@ def _normalise(chances: npt.NDArray[np.float64], used: int, best: npt.NDArray[np
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def _expect_accuracies(
+def expect_accuracies(
     crowd: Crowd,
     likely: npt.NDArray[np.float64],
     evidence: npt.NDArray[np.float64],
@@ -255,7 +270,7 @@ def _expect_accuracies(
             for place in range(places):
                 row = likely[channel, label, place]
                 part[:] = 0.0
-                _add_rows(part, factors, crowd.accuracies[:, label, place])
+                add_rows(part, factors, crowd.accuracies[:, label, place])
                 for community in range(communities):
                     weight = crowd.accuracies[community, label, place]
                     sums.accuracies[community, label, place] += _sum_of(
@@ -283,19 +298,19 @@ def _expect_laws(
     for channel in range(channels):
         constants = chances[channel, communities:]
         for report in range(reports):
-            _add_rows(constant_odds[report], constants, constant_logs[channel, :, report])
-            _add_rows(constant_means[report], constants, crowd.constant_laws[channel, :, report])
+            add_rows(constant_odds[report], constants, constant_logs[channel, :, report])
+            add_rows(constant_means[report], constants, crowd.constant_laws[channel, :, report])
     for label in range(labels):
         odds[label], means[label] = constant_odds, constant_means
         for channel in range(channels):
             rows = likely[channel, label]
             for report in range(reports):
-                _add_rows(odds[label, report], rows, logs[channel, label, :, report])
-                _add_rows(means[label, report], rows, crowd.laws[channel, label, :, report])
+                add_rows(odds[label, report], rows, logs[channel, label, :, report])
+                add_rows(means[label, report], rows, crowd.laws[channel, label, :, report])
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def _count_kinds(chances: npt.NDArray[np.float64], unit: float, sums: CrowdSums) -> None:
+def count_kinds(chances: npt.NDArray[np.float64], unit: float, sums: CrowdSums) -> None:
     """Add expected workers of each community, and of each constant answer."""
     communities, ones = len(sums.communities), np.ones(chances.shape[2])
     for channel in range(len(chances)):
@@ -324,7 +339,7 @@ def _count_reports(
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def _write(
+def write_rows(
     workers: npt.NDArray[np.int64],
     logs: npt.NDArray[np.float64],
     one: float,
@@ -394,7 +409,7 @@ def weigh_workers(
     """
     channels, labels, places, reports = logs.shape
     communities = len(crowd.communities)
-    lanes = min(LANES, (len(members) + _VECTOR - 1) // _VECTOR * _VECTOR)
+    lanes = min(LANES, (len(members) + VECTOR - 1) // VECTOR * VECTOR)
     records = np.empty((labels, reports, lanes))
     likely = np.empty((channels, labels, places, lanes))
     evidence = np.empty((channels, communities, labels, lanes))
@@ -405,18 +420,18 @@ def weigh_workers(
     climbed = np.int64(0)
     for first in range(0, len(members), max(lanes, 1)):
         used = min(lanes, len(members) - first)
-        _read(members, first, counts, 1.0 / count_unit, records)
-        _weigh_accuracies(records, logs, crowd.accuracies, likely, evidence, offsets)
+        read_records(members, first, counts, 1.0 / count_unit, records)
+        weigh_accuracies(records, logs, crowd.accuracies, likely, evidence, offsets)
         _log_chances(records, crowd, constant_logs, evidence, offsets, chances)
-        _normalise(chances, used, best)
-        _expect_accuracies(crowd, likely, evidence, chances, worker_unit, sums)
+        normalise(chances, used, best)
+        expect_accuracies(crowd, likely, evidence, chances, worker_unit, sums)
         _expect_laws(crowd, logs, constant_logs, likely, chances, odds, means)
-        _count_kinds(chances, worker_unit, sums)
+        count_kinds(chances, worker_unit, sums)
         if asked:
             _count_reports(records, likely, report_unit, sums.reports)
-        _write(members[first : first + used], odds, one, log_odds)
+        write_rows(members[first : first + used], odds, one, log_odds)
         _take_logarithms(means.reshape(-1))
-        _write(members[first : first + used], means, one, votes)
+        write_rows(members[first : first + used], means, one, votes)
         for lane in range(used):
             climbed += to_integer(best[lane] * evidence_unit)
             worker = members[first + lane]

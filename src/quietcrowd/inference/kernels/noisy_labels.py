@@ -22,7 +22,7 @@ from quietcrowd.inference.kernels.posteriors import (
 )
 from quietcrowd.inference.kernels.vector_math import exp_minus, log, to_integer
 
-__all__ = ["ROUNDS", "LabelCounts", "LabelRoom", "noisy_label_kernel"]
+__all__ = ["ROUNDS", "LabelCounts", "LabelRoom", "compare", "correct", "noisy_label_kernel"]
 
 ROUNDS = 3
 """So many times the last pass takes out what a report said of its own task by way of its worker."""
@@ -67,7 +67,7 @@ class LabelRoom(NamedTuple):
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def _correct(
+def correct(
     beliefs: Beliefs,
     votes: npt.NDArray[np.float64],
     twice: npt.NDArray[np.float64],
@@ -106,7 +106,7 @@ def _correct(
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def _compare(
+def compare(
     offsets: npt.NDArray[np.int64],
     votes: npt.NDArray[np.float64],
     twice: npt.NDArray[np.float64],
@@ -141,7 +141,7 @@ def _take_twice(
     count: int,
     twice: npt.NDArray[np.float64],
 ) -> None:
-    """Fill in what `_correct` takes from the final votes of a block, times its probability."""
+    """Fill in what `correct` takes from the final votes of a block, times its probability."""
     for label in range(labels):
         for place in range(count):
             twice[label, place] = 2.0 * (final[label, place] - votes[label, place])
@@ -249,14 +249,14 @@ def noisy_label_kernel(labels: int, reports: int) -> Callable[..., int]:
                 )
                 _take_twice(learnt, final, labels, end - first, twice)
             if last:
-                _correct(beliefs, final, twice, damped, known)
+                correct(beliefs, final, twice, damped, known)
             else:
                 believe(beliefs, known)
             leave_out(beliefs, rows, known)
             entropy += to_units(beliefs, end - first, unit, all_credit, sums.classes)
             scatter(rows, codes, values, all_credit, labels, reports, False, credit, sums.counts)
             if known.max() >= 0:
-                _compare(rows, final, twice, known, temperatures, told_unit, sums.calibration)
+                compare(rows, final, twice, known, temperatures, told_unit, sums.calibration)
             if last:
                 beliefs.votes[:] *= sharpness
                 believe(beliefs, known)
