@@ -145,11 +145,15 @@ class CategoricalMethod(FittingMethod[StateT, TallyT]):
         """Refuse reports that are other labels than answers are."""
         if isinstance(mechanism.domain, FiniteDomain) and other_reports(mechanism):
             way = (
-                "NoiseAware (on the command line: --method noise-aware) reads them by their table."
-                if reads_by_table(mechanism)
-                else "NoiseAware would need a public table: a row for each answer, and a column "
-                "for each report."
+                "NoiseAware would need a public table: a row for each answer, and a column for "
+                "each report."
             )
+            if reads_by_table(mechanism) or mechanism.channel.sets is not None:
+                law = "law" if mechanism.channel.sets is not None else "table"
+                way = (
+                    "NoiseAware (on the command line: --method noise-aware) reads them by their "
+                    f"{law}."
+                )
             raise AnswerError(
                 f"{type(self).__name__} reads reports as answers, and those of "
                 f"{type(mechanism).__name__} are none: a report is "

@@ -64,7 +64,8 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
     own. Plain answers are reports without noise.
 
     - **Labels**: reports whose law given the answer is a table, also with NULL as a label, and also
-      where every worker has a secret flip probability; and reports that are sets of labels. ``truths`` have the probability of the label
+      where every worker has a secret flip probability; and reports that are sets of labels.
+      ``truths`` have the probability of the label
       as ``confidence``. ``workers`` have a column ``flag``: "constant", "random", "opposite" or
       "not randomised" where reports look like those of no honest worker.
     - **Numbers**: reports with Laplace noise of a public scale, also where unanswered tasks are

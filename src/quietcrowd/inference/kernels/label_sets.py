@@ -207,7 +207,7 @@ def _gather(
     sums: npt.NDArray[np.int64],
     votes: npt.NDArray[np.float64],
 ) -> None:
-    """Fill in the log-odds of each task's labels while the crowd is learnt, shape (labels, block)."""
+    """Fill in the log-odds of labels while the crowd is learnt, shape (labels, block)."""
     last = workers.log_odds.shape[1] - 2
     without = log(workers.constant_base)
     more = log(workers.constant_base + workers.constant_gain) - without
