@@ -27,7 +27,15 @@ from quietcrowd.inference.kernels.posteriors import (
 from quietcrowd.inference.kernels.vector_math import log, to_integer
 from quietcrowd.inference.kernels.voting import rows_of
 
-__all__ = ["SHARE_ONE", "SetCounts", "SetSigns", "SetWorkers", "infer_sets", "read_set"]
+__all__ = [
+    "SHARE_ONE",
+    "SetCounts",
+    "SetSigns",
+    "SetWorkers",
+    "expected_votes",
+    "infer_sets",
+    "read_set",
+]
 
 SHARE_ONE = 2.0**30
 """What a probability of 1 is stored as in what is believed of workers."""
