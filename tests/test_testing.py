@@ -25,6 +25,7 @@ from quietcrowd.mechanisms import (
     LaplacePerturbation,
     MatrixFactorization,
     Mechanism,
+    OptimalChannel,
     PiecewiseMechanism,
     RandomizedResponse,
     Reports,
@@ -89,6 +90,7 @@ def test_methods_pass(method):
 
 def test_every_mechanism_is_tried():
     tried = {type(mechanism) for mechanism in NUMERIC} | {
+        OptimalChannel,
         RandomizedResponse,
         SubsetSelection,
         TwoLayerRandomizedResponse,
@@ -131,6 +133,10 @@ def test_mechanisms_pass(kind, domain, epsilon):
         TwoLayerRandomizedResponse(domain=YES_NO, epsilon=0.0, law="epsilon"),
         TwoLayerRandomizedResponse(domain=YES_NO, epsilon=8.0, law="epsilon", null="category"),
         TwoLayerRandomizedResponse(domain=STARS, epsilon=0.5, law="epsilon", null="category"),
+        OptimalChannel(domain=STARS, epsilon=1.0, prior={1: 0.6}),
+        OptimalChannel(domain=YES_NO, epsilon=16.0),
+        OptimalChannel(domain=STARS, epsilon=0.0),
+        OptimalChannel(domain=Ordinal(range(12)), epsilon=0.5, information="fisher"),
         *NUMERIC,
     ],
 )

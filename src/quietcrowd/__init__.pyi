@@ -63,6 +63,7 @@ from quietcrowd.mechanisms import LaplacePerturbation as LaplacePerturbation
 from quietcrowd.mechanisms import MatrixFactorization as MatrixFactorization
 from quietcrowd.mechanisms import Mechanism as Mechanism
 from quietcrowd.mechanisms import Memo as Memo
+from quietcrowd.mechanisms import OptimalChannel as OptimalChannel
 from quietcrowd.mechanisms import PiecewiseMechanism as PiecewiseMechanism
 from quietcrowd.mechanisms import RandomizedResponse as RandomizedResponse
 from quietcrowd.mechanisms import Reports as Reports

@@ -15,6 +15,7 @@ MECHANISMS = {
         domain=qc.Categorical(["no", "yes"]), epsilon=1.0, null="category"
     ),
     "two-layer": qc.TwoLayerRandomizedResponse.from_claimed_epsilon(domain=LABELS, epsilon=1.0),
+    "optimal": qc.OptimalChannel(domain=LABELS, epsilon=1.0, prior={"no": 0.7}),
     "laplace": qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill=None),
     "laplace, filled": qc.LaplacePerturbation(domain=LEVELS, epsilon=1.0),
     "laplace with a bit": qc.LaplacePerturbation(

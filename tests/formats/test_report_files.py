@@ -20,6 +20,7 @@ from quietcrowd.mechanisms import (
     HybridMechanism,
     LaplacePerturbation,
     MatrixFactorization,
+    OptimalChannel,
     PiecewiseMechanism,
     RandomizedResponse,
     SubsetSelection,
@@ -30,6 +31,7 @@ STARS = Ordinal(range(5))
 DEGREES = Interval(low=-12.3, high=41.7)
 MECHANISMS = [
     RandomizedResponse(domain=STARS, epsilon=1.0, null="category"),
+    OptimalChannel(domain=STARS, epsilon=1.0, prior={0: 0.6}),
     TwoLayerRandomizedResponse(domain=STARS, epsilon=1.0, law="epsilon", null="category"),
     LaplacePerturbation(domain=STARS, epsilon=1.0),
     LaplacePerturbation(domain=DEGREES, epsilon=1.0, fill=None),

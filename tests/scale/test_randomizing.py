@@ -19,6 +19,7 @@ MECHANISMS = {
     "one-layer": qc.RandomizedResponse(domain=LABELS, epsilon=1.0),
     "subset-selection": qc.SubsetSelection(domain=LABELS, epsilon=1.0),
     "null": qc.RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"),
+    "optimal": qc.OptimalChannel(domain=LABELS, epsilon=1.0, prior={"no": 0.7}),
     "two-layer": qc.TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.4),
     "two-layer-null": qc.TwoLayerRandomizedResponse(
         domain=LABELS, epsilon=1.0, law="epsilon", null="category"

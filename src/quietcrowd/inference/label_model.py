@@ -13,7 +13,7 @@ from attrs import evolve, field, frozen
 from typing_extensions import override
 
 from quietcrowd.domains import check_finite
-from quietcrowd.exceptions import NoSignalWarning, ParameterError
+from quietcrowd.exceptions import NoSignalWarning
 from quietcrowd.inference.accuracies import answers_worth
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.kernels import integer_sums
@@ -22,6 +22,7 @@ from quietcrowd.inference.label_state import first_frequencies, fixed_logarithms
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, Scatter, StateT, TallyT
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.worker_flags import LEAST_ANSWERS
+from quietcrowd.mechanisms.label_frequencies import label_frequencies
 from quietcrowd.validation import at_least, plain, whole_number
 
 __all__ = ["LabelModel"]
@@ -127,18 +128,7 @@ class LabelModel(CategoricalMethod[StateT, TallyT], IterativeInference[StateT, T
         """Return known frequencies of the labels; those without one share the rest."""
         if self.prior is None:
             return None
-        names = [str(label) for label in check_finite(summary.domain, "NoiseAware").labels]
-        unknown = sorted(self.prior.keys() - set(names))
-        if unknown:
-            raise ParameterError(f"prior: {unknown[0]!r} is no label; labels are {names}")
-        given = np.array([self.prior.get(name, np.nan) for name in names])
-        rest = 1.0 - np.nansum(given)
-        if rest > 1e-9 and not np.isnan(given).any():
-            raise ParameterError(
-                f"prior must sum to 1 where it names all labels; {dict(self.prior)} sums to "
-                f"{1.0 - rest:g}"
-            )
-        return np.where(np.isnan(given), rest / max(np.isnan(given).sum(), 1), given)
+        return label_frequencies(check_finite(summary.domain, "NoiseAware"), self.prior)
 
     def unit(self, summary: Summary) -> float:
         """Return what a probability of 1 is stored as in tallies."""

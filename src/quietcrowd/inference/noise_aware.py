@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -22,34 +21,11 @@ from quietcrowd.inference.noise_aware_numbers import NoiseAwareNumbers
 from quietcrowd.inference.noise_aware_sets import NoiseAwareSets
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.mechanisms.channel import Channel, known_grid
+from quietcrowd.mechanisms.label_frequencies import as_label_frequencies, check_label_frequencies
 from quietcrowd.report_domains import Reals
-from quietcrowd.validation import at_least, check_real, plain, whole_number
+from quietcrowd.validation import at_least, plain, whole_number
 
 __all__ = ["NoiseAware"]
-
-
-def _as_prior(prior: Any) -> Any:
-    """Return (label, frequency) pairs, sorted by label; of these, the same."""
-    if prior is None or prior == {}:
-        return None
-    pairs = prior.items() if isinstance(prior, Mapping) else prior
-    try:
-        found = sorted((str(label), plain(share)) for label, share in pairs)
-        if len(dict(found)) < len(found) or isinstance(prior, str):
-            raise ValueError
-    except (TypeError, ValueError):
-        raise ParameterError(
-            "prior must map labels to how frequent they are, as {'no': 0.9} (on the command line: "
-            f"prior=no=0.9), each label once; got {prior!r}"
-        ) from None
-    return tuple(found)
-
-
-def _check_prior(_: object, __: object, prior: Any) -> None:
-    for label, share in prior or ():
-        check_real(f"prior of {label!r}", share, 0)
-    if sum(share for _, share in prior or ()) > 1 + 1e-9:
-        raise ParameterError(f"prior must sum to 1 at most; got {dict(prior)!r}")
 
 
 @frozen(kw_only=True, slots=False)
@@ -123,7 +99,9 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
     name: ClassVar[str] = "noise-aware"
     errors_from_model: ClassVar[bool] = True
     has_posterior: ClassVar[bool] = True
-    prior: Any = field(default=None, converter=_as_prior, validator=_check_prior)
+    prior: Any = field(
+        default=None, converter=as_label_frequencies, validator=check_label_frequencies
+    )
     max_iterations: int = field(default=30, converter=plain, validator=whole_number(1))
     tolerance: float = field(default=1e-5, converter=plain, validator=at_least(0))
 

@@ -12,6 +12,7 @@ from quietcrowd.mechanisms.laplace import LaplaceChannel, LaplacePerturbation
 from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.memo.memo import Memo
+from quietcrowd.mechanisms.optimal_channel import OptimalChannel
 from quietcrowd.mechanisms.piecewise import PiecewiseMechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
 from quietcrowd.mechanisms.sampled_variance import SampledVarianceChannel, SampledVarianceGaussian
@@ -31,6 +32,7 @@ __all__ = [
     "MatrixFactorization",
     "Mechanism",
     "Memo",
+    "OptimalChannel",
     "PiecewiseMechanism",
     "RandomizedResponse",
     "Reports",

@@ -374,6 +374,8 @@ def mechanisms():
     yield qc.RandomizedResponse(domain=LABELS, epsilon=0.0), {0: 0, 1: ONES}
     yield qc.RandomizedResponse(domain=labels, flip_probability=0.9), {}
     yield qc.RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"), {0: 0, 1: ONES}
+    yield qc.OptimalChannel(domain=LABELS, epsilon=1.0, prior={"no": 0.7}), {0: 0, 1: ONES}
+    yield qc.OptimalChannel(domain=labels, epsilon=0.3, information="fisher"), {0: 0, 1: ONES}
     yield qc.TwoLayerRandomizedResponse(domain=LABELS, low=0.0, high=0.7), {}
     yield qc.TwoLayerRandomizedResponse(domain=two, low=0.25, high=0.25), {}
     for epsilon, null in ((1.0, None), (1.0, "category"), (0.0, "category")):

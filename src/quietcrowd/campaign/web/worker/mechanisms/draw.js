@@ -11,6 +11,7 @@ import { uniformIntegers } from "./words.js";
 
 const DRAWS = Object.freeze({
   "one-layer": drawFromTable,
+  optimal: drawFromTable,
   "two-layer": drawTwoLayer,
   laplace: drawLaplace,
   "sampled-variance": drawSampledVariance,

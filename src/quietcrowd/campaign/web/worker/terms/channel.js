@@ -10,11 +10,13 @@ const VARIANCE_UNITS = 2 ** 42; // the mean of what is drawn of a variance
 const REACHED = 64; // scales of noise, which is cut off beyond
 const MOST_EPSILON = 16; // of a table
 const MOST_LABELS = 64;
+const MOST_SOLVED = 12; // labels of the best channel
 const MOST_NUMBERS = 20_000; // of a sketch
 const BIT_GRID = Object.freeze({ low: 0, step: 2 ** -10, steps: 2 ** 10, high: 1 });
 
 const LAWS = Object.freeze({
   "one-layer": [oneLayer, "epsilon flip_probability null"],
+  optimal: [optimal, "epsilon prior information apart weights"],
   "two-layer": [twoLayer, "low high epsilon law null"],
   laplace: [laplace, "epsilon fill scale participation step"],
   "sampled-variance": [sampledVariance, "epsilon rate delta least_variance step"],
@@ -117,6 +119,25 @@ function flipped(flip, size) {
   const [all, others] = [over * BigInt(WHOLE), under * BigInt(size - 1)];
   const isAbove = over * BigInt(size) > others;
   return { weight: isAbove ? Number(all / others) : ceilOf(all, others), isAbove };
+}
+
+/** Return the table that a requester solved for: rows sum to 2^32 and lose at most epsilon. */
+function optimal({ domain, epsilon, information, apart, weights }) {
+  const size = sizeOf({ domain, null: null });
+  must(isFrom(0, MOST_EPSILON, epsilon) && size <= MOST_SOLVED && isFrom(0, 1, apart));
+  must(information === "mutual" || (information === "fisher" && domain.kind === "ordinal"));
+  const reports = weights[0].length;
+  must(weights.length === size && isFrom(1, MOST_LABELS, reports));
+  for (const row of weights) {
+    must(row.length === reports && row.every((one) => Number.isInteger(one) && one >= 0));
+    must(row.reduce((sum, one) => sum + one, 0) === WHOLE);
+  }
+  for (const column of weights[0].keys()) {
+    const [least, most] = [Math.min, Math.max].map((f) => f(...weights.map((row) => row[column])));
+    must(most === 0 || Math.log1p((most - least) / least) <= epsilon * (1 + 1e-12));
+  }
+  const report = { kind: "value", value: [0, reports - 1], bit: null, every_task: false };
+  return { own: {}, channel: { kind: "table", weights }, report };
 }
 
 function twoLayer(given) {

@@ -64,6 +64,7 @@ export function assumptionsOf(mechanism, { answers, tasks, tail }, say) {
   const serves = `serves.${kind}`;
   const first = {
     "one-layer": [`words.${kind}`],
+    optimal: [`words.${kind}`],
     laplace: [`noise.${kind}`],
     "two-layer": [`draw.${mechanism.null ? "null" : mechanism.law}`, serves],
     "sampled-variance": [tail ? "variance.known" : "variance", serves],

@@ -13,7 +13,7 @@ const [HALF_OF_ALL, MOST_OF_ALL] = [0.5, 0.95];
 
 /** Return whether one report serves all copies of a question: its noise is its own. */
 export function isSentAgain({ mechanism }) {
-  return ["one-layer", "laplace"].includes(mechanism.mechanism);
+  return ["one-layer", "optimal", "laplace"].includes(mechanism.mechanism);
 }
 
 /** Return a label as it is written. */
@@ -43,17 +43,29 @@ export function lawSentences(terms, say) {
 /** Return shares in percent, rows by answer, as texts with a head; [] where they are too many. */
 export function lawTable(terms, say) {
   const { weights } = terms.channel;
-  if (!weights || weights.length > MOST_COLUMNS) {
+  if (!weights || weights[0].length > MOST_COLUMNS) {
     return [];
   }
   const names = namesOf(terms, say);
   const shown = (row, i) => [names[i], ...row.map((weight) => shareOf(weight, say))];
-  return [["", ...names], ...weights.map(shown)];
+  return [["", ...reportsOf(terms, say)], ...weights.map(shown)];
 }
 
 function namesOf({ mechanism: { domain }, channel }, say) {
   const names = [...(domain.labels ?? domain.levels).map(nameOf), say("law.null")];
   return names.slice(0, channel.weights.length);
+}
+
+/** Return what reports are called: as answers are, or by the number of a column. */
+function reportsOf(terms, say) {
+  return isNumbered(terms)
+    ? terms.channel.weights[0].map((_, i) => String(i + 1))
+    : namesOf(terms, say);
+}
+
+/** Return whether reports are numbers of columns, and no labels. */
+function isNumbered({ mechanism }) {
+  return mechanism.mechanism === "optimal";
 }
 
 /** Return a requester's name of an answer in one line, not long, and without what turns text. */
@@ -82,11 +94,13 @@ function shareOf(weight, say) {
 }
 
 function ofLabels(terms, say) {
-  const [[kept, ...others]] = terms.channel.weights;
-  const name = quoted(namesOf(terms, say)[0]);
+  const [row] = terms.channel.weights;
+  const often = isNumbered(terms) ? row.indexOf(Math.max(...row)) : 0;
+  const [kept, others] = [row[often], row.filter((_, i) => i !== often)];
+  const [name, report] = [namesOf(terms, say)[0], reportsOf(terms, say)[often]].map(quoted);
   const [least, most] = [Math.min, Math.max].map((find) => shareOf(find(...others), say));
   const range = least === most ? most : say("law.range", { least, most });
-  const values = { count: others.length, name, kept: shareOf(kept, say), others: range };
+  const values = { count: others.length, name, report, kept: shareOf(kept, say), others: range };
   const isMean = terms.mechanism.mechanism === "two-layer";
   return [say("law.labels", values), ...(isMean ? [say("law.mean")] : [])];
 }

@@ -1,0 +1,105 @@
+"""How frequent each label is, as far as that is publicly known: a prior.
+
+Mechanisms that are made for such a crowd take it, and methods that infer from reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from quietcrowd.domains import FiniteDomain
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.validation import check_real, plain
+
+__all__ = ["as_label_frequencies", "check_label_frequencies", "label_frequencies"]
+
+_DUST = 1e-9
+"""Sums of floats may be so far off."""
+
+
+def as_label_frequencies(prior: Any) -> Any:
+    """Return (label, frequency) pairs, sorted by label, each label as a text; of these, the same.
+
+    Parameters
+    ----------
+    prior : mapping of label to float, pairs of them, or None
+        Where nothing is said of any label the result is None.
+
+    Raises
+    ------
+    ParameterError
+        Where it is neither, or a label stands there twice.
+
+    Examples
+    --------
+    >>> as_label_frequencies({"yes": 0.1, "no": 0.9})
+    (('no', 0.9), ('yes', 0.1))
+    """
+    if prior is None or prior == {}:
+        return None
+    pairs = prior.items() if isinstance(prior, Mapping) else prior
+    try:
+        found = sorted((str(label), plain(share)) for label, share in pairs)
+        if len(dict(found)) < len(found) or isinstance(prior, str):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise ParameterError(
+            "prior must map labels to how frequent they are, as {'no': 0.9} (on the command line: "
+            f"prior=no=0.9), each label once; got {prior!r}"
+        ) from None
+    return tuple(found)
+
+
+def check_label_frequencies(_: object, __: object, prior: Any) -> None:
+    """Validate what `as_label_frequencies` gave: numbers from 0 on that sum to at most 1."""
+    for label, share in prior or ():
+        check_real(f"prior of {label!r}", share, 0)
+    if sum(share for _, share in prior or ()) > 1 + _DUST:
+        raise ParameterError(f"prior must sum to 1 at most; got {dict(prior)!r}")
+
+
+def label_frequencies(domain: FiniteDomain, prior: Any) -> npt.NDArray[np.float64]:
+    """Return how frequent each label is; those without a number share the rest.
+
+    Parameters
+    ----------
+    domain : Categorical or Ordinal
+        The labels.
+    prior : mapping of str to float, pairs of them, or None
+        As `as_label_frequencies` gave it; None: all labels are equally frequent.
+
+    Returns
+    -------
+    ndarray of float64, shape (labels,)
+        In the order of the domain.
+
+    Raises
+    ------
+    ParameterError
+        Where `prior` names no label, or all of them and does not sum to 1.
+
+    Examples
+    --------
+    >>> from quietcrowd import Categorical
+    >>> label_frequencies(Categorical(["a", "b", "c"]), {"b": 0.5}).tolist()
+    [0.25, 0.5, 0.25]
+    """
+    known = dict(prior or {})
+    names = [str(label) for label in domain.labels]
+    unknown = sorted(known.keys() - set(names))
+    if unknown:
+        raise ParameterError(f"prior: {unknown[0]!r} is no label; labels are {names}")
+    given = np.array([known.get(name, np.nan) for name in names], np.float64)
+    rest = 1.0 - np.nansum(given)
+    if rest > _DUST and not np.isnan(given).any():
+        raise ParameterError(
+            f"prior must sum to 1 where it names all labels; {known} sums to {1.0 - rest:g}"
+        )
+    shares: npt.NDArray[np.float64] = np.where(
+        np.isnan(given), max(rest, 0.0) / max(np.isnan(given).sum(), 1), given
+    )
+    return shares
