@@ -21,6 +21,7 @@ SPECIFICATIONS = (
     "one-layer",
     "one-layer:null=category",
     "subset-selection",
+    "optimal",
     "two-layer",
     "two-layer:law=epsilon",
     "laplace",

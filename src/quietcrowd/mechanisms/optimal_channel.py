@@ -57,8 +57,8 @@ class OptimalChannel(LabelMechanism):
 
     For two labels it is randomised response, and for equally frequent ones at a large loss. With
     more labels and a loss that is not large each column speaks for several, as in subset selection,
-    and rare labels share some of theirs. `NoiseAware` reads such reports; other methods for labels refuse
-    them.
+    and rare labels share some of theirs. `NoiseAware` reads such reports; other methods for labels
+    refuse them.
 
     Parameters
     ----------

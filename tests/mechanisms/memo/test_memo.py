@@ -32,6 +32,7 @@ TASKS = [f"task {place:02}" for place in range(12)]
 
 MECHANISMS = {
     "labels": qc.RandomizedResponse(domain=LABELS, epsilon=1.0),
+    "best channel": qc.OptimalChannel(domain=LABELS, epsilon=1.0),
     "sets of labels": qc.SubsetSelection(domain=LABELS, epsilon=1.0),
     "labels, NULL": qc.RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"),
     "drawn flips": qc.TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.5),
