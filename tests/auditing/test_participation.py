@@ -28,6 +28,7 @@ from quietcrowd.mechanisms import (
     LaplacePerturbation,
     MatrixFactorization,
     Mechanism,
+    OptimalChannel,
     PiecewiseMechanism,
     RandomizedResponse,
     SampledVarianceGaussian,
@@ -243,7 +244,7 @@ def exact_sums(mechanism):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "noise", ["laplace", "piecewise", "duchi", "hybrid", "sampled-variance", "sets"]
+    "noise", ["laplace", "piecewise", "duchi", "hybrid", "sampled-variance", "sets", "optimal"]
 )
 def test_reports_of_answers_alone_are_convicted(noise):
     """Whether a report exists tells everything: the stated guarantee says so, and so do samples."""
@@ -254,6 +255,7 @@ def test_reports_of_answers_alone_are_convicted(noise):
         "hybrid": HybridMechanism(domain=LEVELS, epsilon=1.0),
         "sampled-variance": SampledVarianceGaussian(domain=LEVELS, epsilon=1.0, delta=0.1),
         "sets": SubsetSelection(domain=LEVELS, epsilon=1.0),
+        "optimal": OptimalChannel(domain=LEVELS, epsilon=1.0),
     }[noise]
     assert not mechanism.participation_protected
 
