@@ -70,6 +70,10 @@ from quietcrowd.mechanisms import Reports as Reports
 from quietcrowd.mechanisms import SampledVarianceGaussian as SampledVarianceGaussian
 from quietcrowd.mechanisms import SubsetSelection as SubsetSelection
 from quietcrowd.mechanisms import TwoLayerRandomizedResponse as TwoLayerRandomizedResponse
+from quietcrowd.planning import CampaignPlan as CampaignPlan
+from quietcrowd.planning import LabelAssumption as LabelAssumption
+from quietcrowd.planning import NumberAssumption as NumberAssumption
+from quietcrowd.planning import plan as plan
 from quietcrowd.privacy import PrivacyGuarantee as PrivacyGuarantee
 from quietcrowd.synthesis import CrowdDensity as CrowdDensity
 from quietcrowd.synthesis import PrisCrowd as PrisCrowd

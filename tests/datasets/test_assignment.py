@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from quietcrowd.datasets.assignment import assign_evenly, assign_uniformly
+from quietcrowd.datasets.assignment import allot_tasks, assign_evenly, assign_uniformly
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,15 @@ def test_workers_of_a_task_differ_and_are_sorted(workers, per_task):
     assert who.shape == (300, per_task)
     assert (np.diff(who, axis=1) > 0).all()
     assert 0 <= who.min() <= who.max() < workers
+
+
+@pytest.mark.parametrize(
+    ("tasks", "workers", "each"), [(10, 4, 3), (7, 30, 7), (5, 3, 1), (40, 40, 30)], ids=str
+)
+def test_workers_are_allotted_equally_many_tasks_and_tasks_equally_often(tasks, workers, each):
+    counts, who = allot_tasks(np.random.default_rng(0), tasks, workers, each)
+    assert len(counts) == tasks
+    assert np.ptp(counts) <= 1
+    assert np.array_equal(np.bincount(who, minlength=workers), np.full(workers, each))
+    for asked in np.split(who, np.cumsum(counts)[:-1]):
+        assert np.array_equal(asked, np.unique(asked))

@@ -82,6 +82,10 @@ def test_guesses_of_one_label_alone():
         ({"tasks": 0}, "tasks"),
         ({"seed": -1}, "seed"),
         ({"workers": 5, "answers_per_task": 6}, "answers_per_task=6"),
+        ({"tasks": 5, "answers_per_worker": 6}, "answers_per_worker=6"),
+        ({"answers_per_worker": 0}, "answers_per_worker"),
+        ({"skills": [0.5]}, "skills must be 100 numbers"),
+        ({"skills": [1.5] * 100}, "skills"),
         ({"labels": ["one"]}, "two labels"),
         ({"accuracy": (0.9, 0.5)}, "accuracy"),
         ({"truths": (0.5, 0.6)}, "truths"),
@@ -93,3 +97,14 @@ def test_guesses_of_one_label_alone():
 def test_bad_parameters(options, words):
     with pytest.raises(ParameterError, match=words):
         label_crowd(**options)
+
+
+def test_skills_and_answers_of_every_worker_can_be_given():
+    skills = np.linspace(0.3, 1.0, 30)
+    crowd = label_crowd(tasks=50, workers=30, answers_per_worker=7, labels=FOUR, skills=skills)
+    assert set(crowd.answers.answers_per_worker) == {7}
+    assert set(crowd.answers.answers_per_task) == {4, 5}
+    assert np.allclose(crowd.law.accuracy, skills)
+    right = crowd.truths["label"].to_numpy()[crowd.answers.task_codes]
+    given = np.array(FOUR)[crowd.answers.values]
+    assert (right == given)[crowd.answers.worker_codes == 29].all()

@@ -78,6 +78,11 @@ def test_the_law_is_that_of_the_answers():
     [
         ({"tasks": 0}, "tasks"),
         ({"workers": 5, "answers_per_task": 6}, "answers_per_task=6"),
+        ({"tasks": 5, "answers_per_worker": 6}, "answers_per_worker=6"),
+        ({"middle": 11}, "middle must lie in the domain"),
+        ({"middle": -1}, "middle"),
+        ({"worker_sigmas": [0.0] * 40}, "worker_sigmas"),
+        ({"worker_scales": [1.0]}, "worker_scales must be 40 numbers"),
         ({"spread": 0}, "spread"),
         ({"bias": -1}, "bias"),
         ({"sigmas": (0, 1)}, "sigmas"),
@@ -90,3 +95,20 @@ def test_the_law_is_that_of_the_answers():
 def test_bad_parameters(options, words):
     with pytest.raises(ParameterError, match=words):
         number_crowd(**options)
+
+
+def test_errors_and_answers_of_every_worker_can_be_given():
+    crowd = number_crowd(
+        tasks=50,
+        workers=4,
+        answers_per_worker=30,
+        middle=3.0,
+        worker_sigmas=[1e-6, 1e-6, 1e-6, 2.0],
+        worker_scales=[1.0, 1.0, 0.0, 1.0],
+    )
+    answers, truths = crowd.answers, crowd.truths["label"].to_numpy()
+    assert set(answers.answers_per_worker) == {30}
+    apart = answers.values - truths[answers.task_codes]
+    assert np.abs(apart[answers.worker_codes < 2]).max() < 1e-4
+    assert np.abs(answers.values[answers.worker_codes == 2] - 3.0).max() < 1e-4
+    assert apart[answers.worker_codes == 3].std() > 0.5

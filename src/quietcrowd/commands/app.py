@@ -23,6 +23,7 @@ DEBUG = "QUIETCROWD_DEBUG"
 COMMANDS = {
     "randomize": ("randomize", "Randomise answers, as the workers' devices do."),
     "infer": ("infer", "Infer truths and workers' quality from reports."),
+    "plan": ("plan", "Tell what error to expect of a campaign, before the first answer."),
     "evaluate": (
         "experiments",
         "Measure what privacy costs where truths are known.",

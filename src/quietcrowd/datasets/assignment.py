@@ -5,7 +5,27 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["assign_evenly", "assign_uniformly"]
+__all__ = ["allot_tasks", "assign_evenly", "assign_uniformly"]
+
+
+def allot_tasks(
+    rng: np.random.Generator, tasks: int, workers: int, per_worker: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return who is asked what, where every worker is asked equally many tasks.
+
+    The tasks are asked equally often, to within one, and of different workers. It is drawn before
+    anybody answers.
+
+    Returns
+    -------
+    counts : ndarray of int64, shape (tasks,)
+        How many workers are asked each task.
+    who : ndarray of int64, shape (workers * per_worker,)
+        Workers, task by task, those of a task sorted.
+    """
+    asked = assign_evenly(rng, workers, tasks, per_worker)
+    who = np.repeat(np.arange(workers), per_worker)[np.argsort(asked.reshape(-1), kind="stable")]
+    return np.bincount(asked.reshape(-1), minlength=tasks), who
 
 
 def assign_evenly(

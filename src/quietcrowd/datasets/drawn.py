@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from quietcrowd.answers import Answers
+from quietcrowd.datasets.assignment import allot_tasks, assign_evenly
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.domains import Categorical, Domain
 from quietcrowd.exceptions import ParameterError
@@ -18,8 +19,10 @@ __all__ = [
     "check_above_zero",
     "check_accuracy",
     "check_assigned_sizes",
+    "check_given",
     "check_share",
     "check_sizes",
+    "draw_assignment",
     "drawn_answers",
     "drawn_crowd",
 ]
@@ -43,6 +46,50 @@ def check_assigned_sizes(tasks: int, workers: int, answers_per_task: int, seed: 
             "answers_per_task must be at most the number of workers, who answer a task once; "
             f"got answers_per_task={answers_per_task}, workers={workers}"
         )
+
+
+def draw_assignment(
+    rng: np.random.Generator, tasks: int, workers: int, per_task: int, per_worker: int | None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return how many answers each task has, and who gives them, task by task.
+
+    Parameters
+    ----------
+    rng : Generator
+    tasks, workers, per_task : int
+        As `check_assigned_sizes` has them.
+    per_worker : int, optional
+        Answers of every worker; then `per_task` says nothing.
+
+    Returns
+    -------
+    counts : ndarray of int64, shape (tasks,)
+    who : ndarray of int64, shape (answers,)
+
+    Raises
+    ------
+    ParameterError
+        Where a worker would answer more tasks than there are.
+    """
+    if per_worker is not None:
+        check_whole("answers_per_worker", per_worker, 1)
+        if per_worker > tasks:
+            raise ParameterError(
+                "answers_per_worker must be at most the number of tasks, which a worker answers "
+                f"once; got answers_per_worker={per_worker}, tasks={tasks}"
+            )
+        return allot_tasks(rng, tasks, workers, per_worker)
+    return np.full(tasks, per_task), assign_evenly(rng, tasks, workers, per_task).reshape(-1)
+
+
+def check_given(name: str, values: Any, workers: int, low: float, high: float) -> Any:
+    """Return numbers, one for each worker, as an array; ParameterError where they are not."""
+    given = np.array(values, np.float64)
+    if given.shape != (workers,) or not ((given >= low) & (given <= high)).all():
+        raise ParameterError(
+            f"{name} must be {workers:,} numbers, one for each worker, from {low:g} to {high:g}"
+        )
+    return given
 
 
 def check_accuracy(domain: Categorical, accuracy: tuple[float, float]) -> None:

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from quietcrowd.datasets.assignment import assign_evenly
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.datasets.drawn import (
     check_accuracy,
     check_assigned_sizes,
+    check_given,
     check_share,
+    draw_assignment,
     drawn_answers,
     drawn_crowd,
 )
@@ -71,8 +72,10 @@ def label_crowd(
     tasks: int = 1_000,
     workers: int = 100,
     answers_per_task: int = 10,
+    answers_per_worker: int | None = None,
     labels: Sequence[Label] = ("no", "yes"),
     accuracy: tuple[float, float] = (0.55, 0.95),
+    skills: Any = None,
     truths: Sequence[float] | None = None,
     guesses: Sequence[float] | None = None,
     misled: float = 0.0,
@@ -91,10 +94,15 @@ def label_crowd(
     ----------
     tasks, workers, answers_per_task : int
         Sizes, at least 1; ``answers_per_task <= workers``.
+    answers_per_worker : int, optional
+        Answers of every worker, at most `tasks`; in place of `answers_per_task`. Tasks then have
+        equally many answers, to within one.
     labels : sequence
         At least two labels.
     accuracy : (float, float)
         Bounds of the skills, 0 to 1.
+    skills : sequence of float, optional
+        The skill of every worker, 0 to 1; in place of `accuracy`.
     truths, guesses : sequence of float, optional
         Laws of the truths and of the guesses: probabilities of the labels; even by default.
     misled : float
@@ -125,7 +133,9 @@ def label_crowd(
     >>> crowd.law.confusions.shape
     (100, 2, 2)
     """
-    check_assigned_sizes(tasks, workers, answers_per_task, seed)
+    check_assigned_sizes(
+        tasks, workers, answers_per_task if answers_per_worker is None else 1, seed
+    )
     domain = Categorical(labels)
     check_accuracy(domain, accuracy)
     check_share("misled", misled)
@@ -133,14 +143,17 @@ def label_crowd(
     prior = _law("truths", truths, domain.size)
     guess = _law("guesses", guesses, domain.size)
     rng = np.random.default_rng(seed)
-    confusions = _confusions(rng.uniform(*accuracy, workers), guess)
+    if skills is None:
+        confusions = _confusions(rng.uniform(*accuracy, workers), guess)
+    else:
+        confusions = _confusions(check_given("skills", skills, workers, 0.0, 1.0), guess)
     true = rng.choice(domain.size, tasks, p=prior)
-    who = assign_evenly(rng, tasks, workers, answers_per_task)
-    answered = _answers(rng, confusions, true, who, misled, pull)
+    counts, who = draw_assignment(rng, tasks, workers, answers_per_task, answers_per_worker)
+    answered = _answers(rng, confusions, true, counts, who, misled, pull)
     return drawn_crowd(
         LabelCrowd,
         f"drawn labels (seed {seed})",
-        drawn_answers(domain, workers, [answers_per_task] * tasks, who, answered),
+        drawn_answers(domain, workers, counts, who, answered),
         domain.decode(true),
         law=LabelLaw(
             prior=prior,
@@ -183,15 +196,17 @@ def _answers(
     rng: np.random.Generator,
     confusions: Floats,
     truths: npt.NDArray[np.int64],
+    counts: npt.NDArray[np.int64],
     who: npt.NDArray[np.int64],
     misled: float,
     pull: float,
 ) -> npt.NDArray[np.int64]:
-    """Return answers, shape (tasks, answers of a task)."""
+    """Return answers, shape (answers,), of the workers `who`, so many for each task."""
     labels = confusions.shape[1]
-    sums = confusions.cumsum(axis=2)[who, truths[:, np.newaxis]]
-    drawn = (rng.random(who.shape)[..., np.newaxis] >= sums[..., :-1]).sum(axis=2)
+    task = np.repeat(np.arange(len(truths)), counts)
+    sums = confusions.cumsum(axis=2)[who, truths[task]]
+    drawn = (rng.random(who.shape)[..., np.newaxis] >= sums[..., :-1]).sum(axis=1)
     lures = (truths + rng.integers(1, labels, len(truths))) % labels
-    pulled = (rng.random(len(truths)) < misled)[:, np.newaxis] & (rng.random(who.shape) < pull)
-    answers: npt.NDArray[np.int64] = np.where(pulled, lures[:, np.newaxis], drawn)
+    pulled = (rng.random(len(truths)) < misled)[task] & (rng.random(who.shape) < pull)
+    answers: npt.NDArray[np.int64] = np.where(pulled, lures[task], drawn)
     return answers

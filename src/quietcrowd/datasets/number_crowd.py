@@ -9,12 +9,13 @@ import numpy.typing as npt
 from attrs import frozen
 from scipy.special import ndtr, ndtri
 
-from quietcrowd.datasets.assignment import assign_evenly
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.datasets.drawn import (
     check_above_zero,
     check_assigned_sizes,
+    check_given,
     check_share,
+    draw_assignment,
     drawn_answers,
     drawn_crowd,
 )
@@ -22,9 +23,12 @@ from quietcrowd.domains import Interval
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import check_real
 
-__all__ = ["NumberCrowd", "NumberLaw", "number_crowd"]
+__all__ = ["LEAST_SIGMA", "NumberCrowd", "NumberLaw", "number_crowd"]
 
 Floats = npt.NDArray[np.float64]
+
+LEAST_SIGMA = 1e-9
+"""Errors that are given are no smaller, in widths of the domain."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -105,10 +109,14 @@ def number_crowd(
     tasks: int = 200,
     workers: int = 40,
     answers_per_task: int = 10,
+    answers_per_worker: int | None = None,
     domain: Interval | None = None,
+    middle: float | None = None,
     spread: float = 1.5,
     sigmas: tuple[float, float] = (0.3, 3.0),
     scales: tuple[float, float] = (1.0, 1.0),
+    worker_sigmas: Any = None,
+    worker_scales: Any = None,
     bias: float = 0.0,
     outliers: float = 0.0,
     outlier_factor: float = 10.0,
@@ -116,18 +124,24 @@ def number_crowd(
 ) -> NumberCrowd:
     """Draw a crowd that measures numbers, and keep the law that it was drawn by.
 
-    Truths are normal about the middle of the domain, those outside of it left out. An answer is the
-    truth plus an error that all answers to the task share, its distance from the middle multiplied
-    by the worker's scale, plus an error of its own; all answers are cut off at the ends of the
-    domain. Scales are uniform between two bounds, the standard deviations of the workers' own
-    errors between two bounds in logarithms. All workers give equally many answers, to within one.
+    Truths are normal about a middle, by default that of the domain, those outside of it left out.
+    An answer is the truth plus an error that all answers to the task share, its distance from the
+    middle multiplied by the worker's scale, plus an error of its own; all answers are cut off at
+    the ends of the domain. Scales are uniform between two bounds, the standard deviations of the
+    workers' own errors between two bounds in logarithms. All workers give equally many answers, to
+    within one.
 
     Parameters
     ----------
     tasks, workers, answers_per_task : int
         Sizes, at least 1; ``answers_per_task <= workers``.
+    answers_per_worker : int, optional
+        Answers of every worker, at most `tasks`; in place of `answers_per_task`. Tasks then have
+        equally many answers, to within one.
     domain : Interval, optional
         Default: 0 to 10.
+    middle : float, optional
+        Mean of the truths, before those outside of the domain are left out; in the domain.
     spread : float
         Standard deviation of the truths, above 0, in the unit of the domain.
     sigmas : (float, float)
@@ -135,6 +149,9 @@ def number_crowd(
     scales : (float, float)
         Bounds of the factors that distances from the middle are answered with, above 0; below 1 a
         worker avoids the ends.
+    worker_sigmas, worker_scales : sequence of float, optional
+        Those of every worker, in place of what is drawn between the bounds; from 10^-9 times the
+        width of the domain on, and from 0 on. A worker of scale 0 knows the middle alone.
     bias : float
         Standard deviation of the error that all answers to a task share, in the same unit.
     outliers : float
@@ -164,27 +181,29 @@ def number_crowd(
     >>> crowd.law.sigma.shape
     (40,)
     """
-    check_assigned_sizes(tasks, workers, answers_per_task, seed)
+    check_assigned_sizes(
+        tasks, workers, answers_per_task if answers_per_worker is None else 1, seed
+    )
     bounds = Interval(low=0, high=10) if domain is None else domain
     _check_lengths(spread, sigmas, scales, bias, outliers, outlier_factor)
     rng = np.random.default_rng(seed)
     law = NumberLaw(
         domain=bounds,
-        middle=(bounds.low + bounds.high) / 2,
+        middle=_middle(bounds, middle),
         spread=float(spread),
         bias=float(bias),
-        sigma=np.exp(rng.uniform(np.log(sigmas[0]), np.log(sigmas[1]), workers)),
-        scale=rng.uniform(scales[0], scales[1], workers),
+        sigma=_sigmas(rng, sigmas, worker_sigmas, workers, bounds),
+        scale=_scales(rng, scales, worker_scales, workers),
         outliers=float(outliers),
         outlier_factor=float(outlier_factor),
     )
     truths = _truths(rng, law, tasks)
-    who = assign_evenly(rng, tasks, workers, answers_per_task)
-    answers = _answers(rng, law, truths, who)
+    counts, who = draw_assignment(rng, tasks, workers, answers_per_task, answers_per_worker)
+    answers = _answers(rng, law, truths, counts, who)
     return drawn_crowd(
         NumberCrowd,
         f"drawn numbers (seed {seed})",
-        drawn_answers(bounds, workers, [answers_per_task] * tasks, who, answers),
+        drawn_answers(bounds, workers, counts, who, answers),
         truths,
         law=law,
     )
@@ -202,6 +221,37 @@ def _check_lengths(
     check_real("outlier_factor", factor, 1)
 
 
+def _middle(domain: Interval, middle: float | None) -> float:
+    if middle is None:
+        return (domain.low + domain.high) / 2
+    check_real("middle", middle, domain.low)
+    if middle > domain.high:
+        raise ParameterError(f"middle must lie in the domain {domain.describe()}; got {middle!r}")
+    return float(middle)
+
+
+def _sigmas(
+    rng: np.random.Generator, bounds: tuple[float, float], given: Any, workers: int, of: Interval
+) -> Floats:
+    """Return deviations of the workers' own errors, drawn unless they are given."""
+    if given is None:
+        drawn: Floats = np.exp(rng.uniform(np.log(bounds[0]), np.log(bounds[1]), workers))
+        return drawn
+    least = LEAST_SIGMA * (of.high - of.low)
+    known: Floats = check_given("worker_sigmas", given, workers, least, np.inf)
+    return known
+
+
+def _scales(
+    rng: np.random.Generator, bounds: tuple[float, float], given: Any, workers: int
+) -> Floats:
+    """Return factors of distances from the middle, drawn unless they are given."""
+    if given is None:
+        return rng.uniform(bounds[0], bounds[1], workers)
+    known: Floats = check_given("worker_scales", given, workers, 0.0, np.inf)
+    return known
+
+
 def _truths(rng: np.random.Generator, law: NumberLaw, tasks: int) -> Floats:
     """Return normal truths, those outside of the domain left out."""
     ends = np.array([law.domain.low, law.domain.high]) - law.middle
@@ -212,10 +262,14 @@ def _truths(rng: np.random.Generator, law: NumberLaw, tasks: int) -> Floats:
 
 
 def _answers(
-    rng: np.random.Generator, law: NumberLaw, truths: Floats, who: npt.NDArray[np.int64]
+    rng: np.random.Generator,
+    law: NumberLaw,
+    truths: Floats,
+    counts: npt.NDArray[np.int64],
+    who: npt.NDArray[np.int64],
 ) -> Floats:
-    """Return answers, shape (tasks, answers of a task)."""
-    seen = (truths + law.bias * rng.normal(size=len(truths)))[:, np.newaxis]
+    """Return answers, shape (answers,), of the workers `who`, so many for each task."""
+    seen = np.repeat(truths + law.bias * rng.normal(size=len(truths)), counts)
     wide = np.where(rng.random(who.shape) < law.outliers, law.outlier_factor, 1.0)
     own = law.sigma[who] * wide * rng.normal(size=who.shape)
     answers = law.middle + law.scale[who] * (seen - law.middle) + own

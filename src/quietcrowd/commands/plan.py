@@ -1,0 +1,214 @@
+"""``quietcrowd plan``: what error to expect of a campaign, before the first answer."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from quietcrowd.commands import options
+from quietcrowd.commands.choices import MechanismNames, choose_mechanism
+from quietcrowd.commands.printing import tell
+from quietcrowd.domains import FiniteDomain
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.formats import check_target, write_table
+
+__all__ = ["app", "plan"]
+
+app = typer.Typer(rich_markup_mode=None)
+
+_LABELS = ("accuracy", "accuracy_sd", "truths", "misled", "pull")
+_NUMBERS = ("error", "error_factor", "spread", "middle", "shared")
+
+
+def _assumed(text: str, **rules: Any) -> Any:
+    return typer.Option(metavar="NUMBER", help=text, rich_help_panel=None, **rules)
+
+
+@app.command()
+def plan(
+    tasks: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="How many questions.")],
+    workers: Annotated[
+        list[str], typer.Option(metavar="NUMBERS", help="How many are asked, by commas.")
+    ],
+    answers: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NUMBERS", help="Answers of each worker. Default: all questions."),
+    ] = None,
+    budget: Annotated[
+        int | None, typer.Option(min=1, metavar="NUMBER", help="Answers in all, shared out evenly.")
+    ] = None,
+    labels: options.Labels = None,
+    levels: options.Levels = None,
+    between: options.Between = None,
+    mechanism: MechanismNames = None,
+    epsilon: Annotated[
+        list[str],
+        typer.Option("--epsilon", "-e", metavar="NUMBERS", help="Exact losses, by commas."),
+    ] = ["0.5,1,2,4"],  # noqa: B006
+    per: Annotated[
+        str,
+        typer.Option(
+            metavar="answer|worker",
+            help="Whether epsilon is the loss of one answer, or of all of a worker together.",
+            autocompletion=lambda: ["answer", "worker"],
+        ),
+    ] = "answer",
+    target: Annotated[
+        float | None, _assumed("The error that is wanted: an error rate, or an MAE.")
+    ] = None,
+    guessers: Annotated[float | None, _assumed("Share of the workers who guess: 0.1.")] = None,
+    accuracy: Annotated[
+        float | None, _assumed("Labels: how often the other workers are right: 0.75.")
+    ] = None,
+    accuracy_sd: Annotated[
+        float | None, _assumed("Labels: its standard deviation over workers: 0.1.")
+    ] = None,
+    truths: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBERS", help="Labels: how frequent each is, by commas: even."),
+    ] = None,
+    misled: Annotated[
+        float | None, _assumed("Labels: share of the tasks where workers err together: 0.1.")
+    ] = None,
+    pull: Annotated[
+        float | None, _assumed("Labels: share of the answers there that are one error: 0.6.")
+    ] = None,
+    error: Annotated[
+        float | None, _assumed("Numbers: deviation of a worker's own errors: a tenth of the range.")
+    ] = None,
+    error_factor: Annotated[
+        float | None, _assumed("Numbers: by which factor that varies over workers: 1.5.")
+    ] = None,
+    spread: Annotated[
+        float | None, _assumed("Numbers: deviation of the truths: a fifth of the range.")
+    ] = None,
+    middle: Annotated[
+        float | None, _assumed("Numbers: mean of the truths: the middle of the range.")
+    ] = None,
+    shared: Annotated[
+        float | None, _assumed("Numbers: error that all share, as a part of --error: 0.25.")
+    ] = None,
+    draws: Annotated[
+        int | None, typer.Option(min=3, metavar="NUMBER", help="Crowds to simulate for each size.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Of crowds and noise.")] = 0,
+    output: options.Output = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="A picture of the plan.")
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Tell what error to expect of a campaign, before the first answer.
+
+    Crowds are drawn by what is assumed of them, randomised by the mechanism, and inferred. No
+    answer of anybody is needed. The interval holds the error of nine campaigns in ten.
+
+    Example: quietcrowd plan --tasks 1000 --workers 50,100,200 --answers 100 --labels no,yes
+
+    Example: quietcrowd plan --tasks 500 --workers 100 --answers 1,5 --between 0,10 --per worker
+    -e 5 --target 0.5
+    """
+    from quietcrowd.commands.plan_table import print_plan
+    from quietcrowd.planning import plan as make_plan
+
+    _check_targets(output, plot)
+    domain = options.build_domain(labels, levels, between)
+    quality = _quality(
+        domain,
+        {
+            "guessers": guessers,
+            "accuracy": accuracy,
+            "accuracy_sd": accuracy_sd,
+            "truths": None if truths is None else options.parse_numbers([truths], "--truths"),
+            "misled": misled,
+            "pull": pull,
+            "error": error,
+            "error_factor": error_factor,
+            "spread": spread,
+            "middle": middle,
+            "shared": shared,
+        },
+    )
+    chosen = options.split_all(mechanism or [])
+    with _Bar() as bar:
+        found = make_plan(
+            tasks=tasks,
+            workers=_whole(workers, "--workers"),
+            answers=None if answers is None else _whole(answers, "--answers"),
+            budget=budget,
+            domain=domain,
+            quality=quality,
+            mechanisms=dict(map(choose_mechanism, chosen)) if chosen else None,
+            epsilon=options.parse_numbers(epsilon, "--epsilon"),
+            per=per,  # type: ignore[arg-type]
+            target=target,
+            draws=draws,
+            seed=seed,
+            progress=bar.show,
+        )
+    for sentence in found.skipped:
+        tell(f"note: {sentence}")
+    if output is not None:
+        write_table(found.frame, output)
+    if plot is not None:
+        found.plot(plot)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), allow_nan=False))
+    else:
+        print_plan(found)
+
+
+def _check_targets(output: Path | None, plot: Path | None) -> None:
+    """Raise unless results can be written where they are to go: before long work."""
+    if output is not None:
+        check_target(output)
+    if plot is not None:
+        from quietcrowd.evaluation.plots import check_picture
+
+        check_picture(plot)
+
+
+def _whole(texts: list[str], option: str) -> list[int]:
+    numbers = options.parse_numbers(texts, option)
+    for number in numbers:
+        if not number.is_integer():
+            raise ParameterError(f"{option} must be whole numbers, by commas; got {number:g}")
+    return [int(number) for number in numbers]
+
+
+def _quality(domain: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Return what is assumed of the crowd, where it is of such answers."""
+    chosen = {name: value for name, value in given.items() if value is not None}
+    labels = isinstance(domain, FiniteDomain)
+    for name in chosen:
+        if name in (_NUMBERS if labels else _LABELS):
+            raise ParameterError(
+                f"--{name.replace('_', '-')} is about {'numbers' if labels else 'labels'}, and "
+                f"these answers are {'labels' if labels else 'numbers'}"
+            )
+    return chosen
+
+
+class _Bar:
+    """A bar on standard error, where somebody looks."""
+
+    def __enter__(self) -> _Bar:
+        from rich.console import Console
+        from rich.progress import Progress
+
+        shown = sys.stderr.isatty()
+        self.bar = Progress(console=Console(stderr=True), disable=not shown, transient=True)
+        self.bar.start()
+        self.steps = self.bar.add_task("simulated crowds", total=None)
+        return self
+
+    def show(self, done: int, total: int) -> None:
+        """Show how many of the crowds are done."""
+        self.bar.update(self.steps, completed=done, total=total)
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.stop()

@@ -1,0 +1,23 @@
+"""What error to expect of a campaign, before the first answer."""
+
+from quietcrowd.planning.campaign_plan import CampaignPlan, PlanRow
+from quietcrowd.planning.crowd_assumption import (
+    CrowdAssumption,
+    CrowdSize,
+    LabelAssumption,
+    NumberAssumption,
+)
+from quietcrowd.planning.planner import plan
+from quietcrowd.planning.simulation import SimulatedError, simulate
+
+__all__ = [
+    "CampaignPlan",
+    "CrowdAssumption",
+    "CrowdSize",
+    "LabelAssumption",
+    "NumberAssumption",
+    "PlanRow",
+    "SimulatedError",
+    "plan",
+    "simulate",
+]

@@ -1,0 +1,119 @@
+"""A mechanism of a kind that loses exactly so much, or as little less as it can."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from quietcrowd.domains import Domain
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.planning.crowd_assumption import CrowdSize
+from quietcrowd.privacy.guarantee import CLAIM_ROUNDING
+from quietcrowd.validation import check_real
+
+__all__ = ["Maker", "Per", "exact_loss", "mechanism_within"]
+
+Maker: TypeAlias = Callable[..., Mechanism]
+"""Makes a mechanism from ``domain=`` and ``epsilon=``, which is claimed."""
+
+Per: TypeAlias = Literal["answer", "worker"]
+"""Whether an epsilon is what one answer loses, or all answers of a worker together."""
+
+CLOSE = 1e-3
+"""A mechanism that loses less than asked for by this part of it is good enough."""
+
+WIDTH = 0.5
+"""Step of the claims that are tried first, in logarithms."""
+
+REACH_UP, REACH_DOWN = 6, 28
+"""So many steps above and below the wanted loss."""
+
+
+def exact_loss(mechanism: Mechanism, size: CrowdSize, per: Per) -> float:
+    """Return what one answer loses at most, or all of a worker together; infinite with a delta."""
+    guarantee = mechanism.guarantee(answers=size.answers, tasks=size.tasks)
+    if guarantee.delta:
+        return math.inf
+    return guarantee.epsilon if per == "answer" else guarantee.worker_epsilon
+
+
+def mechanism_within(
+    maker: Maker, domain: Domain, epsilon: float, size: CrowdSize, per: Per = "answer"
+) -> Mechanism:
+    """Return the mechanism that loses exactly `epsilon`, whatever a paper claims for it.
+
+    Parameters
+    ----------
+    maker : callable
+        As `Mechanism.from_claimed_epsilon`; a larger claim loses more.
+    domain : Domain
+        What an answer can be.
+    epsilon : float
+        Above 0.
+    size : CrowdSize
+        Tasks, and answers of each worker, which the loss may depend on.
+    per : {"answer", "worker"}
+        Whether `epsilon` is about one answer, or all answers of a worker together.
+
+    Raises
+    ------
+    ParameterError
+        Where there is no such mechanism.
+
+    Examples
+    --------
+    >>> import quietcrowd as qc
+    >>> size = CrowdSize(tasks=100, workers=20, answers=5)
+    >>> domain = qc.Categorical(["no", "yes"])
+    >>> maker = qc.RandomizedResponse.from_claimed_epsilon
+    >>> mechanism_within(maker, domain, 1.0, size, "worker").epsilon
+    0.2
+    """
+    check_real("epsilon", epsilon, 0)
+    if not epsilon:
+        raise ParameterError("epsilon must be above 0; got 0")
+    start = epsilon if per == "answer" else epsilon / size.answers
+    first = maker(domain=domain, epsilon=start)
+    if (1 - CLOSE) * epsilon <= exact_loss(first, size, per) <= epsilon + CLAIM_ROUNDING:
+        return first
+    endless = math.isinf(exact_loss(first, size, per))  # a delta stays, whatever is claimed
+    found = None if endless else _searched(maker, domain, epsilon, size, per)
+    if found is None:
+        raise ParameterError(
+            f"{first.name} has no parameters for which one answer, or all of a worker, lose "
+            f"{epsilon:g} at most, without a delta"
+        )
+    return found
+
+
+def _searched(
+    maker: Maker, domain: Domain, epsilon: float, size: CrowdSize, per: Per
+) -> Mechanism | None:
+    """Return the mechanism of the largest claim that loses `epsilon` at most, if there is one.
+
+    Claims that have no mechanism may be the small ones or the large ones.
+    """
+
+    def within(place: float) -> tuple[Mechanism, float] | None:
+        try:
+            mechanism = maker(domain=domain, epsilon=math.exp(place))
+            loss = exact_loss(mechanism, size, per)
+        except ParameterError:
+            return None
+        return (mechanism, loss) if loss <= epsilon + CLAIM_ROUNDING else None
+
+    middle = math.log(epsilon)
+    claims = [middle + (REACH_UP - step) * WIDTH for step in range(REACH_UP + REACH_DOWN)]
+    low, best = next(((at, found) for at in claims if (found := within(at))), (0.0, None))
+    if best is None:
+        return None
+    high = low + WIDTH
+    while best[1] < (1 - CLOSE) * epsilon and high - low > CLOSE / 8:
+        middle = (low + high) / 2
+        if found := within(middle):
+            low, best = middle, found
+        else:
+            high = middle
+    return best[0]

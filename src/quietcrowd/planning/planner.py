@@ -1,0 +1,351 @@
+"""`plan`: what error to expect, by simulation of crowds, mechanisms and the method."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+from attrs import frozen
+
+from quietcrowd.domains import Domain, FiniteDomain
+from quietcrowd.exceptions import ParameterError, QuietcrowdWarning
+from quietcrowd.inference.noise_aware import NoiseAware
+from quietcrowd.inference.sweep import available_threads
+from quietcrowd.mechanisms.laplace import LaplacePerturbation
+from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.planning.campaign_plan import CampaignPlan, PlanRow
+from quietcrowd.planning.crowd_assumption import CrowdAssumption, CrowdSize, assumption_for
+from quietcrowd.planning.equal_loss import Maker, Per, exact_loss, mechanism_within
+from quietcrowd.planning.error_interval import ExpectedError, expected_errors
+from quietcrowd.planning.simulation import SimulatedError, simulate, simulated_size
+from quietcrowd.validation import check_real, check_whole, did_you_mean
+
+__all__ = ["DEFAULT_EPSILONS", "default_makers", "known_makers", "plan", "simulate_size"]
+
+DEFAULT_EPSILONS = (0.5, 1.0, 2.0, 4.0)
+
+DRAWS = 12
+"""So many crowds of labels are drawn for each size."""
+
+DRAWS_OF_NUMBERS = 8
+"""The same of numbers, whose inference takes longer."""
+
+Told = Callable[[int, int], None]
+"""Is told how many simulations are done, and of how many."""
+
+
+def default_makers(domain: Domain) -> dict[str, Maker]:
+    """Return the mechanism that is planned with where none is named, by its name.
+
+    One that tells nothing of unanswered tasks but that they are: a worker is asked a public list.
+    """
+    if isinstance(domain, FiniteDomain):
+        return known_makers(["one-layer"])
+    return {"laplace:fill=none": partial(LaplacePerturbation.from_claimed_epsilon, fill=None)}
+
+
+def known_makers(mechanisms: Any) -> dict[str, Maker]:
+    """Return what makes mechanisms, by name.
+
+    Parameters
+    ----------
+    mechanisms : iterable of str or of Mechanism classes, or mapping of str to callable
+        Names are those of the registry.
+
+    Raises
+    ------
+    ParameterError
+        Where a name is unknown.
+    """
+    if isinstance(mechanisms, Mapping):
+        return dict(mechanisms)
+    registry = Mechanism.registry()
+    found: dict[str, Maker] = {}
+    for one in [mechanisms] if isinstance(mechanisms, str) else mechanisms:
+        name = getattr(one, "name", one)
+        if name not in registry:
+            raise ParameterError(
+                f"mechanisms must be of {', '.join(registry)}; got {one!r}"
+                f"{did_you_mean(str(name), registry)}"
+            )
+        found[name] = registry[name].from_claimed_epsilon
+    return found
+
+
+@frozen(kw_only=True)
+class _Cell:
+    """One mechanism for one size."""
+
+    name: str
+    mechanism: Mechanism | None
+    size: CrowdSize
+
+
+def plan(
+    *,
+    tasks: int,
+    workers: int | Sequence[int],
+    answers: int | Sequence[int] | None = None,
+    budget: int | None = None,
+    domain: Any,
+    quality: CrowdAssumption | Mapping[str, Any] | None = None,
+    mechanisms: Any = None,
+    epsilon: float | Sequence[float] = DEFAULT_EPSILONS,
+    per: Per = "answer",
+    target: float | None = None,
+    draws: int | None = None,
+    seed: int = 0,
+    progress: Told | None = None,
+) -> CampaignPlan:
+    """Return what error to expect of a campaign, before the first answer.
+
+    Nothing here depends on anybody's answer: crowds are drawn by what is assumed, randomised by
+    the mechanism that the devices would use, and inferred by `NoiseAware`.
+
+    Parameters
+    ----------
+    tasks : int
+        How many questions there are.
+    workers : int, or sequence of int
+        How many are asked; each number is planned with.
+    answers : int, or sequence of int, optional
+        Of each worker: who is asked what is a public draw, made before anybody answers. Default:
+        all tasks, or what `budget` allows.
+    budget : int, optional
+        How many answers there are in all, in place of `answers`: they are shared out evenly.
+    domain : Categorical, Ordinal or Interval
+        What an answer can be.
+    quality : CrowdAssumption, or mapping, optional
+        What is assumed of the crowd: a `LabelAssumption`, a `NumberAssumption`, or their
+        parameters by name, as ``{"accuracy": 0.8}``.
+    mechanisms : optional
+        Names, classes, or functions of ``domain=`` and ``epsilon=`` by name. Default: randomised
+        response for labels, Laplace noise for numbers.
+    epsilon : float, or sequence of float
+        What is lost, exactly, whatever a paper claims.
+    per : {"answer", "worker"}
+        Whether `epsilon` is what one answer loses, or all answers of a worker together.
+    target : float, optional
+        The error that is wanted: ``plan.meeting`` then has the rows that reach it.
+    draws : int, optional
+        Crowds to simulate for each size, at least 3; the more, the narrower the intervals. Default:
+        12 of labels, 8 of numbers.
+    seed : int
+        Of crowds and noise. All cells see the same crowds, as far as sizes allow.
+    progress : callable, optional
+        Told the number of crowds that are done, and of all.
+
+    Returns
+    -------
+    CampaignPlan
+
+    Raises
+    ------
+    ParameterError
+        Where a parameter is out of its range, or no mechanism can be planned with.
+
+    References
+    ----------
+    ``docs/planning.md``, ``docs/theory/planning.md``.
+
+    Examples
+    --------
+    >>> import quietcrowd as qc
+    >>> found = plan(
+    ...     tasks=100, workers=[20, 100], answers=10, domain=qc.Categorical(["no", "yes"]),
+    ...     epsilon=2.0, draws=5,
+    ... )
+    >>> few, many = found.private
+    >>> few.error > many.error and many.low <= many.error <= many.high
+    True
+    """
+    assumption = assumption_for(domain, quality)
+    labels = isinstance(domain, FiniteDomain)
+    draws = (DRAWS if labels else DRAWS_OF_NUMBERS) if draws is None else draws
+    check_whole("draws", draws, 3)
+    check_whole("seed", seed, 0)
+    if target is not None:
+        check_real("target", target, 0)
+    if per not in ("answer", "worker"):
+        raise ParameterError(f"per must be 'answer' or 'worker'; got {per!r}")
+    sizes = _sizes(tasks, _several(workers), answers, budget)
+    makers = default_makers(domain) if mechanisms is None else known_makers(mechanisms)
+    epsilons = sorted({float(one) for one in _several(epsilon)})
+    skipped: list[str] = []
+    cells = {size: _cells(makers, domain, epsilons, size, per, skipped) for size in sizes}
+    if not any(cells.values()):
+        raise ParameterError("; ".join(skipped) or "mechanisms and epsilon must not be empty")
+    rows: list[PlanRow] = []
+    told = _Told(progress, len(sizes) * draws)
+    for size, chosen in cells.items():
+        found = simulate_size(
+            assumption, size, [cell.mechanism for cell in chosen], draws, seed, told.one
+        )
+        rows += _rows(chosen, found, assumption, size)
+    return CampaignPlan(
+        rows=tuple(rows),
+        tasks=tasks,
+        score="error_rate" if labels else "mae",
+        assumed=assumption.sentence(),
+        target=target,
+        draws=draws,
+        skipped=tuple(dict.fromkeys(skipped)),
+    )
+
+
+class _Told:
+    """Counts simulations, and tells."""
+
+    def __init__(self, progress: Told | None, total: int) -> None:
+        self.progress, self.total, self.done = progress, total, 0
+
+    def one(self) -> None:
+        self.done += 1
+        if self.progress is not None:
+            self.progress(self.done, self.total)
+
+
+def _several(values: Any) -> list[Any]:
+    given = list(values) if isinstance(values, Iterable) else [values]
+    if not given:
+        raise ParameterError("workers, answers and epsilon must not be empty")
+    return given
+
+
+def _sizes(tasks: int, workers: list[int], answers: Any, budget: int | None) -> list[CrowdSize]:
+    """Return the sizes to plan with, each once, in the order that is asked for."""
+    if budget is not None:
+        if answers is not None:
+            raise ParameterError("give answers of each worker, or a budget of all, not both")
+        check_whole("budget", budget, max(workers))
+        pairs = [(crowd, min(budget // crowd, tasks)) for crowd in workers]
+    else:
+        each = [tasks] if answers is None else _several(answers)
+        pairs = [(crowd, count) for count in each for crowd in workers]
+    return list(
+        dict.fromkeys(CrowdSize(tasks=tasks, workers=crowd, answers=n) for crowd, n in pairs)
+    )
+
+
+def _cells(
+    makers: Mapping[str, Maker],
+    domain: Domain,
+    epsilons: Sequence[float],
+    size: CrowdSize,
+    per: Per,
+    skipped: list[str],
+) -> list[_Cell]:
+    """Return what can be planned with, by mechanism and epsilon; say what cannot."""
+    method = NoiseAware()
+    found = []
+    for name, maker in makers.items():
+        for epsilon in epsilons:
+            try:
+                mechanism = mechanism_within(maker, domain, epsilon, size, per)
+            except ParameterError as error:
+                skipped.append(f"{name} was left out at epsilon {epsilon:g}: {error}")
+                continue
+            if not (method.models_noise(mechanism) or method.reads_reports(mechanism.channel)):
+                skipped.append(f"{name} was left out: the noise-aware method cannot read it")
+                break
+            found.append(_Cell(name=name, mechanism=mechanism, size=size))
+    return found
+
+
+def simulate_size(
+    assumption: CrowdAssumption,
+    size: CrowdSize,
+    mechanisms: Sequence[Mechanism | None],
+    draws: int,
+    seed: int = 0,
+    told: Callable[[], None] = lambda: None,
+) -> list[list[SimulatedError]]:
+    """Simulate crowds of one size, each with all mechanisms and then with plain answers.
+
+    Parameters
+    ----------
+    assumption : CrowdAssumption
+        By which crowds are drawn.
+    size : CrowdSize
+        Of the campaign; a large one is simulated by a smaller one, see `simulated_size`.
+    mechanisms : sequence of Mechanism
+        All see the same crowds.
+    draws, seed : int
+        Crowds, and of crowds and noise.
+    told : callable
+        Called after each crowd.
+
+    Returns
+    -------
+    list of lists of SimulatedError
+        For each mechanism, and for plain answers at last, one entry per draw.
+    """
+    smaller = simulated_size(assumption, size)
+    one = partial(_simulate_draw, assumption, smaller, [*mechanisms, None], seed)
+    found: list[list[SimulatedError]] = []
+    pool = ThreadPoolExecutor(min(available_threads(), draws))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", QuietcrowdWarning)
+        try:
+            for errors in pool.map(one, range(draws)):
+                found.append(errors)
+                told()
+        finally:
+            pool.shutdown(cancel_futures=True)
+    return [list(cell) for cell in zip(*found, strict=True)]
+
+
+def _simulate_draw(
+    assumption: CrowdAssumption,
+    size: CrowdSize,
+    mechanisms: Sequence[Mechanism | None],
+    seed: int,
+    draw: int,
+) -> list[SimulatedError]:
+    crowd = assumption.draw(size, draw, seed)
+    return [simulate(crowd, mechanism, (seed, draw, 1)) for mechanism in mechanisms]
+
+
+def _rows(
+    cells: Sequence[_Cell],
+    found: Sequence[Sequence[SimulatedError]],
+    assumption: CrowdAssumption,
+    size: CrowdSize,
+) -> list[PlanRow]:
+    """Return the rows of one size, that of plain answers last."""
+    expect = partial(
+        expected_errors,
+        tasks=size.tasks,
+        labels=isinstance(assumption.domain, FiniteDomain),
+        uncertain=assumption.uncertain,
+    )
+    constant = sum(one.constant for one in found[-1]) / len(found[-1])
+    rows = []
+    for name in dict.fromkeys(cell.name for cell in cells):
+        places = [place for place, cell in enumerate(cells) if cell.name == name]
+        for place, error in zip(places, expect([found[at] for at in places]), strict=True):
+            rows.append(_row(cells[place], size, error, constant))
+    plain = _Cell(name="none", mechanism=None, size=size)
+    return [*rows, _row(plain, size, expect([found[-1]])[0], constant)]
+
+
+def _row(cell: _Cell, size: CrowdSize, error: ExpectedError, constant: float) -> PlanRow:
+    losses = [
+        float("inf") if cell.mechanism is None else exact_loss(cell.mechanism, size, per)
+        for per in ("answer", "worker")
+    ]
+    return PlanRow(
+        mechanism=cell.name,
+        epsilon=losses[0],
+        worker_epsilon=losses[1],
+        workers=size.workers,
+        answers=size.answers,
+        error=error.error,
+        standard_error=error.standard_error,
+        low=error.low,
+        high=error.high,
+        constant=constant,
+    )

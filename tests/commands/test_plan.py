@@ -1,0 +1,95 @@
+"""``quietcrowd plan`` as a user meets it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+SMALL = ("plan", "--tasks", 40, "--answers", 10, "--draws", 3)
+LABELS = ("--labels", "no,yes")
+
+
+def test_a_plan_is_printed_in_80_columns(run):
+    status, output, errors = run(
+        *SMALL, *LABELS, "--workers", "10,20", "-e", "1,2", "--target", 0.9, "-m", "one-layer"
+    )
+    assert (status, errors) == (0, "")
+    assert max(map(len, output.splitlines())) <= 80
+    assert "Assumed: 10% of the workers guess" in output
+    assert output.count("one-layer  ") == 4
+    assert output.count("not private") == 2
+    assert "reaches 0.9. With the fewest answers: one-layer at epsilon 1, 10 workers" in output
+
+
+def test_a_target_out_of_reach_is_said(run):
+    _, output, _ = run(*SMALL, *LABELS, "--workers", 10, "-e", "0.1", "--target", 0.001)
+    assert "No row reaches 0.001; the nearest is" in output
+
+
+def test_json_and_a_table_hold_the_same(run, tmp_path):
+    words = ("--between", "0,10", "--workers", 10, "-e", "4", "--error", 0.5, "--json")
+    status, output, _ = run(*SMALL, *words, "-o", tmp_path / "plan.csv")
+    told = json.loads(output)
+    assert status == 0
+    assert told["score"] == "mae"
+    assert "standard deviation of 0.5" in told["assumed"]
+    table = pd.read_csv(tmp_path / "plan.csv")
+    assert list(table["error"]) == pytest.approx([row["error"] for row in told["rows"]])
+
+
+def test_left_out_cells_are_told(run):
+    status, _, errors = run(
+        *SMALL, *LABELS, "--workers", 10, "-e", "1", "-m", "one-layer,laplace", "--json"
+    )
+    assert status == 0
+    assert "note: laplace was left out at epsilon 1" in errors
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--workers", "10"), "give the possible answers with --labels"),
+        ((*LABELS, "--workers", "1.5"), "--workers must be whole numbers"),
+        ((*LABELS, "--workers", "ten"), "--workers must be numbers"),
+        ((*LABELS, "--workers", "10", "--error", "1"), "--error is about numbers"),
+        (("--between", "0,1", "--workers", "10", "--misled", "1"), "--misled is about labels"),
+        ((*LABELS, "--workers", "10", "--per", "task"), "per must be 'answer' or 'worker'"),
+        ((*LABELS, "--workers", "10", "--plot", "x.svg"), "must end in .png"),
+        ((*LABELS, "--workers", "10", "-o", "x.xlsx"), "suffix"),
+        ((*LABELS, "--workers", "10", "-m", "two-lair"), "two-layer"),
+    ],
+    ids=["domain", "half", "word", "numbers", "labels", "per", "plot", "output", "mechanism"],
+)
+def test_what_is_wrong_is_one_line(run, words, told):
+    status, output, errors = run(*SMALL, *words)
+    assert (status, output) == (2, "")
+    assert told in errors
+    assert errors.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_a_picture_is_drawn(run, tmp_path):
+    pytest.importorskip("matplotlib")
+    status, *_ = run(*SMALL, *LABELS, "--workers", 10, "-e", "1", "--plot", tmp_path / "plan.png")
+    assert status == 0
+    assert (tmp_path / "plan.png").stat().st_size > 1_000
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_is_one_line():
+    words = [*map(str, SMALL[:-1]), "100000", *LABELS, "--workers", "10"]
+    program = subprocess.Popen(
+        [sys.executable, "-m", "quietcrowd", *words], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        program.wait(3)
+    except subprocess.TimeoutExpired:
+        os.kill(program.pid, signal.SIGINT)
+    _, errors = program.communicate(timeout=60)
+    assert program.returncode == 130
+    assert errors == "quietcrowd: stopped\n"

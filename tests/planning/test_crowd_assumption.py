@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.planning import CrowdSize, LabelAssumption, NumberAssumption
+from quietcrowd.planning.crowd_assumption import assumption_for
+
+LABELS = qc.Categorical(["a", "b", "c", "d"])
+NUMBERS = qc.Interval(low=0, high=10)
+SIZE = CrowdSize(tasks=2_000, workers=200, answers=100)
+
+
+def test_guessers_and_others_are_as_right_as_assumed():
+    """10^4 answers of 100 guessers: a share that is off by .04 has a chance below 1e-8."""
+    assumed = LabelAssumption(domain=LABELS, accuracy=0.9, accuracy_sd=0, guessers=0.5, misled=0)
+    law = assumed.draw(SIZE, draw=0).law
+    assert np.allclose(np.unique(law.accuracy.round(9)), [0.25, 0.9])
+    assert abs(np.mean(law.accuracy < 0.5) - 0.5) < 0.2
+
+
+def test_a_sample_of_accuracies_is_drawn_from():
+    assumed = LabelAssumption(domain=LABELS, accuracies=(0.3, 0.8), misled=0)
+    law = assumed.draw(SIZE, draw=0).law
+    assert np.allclose(np.unique(law.accuracy.round(9)), [0.3, 0.8])
+
+
+def test_numbers_are_as_far_off_as_assumed():
+    assumed = NumberAssumption(domain=NUMBERS, error=0.5, error_factor=1, guessers=0.5, shared=0.4)
+    law = assumed.draw(SIZE, draw=0).law
+    assert set(zip(law.sigma, law.scale, strict=True)) == {(0.5, 1.0), (2.0, 0.0)}
+    assert (law.bias, law.spread, law.middle) == (0.2, 2.0, 5.0)
+    own = NumberAssumption(domain=NUMBERS, errors=(0.1, 3.0), middle=4)
+    law = own.draw(SIZE, draw=0).law
+    assert set(law.sigma) == {0.1, 3.0}
+    assert law.middle == 4
+
+
+def test_a_draw_is_the_same_again_and_another_one_is_not():
+    assumed = LabelAssumption(domain=LABELS)
+    one, same, other = (assumed.draw(SIZE, draw, 3) for draw in (1, 1, 2))
+    assert np.array_equal(one.answers.values, same.answers.values)
+    assert not np.array_equal(one.answers.values, other.answers.values)
+
+
+def test_the_same_workers_come_first_in_a_larger_crowd():
+    assumed = LabelAssumption(domain=LABELS, guessers=0)
+    few = assumed.draw(CrowdSize(tasks=50, workers=10, answers=5), 0).law.accuracy
+    many = assumed.draw(CrowdSize(tasks=50, workers=20, answers=5), 0).law.accuracy
+    assert np.array_equal(few, many[:10])
+
+
+@pytest.mark.parametrize(
+    ("domain", "quality", "words"),
+    [
+        (LABELS, {"accuracy": 1.2}, "accuracy must be 0 to 1"),
+        (LABELS, {"misled": -1}, "misled"),
+        (LABELS, {"accuracy_sd": -1}, "accuracy_sd"),
+        (LABELS, {"truths": (0.5, 0.5)}, "truths must be a probability for each of 4 labels"),
+        (LABELS, {"accuracies": (0.5, 2)}, "skills must be"),
+        (LABELS, {"error": 1}, "LabelAssumption"),
+        (NUMBERS, {"error": 0}, "error must be above 0"),
+        (NUMBERS, {"error_factor": 0.5}, "error_factor"),
+        (NUMBERS, {"spread": 0}, "spread must be above 0"),
+        (NUMBERS, {"middle": 11}, "middle must lie in the domain"),
+        (NUMBERS, {"shared": -1}, "shared"),
+        ("numbers", {}, "domain must be Categorical"),
+        (NUMBERS, LabelAssumption(domain=LABELS), "the assumption is about answers in"),
+    ],
+    ids=lambda value: str(value)[:24],
+)
+def test_what_cannot_be_assumed_is_refused(domain, quality, words):
+    with pytest.raises(ParameterError, match=words):
+        assumption_for(domain, quality)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [((0, 1, 1), "tasks"), ((1, 0, 1), "workers"), ((5, 1, 0), "answers"), ((5, 1, 6), "once")],
+    ids=["tasks", "workers", "answers", "twice"],
+)
+def test_sizes_are_checked(sizes, words):
+    tasks, workers, answers = sizes
+    with pytest.raises(ParameterError, match=words):
+        CrowdSize(tasks=tasks, workers=workers, answers=answers)
+
+
+def test_what_is_assumed_is_said():
+    assert "10% of the workers guess" in LabelAssumption(domain=LABELS).sentence()
+    assert "0.55 in the mean" in LabelAssumption(domain=LABELS, accuracies=(0.3, 0.8)).sentence()
+    assert "truths spread by 2" in NumberAssumption(domain=NUMBERS).sentence()
+    assert "errors of 1 (median)" in NumberAssumption(domain=NUMBERS, errors=(1.0,)).sentence()

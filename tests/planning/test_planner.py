@@ -1,0 +1,111 @@
+import math
+import threading
+
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.planning import plan
+
+LABELS = qc.Categorical(["no", "yes"])
+NUMBERS = qc.Interval(low=0, high=10)
+SMALL = {"tasks": 40, "workers": 12, "answers": 10, "domain": LABELS, "draws": 3}
+
+
+def test_rows_are_of_all_sizes_mechanisms_and_epsilons():
+    found = plan(
+        **{**SMALL, "workers": [12, 20]}, mechanisms=["one-layer", "two-layer"], epsilon=[2, 1]
+    )
+    assert [(row.workers, row.mechanism, round(row.epsilon, 2)) for row in found.private] == [
+        (workers, name, epsilon)
+        for workers in (12, 20)
+        for name in ("one-layer", "two-layer")
+        for epsilon in (1.0, 2.0)
+    ]
+    assert sum(not row.private for row in found.rows) == 2
+    assert all(row.low <= row.error <= row.high for row in found.rows)
+
+
+def test_epsilon_of_a_worker_is_shared_out():
+    found = plan(**{**SMALL, "answers": [1, 5]}, epsilon=2.0, per="worker")
+    assert [(round(row.epsilon, 3), round(row.worker_epsilon, 3)) for row in found.private] == [
+        (2.0, 2.0),
+        (0.4, 2.0),
+    ]
+
+
+def test_a_budget_is_shared_out_among_workers():
+    sizes = {"tasks": 40, "domain": LABELS, "draws": 3, "epsilon": 1.0}
+    found = plan(**sizes, workers=[10, 30, 5], budget=300)
+    assert [(row.workers, row.answers) for row in found.private] == [(10, 30), (30, 10), (5, 40)]
+    every = plan(**sizes, workers=10)
+    assert every.private[0].answers == 40
+
+
+def test_a_plan_is_the_same_again_and_tells_how_far_it_is():
+    told = []
+    one = plan(**SMALL, epsilon=1.0, progress=lambda done, total: told.append((done, total)))
+    assert one.frame.equals(plan(**SMALL, epsilon=1.0).frame)
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+@pytest.mark.slow
+def test_more_workers_and_more_epsilon_help_and_noise_costs():
+    found = plan(
+        tasks=300, workers=[30, 120], answers=50, domain=LABELS, epsilon=[0.5, 2.0], draws=4
+    )
+    error = {(row.workers, row.epsilon): row.error for row in found.rows}
+    assert error[30, 0.5] > error[30, 2.0] > error[30, math.inf]
+    assert error[120, 0.5] > error[120, 2.0] > error[120, math.inf]
+    assert error[30, 2.0] > error[120, 2.0]
+
+
+@pytest.mark.slow
+def test_numbers_are_planned_with_too():
+    found = plan(tasks=60, workers=20, answers=20, domain=NUMBERS, epsilon=[2, 20], draws=3)
+    assert found.score == "mae"
+    assert [row.mechanism for row in found.rows] == ["laplace:fill=none"] * 2 + ["none"]
+    low, high, plain = (row.error for row in found.rows)
+    assert low > high > plain
+
+
+def test_what_cannot_be_planned_with_is_said():
+    found = plan(**SMALL, mechanisms=["one-layer", "laplace"], epsilon=[1.0, 2.0])
+    assert [row.mechanism for row in found.private] == ["one-layer"] * 2
+    assert "laplace was left out at epsilon 1" in found.skipped[0]
+    with pytest.raises(ParameterError, match="laplace was left out"):
+        plan(**SMALL, mechanisms="laplace")
+    sketch = {**SMALL, "domain": NUMBERS}
+    with pytest.raises(ParameterError, match="cannot read it"):
+        plan(**sketch, mechanisms=qc.MatrixFactorization, epsilon=1.0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"workers": []}, "must not be empty"),
+        ({"answers": 41}, "answers a task once"),
+        ({"budget": 100}, "not both"),
+        ({"answers": None, "budget": 5}, "budget must be"),
+        ({"per": "task"}, "per must be"),
+        ({"draws": 2}, "draws must be"),
+        ({"target": -1}, "target must be"),
+        ({"epsilon": 0}, "epsilon must be above 0"),
+        ({"mechanisms": "one-lair"}, "one-layer"),
+        ({"domain": None}, "domain must be"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_what_is_wrong_is_named(changed, words):
+    with pytest.raises(ParameterError, match=words):
+        plan(**{**SMALL, **changed})
+
+
+def test_an_interruption_leaves_no_thread_behind():
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    before = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        plan(**{**SMALL, "draws": 50}, progress=stop)
+    assert threading.active_count() == before

@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.planning import CrowdSize, LabelAssumption, NumberAssumption, simulate
+from quietcrowd.planning.simulation import simulated_size
+
+LABELS = LabelAssumption(domain=qc.Categorical(["no", "yes"]))
+NUMBERS = NumberAssumption(domain=qc.Interval(low=0, high=10))
+
+
+@pytest.mark.parametrize("plain", [True, False], ids=["plain", "reports"])
+def test_the_error_is_that_of_the_method_on_these_reports(plain):
+    crowd = LABELS.draw(CrowdSize(tasks=100, workers=20, answers=30), 0)
+    mechanism = None if plain else qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0)
+    source = crowd.answers
+    if mechanism:
+        source = mechanism.randomize(source, rng=np.random.default_rng(5))
+    with pytest.warns(qc.SimulatedNoiseWarning) if mechanism else _nothing():
+        found = simulate(crowd, mechanism, 5)
+    with pytest.warns(qc.SimulatedNoiseWarning) if mechanism else _nothing():
+        estimate = qc.NoiseAware().fit(source)
+    assert found.error == qc.error_rate(estimate, crowd.truths)
+    assert found.variance == found.error * (1 - found.error)
+    assert found.tasks == 100
+
+
+class _nothing:  # noqa: N801
+    def __enter__(self):
+        return None
+
+    def __exit__(self, *_):
+        return None
+
+
+def test_numbers_are_compared_by_distance():
+    crowd = NUMBERS.draw(CrowdSize(tasks=60, workers=20, answers=30), 0)
+    found = simulate(crowd, None, 0)
+    estimate = qc.NoiseAware().fit(crowd.answers)
+    apart = np.abs(estimate.truths["truth"] - crowd.truths["label"].to_numpy())
+    assert np.isclose(found.error, apart.mean())
+    assert np.isclose(found.variance, apart.var())
+    truths = crowd.truths["label"].to_numpy()
+    assert np.isclose(found.constant, np.abs(truths - np.median(truths)).mean())
+
+
+@pytest.mark.parametrize(
+    ("assumption", "size", "simulated"),
+    [
+        (LABELS, (1_000, 50, 10), (1_000, 50, 10)),
+        (LABELS, (10_000, 500, 20), (1_000, 50, 20)),
+        (LABELS, (10_000, 500, 1_000), (2_000, 100, 1_000)),
+        (LABELS, (10_000, 40, 100), (5_000, 20, 100)),
+        (NUMBERS, (10_000, 1_000, 20), (200, 20, 20)),
+        (NUMBERS, (10_000, 10, 5_000), (10_000, 10, 5_000)),
+    ],
+    ids=["all", "tenth", "busy", "few", "numbers", "tiny"],
+)
+def test_large_campaigns_are_cut_down_to_as_busy_workers_and_tasks(assumption, size, simulated):
+    tasks, workers, answers = size
+    found = simulated_size(assumption, CrowdSize(tasks=tasks, workers=workers, answers=answers))
+    assert (found.tasks, found.workers, found.answers) == simulated
+    assert np.isclose(found.per_task, workers * answers / tasks)
+
+
+def test_no_task_is_too_few():
+    with pytest.raises(ParameterError, match="most_tasks"):
+        simulated_size(LABELS, CrowdSize(tasks=10, workers=5, answers=2), 0)
