@@ -9,18 +9,18 @@ from quietcrowd.planning import plan
 
 LABELS = qc.Categorical(["no", "yes"])
 NUMBERS = qc.Interval(low=0, high=10)
-SMALL = {"tasks": 40, "workers": 12, "answers": 10, "domain": LABELS, "draws": 3}
+SMALL = {"tasks": 40, "workers": 12, "answers": 4, "domain": LABELS, "draws": 3}
 
 
 def test_rows_are_of_all_sizes_mechanisms_and_epsilons():
     found = plan(
-        **{**SMALL, "workers": [12, 20]}, mechanisms=["one-layer", "two-layer"], epsilon=[2, 1]
+        **{**SMALL, "workers": [12, 20]}, mechanisms=["one-layer", "two-layer"], epsilon=[3, 2]
     )
-    assert [(row.workers, row.mechanism, round(row.epsilon, 2)) for row in found.private] == [
+    assert [(row.workers, row.mechanism, round(row.epsilon, 1)) for row in found.private] == [
         (workers, name, epsilon)
         for workers in (12, 20)
         for name in ("one-layer", "two-layer")
-        for epsilon in (1.0, 2.0)
+        for epsilon in (2.0, 3.0)
     ]
     assert sum(not row.private for row in found.rows) == 2
     assert all(row.low <= row.error <= row.high for row in found.rows)

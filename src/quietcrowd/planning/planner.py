@@ -64,7 +64,8 @@ def known_makers(mechanisms: Any) -> dict[str, Maker]:
         return dict(mechanisms)
     registry = Mechanism.registry()
     found: dict[str, Maker] = {}
-    for one in [mechanisms] if isinstance(mechanisms, str) else mechanisms:
+    single = isinstance(mechanisms, str | type)
+    for one in [mechanisms] if single else mechanisms:
         name = getattr(one, "name", one)
         if name not in registry:
             raise ParameterError(
