@@ -48,11 +48,6 @@ def test_json_has_no_infinity():
     assert told["meeting"] == [told["rows"][0]]
 
 
-def test_a_row_that_does_no_better_than_a_guess_is_useless():
-    assert row(error=0.5).useless
-    assert not row().useless
-
-
 def test_the_frame_has_a_row_for_each():
     assert list(plan(row(), PLAIN).frame["mechanism"]) == ["one-layer", "none"]
 

@@ -1,12 +1,13 @@
 """What error to expect of a campaign, before the first answer."""
 
-from quietcrowd.planning.campaign_plan import CampaignPlan, PlanRow
+from quietcrowd.planning.campaign_plan import CampaignPlan
 from quietcrowd.planning.crowd_assumption import (
     CrowdAssumption,
     CrowdSize,
     LabelAssumption,
     NumberAssumption,
 )
+from quietcrowd.planning.plan_row import PlanRow
 from quietcrowd.planning.planner import plan
 from quietcrowd.planning.simulation import SimulatedError, simulate
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -10,55 +9,10 @@ from typing import Any
 import pandas as pd
 from attrs import asdict, frozen
 
-__all__ = ["CampaignPlan", "PlanRow"]
+from quietcrowd.planning.plan_plot import plot_plan
+from quietcrowd.planning.plan_row import PlanRow
 
-
-@frozen(kw_only=True)
-class PlanRow:
-    """What error a campaign will have, by one mechanism at one epsilon with one crowd.
-
-    Attributes
-    ----------
-    mechanism : str
-        Its name with its parameters; "none" where answers come in plain.
-    epsilon, worker_epsilon : float
-        What one answer loses, and all answers of a worker together; exact. Infinite without a
-        mechanism.
-    workers, answers : int
-        Workers, and answers of each.
-    error, standard_error, low, high : float
-        See `ExpectedError`.
-    constant : float
-        Expected error of the best constant guess.
-    """
-
-    mechanism: str
-    epsilon: float
-    worker_epsilon: float
-    workers: int
-    answers: int
-    error: float
-    standard_error: float
-    low: float
-    high: float
-    constant: float
-
-    @property
-    def private(self) -> bool:
-        """Whether there is a mechanism."""
-        return self.mechanism != "none"
-
-    @property
-    def useless(self) -> bool:
-        """Whether a constant guess is expected to do as well."""
-        return self.error >= self.constant
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row as JSON can hold it: None where a loss is infinite."""
-        return {
-            key: None if isinstance(value, float) and math.isinf(value) else value
-            for key, value in asdict(self).items()
-        }
+__all__ = ["CampaignPlan"]
 
 
 def _row_key(row: PlanRow) -> tuple[Any, ...]:
@@ -144,9 +98,7 @@ class CampaignPlan:
         MissingExtraError
             Where Matplotlib is not installed.
         """
-        from quietcrowd.planning.plan_plot import plot_plan
-
-        plot_plan(self, Path(path))
+        plot_plan(self.rows, Path(path), score=self.score, target=self.target)
 
 
 def _dicts(rows: Iterable[PlanRow]) -> list[dict[str, Any]]:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from quietcrowd.evaluation.plots import SCORE_NAMES, check_picture, new_figure, save_with_legend
-from quietcrowd.planning.campaign_plan import CampaignPlan, PlanRow
+from quietcrowd.planning.plan_row import PlanRow
 
 __all__ = ["plot_plan"]
 
 
-def plot_plan(plan: CampaignPlan, path: Path) -> None:
+def plot_plan(rows: Sequence[PlanRow], path: Path, *, score: str, target: float | None) -> None:
     """Draw expected errors and their intervals against what all answers of a worker lose.
 
     A panel per mechanism, in it a line per number of workers and of answers of each. Dotted lines
@@ -25,21 +25,24 @@ def plot_plan(plan: CampaignPlan, path: Path) -> None:
         As `check_picture`.
     """
     check_picture(path)
-    names = list(dict.fromkeys(row.mechanism for row in plan.private))
+    private = [row for row in rows if row.private]
+    names = list(dict.fromkeys(row.mechanism for row in private))
     figure = new_figure()
     figure.set_size_inches(3.5 + 4 * len(names), 4.5)
     panels = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
     for axes, name in zip(panels, names, strict=True):
         axes.set_title(name, fontsize="medium")
         axes.set_xlabel("what one answer loses (epsilon)")
-        _draw(axes, plan, [row for row in plan.private if row.mechanism == name])
-    panels[0].set_ylabel(f"{SCORE_NAMES[plan.score]}, with nine campaigns in ten")
+        _draw(axes, rows, [row for row in private if row.mechanism == name], target)
+    panels[0].set_ylabel(f"{SCORE_NAMES[score]}, with nine campaigns in ten")
     save_with_legend(figure, panels, path)
 
 
-def _draw(axes: Any, plan: CampaignPlan, rows: Sequence[PlanRow]) -> None:
+def _draw(
+    axes: Any, every: Sequence[PlanRow], rows: Sequence[PlanRow], target: float | None
+) -> None:
     """Draw the lines of one mechanism."""
-    plain = {(row.workers, row.answers): row for row in plan.rows if not row.private}
+    plain = {(row.workers, row.answers): row for row in every if not row.private}
     for place, size in enumerate(dict.fromkeys((row.workers, row.answers) for row in rows)):
         line = sorted((r for r in rows if (r.workers, r.answers) == size), key=lambda r: r.epsilon)
         losses = [row.epsilon for row in line]
@@ -57,8 +60,8 @@ def _draw(axes: Any, plan: CampaignPlan, rows: Sequence[PlanRow]) -> None:
         axes.axhline(plain[size].error, color=colour, linestyle=(0, (1, 3)))
     constant = sum(row.constant for row in rows) / len(rows)
     axes.axhline(constant, color="grey", linestyle=(0, (1, 3)), label="constant guess")
-    if plan.target is not None:
-        axes.axhline(plan.target, color="black", linewidth=0.8, label="target")
+    if target is not None:
+        axes.axhline(target, color="black", linewidth=0.8, label="target")
     axes.plot([], [], color="black", linestyle=(0, (1, 3)), label="not private")
     axes.set_xscale("log")
     ticks = sorted({round(row.epsilon, 6) for row in rows})

@@ -16,10 +16,11 @@ from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.inference.sweep import available_threads
 from quietcrowd.mechanisms.laplace import LaplacePerturbation
 from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.planning.campaign_plan import CampaignPlan, PlanRow
+from quietcrowd.planning.campaign_plan import CampaignPlan
 from quietcrowd.planning.crowd_assumption import CrowdAssumption, CrowdSize, assumption_for
 from quietcrowd.planning.equal_loss import Maker, Per, exact_loss, mechanism_within
 from quietcrowd.planning.error_interval import ExpectedError, expected_errors
+from quietcrowd.planning.plan_row import PlanRow
 from quietcrowd.planning.simulation import SimulatedError, simulate, simulated_size
 from quietcrowd.validation import check_real, check_whole, did_you_mean
 
