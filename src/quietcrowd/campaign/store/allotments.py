@@ -9,11 +9,11 @@ joins next that somebody left, or answered.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator
 from secrets import randbelow
 from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, func, select, update
 
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.terms.allotment import AllotmentKind
@@ -53,26 +53,37 @@ def draw_allotment(connection: Connection, row: Any) -> bytes | None:
     if fixed_allotment(row) is None:
         return None
     task = tables.task
-    wanted = select(task.c.id, task.c.asked).where(task.c.campaign_id == row.id)
-    asked = {one.id: one.asked for one in connection.execute(wanted.order_by(task.c.id))}
-    chosen = least_asked(asked, json.loads(row.config)["answers_per_participant"])
+    count = json.loads(row.config)["answers_per_participant"]
+    chosen = least_asked(_by_times_asked(connection, row.id), count)
     connection.execute(update(task).where(task.c.id.in_(chosen)).values(asked=task.c.asked + 1))
     return b"".join(sorted(chosen))
 
 
-def least_asked(asked: Mapping[bytes, int], count: int) -> list[bytes]:
+def _by_times_asked(connection: Connection, campaign: bytes) -> Iterator[list[bytes]]:
+    """Yield the tasks that were asked equally often, by their ids; those that the fewest, first."""
+    task, times = tables.task.c, -1
+    mine = task.campaign_id == campaign
+    while True:
+        least = connection.scalar(select(func.min(task.asked)).where(mine, task.asked > times))
+        if least is None:
+            return
+        times = least
+        yield list(connection.scalars(select(task.id).where(mine, task.asked == times)))
+
+
+def least_asked(groups: Iterable[list[bytes]], count: int) -> list[bytes]:
     """Return so many tasks: those that the fewest were asked, and among equal ones any.
 
     Parameters
     ----------
-    asked : mapping of bytes to int
-        How many workers were asked each task, by its id.
+    groups : iterable of list of bytes
+        The tasks that were asked equally often, by their ids; those that the fewest, first. No more
+        groups are taken than needed.
     count : int
         How many different ones are wanted, at most all.
     """
     chosen: list[bytes] = []
-    for least in sorted(set(asked.values())):
-        tied = [task for task, times in asked.items() if times == least]
+    for tied in groups:
         chosen += _any_of(tied, min(len(tied), count - len(chosen)))
         if len(chosen) == count:
             break

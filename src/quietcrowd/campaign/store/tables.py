@@ -182,6 +182,7 @@ task = Table(
     _counted("asked", 0),
     UniqueConstraint("campaign_id", "name"),
     UniqueConstraint("campaign_id", "position"),
+    Index("ix_task_campaign_id_asked", "campaign_id", "asked", "id"),
     **STRICT,
 )
 

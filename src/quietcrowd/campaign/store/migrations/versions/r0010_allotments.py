@@ -12,7 +12,10 @@ _WHOLE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
-    """Add the columns."""
+    """Add the columns, and what finds the tasks that the fewest were asked."""
     op.add_column("campaign", sa.Column("allotment", sa.Text(), nullable=True))
     op.add_column("task", sa.Column("asked", _WHOLE, nullable=False, server_default="0"))
+    op.create_index(
+        "ix_task_campaign_id_asked", "task", ["campaign_id", "asked", "id"], unique=False
+    )
     op.add_column("participant", sa.Column("allotment", sa.LargeBinary(), nullable=True))
