@@ -21,6 +21,9 @@ MECHANISMS = {
     "laplace with a bit": qc.LaplacePerturbation(
         domain=RANGE, epsilon=1.0, participation="released"
     ),
+    "piecewise": qc.PiecewiseMechanism(domain=RANGE, epsilon=1.0),
+    "duchi": qc.DuchiMechanism(domain=LEVELS, epsilon=1.0),
+    "hybrid": qc.HybridMechanism(domain=RANGE, epsilon=2.0),
     "sampled variance": qc.SampledVarianceGaussian.from_claimed_epsilon(
         domain=RANGE, epsilon=1.0, delta=0.05
     ),

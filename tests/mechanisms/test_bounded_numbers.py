@@ -120,6 +120,13 @@ def test_the_hybrid_mechanism_is_duchis_while_a_coin_does_not_help():
         assert found[2] < min(found[:2])
 
 
+def test_a_deviation_is_told_of_a_domain_whose_squares_no_float_holds():
+    tiny = qc.PiecewiseMechanism(domain=qc.Interval(low=0, high=2e-200), epsilon=1.0).channel.law
+    usual = qc.PiecewiseMechanism(domain=qc.Interval(low=0, high=2), epsilon=1.0).channel.law
+    assert tiny.most_deviation == pytest.approx(1e-200 * usual.most_deviation, rel=1e-3)
+    assert usual.most_deviation**2 == pytest.approx(usual.most_variance)
+
+
 def test_the_likelihood_is_that_of_the_weights():
     channel = qc.PiecewiseMechanism(domain=qc.Ordinal(range(3)), epsilon=2.0).channel
     law = channel.law

@@ -17,6 +17,7 @@ unbiased. Derivation: ``docs/theory/bounded-number-mechanisms.md``.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self, TypeAlias
@@ -187,8 +188,7 @@ class BoundedLaw:
 
     def variance(self, place: int) -> float:
         """Return the variance of a report's number given the answer at a place, nearest float."""
-        spread = self._moment(place, 2) - self._moment(place, 1) ** 2
-        return float(self.step**2 * spread)
+        return float(self.step**2 * self._spread(place))
 
     @cached_property
     def most_variance(self) -> float:
@@ -197,6 +197,16 @@ class BoundedLaw:
         The variance is a quadratic function of the place, the same from both ends.
         """
         return max(self.variance(0), self.variance(self.steps // 2))
+
+    @cached_property
+    def most_deviation(self) -> float:
+        """The root of `most_variance`, also of numbers whose squares no float holds."""
+        spread = max(self._spread(0), self._spread(self.steps // 2))
+        return float(self.step) * math.sqrt(spread)
+
+    def _spread(self, place: int) -> Fraction:
+        """Return the variance of a report given the answer at a place, in its own steps."""
+        return self._moment(place, 2) - self._moment(place, 1) ** 2
 
     def _moment(self, place: int, power: int) -> Fraction:
         """Return the mean of the first or second power of a report, in places of its own."""

@@ -22,6 +22,14 @@ def test_what_is_public_fixes_the_channel_and_is_json(name):
     elif told["kind"] == "sampled-variance":
         noise = mechanism.channel.noise
         assert (told["variance_unit"], told["least_units"]) == (noise.unit, noise.least)
+    elif told["kind"] == "bounded":
+        law = mechanism.channel.law
+        assert told["grid"] == law.grid.describe()
+        weights = law.weights(np.arange(law.reports), 0).tolist()
+        sent = told["base"] * law.reports + told["lift"] * told["window"]
+        sent += 2 * told["least"] + told["slope"] * law.steps
+        assert sent == sum(weights) == TOTAL
+        assert weights[told["ends"][1]] >= told["least"]
     else:
         assert told["noise_scale"] == mechanism.channel.noise.scale
         assert told["grid"]["step"] == mechanism.channel.grid.step
@@ -55,6 +63,9 @@ def rule(name):
         ("one-layer", 0, 0),
         ("one-layer with NULL", 3, None),
         ("two-layer", 3, None),
+        ("piecewise", -1, None),
+        ("piecewise", MECHANISMS["piecewise"].report_domain.count, None),
+        ("duchi", 2, None),
         ("laplace", 2**31, None),
         ("laplace", -65 * 1280, None),
         ("laplace", 1280 + 65 * 1280, None),

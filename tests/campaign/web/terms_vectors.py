@@ -124,6 +124,11 @@ def more_mechanisms():
     yield qc.TwoLayerRandomizedResponse(domain=many, low=0.2, high=0.6)
     yield qc.LaplacePerturbation(domain=LEVELS, epsilon=0.1, fill=3.3, scale="paper")
     yield qc.LaplacePerturbation(domain=qc.Interval(low=-3.3, high=1e-5), epsilon=7.0, step=2**-10)
+    wide = qc.Interval(low=-3.3, high=1e5)
+    yield qc.PiecewiseMechanism(domain=wide, epsilon=0.01)
+    yield qc.DuchiMechanism(domain=wide, epsilon=16.0)
+    yield qc.HybridMechanism(domain=LEVELS, epsilon=12.0, step=2**-12)
+    yield qc.HybridMechanism(domain=qc.Interval(low=1e-200, high=2e-200), epsilon=0.609352)
     yield qc.SampledVarianceGaussian(domain=LEVELS, rate=0.01, delta=0.1, least_variance=50.0)
     moments = {"rank": 4, "variant": "statistics", "fill": 1.0, "seed": 10**18}
     yield qc.MatrixFactorization(domain=RANGE, epsilon=0.7, profile="rademacher", **moments)

@@ -391,6 +391,9 @@ def mechanisms():
     yield qc.LaplacePerturbation(domain=LEVELS, epsilon=1.0, scale="paper"), {}
     yield qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, participation="released"), {}
     yield qc.LaplacePerturbation(domain=qc.Interval(low=0, high=1e-5), epsilon=1e-9, fill=None), {}
+    for kind in (qc.PiecewiseMechanism, qc.DuchiMechanism, qc.HybridMechanism):
+        yield kind(domain=LEVELS, epsilon=1.0, step=0.5), {0: 0, 1: ONES, 2: 0x9FFFFFFF}
+    yield qc.HybridMechanism(domain=RANGE, epsilon=6.0), {0: ONES - 1}
     yield qc.SampledVarianceGaussian(domain=RANGE, epsilon=1.0, delta=0.05), {}
     spread = {"rate": 0.01, "delta": 0.1, "least_variance": 50.0}
     yield qc.SampledVarianceGaussian(domain=LEVELS, **spread), {}

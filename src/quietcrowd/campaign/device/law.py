@@ -15,6 +15,7 @@ from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.mechanisms import Mechanism, SketchChannel
+from quietcrowd.mechanisms.bounded_law import BoundedLaw
 from quietcrowd.mechanisms.channel import Floats, Shift
 from quietcrowd.report_domains import OrNull
 
@@ -51,6 +52,8 @@ def law_sentences(mechanism: Mechanism, tasks: int) -> tuple[str, ...]:
             f"{math.sqrt(channel.shift.variance):.3g} (root mean square); some draw far less, for "
             "all of their answers.",
         )
+    elif channel.bounded_law is not None:
+        law = _of_bounds(channel.bounded_law)
     elif isinstance(channel, SketchChannel):
         spread = math.sqrt(2) * channel.scale
         law = (
@@ -148,6 +151,16 @@ def _of_labels(mechanism: Mechanism, table: Floats) -> tuple[str, ...]:
             "often it replaces one. Some replace hardly any."
         )
     return tuple(law)
+
+
+def _of_bounds(bounded: BoundedLaw) -> tuple[str, ...]:
+    low, high = bounded.numbers.numbers(np.array([0, bounded.reports - 1])).tolist()
+    return (
+        f"Your device draws a number from {low:.4g} to {high:.4g}. Each of them can come of every "
+        f"answer, and of one answer at most {math.exp(bounded.epsilon):.3g} times as often as of "
+        "another. In the mean they are the answer; the standard deviation of one is "
+        f"{bounded.most_deviation:.3g} at most.",
+    )
 
 
 def _of_numbers(mechanism: Mechanism, shift: Shift) -> tuple[str, ...]:

@@ -65,11 +65,6 @@ def why_not_in_page(mechanism: Mechanism) -> str | None:
 
     ``whyNot`` in ``campaign/web/worker/mechanisms/draw.js`` refuses the same.
     """
-    if mechanism.channel.bounded_law is not None:
-        return (
-            f"Workers answer in a page, and no page draws bounded reports, as those of "
-            f'"{mechanism.name}". Take "laplace".'
-        )
     if not isinstance(mechanism, MatrixFactorization) or mechanism.variant in _IN_PAGE:
         return None
     return (

@@ -1,5 +1,6 @@
 // Reports: one for a question, a channel and a server; drawn once and kept.
 
+import { numbersOf } from "../mechanisms/bounded.js";
 import { draw } from "../mechanisms/draw.js";
 import { systemWords } from "../mechanisms/words.js";
 import { canonicalJson } from "../terms/canonical.js";
@@ -55,9 +56,11 @@ export function readable(items, terms, tasks) {
   const labels = reportLabels(terms);
   const { grid, participation } = terms.channel;
   const number = ({ low, step }, steps) => low + step * steps;
+  const { origin, step } = terms.channel.kind === "bounded" ? numbersOf(terms.channel) : {};
+  const own = step === undefined ? grid : { low: origin, step };
   return items.map(({ task_id: id, value, bit }) => ({
     task: names.get(id),
-    value: labels ? (labels[value] ?? null) : number(grid, value),
+    value: labels ? (labels[value] ?? null) : number(own, value),
     participation: bit === undefined ? null : number(participation.grid, bit),
   }));
 }

@@ -1,5 +1,6 @@
 // From a worker's answers to reports as they are sent: the only place where the page randomises.
 
+import { drawBounded } from "./bounded.js";
 import { drawDeviation, gaussianNoise } from "./gaussian.js";
 import { placeOf, withNoise } from "./grid.js";
 import { laplaceNoise } from "./laplace.js";
@@ -14,6 +15,9 @@ const DRAWS = Object.freeze({
   optimal: drawFromTable,
   "two-layer": drawTwoLayer,
   laplace: drawLaplace,
+  piecewise: drawWeighed,
+  duchi: drawWeighed,
+  hybrid: drawWeighed,
   "sampled-variance": drawSampledVariance,
 });
 
@@ -146,6 +150,10 @@ function drawFillings({ mechanism, channel }, count, words) {
   const levels = labelsOf(mechanism.domain);
   const drawn = uniformIntegers(words, levels?.length ?? grid.steps + 1, count);
   return levels === null ? drawn : drawn.map((code) => placeOf(grid, levels[code]));
+}
+
+function drawWeighed(terms, codes, words) {
+  return { values: drawBounded(terms.channel, placesOf(terms, codes), words) };
 }
 
 /** Draw the secret deviation of the noise; then noise for each answer. */

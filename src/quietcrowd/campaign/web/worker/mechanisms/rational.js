@@ -40,3 +40,14 @@ export function floatUp({ over, under }) {
   const digits = ((over << shift) + under - 1n) / under; // 2^52 to 2^53, rounded up
   return Number(digits) / 2 ** Number(shift);
 }
+
+/** Return the float that is nearest to a ratio, whose `under` is above 0; ties go to the even. */
+export function nearestFloat(over, under) {
+  const size = over < 0n ? -over : over;
+  const length = (number) => number.toString(2).length;
+  const shift = BigInt(Math.max(0, 66 + length(under) - length(size)));
+  const [digits, rest] = [(size << shift) / under, (size << shift) % under];
+  const half = Number(shift) >> 1;
+  const found = Number(rest ? digits | 1n : digits) / 2 ** half / 2 ** (Number(shift) - half);
+  return over < 0n ? -found : found;
+}

@@ -1,5 +1,6 @@
 // What follows from a mechanism's parameters: its numbers, its channel, which reports there can be.
 
+import { boundedLaw, countOf } from "../mechanisms/bounded.js";
 import { placeOf } from "../mechanisms/grid.js";
 import { floatUp, ratioOf } from "../mechanisms/rational.js";
 import { otherWeight, rowOf, weightsOf } from "../mechanisms/table.js";
@@ -9,6 +10,7 @@ const PROFILE_UNIT = 2 ** 24; // what 1.0 of a profile is stored as
 const VARIANCE_UNITS = 2 ** 42; // the mean of what is drawn of a variance
 const REACHED = 64; // scales of noise, which is cut off beyond
 const MOST_EPSILON = 16; // of a table
+const MOST_BOUNDED_STEPS = 2 ** 16; // with more, weights out of 2^32 would be too coarse
 const MOST_LABELS = 64;
 const MOST_SOLVED = 12; // labels of the best channel
 const MOST_NUMBERS = 20_000; // of a sketch
@@ -19,6 +21,9 @@ const LAWS = Object.freeze({
   optimal: [optimal, "epsilon prior information apart weights"],
   "two-layer": [twoLayer, "low high epsilon law null"],
   laplace: [laplace, "epsilon fill scale participation step"],
+  piecewise: [bounded, "epsilon step"],
+  duchi: [bounded, "epsilon step"],
+  hybrid: [bounded, "epsilon step"],
   "sampled-variance": [sampledVariance, "epsilon rate delta least_variance step"],
   "matrix-factorization": [sketch, "epsilon rank profile ridge variant fill seed step"],
 });
@@ -220,6 +225,19 @@ function laplace({ domain, epsilon, fill, scale, participation, step }) {
     own: { ...numbers, noise_scale: noise, participation_noise_scale: bit },
     channel: { kind: "laplace", grid, noise_scale: noise, fill, participation: released },
     report: { ...ofValue, bit: ofBit, every_task: fill !== null },
+  };
+}
+
+function bounded({ domain, epsilon, step }, { said }) {
+  const { grid, numbers } = gridOver({ domain, step });
+  must(grid.steps <= MOST_BOUNDED_STEPS && isFrom(Number.MIN_VALUE, MOST_EPSILON, epsilon));
+  const law = boundedLaw(said.mechanism, grid.steps, epsilon);
+  must(law !== null);
+  const value = [0, countOf(grid.steps, law.window) - 1];
+  return {
+    own: { ...numbers, ...law },
+    channel: { kind: "bounded", grid, ...law },
+    report: { kind: "value", value, bit: null, every_task: false },
   };
 }
 

@@ -51,6 +51,11 @@ export function lossOfReport(channel) {
     const [least, most] = [Math.min, Math.max].map((find) => columns.map((one) => find(...one)));
     return Math.max(...least.map((weight, i) => Math.log1p((most[i] - weight) / weight)));
   }
+  if (kind === "bounded") {
+    const { base, lift, least, slope } = channel;
+    const [ofWindow, ofEnds] = [lift ? lift / base : 0, slope ? (slope * grid.steps) / least : 0];
+    return Math.log1p(Math.max(ofWindow, ofEnds));
+  }
   const [unit, moments] = [kind === "sketch" ? SKETCH_UNIT : 1, channel.moments_epsilon];
   const loss = (steps) => (steps * unit) / scale;
   const ofBit = bit ? loss(grid.steps / 2) + bit.grid.steps / bit.noise_scale : 0;
@@ -66,6 +71,9 @@ export function assumptionsOf(mechanism, { answers, tasks, tail }, say) {
     "one-layer": [`words.${kind}`],
     optimal: [`words.${kind}`],
     laplace: [`noise.${kind}`],
+    piecewise: [`words.${kind}`],
+    duchi: [`words.${kind}`],
+    hybrid: [`words.${kind}`],
     "two-layer": [`draw.${mechanism.null ? "null" : mechanism.law}`, serves],
     "sampled-variance": [tail ? "variance.known" : "variance", serves],
     "matrix-factorization": ["profile"],

@@ -1,19 +1,22 @@
 // What a device does to an answer, in sentences: examples are of the first label, or the middle.
 
+import { countOf, numbersOf } from "../mechanisms/bounded.js";
 import { canonicalJson } from "./canonical.js";
 import { scaleOfVariance } from "./channel.js";
+import { lossOfReport } from "./guarantee.js";
 import { counted, withDecimals, withDigits } from "./numbers.js";
 
 /** @import { Say } from "../page/messages.js" */
 
 const ALL_WEIGHTS = 2 ** 32;
 const MOST_COLUMNS = 6;
+const SHARED_DRAWS = ["two-layer", "sampled-variance", "matrix-factorization"];
 const LONGEST_NAME = 24;
 const [HALF_OF_ALL, MOST_OF_ALL] = [0.5, 0.95];
 
 /** Return whether one report serves all copies of a question: its noise is its own. */
 export function isSentAgain({ mechanism }) {
-  return ["one-layer", "optimal", "laplace"].includes(mechanism.mechanism);
+  return !SHARED_DRAWS.includes(mechanism.mechanism);
 }
 
 /** Return a label as it is written. */
@@ -31,6 +34,7 @@ export function lawSentences(terms, say) {
   const tell = {
     table: ofLabels,
     laplace: ofNumbers,
+    bounded: ofBounds,
     "sampled-variance": ofDeviations,
     sketch: ofSums,
   };
@@ -136,6 +140,36 @@ function ofNumbers({ channel: { grid, noise_scale: scale, participation: bit }, 
 function ofDeviations({ channel: { grid, variance_unit: unit, least_units: least } }, say) {
   const variance = grid.step ** 2 * (unit * least + 2 * scaleOfVariance(unit) ** 2);
   return [say("law.deviation", { deviation: withDigits(Math.sqrt(variance), 3, say) })];
+}
+
+function ofBounds({ channel }, say) {
+  const { origin, step } = numbersOf(channel);
+  const last = countOf(channel.grid.steps, channel.window) - 1;
+  const [low, high] = [origin, origin + step * last].map((number) => withDigits(number, 4, say));
+  const deviation = withDigits(step * Math.sqrt(mostVariance(channel, last)), 3, say);
+  const times = withDigits(Math.exp(lossOfReport(channel)), 3, say);
+  return [say("law.bounded", { low, high, times, deviation })];
+}
+
+/** Return the largest variance of a report, in squared steps: an end's or the middle's. */
+function mostVariance({ grid: { steps }, ...law }, last) {
+  const powers = (from, count) => {
+    const [middle, square] = [from + (count - 1) / 2 - last / 2, (count * count - 1) / 12];
+    return [count * middle, count * (middle * middle + square)];
+  };
+  const ofPlace = (place) => {
+    const parts = [
+      [law.base, powers(0, last + 1)],
+      [law.lift, powers(place, law.window)],
+      [law.least + law.slope * (steps - place), powers(law.ends[0], 1)],
+      [law.least + law.slope * place, powers(law.ends[1], 1)],
+    ];
+    const [mean, square] = [0, 1].map(
+      (power) => parts.reduce((sum, [weight, sums]) => sum + weight * sums[power], 0) / ALL_WEIGHTS,
+    );
+    return square - mean * mean;
+  };
+  return Math.max(ofPlace(0), ofPlace(steps / 2));
 }
 
 function ofSums({ channel, tasks }, say) {
