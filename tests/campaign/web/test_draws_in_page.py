@@ -204,6 +204,21 @@ def test_numbers_and_participation_bits_follow_their_laws(page, name):
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize(
+    "name", kinds(qc.PiecewiseMechanism, qc.DuchiMechanism, qc.HybridMechanism)
+)
+def test_bounded_reports_follow_their_weights(page, name):
+    mechanism = CHOSEN[name]
+    law = mechanism.channel.law
+    sent = sent_by_page(mechanism, crowd(mechanism), page)
+    found = columns(sent.table.values, sent.table)
+    assert found.keys() == {"a", "b"}
+    for task, place in (("a", 0), ("b", law.steps)):
+        weights = law.weights(np.arange(law.reports), place)
+        assert follows(np.bincount(found[task], minlength=law.reports), weights / TOTAL)
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", kinds(qc.SampledVarianceGaussian))
 def test_numbers_of_a_drawn_variance_and_the_variances_follow_their_laws(page, name):
     mechanism = CHOSEN[name]
