@@ -9,6 +9,8 @@ import sys
 import pandas as pd
 import pytest
 
+import quietcrowd as qc
+
 SMALL = ("plan", "--tasks", 40, "--answers", 10, "--draws", 3)
 LABELS = ("--labels", "no,yes")
 
@@ -93,3 +95,23 @@ def test_ctrl_c_is_one_line():
     _, errors = program.communicate(timeout=60)
     assert program.returncode == 130
     assert errors == "quietcrowd: stopped\n"
+
+
+@pytest.mark.slow
+def test_a_pilot_of_reports_or_answers_is_planned_by(run, tmp_path):
+    crowd = qc.label_crowd(tasks=30, workers=10, answers_per_worker=15)
+    mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0)
+    qc.write_reports(mechanism.randomize(crowd.answers), tmp_path / "reports.parquet")
+    qc.write_answers(crowd.answers, tmp_path / "answers.csv")
+    for words in (("reports.parquet",), ("answers.csv", "--plain")):
+        name, *plain = words
+        status, output, _ = run(
+            *SMALL, *LABELS, "--workers", 10, "-e", 1, "--pilot", tmp_path / name, *plain
+        )
+        assert status == 0
+        assert "as the pilot's" in output
+    status, _, errors = run(
+        *SMALL, "--labels", "a,b", "--workers", 10, "--pilot", tmp_path / "reports.parquet"
+    )
+    assert status == 2
+    assert "the pilot's answers are in" in errors

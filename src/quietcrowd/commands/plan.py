@@ -32,8 +32,8 @@ def _assumed(text: str, **rules: Any) -> Any:
 def plan(
     tasks: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="How many questions.")],
     workers: Annotated[
-        list[str], typer.Option(metavar="NUMBERS", help="How many are asked, by commas.")
-    ],
+        list[str] | None, typer.Option(metavar="NUMBERS", help="How many are asked, by commas.")
+    ] = None,
     answers: Annotated[
         list[str] | None,
         typer.Option(metavar="NUMBERS", help="Answers of each worker. Default: all questions."),
@@ -92,6 +92,22 @@ def plan(
     shared: Annotated[
         float | None, _assumed("Numbers: error that all share, as a part of --error: 0.25.")
     ] = None,
+    pilot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Reports of some questions, in place of what is assumed; with --plain, answers.",
+        ),
+    ] = None,
+    plain: options.Plain = False,
+    least: Annotated[
+        str | None,
+        typer.Option(
+            metavar="workers|epsilon",
+            help="Tell the least number that reaches --target, in place of a table.",
+            autocompletion=lambda: ["workers", "epsilon"],
+        ),
+    ] = None,
     draws: Annotated[
         int | None, typer.Option(min=3, metavar="NUMBER", help="Crowds to simulate for each size.")
     ] = None,
@@ -111,11 +127,17 @@ def plan(
 
     Example: quietcrowd plan --tasks 500 --workers 100 --answers 1,5 --between 0,10 --per worker
     -e 5 --target 0.5
+
+    Example: quietcrowd plan --tasks 500 --workers 100 --answers 20 --labels no,yes --least epsilon
+    --target 0.1
     """
+    from quietcrowd.commands.plan_inverse import tell_least
     from quietcrowd.commands.plan_table import print_plan
     from quietcrowd.planning import plan as make_plan
 
     _check_targets(output, plot)
+    if not workers and least != "workers":
+        raise ParameterError("say how many are asked: --workers 50,100")
     domain = options.build_domain(labels, levels, between)
     quality = _quality(
         domain,
@@ -134,22 +156,25 @@ def plan(
         },
     )
     chosen = options.split_all(mechanism or [])
+    asked: dict[str, Any] = {
+        "tasks": tasks,
+        "workers": _whole(workers or [], "--workers"),
+        "answers": None if answers is None else _whole(answers, "--answers"),
+        "domain": domain,
+        "quality": quality or None,
+        "pilot": None if pilot is None else _pilot(pilot, domain, plain),
+        "mechanisms": dict(map(choose_mechanism, chosen)) if chosen else None,
+        "epsilon": options.parse_numbers(epsilon, "--epsilon"),
+        "per": per,
+        "target": target,
+        "draws": draws,
+        "seed": seed,
+    }
+    if least is not None:
+        tell_least(least, budget=budget, as_json=as_json, **asked)
+        return
     with _Bar() as bar:
-        found = make_plan(
-            tasks=tasks,
-            workers=_whole(workers, "--workers"),
-            answers=None if answers is None else _whole(answers, "--answers"),
-            budget=budget,
-            domain=domain,
-            quality=quality,
-            mechanisms=dict(map(choose_mechanism, chosen)) if chosen else None,
-            epsilon=options.parse_numbers(epsilon, "--epsilon"),
-            per=per,  # type: ignore[arg-type]
-            target=target,
-            draws=draws,
-            seed=seed,
-            progress=bar.show,
-        )
+        found = make_plan(budget=budget, progress=bar.show, **asked)
     for sentence in found.skipped:
         tell(f"note: {sentence}")
     if output is not None:
@@ -160,6 +185,21 @@ def plan(
         typer.echo(json.dumps(found.to_dict(), allow_nan=False))
     else:
         print_plan(found)
+
+
+def _pilot(path: Path, domain: Any, plain: bool) -> Any:
+    """Return the reports of a pilot, or its plain answers."""
+    from quietcrowd.formats import read_answers, read_reports
+
+    if plain:
+        return read_answers(path, domain)
+    reports = read_reports(path)
+    if reports.mechanism.domain != domain:
+        raise ParameterError(
+            f"{path}: the pilot's answers are in {reports.mechanism.domain.example()}, those of "
+            f"the plan in {domain.example()}"
+        )
+    return reports
 
 
 def _check_targets(output: Path | None, plot: Path | None) -> None:

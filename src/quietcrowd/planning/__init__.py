@@ -7,6 +7,8 @@ from quietcrowd.planning.crowd_assumption import (
     LabelAssumption,
     NumberAssumption,
 )
+from quietcrowd.planning.least import least_epsilon, least_workers
+from quietcrowd.planning.pilot import PilotAssumption, assumption_of_pilot
 from quietcrowd.planning.plan_row import PlanRow
 from quietcrowd.planning.planner import plan
 from quietcrowd.planning.simulation import SimulatedError, simulate
@@ -17,8 +19,12 @@ __all__ = [
     "CrowdSize",
     "LabelAssumption",
     "NumberAssumption",
+    "PilotAssumption",
     "PlanRow",
     "SimulatedError",
+    "assumption_of_pilot",
+    "least_epsilon",
+    "least_workers",
     "plan",
     "simulate",
 ]

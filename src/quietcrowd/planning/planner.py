@@ -10,16 +10,18 @@ from typing import Any
 
 from attrs import frozen
 
+from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError, QuietcrowdWarning
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.inference.sweep import available_threads
 from quietcrowd.mechanisms.laplace import LaplacePerturbation
-from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.planning.campaign_plan import CampaignPlan
 from quietcrowd.planning.crowd_assumption import CrowdAssumption, CrowdSize, assumption_for
 from quietcrowd.planning.equal_loss import Maker, Per, exact_loss, mechanism_within
 from quietcrowd.planning.error_interval import ExpectedError, expected_errors
+from quietcrowd.planning.pilot import assumption_of_pilot
 from quietcrowd.planning.plan_row import PlanRow
 from quietcrowd.planning.simulation import SimulatedError, simulate, simulated_size
 from quietcrowd.validation import check_real, check_whole, did_you_mean
@@ -33,6 +35,9 @@ DRAWS = 12
 
 DRAWS_OF_NUMBERS = 8
 """The same of numbers, whose inference takes longer."""
+
+DRAWS_WITH_PILOT = 20
+"""The same by a pilot, each by a law of its own."""
 
 Told = Callable[[int, int], None]
 """Is told how many simulations are done, and of how many."""
@@ -94,6 +99,7 @@ def plan(
     budget: int | None = None,
     domain: Any,
     quality: CrowdAssumption | Mapping[str, Any] | None = None,
+    pilot: Answers | Reports | None = None,
     mechanisms: Any = None,
     epsilon: float | Sequence[float] = DEFAULT_EPSILONS,
     per: Per = "answer",
@@ -123,6 +129,9 @@ def plan(
     quality : CrowdAssumption, or mapping, optional
         What is assumed of the crowd: a `LabelAssumption`, a `NumberAssumption`, or their
         parameters by name, as ``{"accuracy": 0.8}``.
+    pilot : Answers or Reports, optional
+        Of some tasks, in place of `quality`: plain answers, or reports alone. See
+        `assumption_of_pilot`.
     mechanisms : optional
         Names, classes, or functions of ``domain=`` and ``epsilon=`` by name. Default: randomised
         response for labels, Laplace noise for numbers.
@@ -134,7 +143,7 @@ def plan(
         The error that is wanted: ``plan.meeting`` then has the rows that reach it.
     draws : int, optional
         Crowds to simulate for each size, at least 3; the more, the narrower the intervals. Default:
-        12 of labels, 8 of numbers.
+        12 of labels, 8 of numbers, 20 with a pilot.
     seed : int
         Of crowds and noise. All cells see the same crowds, as far as sizes allow.
     progress : callable, optional
@@ -164,10 +173,11 @@ def plan(
     >>> few.error > many.error and many.low <= many.error <= many.high
     True
     """
-    assumption = assumption_for(domain, quality)
     labels = isinstance(domain, FiniteDomain)
-    draws = (DRAWS if labels else DRAWS_OF_NUMBERS) if draws is None else draws
+    if draws is None:
+        draws = DRAWS_WITH_PILOT if pilot is not None else DRAWS if labels else DRAWS_OF_NUMBERS
     check_whole("draws", draws, 3)
+    assumption = _assumption(domain, quality, pilot, draws, seed)
     check_whole("seed", seed, 0)
     if target is not None:
         check_real("target", target, 0)
@@ -196,6 +206,15 @@ def plan(
         draws=draws,
         skipped=tuple(dict.fromkeys(skipped)),
     )
+
+
+def _assumption(domain: Any, quality: Any, pilot: Any, draws: int, seed: int) -> CrowdAssumption:
+    """Return what is assumed, or what a pilot tells."""
+    if pilot is None:
+        return assumption_for(domain, quality)
+    if quality is not None:
+        raise ParameterError("give a pilot or the quality that is assumed, not both")
+    return assumption_for(domain, assumption_of_pilot(pilot, worlds=draws, seed=seed))
 
 
 class _Told:
@@ -264,6 +283,8 @@ def simulate_size(
     draws: int,
     seed: int = 0,
     told: Callable[[], None] = lambda: None,
+    *,
+    plain: bool = True,
 ) -> list[list[SimulatedError]]:
     """Simulate crowds of one size, each with all mechanisms and then with plain answers.
 
@@ -279,6 +300,8 @@ def simulate_size(
         Crowds, and of crowds and noise.
     told : callable
         Called after each crowd.
+    plain : bool
+        Whether plain answers are inferred, too.
 
     Returns
     -------
@@ -286,7 +309,7 @@ def simulate_size(
         For each mechanism, and for plain answers at last, one entry per draw.
     """
     smaller = simulated_size(assumption, size)
-    one = partial(_simulate_draw, assumption, smaller, [*mechanisms, None], seed)
+    one = partial(_simulate_draw, assumption, smaller, [*mechanisms, *[None] * plain], seed)
     found: list[list[SimulatedError]] = []
     pool = ThreadPoolExecutor(min(available_threads(), draws))
     with warnings.catch_warnings():

@@ -86,11 +86,12 @@ def simulate(
     True
     """
     used = NoiseAware() if method is None else method
-    source: Any = crowd.answers.canonical
+    answers = crowd.answers.canonical  # the order that reports are in
+    source: Any = answers
     if mechanism is not None:
-        source = mechanism.randomize(source, rng=np.random.default_rng(seed))
+        source = mechanism.randomize(answers, rng=np.random.default_rng(seed))
     estimate = used.fit(source, threads=1)
-    score = score_for(crowd.answers, crowd.truths, [used])
+    score = score_for(answers, crowd.truths, [used])
     if isinstance(score, KnownNumbers):
         apart = np.abs(score.estimated(estimate) - score.known)
         error, variance = float(apart.mean()), float(apart.var())

@@ -1,0 +1,144 @@
+"""How often the interval of a plan holds the error of a campaign: on drawn crowds, on real ones.
+
+``python benchmarks/plan_coverage.py drawn 200`` and ``... pilot 4`` print their tables.
+"""
+
+import sys
+import warnings
+
+import numpy as np
+
+import quietcrowd as qc
+from quietcrowd.planning import (
+    CrowdSize,
+    LabelAssumption,
+    NumberAssumption,
+    assumption_of_pilot,
+    simulate,
+)
+from quietcrowd.planning.error_interval import expected_errors
+from quietcrowd.planning.planner import simulate_size
+
+DRAWS = {True: 12, False: 8}
+"""As those of a plan, of labels and of numbers."""
+
+
+def drawn_setting(number):
+    """Return an assumption, a size and an epsilon, drawn: even numbers are of labels."""
+    rng = np.random.default_rng((number, 22))
+    tasks = int(rng.integers(50, 300))
+    workers = int(rng.integers(10, 80))
+    answers = int(rng.integers(5, min(tasks, 60)))
+    epsilon = float(rng.choice([0.5, 1.0, 2.0, 3.0, 5.0]))
+    shares = {"guessers": float(rng.uniform(0, 0.4))}
+    if number % 2 == 0:
+        labels = range(int(rng.choice([2, 3, 5])))
+        assumed = LabelAssumption(
+            domain=qc.Categorical(labels),
+            accuracy=float(rng.uniform(0.6, 0.95)),
+            misled=float(rng.choice([0.0, 0.15])),
+            **shares,
+        )
+    else:
+        assumed = NumberAssumption(
+            domain=qc.Interval(low=0, high=10),
+            error=float(rng.uniform(0.3, 2.0)),
+            shared=float(rng.choice([0.0, 0.5])),
+            **shares,
+        )
+    return assumed, CrowdSize(tasks=tasks, workers=workers, answers=answers), epsilon
+
+
+def mechanism_for(domain, epsilon):
+    """Return the mechanism that a plan takes by default."""
+    if isinstance(domain, qc.Interval):
+        return qc.LaplacePerturbation(domain=domain, epsilon=epsilon, fill=None)
+    return qc.RandomizedResponse(domain=domain, epsilon=epsilon)
+
+
+def drawn_coverage(crowds):
+    """Return one row for each crowd: whether it is of labels, its error, and the interval."""
+    rows = []
+    for number in range(crowds):
+        assumed, size, epsilon = drawn_setting(number)
+        labels = isinstance(assumed, LabelAssumption)
+        mechanism = mechanism_for(assumed.domain, epsilon)
+        draws = [
+            simulate(assumed.draw(size, draw, number), mechanism, (number, draw, 1))
+            for draw in range(DRAWS[labels])
+        ]
+        (found,) = expected_errors([draws], size.tasks, labels=labels, uncertain=False)
+        outcome = simulate(assumed.draw(size, 10**6, number), mechanism, (number, 10**6, 1))
+        rows.append((labels, epsilon, outcome.error, found.low, found.high))
+    return rows
+
+
+def print_coverage(rows):
+    """Print the shares of errors that lie in their intervals, with standard errors."""
+    table = np.array(rows, float)
+    held = (table[:, 3] <= table[:, 2]) & (table[:, 2] <= table[:, 4])
+    for name, chosen in (
+        ("numbers", table[:, 0] == 0),
+        ("labels", table[:, 0] == 1),
+        ("all", table[:, 0] >= 0),
+    ):
+        share = held[chosen].mean()
+        error = (share * (1 - share) / chosen.sum()) ** 0.5
+        width = (table[chosen, 4] - table[chosen, 3]).mean()
+        print(
+            f"{name:8s} {chosen.sum():4d} crowds  held {share:.3f} ± {error:.3f}  width {width:.3f}"
+        )
+
+
+SETS = ("duchenne", "dog", "web", "adult", "emotion", "weather_temperature")
+EPSILONS = (0.5, 1.0, 2.0, 5.0)
+PILOT, WORLDS = 0.1, 20
+
+
+def part_of(answers, tasks):
+    """Return the answers to some tasks, of the workers who gave any."""
+    frame = answers.to_frame()
+    return qc.Answers.from_frame(frame[frame["task"].isin(tasks)], answers.domain)
+
+
+def pilot_rows(name, draws):
+    """Return one row per draw, kind of pilot and epsilon: the error, and the plan's interval.
+
+    A pilot is all answers to a tenth of the tasks; its truths are not used. The error is that of
+    all tasks with known truths.
+    """
+    crowd = qc.load_dataset(name)
+    answers = crowd.answers
+    labels = not isinstance(answers.domain, qc.Interval)
+    ids = np.array(answers.tasks.to_pylist(), dtype=object)
+    workers = int((answers.answers_per_worker > 0).sum())
+    each = min(max(1, round(len(answers) / workers)), len(ids))
+    size = CrowdSize(tasks=len(ids), workers=workers, answers=each)
+    known = len(crowd.truths)
+    for draw in range(draws):
+        rng = np.random.default_rng((draw, 1))
+        chosen = rng.choice(ids, max(10, int(PILOT * len(ids))), replace=False)
+        plain = part_of(answers, chosen)
+        for epsilon in EPSILONS:
+            mechanism = mechanism_for(answers.domain, epsilon)
+            outcome = simulate(crowd, mechanism, (draw, 2))
+            for kind in ("plain", "reports"):
+                pilot = plain
+                if kind == "reports":
+                    pilot = mechanism.randomize(plain, rng=np.random.default_rng((draw, 3)))
+                law = assumption_of_pilot(pilot, worlds=WORLDS, seed=draw)
+                (cell,) = simulate_size(law, size, [mechanism], WORLDS, draw, plain=False)
+                (found,) = expected_errors(
+                    [cell], max(known, cell[0].tasks), labels=labels, uncertain=True
+                )
+                yield name, kind, epsilon, outcome.error, found.low, found.error, found.high
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", qc.exceptions.QuietcrowdWarning)
+    if sys.argv[1] == "drawn":
+        print_coverage(drawn_coverage(int(sys.argv[2])))
+    else:
+        for each in sys.argv[3:] or SETS:
+            for row in pilot_rows(each, int(sys.argv[2])):
+                print(*(f"{x:.3f}" if isinstance(x, float) else x for x in row), flush=True)

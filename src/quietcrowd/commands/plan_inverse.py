@@ -1,0 +1,91 @@
+"""``quietcrowd plan --least``: the fewest workers, or the least epsilon, for an error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.planning import CrowdSize, least_epsilon, least_workers
+from quietcrowd.planning.crowd_assumption import assumption_for
+from quietcrowd.planning.least import DRAWS
+from quietcrowd.planning.pilot import assumption_of_pilot
+from quietcrowd.planning.planner import default_makers
+
+__all__ = ["tell_least"]
+
+
+def tell_least(
+    what: str,
+    *,
+    tasks: int,
+    workers: Sequence[int],
+    answers: Sequence[int] | None,
+    budget: int | None,
+    domain: Any,
+    quality: Any,
+    pilot: Any,
+    mechanisms: Any,
+    epsilon: Sequence[float],
+    per: Any,
+    target: float | None,
+    draws: int | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Print the least number of a kind for every mechanism and number of answers.
+
+    Parameters
+    ----------
+    what : str
+        ``workers``, for each epsilon; or ``epsilon``, for each number of workers.
+    tasks, workers, answers, budget, domain, quality, pilot, mechanisms, epsilon, per, target, draws
+        As those of `plan`.
+    seed : int
+        Of crowds and noise.
+    as_json : bool
+        Whether to print JSON.
+
+    Raises
+    ------
+    ParameterError
+        Where there is no target, a budget, or no number reaches the target.
+    """
+    if what not in ("workers", "epsilon"):
+        raise ParameterError(f"--least must be workers or epsilon; got {what!r}")
+    if target is None or budget is not None:
+        raise ParameterError("--least needs --target, and goes with --answers, not with --budget")
+    simulated = DRAWS if draws is None else draws
+    law: Any = (
+        assumption_for(domain, quality)
+        if pilot is None
+        else assumption_of_pilot(pilot, worlds=simulated, seed=seed)
+    )
+    shared = {"per": per, "draws": simulated, "seed": seed}
+    rows = []
+    for name, maker in (mechanisms or default_makers(domain)).items():
+        for each in [tasks] if answers is None else answers:
+            row = {"mechanism": name, "answers": each, "target": target}
+            if what == "workers":
+                for loss in epsilon:
+                    found = least_workers(
+                        target, law, maker, loss, tasks=tasks, answers=each, **shared
+                    )
+                    rows.append({**row, "epsilon": loss, "workers": found})
+            else:
+                for crowd in workers:
+                    size = CrowdSize(tasks=tasks, workers=crowd, answers=each)
+                    least = least_epsilon(target, law, maker, size, **shared)
+                    rows.append({**row, "epsilon": least, "workers": crowd})
+    if as_json:
+        typer.echo(json.dumps(rows))
+        return
+    typer.echo(f"Assumed: {law.sentence()}.")
+    for row in rows:
+        typer.echo(
+            f"{row['mechanism']}: an expected error of {target:g} takes {row['workers']:,} workers "
+            f"with {row['answers']:,} answers of each, at epsilon {row['epsilon']:.3g} per {per}"
+        )
