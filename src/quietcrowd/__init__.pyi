@@ -56,6 +56,7 @@ from quietcrowd.inference import WeightedVote as WeightedVote
 from quietcrowd.inference import noise_ignored as noise_ignored
 from quietcrowd.inference.shuffled_poll import ShuffledPoll as ShuffledPoll
 from quietcrowd.inference.shuffled_poll import shuffled_poll as shuffled_poll
+from quietcrowd.inference.suggesting import suggest_tasks as suggest_tasks
 from quietcrowd.mechanisms import DuchiMechanism as DuchiMechanism
 from quietcrowd.mechanisms import FiniteChannel as FiniteChannel
 from quietcrowd.mechanisms import HybridMechanism as HybridMechanism

@@ -24,6 +24,7 @@ COMMANDS = {
     "randomize": ("randomize", "Randomise answers, as the workers' devices do."),
     "infer": ("infer", "Infer truths and workers' quality from reports."),
     "plan": ("plan", "Tell what error to expect of a campaign, before the first answer."),
+    "suggest": ("suggest", "Tell which tasks to ask next."),
     "evaluate": (
         "experiments",
         "Measure what privacy costs where truths are known.",

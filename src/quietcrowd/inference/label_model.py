@@ -78,6 +78,12 @@ class LabelModel(CategoricalMethod[StateT, TallyT], IterativeInference[StateT, T
         self._infer(partition, summary, state, room, posterior, self._empty_tally(summary))
         return posterior
 
+    @override
+    def beliefs(
+        self, partition: Partition, summary: Summary, state: StateT
+    ) -> npt.NDArray[np.float64]:
+        return self.posterior(partition, summary, state)
+
     @abstractmethod
     def _infer(
         self,

@@ -14,6 +14,8 @@ import pyarrow as pa
 from attrs import asdict, astuple, field, fields_dict, frozen
 
 from quietcrowd.domains import Domain
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.inference.further_reports import FurtherReport
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.mechanisms.channel import Channel
@@ -460,6 +462,36 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
         (levels,), and the quantiles of each task, shape (tasks, levels).
         """
         raise NotImplementedError(f"{type(self).__name__} has no posterior")
+
+    def further_report(
+        self,
+        summary: Summary,  # noqa: ARG002
+        state: StateT | None,  # noqa: ARG002
+        worker: int | None,  # noqa: ARG002
+    ) -> FurtherReport:
+        """Return what one more report of a task would tell, as far as is believed now.
+
+        Parameters
+        ----------
+        summary, state
+            As of `qualities`.
+        worker : int or None
+            Code of who reports; None is a worker of whom nothing is known.
+
+        Raises
+        ------
+        ParameterError
+            Where the method does not say.
+        """
+        raise ParameterError(
+            f"{type(self).__name__} does not say what a further report would tell; NoiseAware does"
+        )
+
+    def beliefs(
+        self, partition: Partition, summary: Summary, state: StateT
+    ) -> npt.NDArray[np.float64]:
+        """Return what is believed of each task, as its `further_report` takes it."""
+        raise NotImplementedError(f"{type(self).__name__} has no further_report")
 
     def notes(
         self,

@@ -15,6 +15,7 @@ from quietcrowd.domains import Categorical, Domain, FiniteDomain, NumericDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.frames import column_of
 from quietcrowd.inference.fitting import FittingMethod
+from quietcrowd.inference.further_reports import FurtherReport
 from quietcrowd.inference.method import Estimates, IterativeInference, Scatter
 from quietcrowd.inference.noise_aware_labels import NoiseAwareLabels
 from quietcrowd.inference.noise_aware_numbers import NoiseAwareNumbers
@@ -230,6 +231,16 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
     @override
     def posterior(self, partition: Partition, summary: Summary, state: Any) -> Any:
         return self._model_of(summary).posterior(partition, summary, state)
+
+    @override
+    def further_report(self, summary: Summary, state: Any, worker: int | None) -> FurtherReport:
+        told: FurtherReport = self._model_of(summary).further_report(summary, state, worker)
+        return told
+
+    @override
+    def beliefs(self, partition: Partition, summary: Summary, state: Any) -> npt.NDArray[Any]:
+        found: npt.NDArray[Any] = self._model_of(summary).beliefs(partition, summary, state)
+        return found
 
     @override
     def notes(self, summary: Summary, state: Any, tally: Any) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from quietcrowd.inference.accuracies import (
 )
 from quietcrowd.inference.categorical import reads_by_table
 from quietcrowd.inference.dawid_skene import MOST_CELLS
+from quietcrowd.inference.further_reports import EVERY_TASK, FurtherLabel
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.noisy_labels import (
     LabelCounts,
@@ -96,6 +97,26 @@ class NoiseAwareLabels(LabelModel[CrowdState, CrowdTally]):
         if estimates is None:
             return found
         return evolve(found, histograms=self._tell(partition, summary, state))
+
+    @override
+    def further_report(
+        self, summary: Summary, state: CrowdState | None, worker: int | None
+    ) -> FurtherLabel:
+        """Return the law of a report given the truth; blunted as estimates are.
+
+        Raises
+        ------
+        ParameterError
+            Where NULL is a label: every worker reports every task then.
+        """
+        assert state is not None
+        law = summary.report_law
+        if law is not None and law.tables.shape[1] > summary.labels:
+            raise ParameterError(EVERY_TASK)
+        row = -1 if worker is None else worker
+        logs = state.votes[row].T * (2.0**-FRACTION_BITS * state.sharpness)
+        likely = np.exp(logs - logs.max(axis=1, keepdims=True))
+        return FurtherLabel(table=likely / likely.sum(axis=1, keepdims=True))
 
     @override
     def _infer(

@@ -16,6 +16,7 @@ from quietcrowd.inference.binned_laws import (
     BINS,
     LOG_FLOOR,
 )
+from quietcrowd.inference.further_reports import EVERY_TASK, FurtherNumber
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, Scatter
 from quietcrowd.inference.number_learning import (
     first_number_state,
@@ -28,6 +29,7 @@ from quietcrowd.inference.number_pass import (
     LEVELS,
     count_cells,
     error_laws,
+    fills_in,
     pass_over,
     report_precisions,
 )
@@ -239,6 +241,35 @@ class NoiseAwareNumbers(
         quantiles = np.zeros((partition.tasks, len(LEVELS)))
         pass_over(partition, summary, state, None, quantiles)
         return np.array(LEVELS), quantiles * summary.extent + summary.middle
+
+    @override
+    def further_report(
+        self, summary: Summary, state: NumberState | None, worker: int | None
+    ) -> FurtherNumber:
+        """Return the expected precision of a report, in the unit of the answers.
+
+        Raises
+        ------
+        ParameterError
+            Where unanswered tasks are filled in: every worker reports every task then.
+        """
+        assert state is not None
+        if fills_in(summary):
+            raise ParameterError(EVERY_TASK)
+        own = slice(worker, None if worker is None else worker + 1)
+        beliefs = state.crowd[np.newaxis] if worker is None else state.beliefs[own]
+        precision = report_precisions(summary, evolve(state, beliefs=beliefs))[0]
+        return FurtherNumber(precision=float(precision / (state.high - state.low) ** 2))
+
+    @override
+    def beliefs(
+        self, partition: Partition, summary: Summary, state: NumberState
+    ) -> npt.NDArray[np.float64]:
+        """Return the standard deviation of each truth, in the unit of the answers."""
+        room = self.room(partition.tasks, summary)
+        pass_over(partition, summary, state, room, np.zeros((0, 0)))
+        spread: npt.NDArray[np.float64] = room.standard_error * summary.extent
+        return spread
 
     @override
     def update(

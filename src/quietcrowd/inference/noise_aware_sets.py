@@ -19,6 +19,7 @@ from quietcrowd.inference.accuracies import (
     set_nodes,
 )
 from quietcrowd.inference.dawid_skene import MOST_CELLS
+from quietcrowd.inference.further_reports import FurtherReport
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.label_sets import SetCounts, infer_sets
 from quietcrowd.inference.kernels.noisy_labels import LabelRoom
@@ -229,6 +230,16 @@ class NoiseAwareSets(LabelModel[SetState, SetTally]):
             summary.labels, state.constancy[:-1], found.pop("median"), answers_worth(summary)
         )
         return {"agreement": self.agreement(summary, tally), **found, "flag": flags}
+
+    @override
+    def further_report(
+        self, summary: Summary, state: SetState | None, worker: int | None
+    ) -> FurtherReport:
+        """Refuse: the law of a set is no table of reports."""
+        raise ParameterError(
+            "suggest_tasks takes labels whose law is a table, and numbers; these reports are sets "
+            "of labels. Ask the tasks of least confidence."
+        )
 
     @override
     def extend_tally(self, tally: SetTally, extension: Extension) -> SetTally:

@@ -1,0 +1,166 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.inference import suggesting
+from quietcrowd.inference.suggesting import block_values
+
+pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.QuietcrowdWarning")
+
+
+def reports_of(crowd, mechanism):
+    return mechanism.randomize(crowd.answers, rng=np.random.default_rng(1))
+
+
+@pytest.fixture(scope="module")
+def labels():
+    """Return an estimate of labels from noisy reports."""
+    crowd = qc.synthetic_crowd(tasks=60, workers=20, answers_per_task=6, seed=1)
+    mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0)
+    return qc.NoiseAware().fit(reports_of(crowd, mechanism))
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    """Return an estimate of numbers, of which some tasks have few reports."""
+    crowd = qc.sparse_crowd(tasks=40, workers=60, sparsity=0.6, truths="uniform", seed=1)
+    frame = crowd.answers.to_frame()
+    few = frame["task"].isin(frame["task"].unique()[:8]) & (frame["worker"] > 15)
+    answers = qc.Answers.from_frame(frame[~few], domain=crowd.answers.domain)
+    mechanism = qc.LaplacePerturbation(domain=answers.domain, epsilon=4.0, fill=None)
+    return qc.NoiseAware().fit(mechanism.randomize(answers, rng=np.random.default_rng(1)))
+
+
+def test_the_least_sure_labels_come_first(labels):
+    asked = qc.suggest_tasks(labels, 20)
+    truths = labels.truths.set_index("task")["confidence"]
+    assert asked["answers"].sum() == 20
+    assert asked["answers"].between(1, 1).all()  # three times a third of a report
+    assert asked["error"].to_numpy() == pytest.approx(1 - truths.loc[asked["task"]].to_numpy())
+    left = truths.drop(asked["task"])
+    assert 1 - left.max() < asked["error"].mean()
+    assert asked["error"].mean() > (1 - left).mean()
+
+
+def test_numbers_of_few_reports_come_first(numbers):
+    asked = qc.suggest_tasks(numbers, 8, per_task=1)
+    errors = numbers.truths.set_index("task")["standard_error"]
+    worst = set(errors.nlargest(8).index)
+    assert set(asked["task"]) == worst
+    said = np.sqrt(2 / np.pi) * errors.loc[asked["task"]].to_numpy()
+    assert asked["error"].to_numpy() == pytest.approx(said, rel=1e-6)
+
+
+def test_equally_known_numbers_are_asked_evenly():
+    from quietcrowd.inference.further_reports import FurtherNumber
+
+    errors = FurtherNumber(precision=0.1).errors(np.full(10, 2.0), suggesting._SIZES)
+    counts = suggesting._allotted(errors, np.full(10, 1), 10)
+    assert counts.tolist() == [1] * 10
+
+
+def test_all_answers_go_where_they_are_worth_most():
+    """Against every allotment of a few reports, of concave curves."""
+    from itertools import product
+
+    from quietcrowd.inference.further_reports import FurtherNumber
+
+    spreads = np.array([3.0, 1.0, 2.0])
+    law = FurtherNumber(precision=0.5)
+    errors = law.errors(spreads, suggesting._SIZES)
+    counts = suggesting._allotted(errors, np.full(3, 64), 6)
+    exact = law.errors(spreads, np.arange(7))
+    sums = {
+        one: sum(exact[task, number] for task, number in enumerate(one))
+        for one in product(range(7), repeat=3)
+        if sum(one) == 6
+    }
+    assert sums[tuple(counts.tolist())] <= min(sums.values()) * 1.02
+
+
+def test_blocks_are_looked_at_where_one_report_changes_nothing():
+    errors = np.array([[0.3, 0.3, 0.3, 0.3, 0.26, 0.2, 0.1, 0.02], [0.1, 0.099] + [0.099] * 6])
+    assert block_values(errors) == pytest.approx([0.2 / 32, 0.001])
+    counts = suggesting._allotted(errors, np.array([64, 64]), 10)
+    assert counts.tolist() == [10, 0]
+
+
+def test_known_truths_are_not_asked(labels):
+    names = labels.truths["task"].head(30)
+    gold = pd.DataFrame({"task": names, "label": labels.truths["truth"].head(30)})
+    crowd = qc.synthetic_crowd(tasks=60, workers=20, answers_per_task=6, seed=1)
+    mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0)
+    estimate = qc.NoiseAware().fit(reports_of(crowd, mechanism), gold=gold)
+    asked = qc.suggest_tasks(estimate, 1000, per_task=2)
+    assert set(asked["task"]).isdisjoint(names)
+    assert asked["answers"].tolist() == [2] * 30
+
+
+def test_a_worker_is_asked_once_and_nothing_twice(labels):
+    frame = labels.answers.to_frame()
+    worker = frame["worker"].iloc[0]
+    done = set(frame.loc[frame["worker"] == worker, "task"])
+    asked = qc.suggest_tasks(labels, 1000, worker=worker)
+    assert set(asked["task"]) == set(labels.truths["task"]) - done
+    assert (asked["answers"] == 1).all()
+    with pytest.raises(qc.ParameterError, match="has no report in the estimate"):
+        qc.suggest_tasks(labels, worker="nobody")
+
+
+def test_a_better_worker_is_worth_more(labels):
+    quality = labels.workers.dropna(subset="quality").sort_values("quality")
+    values = [
+        qc.suggest_tasks(labels, 1, worker=who)["value"].iloc[0]
+        for who in quality["worker"].iloc[[0, -1]]
+    ]
+    assert values[0] < values[1]
+
+
+def test_it_is_computed_from_the_estimate_alone(labels):
+    one, two = (qc.suggest_tasks(labels, 30) for _ in range(2))
+    assert one.equals(two)
+    assert qc.suggest_tasks(labels, 30, backend="pyarrow").to_pandas()["task"].tolist() == (
+        one["task"].tolist()
+    )
+
+
+def test_methods_without_a_posterior_are_refused():
+    crowd = qc.synthetic_crowd(tasks=10, workers=5, answers_per_task=3, seed=1)
+    with pytest.raises(qc.ParameterError, match="one of MajorityVote"):
+        qc.suggest_tasks(qc.MajorityVote().fit(crowd.answers))
+    with pytest.raises(qc.ParameterError, match="with a posterior, as NoiseAware"):
+        qc.suggest_tasks(crowd)
+
+
+@pytest.mark.slow
+def test_reports_of_every_task_are_refused():
+    crowd = qc.synthetic_crowd(tasks=20, workers=15, answers_per_task=5, seed=1)
+    null = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0, null="category")
+    with pytest.raises(qc.ParameterError, match="there is no task to choose"):
+        qc.suggest_tasks(qc.NoiseAware().fit(reports_of(crowd, null)))
+    rated = qc.sparse_crowd(tasks=20, workers=15, sparsity=0.5, truths="uniform", seed=1)
+    filled = qc.LaplacePerturbation(domain=rated.answers.domain, epsilon=4.0)
+    with pytest.raises(qc.ParameterError, match="there is no task to choose"):
+        qc.suggest_tasks(qc.NoiseAware().fit(reports_of(rated, filled)))
+
+
+@pytest.mark.slow
+def test_sets_are_refused_and_bounded_numbers_are_taken():
+    crowd = qc.synthetic_crowd(tasks=20, workers=15, answers_per_task=5, seed=1)
+    sets = qc.SubsetSelection(domain=crowd.answers.domain, epsilon=2.0)
+    with pytest.raises(qc.ParameterError, match="sets of labels"):
+        qc.suggest_tasks(qc.NoiseAware().fit(reports_of(crowd, sets)))
+    rated = qc.sparse_crowd(tasks=20, workers=15, sparsity=0.5, truths="uniform", seed=1)
+    bounded = qc.PiecewiseMechanism(domain=rated.answers.domain, epsilon=4.0)
+    asked = qc.suggest_tasks(qc.NoiseAware().fit(reports_of(rated, bounded)), 10)
+    assert asked["answers"].sum() == 10
+    assert (asked["value"] > 0).all()
+
+
+@pytest.mark.parametrize(
+    "more", [{"answers": 0}, {"per_task": 0}, {"answers": 1.5}], ids=["none", "no-task", "half"]
+)
+def test_numbers_out_of_range_are_refused(labels, more):
+    with pytest.raises(qc.ParameterError, match="must be a whole number"):
+        qc.suggest_tasks(labels, **more)
