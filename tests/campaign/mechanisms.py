@@ -14,6 +14,7 @@ MECHANISMS = {
     "one-layer with NULL": qc.RandomizedResponse(
         domain=qc.Categorical(["no", "yes"]), epsilon=1.0, null="category"
     ),
+    "sets of labels": qc.SubsetSelection(domain=LABELS, epsilon=1.0),
     "two-layer": qc.TwoLayerRandomizedResponse.from_claimed_epsilon(domain=LABELS, epsilon=1.0),
     "optimal": qc.OptimalChannel(domain=LABELS, epsilon=1.0, prior={"no": 0.7}),
     "laplace": qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill=None),

@@ -19,6 +19,10 @@ def test_what_is_public_fixes_the_channel_and_is_json(name):
         weights = np.array(told["weights"])
         assert (weights == mechanism.channel.weights).all()
         assert (weights.sum(axis=1) == TOTAL).all()
+    elif told["kind"] == "sets":
+        law = mechanism.channel.sets
+        assert (told["inside"], told["outside"]) == (law.inside, law.outside)
+        assert (told["labels"], told["members"]) == (law.labels, law.members)
     elif told["kind"] == "sampled-variance":
         noise = mechanism.channel.noise
         assert (told["variance_unit"], told["least_units"]) == (noise.unit, noise.least)

@@ -122,6 +122,9 @@ def more_mechanisms():
     yield qc.TwoLayerRandomizedResponse(domain=LABELS, epsilon=1.0, law="epsilon")
     yield qc.TwoLayerRandomizedResponse(domain=two, epsilon=0.5, law="epsilon", null="category")
     yield qc.TwoLayerRandomizedResponse(domain=many, low=0.2, high=0.6)
+    for labels, epsilon, size in ((many, 0.0, None), (odd, 2.3, 3), (names, 12.5, None)):
+        yield qc.SubsetSelection(domain=labels, epsilon=epsilon, set_size=size)
+    yield qc.SubsetSelection(domain=qc.Ordinal(range(64)), epsilon=0.35)
     yield qc.LaplacePerturbation(domain=LEVELS, epsilon=0.1, fill=3.3, scale="paper")
     yield qc.LaplacePerturbation(domain=qc.Interval(low=-3.3, high=1e-5), epsilon=7.0, step=2**-10)
     wide = qc.Interval(low=-3.3, high=1e5)

@@ -381,6 +381,9 @@ def mechanisms():
     for epsilon, null in ((1.0, None), (1.0, "category"), (0.0, "category")):
         drawn = {"epsilon": epsilon, "law": "epsilon", "null": null}
         yield qc.TwoLayerRandomizedResponse(domain=LABELS, **drawn), {}
+    yield qc.SubsetSelection(domain=LABELS, epsilon=1.0, set_size=2), {0: 0, 1: 0, 2: ONES, 3: ONES}
+    for count, epsilon in ((2, 0.0), (4, 0.5), (20, 1.0), (64, 0.1), (64, 8.0)):
+        yield qc.SubsetSelection(domain=qc.Ordinal(range(count)), epsilon=epsilon), {}
     alone = qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill=None)
     for below in (False, True):
         yield alone, with_ties(alone.channel.noise.scale, 5, below=below)

@@ -17,6 +17,7 @@ from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.mechanisms import Mechanism, SketchChannel
 from quietcrowd.mechanisms.bounded_law import BoundedLaw
 from quietcrowd.mechanisms.channel import Floats, Shift
+from quietcrowd.mechanisms.set_law import SetLaw
 from quietcrowd.report_domains import OrNull
 
 __all__ = ["law_sentences", "law_table", "show_share"]
@@ -43,6 +44,8 @@ def law_sentences(mechanism: Mechanism, tasks: int) -> tuple[str, ...]:
     channel, one_law = mechanism.channel, mechanism.worker_channel is not None
     if channel.probabilities is not None:
         law = _of_labels(mechanism, channel.probabilities)
+    elif channel.sets is not None:
+        law = (_of_sets(mechanism, channel.sets),)
     elif channel.shift is not None and one_law:
         law = _of_numbers(mechanism, channel.shift)
     elif channel.shift is not None:
@@ -160,6 +163,15 @@ def _of_bounds(bounded: BoundedLaw) -> tuple[str, ...]:
         f"answer, and of one answer at most {math.exp(bounded.epsilon):.3g} times as often as of "
         "another. In the mean they are the answer; the standard deviation of one is "
         f"{bounded.most_deviation:.3g} at most.",
+    )
+
+
+def _of_sets(mechanism: Mechanism, law: SetLaw) -> str:
+    [name] = _names(mechanism.domain, 1)
+    return (
+        f"An example: a report is a set of {law.members} of the {law.labels} answers. That of the "
+        f"answer {name!r} holds {name!r} in {show_share(float(law.held))} of all cases, and each "
+        f"of the others in {show_share(float(law.held_other))}."
     )
 
 

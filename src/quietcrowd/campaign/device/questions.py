@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
+import numpy as np
 from attrs import frozen
 
 from quietcrowd.campaign.device.checked_terms import CampaignTask
@@ -19,7 +20,8 @@ from quietcrowd.campaign.terms.channel_config import describe_channel
 from quietcrowd.campaign.terms.near_copies import letters_hash, sent_again
 from quietcrowd.domains import Domain, FiniteDomain, Label
 from quietcrowd.mechanisms import Mechanism
-from quietcrowd.report_domains import OrNull
+from quietcrowd.report_domains import LabelSets, OrNull
+from quietcrowd.set_ranks import ranks_of
 
 __all__ = [
     "CodedReport",
@@ -69,12 +71,15 @@ def spell_label(label: Label) -> str:
 
 
 def spell_report(mechanism: Mechanism, report: CodedReport) -> list[Any]:
-    """Return a report as it is kept: by its label, or by its number of steps of the public grid.
+    """Return a report as it is kept: by its label or labels, or its steps of the public grid.
 
     Codes of labels are places in a list that another campaign may have in another order.
     """
     value, bit = report
-    labels = _labels(mechanism.report_domain)
+    domain = mechanism.report_domain
+    if isinstance(domain, LabelSets):
+        return [_spell_set(domain, value), bit]
+    labels = _labels(domain)
     return [value if labels is None else labels[value], bit]
 
 
@@ -87,11 +92,29 @@ def read_report(mechanism: Mechanism, kept: Sequence[Any]) -> CodedReport:
         Where it is none.
     """
     value, bit = kept
-    labels = _labels(mechanism.report_domain)
+    domain = mechanism.report_domain
+    labels = _labels(domain)
+    if isinstance(domain, LabelSets):
+        value = _read_set(domain, value)
     code = value if labels is None else labels.index(value)
     if type(code) is not int or type(bit) not in (int, type(None)):
         raise ValueError("no report")
     return code, bit
+
+
+def _spell_set(domain: LabelSets, value: int) -> list[str]:
+    """Return the labels of a set, as they are written."""
+    [members] = domain.members_of(np.array([value]))
+    return [*map(spell_label, members)]
+
+
+def _read_set(domain: LabelSets, listed: Sequence[Any]) -> int:
+    """Return the number of a set of labels; ValueError where it is none."""
+    names = [*map(spell_label, domain.domain.labels)]
+    codes = sorted({names.index(name) for name in listed})
+    if not len(codes) == len(listed) == domain.members:
+        raise ValueError("no set of labels")
+    return int(ranks_of(np.array([codes]), domain.domain.size)[0])
 
 
 def _labels(domain: Domain) -> list[str | None] | None:

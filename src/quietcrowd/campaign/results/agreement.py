@@ -13,7 +13,7 @@ from quietcrowd.campaign.results.number_spread import NumberSpread, SpreadSums
 from quietcrowd.campaign.results.report_rows import ReportRows
 from quietcrowd.domains import FiniteDomain, NumericDomain
 from quietcrowd.mechanisms import Mechanism
-from quietcrowd.report_domains import OrNull
+from quietcrowd.report_domains import LabelSets, OrNull
 
 __all__ = ["FEWEST_REPORTS", "MOST_ERROR", "CrowdAgreement", "CrowdJudgement", "judge_crowd"]
 
@@ -73,7 +73,8 @@ def judge_crowd(rows: ReportRows) -> CrowdJudgement:
 
     Of labels it is the share of pairs of reports on one task that are equal; of numbers
     ``1 - W / T``, with the mean variance W of the reports on a task and the variance T of all.
-    Noise makes reports agree less than answers do: its law says by how much.
+    Of sets of labels nothing is told. Noise makes reports agree less than answers do: its law says
+    by how much.
 
     Two randomised labels are equal with a probability of at most ``q^2 + (k - 1) r^2``, whatever
     the answers are, with the probability q to keep a label and r to give one certain other one.
@@ -103,6 +104,8 @@ def judge_crowd(rows: ReportRows) -> CrowdJudgement:
         known = not mechanism.every_task and channel.shift is not None
         noise = channel.shift.variance if known and channel.shift is not None else None
         return CrowdJudgement(agreement=_of_numbers(NumberSpread.of(rows), noise))
+    if isinstance(rows.domain, LabelSets):
+        return CrowdJudgement(agreement=CrowdAgreement(reports=None))
     pairs = LabelPairs.of(rows)
     return CrowdJudgement(
         agreement=_of_labels(pairs, rows, channel.keep_and_other),

@@ -15,7 +15,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.mechanisms.channel import Shift
 from quietcrowd.mechanisms.mechanism import SketchBounds
-from quietcrowd.report_domains import Lattice, Numbers, OrNull
+from quietcrowd.report_domains import LabelSets, Lattice, Numbers, OrNull
 
 __all__ = ["MAX_LABELS", "MAX_NUMBERS", "ReportRule", "describe_channel", "report_rule"]
 
@@ -33,8 +33,8 @@ class ReportRule:
     Attributes
     ----------
     low, high : int or float
-        Of the value of a report: the position of a label, a number of steps of the grid, or a place
-        among bounded reports. Of each number of a sketch.
+        Of the value of a report: the position of a label, the number of a set of labels, a number
+        of steps of the grid, or a place among bounded reports. Of each number of a sketch.
     bit_low, bit_high : int or None
         Of the noisy participation bit beside it; None where there is none.
     every_task : bool
@@ -136,6 +136,13 @@ def _range(domain: Domain, mechanism: Mechanism) -> tuple[int, int]:
         return 0, highest
     if isinstance(domain, Numbers):
         return 0, domain.count - 1
+    if isinstance(domain, LabelSets):
+        if domain.domain.size > MAX_LABELS:
+            raise ParameterError(
+                f"an answer of a campaign is one of at most {MAX_LABELS} labels where reports are "
+                f"sets of them; got {domain.domain.size}"
+            )
+        return 0, domain.size - 1
     shift = mechanism.channel.shift
     if not isinstance(domain, Lattice) or shift is None:
         raise ParameterError(f"reports in {domain.example()} cannot be taken in")

@@ -2,9 +2,11 @@
 
 import { numbersOf } from "../mechanisms/bounded.js";
 import { draw } from "../mechanisms/draw.js";
+import { membersOfSet, rankOfSet } from "../mechanisms/sets.js";
 import { systemWords } from "../mechanisms/words.js";
 import { canonicalJson } from "../terms/canonical.js";
 import { reportsAll } from "../terms/guarantee.js";
+import { labelText } from "../terms/law.js";
 import { newId } from "./membership.js";
 import { refuseIf } from "./refusing.js";
 
@@ -54,13 +56,16 @@ export function knownReports(entries, origin, { channel }, terms) {
 export function readable(items, terms, tasks) {
   const names = new Map(tasks.map(({ id, name }) => [id, name]));
   const labels = reportLabels(terms);
-  const { grid, participation } = terms.channel;
+  const { grid, participation, kind } = terms.channel;
   const number = ({ low, step }, steps) => low + step * steps;
-  const { origin, step } = terms.channel.kind === "bounded" ? numbersOf(terms.channel) : {};
+  const { origin, step } = kind === "bounded" ? numbersOf(terms.channel) : {};
   const own = step === undefined ? grid : { low: origin, step };
+  const ofLabel = (value) => (labels ? (labels[value] ?? null) : number(own, value));
+  const shown = (value) =>
+    kind === "sets" ? setLabels(value, terms).join(", ") : ofLabel(value);
   return items.map(({ task_id: id, value, bit }) => ({
     task: names.get(id),
-    value: labels ? (labels[value] ?? null) : number(own, value),
+    value: shown(value),
     participation: bit === undefined ? null : number(participation.grid, bit),
   }));
 }
@@ -74,13 +79,38 @@ function reportLabels({ mechanism: { domain }, channel }) {
   return channel.kind === "table" ? (domain.labels ?? domain.levels) : null;
 }
 
+/** Return the labels of a set, as they are written. */
+function setLabels(value, { mechanism: { domain }, channel }) {
+  const names = domain.labels ?? domain.levels;
+  const members = membersOfSet(value, channel.labels, channel.members);
+  return members.map((code) => labelText(names[code]));
+}
+
+/** Return the number of a set of labels; null where it is none. */
+function setValue(listed, { mechanism: { domain }, channel }) {
+  const names = (domain.labels ?? domain.levels).map(labelText);
+  const codes = Array.isArray(listed) ? listed.map((name) => names.indexOf(name)) : [];
+  const known = new Set(codes.filter((code) => code >= 0));
+  const sorted = [...known].sort((a, b) => a - b);
+  const isSet = sorted.length === channel.members && codes.length === channel.members;
+  return isSet ? rankOfSet(sorted, channel.labels) : null;
+}
+
 /** Return a report by its label: other campaigns may have the labels in another order. */
 function spelled(report, terms) {
+  if (terms.channel.kind === "sets") {
+    return { ...report, value: setLabels(report.value, terms) };
+  }
   const label = reportLabels(terms)?.map(String)[report.value];
   return reportLabels(terms) ? { ...report, value: label ?? null } : report;
 }
 
 function coded(report, terms) {
+  if (terms.channel.kind === "sets") {
+    const value = setValue(report.value, terms);
+    refuseIf(value === null, "refusal.storage");
+    return { ...report, value };
+  }
   const labels = reportLabels(terms)?.map(String);
   const value = labels ? [...labels, null].indexOf(report.value) : report.value;
   refuseIf(labels && value < 0, "refusal.storage");

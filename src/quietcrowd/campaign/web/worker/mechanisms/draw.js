@@ -4,6 +4,7 @@ import { drawBounded } from "./bounded.js";
 import { drawDeviation, gaussianNoise } from "./gaussian.js";
 import { placeOf, withNoise } from "./grid.js";
 import { laplaceNoise } from "./laplace.js";
+import { drawSets } from "./sets.js";
 import { drawSketch } from "./sketch.js";
 import { drawLabels, drawWeight, rowOf } from "./table.js";
 import { uniformIntegers } from "./words.js";
@@ -19,6 +20,7 @@ const DRAWS = Object.freeze({
   duchi: drawWeighed,
   hybrid: drawWeighed,
   "sampled-variance": drawSampledVariance,
+  "subset-selection": drawFromSets,
 });
 
 /** Return why a page cannot draw reports of a mechanism, as described; null where it can. */
@@ -112,6 +114,11 @@ function placesOf({ mechanism, channel }, codes) {
 function drawFromTable({ mechanism, channel }, codes, words) {
   const missing = labelsOf(mechanism.domain).length;
   return { values: drawLabels(codes, missing, (code) => channel.weights[code], words) };
+}
+
+/** Draw a set for each label; there is none for NULL. */
+function drawFromSets({ channel }, codes, words) {
+  return { values: drawSets(channel, codes, words) };
 }
 
 /** Draw a secret weight, and another one for NULL where that is a label; then the reports. */

@@ -3,6 +3,7 @@
 import { boundedLaw, countOf } from "../mechanisms/bounded.js";
 import { placeOf } from "../mechanisms/grid.js";
 import { floatUp, ratioOf } from "../mechanisms/rational.js";
+import { countSets, isCountable, setWeights } from "../mechanisms/sets.js";
 import { otherWeight, rowOf, weightsOf } from "../mechanisms/table.js";
 
 const WHOLE = 2 ** 32; // what a row of weights sums to
@@ -25,6 +26,7 @@ const LAWS = Object.freeze({
   duchi: [bounded, "epsilon step"],
   hybrid: [bounded, "epsilon step"],
   "sampled-variance": [sampledVariance, "epsilon rate delta least_variance step"],
+  "subset-selection": [subsetSelection, "epsilon set_size"],
   "matrix-factorization": [sketch, "epsilon rank profile ridge variant fill seed step"],
 });
 
@@ -167,6 +169,31 @@ function flipBounds(low, high, others) {
   });
   const odd = (least + most) % 2;
   return most < largest ? [least, most + odd] : [least + odd, most];
+}
+
+function subsetSelection({ domain: { kind, ...domain }, epsilon, set_size: size }) {
+  const labels = listOf(domain).length;
+  must(kind !== "interval" && labels > 1 && labels <= MOST_LABELS);
+  must(isFrom(0, MOST_EPSILON, epsilon));
+  must(size === null || (Number.isInteger(size) && isFrom(1, labels - 1, size)));
+  const members = size ?? bestSetSize(labels, epsilon);
+  must(isCountable(labels, members));
+  const weights = setWeights(labels, members, epsilon);
+  const value = [0, countSets(labels, members) - 1];
+  return {
+    own: { members, ...weights },
+    channel: { kind: "sets", labels, members, ...weights },
+    report: { kind: "value", value, bit: null, every_task: false },
+  };
+}
+
+/** Return how many labels a set has best: see Python's `best_members`. */
+function bestSetSize(labels, epsilon) {
+  const ratio = Math.exp(epsilon);
+  const error = (size) => (size * ratio + (labels - size)) ** 2 / (size * (labels - size));
+  const sizes = Array.from({ length: labels - 1 }, (_, i) => i + 1);
+  const possible = sizes.filter((size) => isCountable(labels, size));
+  return possible.reduce((best, size) => (error(size) < error(best) ? size : best));
 }
 
 /** Return the public grid over a domain of numbers; see Python's mechanisms/grid.py. */

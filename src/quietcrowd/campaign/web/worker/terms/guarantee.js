@@ -56,6 +56,9 @@ export function lossOfReport(channel) {
     const [ofWindow, ofEnds] = [lift ? lift / base : 0, slope ? (slope * grid.steps) / least : 0];
     return Math.log1p(Math.max(ofWindow, ofEnds));
   }
+  if (kind === "sets") {
+    return Math.log1p((channel.inside - channel.outside) / channel.outside);
+  }
   const [unit, moments] = [kind === "sketch" ? SKETCH_UNIT : 1, channel.moments_epsilon];
   const loss = (steps) => (steps * unit) / scale;
   const ofBit = bit ? loss(grid.steps / 2) + bit.grid.steps / bit.noise_scale : 0;
@@ -70,6 +73,7 @@ export function assumptionsOf(mechanism, { answers, tasks, tail }, say) {
   const first = {
     "one-layer": [`words.${kind}`],
     optimal: [`words.${kind}`],
+    "subset-selection": [`words.${kind}`],
     laplace: [`noise.${kind}`],
     piecewise: [`words.${kind}`],
     duchi: [`words.${kind}`],

@@ -33,6 +33,7 @@ export function labelText(label) {
 export function lawSentences(terms, say) {
   const tell = {
     table: ofLabels,
+    sets: ofSets,
     laplace: ofNumbers,
     bounded: ofBounds,
     "sampled-variance": ofDeviations,
@@ -87,9 +88,13 @@ function quoted(name) {
   return mark + name.replaceAll("\\", "\\\\").replaceAll(mark, `\\${mark}`) + mark;
 }
 
-/** Print a chance in percent, never as 0 or 100 where it is not. */
+/** Print a weight out of 2^32 in percent. */
 function shareOf(weight, say) {
-  const share = weight / ALL_WEIGHTS;
+  return chanceOf(weight / ALL_WEIGHTS, say);
+}
+
+/** Print a chance in percent, never as 0 or 100 where it is not. */
+function chanceOf(share, say) {
   const isLow = share > 0 && share < 0.0005;
   const isHigh = share >= 0.9995 && share < 1;
   const shown = isLow ? 0.1 : isHigh ? 99.9 : 100 * share;
@@ -107,6 +112,16 @@ function ofLabels(terms, say) {
   const values = { count: others.length, name, report, kept: shareOf(kept, say), others: range };
   const isMean = terms.mechanism.mechanism === "two-layer";
   return [say("law.labels", values), ...(isMean ? [say("law.mean")] : [])];
+}
+
+function ofSets({ mechanism: { domain }, channel }, say) {
+  const { labels, members, inside, outside } = channel;
+  const name = quoted(nameOf((domain.labels ?? domain.levels)[0]));
+  const total = members * inside + (labels - members) * outside;
+  const kept = chanceOf((members * inside) / total, say);
+  const others = chanceOf((members * (total - inside)) / (total * (labels - 1)), say);
+  const values = { members, labels, name, kept, others };
+  return [say("law.sets", values)];
 }
 
 /** Return the least distance within which a share of all Laplace noise lies, in steps. */
