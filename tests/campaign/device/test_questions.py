@@ -97,6 +97,25 @@ def test_reports_are_kept_by_what_they_say():
         read_report(MECHANISMS["laplace"], [0.5, None])
 
 
+def test_a_set_is_kept_by_its_labels():
+    """Another campaign may have the labels in another order, and so another number for the set."""
+    here, there = (
+        qc.SubsetSelection(domain=qc.Categorical(labels), epsilon=1.0, set_size=2)
+        for labels in (["a", "b", "c", "d"], ["d", "b", "a", "c"])
+    )
+    assert channel_hash(here) == channel_hash(there)
+    for number in range(6):
+        kept = spell_report(here, (number, None))
+        value, bit = read_report(there, kept)
+        assert bit is None
+        shown = [one.report_domain.members_of([n]) for one, n in ((here, number), (there, value))]
+        assert set(shown[0][0]) == set(shown[1][0]) == set(kept[0])
+        assert read_report(here, kept) == (number, None)
+    for wrong in (["a"], ["a", "a"], ["a", "z"], ["a", "b", "c"]):
+        with pytest.raises(ValueError, match="no set|not in list"):
+            read_report(here, [wrong, None])
+
+
 def test_copies_get_one_answer_by_a_public_rule():
     tasks = [
         task_of("d", 1, text="Red?"),

@@ -153,6 +153,6 @@ def test_tasks_with_one_prompt_are_pointed_out():
 
 def test_which_reports_are_sent_again():
     assert [name for name, one in MECHANISMS.items() if sent_again(one)] == [
-        *("one-layer", "one-layer with NULL", "optimal"),
+        *("one-layer", "one-layer with NULL", "sets of labels", "optimal"),
         *("laplace", "laplace, filled", "laplace with a bit", "piecewise", "duchi", "hybrid"),
     ]

@@ -61,7 +61,7 @@ export function isCountable(labels, members) {
   return count <= BigInt(MOST_SETS);
 }
 
-/** Return the weights of a set with the answer, and of another one, for a loss of at most epsilon. */
+/** Return the weights of a set with the answer, and of another one, for such a loss at most. */
 export function setWeights(labels, members, epsilon) {
   const others = BigInt(labels - members);
   const one = 1n << EXPONENT_BITS;
