@@ -112,7 +112,7 @@ def test_a_set_is_kept_by_its_labels():
         assert set(shown[0][0]) == set(shown[1][0]) == set(kept[0])
         assert read_report(here, kept) == (number, None)
     for wrong in (["a"], ["a", "a"], ["a", "z"], ["a", "b", "c"]):
-        with pytest.raises(ValueError, match="no set|not in list"):
+        with pytest.raises(ValueError, match=r"no set|not in list"):
             read_report(here, [wrong, None])
 
 
