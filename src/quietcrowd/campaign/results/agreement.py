@@ -97,7 +97,8 @@ def judge_crowd(rows: ReportRows) -> CrowdJudgement:
 
     Of numbers ``T - W`` has no noise in it. T has that of the channel: its variance is the mean of
     what workers draw, so a crowd that drew more or less leaves T open, which the standard error
-    over workers shows.
+    over workers shows. The noise of bounded reports depends on the answer: of them that of the
+    reports alone is told.
     """
     mechanism, channel = rows.mechanism, rows.mechanism.channel
     if isinstance(rows.domain, NumericDomain) and not isinstance(rows.domain, FiniteDomain):
