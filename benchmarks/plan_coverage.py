@@ -1,6 +1,7 @@
 """How often the interval of a plan holds the error of a campaign: on drawn crowds, on real ones.
 
-``python benchmarks/plan_coverage.py drawn 200`` and ``... pilot 4`` print their tables.
+``python benchmarks/plan_coverage.py drawn 200``, ``... pilot 1`` and ``... inverse 10`` print tables;
+the last one compares the least epsilon for an error with the one that brute force finds.
 """
 
 import sys
@@ -14,6 +15,7 @@ from quietcrowd.planning import (
     LabelAssumption,
     NumberAssumption,
     assumption_of_pilot,
+    least_epsilon,
     simulate,
 )
 from quietcrowd.planning.error_interval import expected_errors
@@ -134,10 +136,34 @@ def pilot_rows(name, draws):
                 yield name, kind, epsilon, outcome.error, found.low, found.error, found.high
 
 
+def inverse_rows(settings, draws=60):
+    """Return one row for each drawn setting: the least epsilon that is found, and by brute force.
+
+    Brute force: the errors of other crowds at every epsilon of a fine grid about it, and the first
+    from which on all reach the target.
+    """
+    for number in range(settings):
+        assumed, size, epsilon = drawn_setting(2 * number)  # of labels
+        mechanism = mechanism_for(assumed.domain, epsilon)
+        (cell,) = simulate_size(assumed, size, [mechanism], draws, number + 1, plain=False)
+        target = float(np.mean([one.error for one in cell]))
+        found = least_epsilon(target, assumed, type(mechanism).from_claimed_epsilon, size)
+        grid = epsilon * 1.05 ** np.arange(-6, 7)
+        tried = [mechanism_for(assumed.domain, float(place)) for place in grid]
+        cells = simulate_size(assumed, size, tried, draws, number + 1000, plain=False)
+        errors = np.array([np.mean([one.error for one in each]) for each in cells])
+        reached = errors <= target
+        first = int(np.argmax(reached)) if reached.any() else len(grid) - 1
+        yield number, target, found, float(grid[first]), found / float(grid[first])
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore", qc.exceptions.QuietcrowdWarning)
     if sys.argv[1] == "drawn":
         print_coverage(drawn_coverage(int(sys.argv[2])))
+    elif sys.argv[1] == "inverse":
+        for row in inverse_rows(int(sys.argv[2])):
+            print(*(f"{x:.3f}" if isinstance(x, float) else x for x in row), flush=True)
     else:
         for each in sys.argv[3:] or SETS:
             for row in pilot_rows(each, int(sys.argv[2])):

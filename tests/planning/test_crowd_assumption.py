@@ -90,3 +90,13 @@ def test_what_is_assumed_is_said():
     assert "0.55 in the mean" in LabelAssumption(domain=LABELS, accuracies=(0.3, 0.8)).sentence()
     assert "truths spread by 2" in NumberAssumption(domain=NUMBERS).sentence()
     assert "errors of 1 (median)" in NumberAssumption(domain=NUMBERS, errors=(1.0,)).sentence()
+
+
+def test_levels_stay_levels():
+    levels = qc.Ordinal([1, 2, 3])
+    crowd = LabelAssumption(domain=levels, accuracy=1, accuracy_sd=0, guessers=0, misled=0).draw(
+        CrowdSize(tasks=9, workers=3, answers=9), 0
+    )
+    assert crowd.answers.domain == levels
+    right = crowd.truths["label"].to_numpy()[crowd.answers.task_codes]
+    assert np.array_equal(np.array(levels.levels)[crowd.answers.values], right)

@@ -188,6 +188,12 @@ def create(
             "not. Default: ten times --participants, or 10,000.",
         ),
     ] = None,
+    planned: Annotated[
+        bool,
+        typer.Option(
+            "--plan", help="First tell what error to expect with --participants: quietcrowd plan."
+        ),
+    ] = False,
     server: Server = LOCAL,
     secret: Key = "",
 ) -> None:
@@ -232,6 +238,11 @@ def create(
     if answers_each is not None:
         kind = body["allotment"]
         Allotment.of(kind, mechanism=chosen, answers=answers_each, tasks=len(written))
+    if planned:
+        from quietcrowd.commands.plan_campaign import tell_plan
+
+        most = answers if answers_each is None else answers_each
+        tell_plan(chosen, mechanism, tasks=len(written), workers=participants, answers=most)
     images, rows = TaskImages.read(tasks, written)
     if rows != written:
         file = TaskFile.of(tasks, rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from typing import TextIO
 
 from quietcrowd.commands.printing import console, plain_table
 from quietcrowd.planning import CampaignPlan, PlanRow
@@ -16,12 +17,17 @@ SHOWN_MEETING = 3
 """So many of the rows that reach the target are told in words."""
 
 
-def print_plan(plan: CampaignPlan) -> None:
-    """Print a plan: what is assumed, a table, and what reaches the target."""
-    out = console(None if sys.stdout.isatty() else 80)
+def print_plan(plan: CampaignPlan, *, errors: bool = False) -> None:
+    """Print a plan: what is assumed, a table, and what reaches the target.
+
+    With `errors` on standard error, where the output is something else.
+    """
+    place = sys.stderr if errors else sys.stdout
+    out = console(None if place.isatty() else 80)
+    out.file = place
     title = f"{plan.tasks:,} tasks: expected {_SCORES[plan.score]}"
     out.print(f"{title}, {plan.draws} crowds simulated for each size", soft_wrap=True)
-    _say(f"Assumed: {plan.assumed}.")
+    _say(f"Assumed: {plan.assumed}.", place)
     out.print()
     heads = ("epsilon,\nanswer", "epsilon,\nworker", "workers", "answers\nof each")
     table = plain_table("mechanism", *heads, "error", "90 %\ninterval", numeric_from=1)
@@ -38,11 +44,11 @@ def print_plan(plan: CampaignPlan) -> None:
     out.print(table)
     out.print()
     for sentence in _notes(plan):
-        _say(sentence)
+        _say(sentence, place)
 
 
-def _say(sentence: str) -> None:
-    print(textwrap.fill(sentence, 80, break_on_hyphens=False))
+def _say(sentence: str, place: TextIO) -> None:
+    print(textwrap.fill(sentence, 80, break_on_hyphens=False), file=place)
 
 
 def _loss(loss: float) -> str:

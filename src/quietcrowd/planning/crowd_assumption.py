@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import Factory, field, frozen
+from attrs import Factory, evolve, field, frozen
 from attrs.validators import instance_of, optional
 from typing_extensions import override
 
@@ -175,7 +175,7 @@ class LabelAssumption(CrowdAssumption):
             guesses = rng.random(size.workers) < self.guessers
             own = self.accuracy + self.accuracy_sd * drawn[:, 0]
             skills = np.clip(np.where(guesses, 1 / self.domain.size, own), 0.0, 1.0)
-        return label_crowd(
+        crowd = label_crowd(
             tasks=size.tasks,
             workers=size.workers,
             answers_per_worker=size.answers,
@@ -187,6 +187,8 @@ class LabelAssumption(CrowdAssumption):
             pull=self.pull,
             seed=place,
         )
+        # Levels have the same codes as labels.
+        return evolve(crowd, answers=evolve(crowd.answers, domain=self.domain))
 
     @override
     def sentence(self) -> str:

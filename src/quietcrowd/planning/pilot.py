@@ -39,7 +39,7 @@ WORTH = 10
 MOST_MISLED = 0.3
 """On at most this share of the tasks workers err together: a pilot cannot tell."""
 
-MOST_SHARED = 1.0
+MOST_SHARED = 2.0
 """The error that all answers to a task share is at most so many times as large as a worker's."""
 
 
@@ -234,12 +234,13 @@ def _number_law(
     errors = np.exp(sizes[places] + common)
     found = truths[truths["answers"] > 0]
     width = domain.high - domain.low
-    variance = found["truth"].var(ddof=0) + (found["standard_error"] ** 2).mean()
+    unseen = 1.0 if certain else rng.random()  # what the noise hides may be less than believed
+    variance = found["truth"].var(ddof=0) + unseen * (found["standard_error"] ** 2).mean()
     return NumberAssumption(
         domain=domain,
         errors=errors,
         error=float(np.median(errors)),
         middle=float(np.clip(found["truth"].mean(), domain.low, domain.high)),
         spread=float(max(np.sqrt(variance), 1e-6 * width)),
-        shared=MOST_SHARED * rng.random(),
+        shared=MOST_SHARED * rng.random() ** 2,
     )

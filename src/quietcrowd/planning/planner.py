@@ -260,7 +260,7 @@ def _cells(
     skipped: list[str],
 ) -> list[_Cell]:
     """Return what can be planned with, by mechanism and epsilon; say what cannot."""
-    method = NoiseAware()
+    method, labels = NoiseAware(), isinstance(domain, FiniteDomain)
     found = []
     for name, maker in makers.items():
         for epsilon in epsilons:
@@ -271,6 +271,9 @@ def _cells(
                 continue
             if not (method.models_noise(mechanism) or method.reads_reports(mechanism.channel)):
                 skipped.append(f"{name} was left out: the noise-aware method cannot read it")
+                break
+            if method.infers_labels(method.truth_domain(mechanism)) != labels:
+                skipped.append(f"{name} was left out: its truths are numbers, the plan's labels")
                 break
             found.append(_Cell(name=name, mechanism=mechanism, size=size))
     return found
@@ -345,7 +348,7 @@ def _rows(
         expected_errors,
         tasks=size.tasks,
         labels=isinstance(assumption.domain, FiniteDomain),
-        uncertain=assumption.uncertain,
+        uncertain=assumption.uncertain or simulated_size(assumption, size).answers != size.answers,
     )
     constant = sum(one.constant for one in found[-1]) / len(found[-1])
     rows = []

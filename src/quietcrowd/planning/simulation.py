@@ -25,6 +25,9 @@ MOST_LABELLED = 1_000
 MOST_MEASURED = 200
 """The same of tasks with numbers, whose inference takes longer."""
 
+MANY = 200
+"""Of a worker with so many answers no more are needed to know how good it is."""
+
 LEAST_WORKERS = 20
 """A smaller crowd is not cut down: with fewer workers who they are is chance."""
 
@@ -111,7 +114,8 @@ def simulated_size(
 ) -> CrowdSize:
     """Return the size of the crowd that is simulated in place of a large one.
 
-    Workers give as many answers, tasks have as many; there are fewer of both.
+    Tasks have as many answers. Workers who give more than 200 give fewer, and of others there are
+    fewer.
 
     Parameters
     ----------
@@ -132,8 +136,12 @@ def simulated_size(
     most = (MOST_LABELLED if labels else MOST_MEASURED) if most_tasks is None else most_tasks
     if most < 1:
         raise ParameterError(f"most_tasks must be at least 1; got {most_tasks!r}")
-    enough = max(most, 2 * size.answers, -(-LEAST_WORKERS * size.tasks // size.workers))
-    if enough >= size.tasks:
-        return size
-    workers = max(1, round(size.workers * enough / size.tasks))
-    return CrowdSize(tasks=enough, workers=workers, answers=size.answers)
+    tasks, answers = size.tasks, size.answers
+    if answers > MANY and tasks > most:
+        tasks = max(most, -(-MANY * size.tasks // size.answers))
+        answers = max(1, round(size.answers * tasks / size.tasks))
+    enough = max(most, 2 * answers, -(-LEAST_WORKERS * tasks // size.workers))
+    if enough >= tasks:
+        return CrowdSize(tasks=tasks, workers=size.workers, answers=answers)
+    workers = max(1, round(size.workers * enough / tasks))
+    return CrowdSize(tasks=enough, workers=workers, answers=answers)

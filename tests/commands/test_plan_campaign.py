@@ -1,0 +1,42 @@
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.commands.plan_campaign import tell_plan
+from quietcrowd.exceptions import ParameterError
+
+LABELS = qc.Categorical(["no", "yes"])
+
+
+@pytest.mark.slow
+def test_what_is_expected_of_a_campaign_is_told_beside_the_output(capsys):
+    mechanism = qc.RandomizedResponse(domain=LABELS, epsilon=1.0)
+    tell_plan(mechanism, "one-layer", tasks=30, workers=20, answers=10)
+    output, errors = capsys.readouterr()
+    assert output == ""
+    assert "30 tasks: expected error rate" in errors
+    assert errors.count("one-layer ") == 1
+    assert "20" in errors
+    assert max(map(len, errors.splitlines())) <= 80
+
+
+@pytest.mark.slow
+def test_a_plan_comes_before_the_campaign(run, tmp_path):
+    """No server is there: the plan is told all the same, and needs no data."""
+    (tmp_path / "t.csv").write_text("id,q\na,A?\nb,B?\nc,C?\n")
+    words = ("campaign", "create", "T", "--tasks", tmp_path / "t.csv", "--labels", "no,yes")
+    where = ("--server", "http://127.0.0.1:9", "--plan")
+    status, output, errors = run(*words, *where, "--participants", 20)
+    assert (status, output) == (2, "")
+    assert "3 tasks: expected error rate" in errors
+    status, _, errors = run(*words, *where)
+    assert status == 2
+    assert "--plan needs --participants" in errors
+
+
+def test_what_cannot_be_planned_is_said():
+    mechanism = qc.RandomizedResponse(domain=LABELS, epsilon=1.0)
+    with pytest.raises(ParameterError, match="--participants"):
+        tell_plan(mechanism, "one-layer", tasks=3, workers=None, answers=None)
+    levels = qc.LaplacePerturbation(domain=qc.Ordinal([1, 2, 3]), epsilon=1.0)
+    with pytest.raises(ParameterError, match="its truths are numbers, the plan's labels"):
+        tell_plan(levels, "laplace", tasks=3, workers=5, answers=None)
