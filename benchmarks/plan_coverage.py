@@ -1,7 +1,7 @@
 """How often the interval of a plan holds the error of a campaign: on drawn crowds, on real ones.
 
-``python benchmarks/plan_coverage.py drawn 200``, ``... pilot 1`` and ``... inverse 10`` print tables;
-the last one compares the least epsilon for an error with the one that brute force finds.
+``python benchmarks/plan_coverage.py drawn 200``, ``... pilot 1`` and ``... inverse 10`` print
+tables; the last one compares the least epsilon for an error with the one that brute force finds.
 """
 
 import sys

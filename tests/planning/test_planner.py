@@ -54,10 +54,14 @@ def test_more_workers_and_more_epsilon_help_and_noise_costs():
     found = plan(
         tasks=300, workers=[30, 120], answers=50, domain=LABELS, epsilon=[0.5, 2.0], draws=4
     )
-    error = {(row.workers, row.epsilon): row.error for row in found.rows}
+    error = {(row.workers, _rounded(row.epsilon)): row.error for row in found.rows}
     assert error[30, 0.5] > error[30, 2.0] > error[30, math.inf]
     assert error[120, 0.5] > error[120, 2.0] > error[120, math.inf]
     assert error[30, 2.0] > error[120, 2.0]
+
+
+def _rounded(epsilon):
+    return epsilon if math.isinf(epsilon) else round(epsilon, 3)
 
 
 @pytest.mark.slow
