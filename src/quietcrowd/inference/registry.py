@@ -92,9 +92,9 @@ def method_from_dict(data: Mapping[str, Any]) -> FittingMethod[Any, Any]:
 def usual_method(domain: Domain, mechanism: Mechanism | None = None) -> str:
     """Return the name of the method that suits plain answers, or reports.
 
-    Of labels, and of reports whose law is known (a table, Laplace noise, bounded numbers), that is
-    `NoiseAware`, unless numbers are filled in for tasks without an answer and no participation
-    bit tells which.
+    Of labels, and of reports whose law is known (a table, sets of labels, Laplace noise, bounded
+    numbers), that is `NoiseAware`, unless numbers are filled in for tasks without an answer and no
+    participation bit tells which.
 
     Parameters
     ----------

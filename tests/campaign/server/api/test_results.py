@@ -218,3 +218,15 @@ def test_other_formats_are_refused(desk, resource):
     refused = desk.client.get(url, params={"format": "secret"})
     check_problem(refused, 422, "validation")
     assert "secret" not in refused.text
+
+
+def test_truths_come_of_sets_of_labels(server, desk):
+    campaign, _ = send(desk, "sets of labels")
+    Inferrer(server.database).infer(bytes.fromhex(campaign))
+    found = desk.client.get(f"/campaigns/{campaign}/results").json()
+    assert found["method"]["method"] == "noise-aware"
+    assert {row["truth"] for row in found["truths"]} <= set(
+        MECHANISMS["sets of labels"].domain.labels
+    )
+    assert found["agreement"]["reports"] is None
+    assert "agreement-unknown" in [warning["code"] for warning in found["warnings"]]
