@@ -23,7 +23,7 @@ DEBUG = "QUIETCROWD_DEBUG"
 COMMANDS = {
     "randomize": ("randomize", "Randomise answers, as the workers' devices do."),
     "infer": ("infer", "Infer truths and workers' quality from reports."),
-    "plan": ("plan", "Tell what error to expect of a campaign, before the first answer."),
+    "plan": ("plan", "Tell what error to expect, before the first answer."),
     "suggest": ("suggest", "Tell which tasks to ask next."),
     "evaluate": (
         "experiments",
