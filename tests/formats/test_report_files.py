@@ -31,7 +31,6 @@ STARS = Ordinal(range(5))
 DEGREES = Interval(low=-12.3, high=41.7)
 MECHANISMS = [
     RandomizedResponse(domain=STARS, epsilon=1.0, null="category"),
-    OptimalChannel(domain=STARS, epsilon=1.0, prior={0: 0.6}),
     TwoLayerRandomizedResponse(domain=STARS, epsilon=1.0, law="epsilon", null="category"),
     LaplacePerturbation(domain=STARS, epsilon=1.0),
     LaplacePerturbation(domain=DEGREES, epsilon=1.0, fill=None),
@@ -42,6 +41,7 @@ MECHANISMS = [
     PiecewiseMechanism(domain=STARS, epsilon=1.0),
     DuchiMechanism(domain=DEGREES, epsilon=1.0),
     HybridMechanism(domain=DEGREES, epsilon=3.0),
+    OptimalChannel(domain=STARS, epsilon=1.0, prior={0: 0.6}),
 ]
 SETS = SubsetSelection(domain=STARS, epsilon=0.5)
 SUFFIXES = [".csv", ".csv.gz", ".tsv", ".parquet", ".jsonl", ".jsonl.gz"]
