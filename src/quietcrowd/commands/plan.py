@@ -118,7 +118,7 @@ def plan(
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Tell what error to expect of a campaign, before the first answer.
+    """Tell what error to expect, before the first answer.
 
     Crowds are drawn by what is assumed of them, randomised by the mechanism, and inferred. No
     answer of anybody is needed. The interval holds the error of nine campaigns in ten.
