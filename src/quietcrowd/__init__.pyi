@@ -73,7 +73,9 @@ from quietcrowd.mechanisms import SubsetSelection as SubsetSelection
 from quietcrowd.mechanisms import TwoLayerRandomizedResponse as TwoLayerRandomizedResponse
 from quietcrowd.planning import CampaignPlan as CampaignPlan
 from quietcrowd.planning import LabelAssumption as LabelAssumption
+from quietcrowd.planning import MechanismRanking as MechanismRanking
 from quietcrowd.planning import NumberAssumption as NumberAssumption
+from quietcrowd.planning import best_mechanism as best_mechanism
 from quietcrowd.planning import plan as plan
 from quietcrowd.privacy import PrivacyGuarantee as PrivacyGuarantee
 from quietcrowd.synthesis import CrowdDensity as CrowdDensity

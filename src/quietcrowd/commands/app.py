@@ -25,6 +25,10 @@ COMMANDS = {
     "infer": ("infer", "Infer truths and workers' quality from reports."),
     "plan": ("plan", "Tell what error to expect, before the first answer."),
     "suggest": ("suggest", "Tell which tasks to ask next."),
+    "best-mechanism": (
+        "best_mechanism",
+        "Tell which mechanism has the least error, by public facts alone.",
+    ),
     "evaluate": (
         "experiments",
         "Measure what privacy costs where truths are known.",

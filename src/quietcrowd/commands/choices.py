@@ -11,6 +11,7 @@ import typer
 from attrs import fields_dict
 
 from quietcrowd.commands import names
+from quietcrowd.commands.best_choice import BEST, BestMechanism
 from quietcrowd.commands.options import as_printed
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import Mechanism
@@ -50,9 +51,10 @@ _mechanism = partial(
     _choice,
     "--mechanism",
     "-m",
-    known=MECHANISMS,
-    listed=", ".join(MECHANISMS),
-    more="Parameters after colons: laplace:fill=midpoint.",
+    known=[*MECHANISMS, BEST],
+    listed=", ".join([*MECHANISMS, BEST]),
+    more="Parameters after colons: laplace:fill=midpoint. best: the one of least error under "
+    "public facts, as best:workers=50:prior=no=0.9.",
 )
 _method = partial(_choice, "--method", known=names.METHODS, listed="those below")
 _METHOD_PARAMETERS = "Parameters after colons: crh:loss=absolute."
@@ -94,9 +96,13 @@ def choose(name: str, known: Mapping[str, T], option: str) -> T:
 def choose_mechanism(text: str) -> tuple[str, Callable[..., Mechanism]]:
     """Return the name of a mechanism with its parameters, and what makes it from an epsilon.
 
-    ``laplace:fill=midpoint`` is `LaplacePerturbation` with ``fill="midpoint"``.
+    ``laplace:fill=midpoint`` is `LaplacePerturbation` with ``fill="midpoint"``; ``best:workers=50``
+    is what `best_mechanism` finds for 50 workers.
     """
     elsewhere = {"epsilon": "--epsilon", "domain": "--labels, --levels or --between"}
+    if text.split(":", maxsplit=1)[0] == BEST:
+        _, facts = _choose_with_parameters(text, {BEST: None}, "--mechanism", elsewhere)
+        return text, BestMechanism(facts=facts)
     kind, parameters = _choose_with_parameters(text, MECHANISMS, "--mechanism", elsewhere)
     return text, partial(kind.from_claimed_epsilon, **parameters)
 

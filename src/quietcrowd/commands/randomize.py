@@ -10,6 +10,7 @@ import typer
 
 from quietcrowd.answers import Answers
 from quietcrowd.commands import options
+from quietcrowd.commands.best_choice import BEST
 from quietcrowd.commands.choices import MechanismName, choose_mechanism
 from quietcrowd.commands.files import is_store, read_ids, read_plain, refuse_own_lists
 from quietcrowd.commands.printing import announce_exact_noise, counted, note, tell_guarantee
@@ -54,6 +55,8 @@ def randomize(
     Example: quietcrowd randomize ann.csv --between 0,10 -m laplace -e 1
     -o ann.parquet --all-tasks tasks.csv --all-workers workers.csv
 
+    Example: quietcrowd randomize answers.csv --labels a,b,c,d -m best:workers=50 -o reports.parquet
+
     Example: quietcrowd randomize big -o big-reports --scheduler tcp://10.0.0.1:8786
     """
     if output is None:
@@ -89,6 +92,9 @@ def randomize(
     check_target(output)
     refuse_overwriting(answers, output)
     check_new(output)
+    if mechanism.partition(":")[0] == BEST:
+        # Before the answers are read: no choice may depend on them.
+        maker(domain=_public_domain(answers, domain), epsilon=epsilon)
     if simulate is None and (all_tasks is None or all_workers is None):
         # Before the answers are read: no error may depend on whether there are any.
         public = _public_domain(answers, domain)

@@ -1,5 +1,10 @@
 """What error to expect of a campaign, before the first answer."""
 
+from quietcrowd.planning.best_mechanism import (
+    MechanismRanking,
+    RankedMechanism,
+    best_mechanism,
+)
 from quietcrowd.planning.campaign_plan import CampaignPlan
 from quietcrowd.planning.crowd_assumption import (
     CrowdAssumption,
@@ -11,6 +16,7 @@ from quietcrowd.planning.least import least_epsilon, least_workers
 from quietcrowd.planning.pilot import PilotAssumption, assumption_of_pilot
 from quietcrowd.planning.plan_row import PlanRow
 from quietcrowd.planning.planner import plan
+from quietcrowd.planning.public_facts import PublicFacts
 from quietcrowd.planning.simulation import SimulatedError, simulate
 
 __all__ = [
@@ -18,11 +24,15 @@ __all__ = [
     "CrowdAssumption",
     "CrowdSize",
     "LabelAssumption",
+    "MechanismRanking",
     "NumberAssumption",
     "PilotAssumption",
     "PlanRow",
+    "PublicFacts",
+    "RankedMechanism",
     "SimulatedError",
     "assumption_of_pilot",
+    "best_mechanism",
     "least_epsilon",
     "least_workers",
     "plan",

@@ -1,0 +1,74 @@
+"""``-m best``: the mechanism that `best_mechanism` finds by public facts, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from attrs import Factory, field, frozen
+
+from quietcrowd.commands.printing import note
+from quietcrowd.domains import Domain
+from quietcrowd.mechanisms import Mechanism
+
+if TYPE_CHECKING:
+    from quietcrowd.planning import MechanismRanking
+
+__all__ = ["BEST", "BestMechanism", "ranking_of", "ranking_rows"]
+
+BEST = "best"
+"""Its name beside those of mechanisms."""
+
+_FACTS = ("tasks", "workers", "answers_per_task", "prior", "draws")
+"""What is no part of the assumed quality."""
+
+
+@frozen(kw_only=True, eq=False)
+class BestMechanism:
+    """Makes the best mechanism for a domain and an epsilon, and prints why, once.
+
+    Attributes
+    ----------
+    facts : mapping
+        Parameters of `best_mechanism` by name; others are those of the assumed quality.
+    """
+
+    facts: Mapping[str, Any]
+    _found: dict[tuple[Domain, float], Mechanism] = field(default=Factory(dict), repr=False)
+
+    def __call__(self, *, domain: Domain, epsilon: float) -> Mechanism:
+        """Return the mechanism; the same one each time."""
+        if (domain, epsilon) not in self._found:
+            ranking = ranking_of(self.facts, domain, epsilon)
+            for line in ranking_rows(ranking):
+                note(line)
+            self._found[domain, epsilon] = ranking.best
+        return self._found[domain, epsilon]
+
+
+def ranking_of(facts: Mapping[str, Any], domain: Domain, epsilon: float) -> MechanismRanking:
+    """Return the ranking under facts as they are written on the command line.
+
+    Raises
+    ------
+    ParameterError
+        Where a fact is unknown or out of its range.
+    """
+    from quietcrowd.planning import best_mechanism
+
+    known = {name: value for name, value in facts.items() if name in _FACTS}
+    quality = {name: value for name, value in facts.items() if name not in _FACTS}
+    return best_mechanism(domain=domain, epsilon=epsilon, quality=quality or None, **known)
+
+
+def ranking_rows(ranking: MechanismRanking) -> list[str]:
+    """Return a ranking as lines of at most 80 columns, and why the first one is the best."""
+    import textwrap
+
+    lines = [f"{'error':>9} {'+-':>8} {'x least':>8}  mechanism"]
+    for row in ranking.rows:
+        name = textwrap.shorten(row.name, 50, placeholder="...")
+        lines.append(
+            f"{row.error:>9.4g} {row.standard_error:>8.2g} {row.times_least:>8.3f}  {name[:50]}"
+        )
+    return [*lines, *textwrap.wrap(ranking.why, 80, break_on_hyphens=False)]

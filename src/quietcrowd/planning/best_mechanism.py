@@ -1,0 +1,354 @@
+"""`best_mechanism`: the one with the least error of the real method, by public facts alone.
+
+Nothing here reads an answer or a report: crowds are drawn by what is assumed of them, with a fixed
+public seed, so the same facts give the same choice on every device and at any time. Rounding of
+floats may differ between machines: where two mechanisms are as good as each other, which one comes
+first may differ, too, and the mechanism that was chosen is what a campaign or a file names.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from attrs import fields_dict, frozen
+
+from quietcrowd.domains import FiniteDomain
+from quietcrowd.exceptions import ParameterError, QuietcrowdError
+from quietcrowd.inference.noise_aware import NoiseAware
+from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.planning.crowd_assumption import CrowdAssumption
+from quietcrowd.planning.planner import simulate_size
+from quietcrowd.planning.public_facts import PublicFacts
+from quietcrowd.planning.simulation import SimulatedError
+from quietcrowd.validation import check_whole
+
+__all__ = ["MechanismRanking", "RankedMechanism", "best_mechanism", "candidates"]
+
+SEED = 20_180_819
+"""Public, and the same for everybody."""
+
+DRAWS = 8
+"""Crowds that every mechanism is tried on."""
+
+MORE_DRAWS = 16
+"""Further crowds for those that may be the best one."""
+
+MAY_BE_BEST = 3.0
+"""So many standard errors of the difference to the best one."""
+
+AS_GOOD = 1.01
+"""Or an error this many times as large as the least one."""
+
+MOST_LEFT = 4
+"""No more mechanisms than these are tried on further crowds."""
+
+
+@frozen(kw_only=True)
+class RankedMechanism:
+    """One mechanism, and its error under the facts.
+
+    Attributes
+    ----------
+    name : str
+        With its parameters, as on the command line.
+    mechanism : Mechanism
+        Ready to be used.
+    error : float
+        Share of wrong labels, or mean absolute error, in the mean over the drawn crowds.
+    standard_error : float
+        Of `error`.
+    times_least : float
+        `error`, over that of the best mechanism on the same crowds.
+    draws : int
+        On so many crowds.
+    """
+
+    name: str
+    mechanism: Mechanism
+    error: float
+    standard_error: float
+    times_least: float
+    draws: int
+
+
+@frozen(kw_only=True)
+class MechanismRanking:
+    """Mechanisms by their error, the best one first, and why.
+
+    Attributes
+    ----------
+    facts : PublicFacts
+        That it follows from.
+    rows : tuple of RankedMechanism
+        The best one first.
+    constant, plain : float
+        The errors of the best constant guess, and without noise.
+    left_out : tuple of str
+        Mechanisms that cannot be taken, with the reason.
+    """
+
+    facts: PublicFacts
+    rows: tuple[RankedMechanism, ...]
+    constant: float
+    plain: float
+    left_out: tuple[str, ...]
+
+    @property
+    def best(self) -> Mechanism:
+        """The mechanism with the least error."""
+        return self.rows[0].mechanism
+
+    @property
+    def name(self) -> str:
+        """Its name with its parameters, as on the command line."""
+        return self.rows[0].name
+
+    @property
+    def why(self) -> str:
+        """One sentence."""
+        first, size, facts = self.rows[0], self.facts.size, self.facts
+        labels = isinstance(facts.domain, FiniteDomain)
+        score = "share of wrong labels" if labels else "mean absolute error"
+        beside = (
+            f", that of {self.rows[1].name} {self.rows[1].times_least:.2f} times that"
+            if len(self.rows) > 1
+            else ""
+        )
+        return (
+            f"{first.name} has the least {score} at epsilon {facts.epsilon:g} in {first.draws} "
+            f"drawn crowds of {size.workers:,} workers with {size.answers:,} answers each to "
+            f"{size.tasks:,} tasks: {first.error:.3g}{beside}; without noise {self.plain:.3g}, a "
+            f"constant guess {self.constant:.3g}. Assumed: {facts.assumption.sentence()}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it JSON-ready."""
+        return {
+            "best": self.name,
+            "mechanism": self.best.to_dict(),
+            "why": self.why,
+            "epsilon": self.facts.epsilon,
+            "tasks": self.facts.tasks,
+            "workers": self.facts.workers,
+            "answers_of_each_worker": self.facts.size.answers,
+            "constant": self.constant,
+            "plain": self.plain,
+            "ranking": [
+                {
+                    "mechanism": row.name,
+                    "error": row.error,
+                    "standard_error": row.standard_error,
+                    "times_least": row.times_least if math.isfinite(row.times_least) else None,
+                    "draws": row.draws,
+                }
+                for row in self.rows
+            ],
+            "left_out": list(self.left_out),
+        }
+
+
+def best_mechanism(
+    *,
+    domain: Any,
+    epsilon: float,
+    tasks: int = 1_000,
+    workers: int = 100,
+    answers_per_task: float = 10.0,
+    quality: CrowdAssumption | Mapping[str, Any] | None = None,
+    prior: Mapping[Any, float] | None = None,
+    draws: int = DRAWS,
+) -> MechanismRanking:
+    """Return the mechanisms that can be taken, by the error of `NoiseAware` under public facts.
+
+    Parameters
+    ----------
+    domain, epsilon, tasks, workers, answers_per_task, quality, prior
+        As those of `PublicFacts`: all that the choice depends on. None of it may come from the
+        answers that are to be protected.
+    draws : int
+        Crowds to try all mechanisms on, at least 3; twice as many follow for those that may
+        be the best one.
+
+    Returns
+    -------
+    MechanismRanking
+        ``ranking.best`` is the mechanism to take.
+
+    Raises
+    ------
+    ParameterError
+        Where a fact is out of its range, or no mechanism can be taken.
+
+    Notes
+    -----
+    Ranked are mechanisms that hide an answer and not who answered, with noise of its own for each
+    answer, so that one answer loses at most `epsilon`, however many a worker gives. All of them see
+    the same drawn crowds. ``docs/best-mechanism.md``.
+
+    Examples
+    --------
+    >>> import quietcrowd as qc
+    >>> domain = qc.Categorical([f"kind {i}" for i in range(12)])
+    >>> ranking = best_mechanism(domain=domain, epsilon=1.0, tasks=60, workers=60, draws=3)
+    >>> ranking.rows[0].error < [row.error for row in ranking.rows if row.name == "one-layer"][0]
+    True
+    """
+    check_whole("draws", draws, 3)
+    facts = PublicFacts(
+        domain=domain,
+        epsilon=epsilon,
+        tasks=tasks,
+        workers=workers,
+        answers_per_task=answers_per_task,
+        quality=quality,
+        prior=prior,
+    )
+    makers, left_out = candidates(facts)
+    if not makers:
+        raise ParameterError("no mechanism can be taken: " + "; ".join(left_out))
+    names = list(makers)
+    mechanisms = [makers[name] for name in names]
+    tried = partial(simulate_size, facts.assumption, facts.size)
+    *found, plain = tried(mechanisms, draws, SEED)
+    errors = [[one.error for one in cell] for cell in found]
+    constant = float(np.mean([one.constant for one in plain]))
+    again = may_be_best(errors)
+    if len(again) > 1:
+        more: list[list[SimulatedError]]
+        *more, _ = tried(
+            [mechanisms[place] for place in again], MORE_DRAWS * draws // DRAWS, SEED + 1
+        )
+        for place, cell in zip(again, more, strict=True):
+            errors[place] += [one.error for one in cell]
+    rows = _ranked(names, mechanisms, errors)
+    return MechanismRanking(
+        facts=facts,
+        rows=rows,
+        constant=constant,
+        plain=float(np.mean([one.error for one in plain])),
+        left_out=tuple(left_out),
+    )
+
+
+def candidates(facts: PublicFacts) -> tuple[dict[str, Mechanism], list[str]]:
+    """Return the mechanisms that can be taken, by name, and why others cannot.
+
+    They come from the registry, by what they can do; nothing is known of their kinds.
+    """
+    chosen: dict[str, Mechanism] = {}
+    left_out: list[str] = []
+    for kind, maker in Mechanism.registry().items():
+        for name, parameters in _variants(kind, maker, facts):
+            try:
+                mechanism = maker.from_claimed_epsilon(
+                    domain=facts.domain, epsilon=facts.epsilon, **parameters
+                )
+                reason = _why_not(mechanism, facts)
+            except (QuietcrowdError, NotImplementedError) as error:
+                reason = str(error)
+            if reason is None:
+                chosen[name] = mechanism
+            else:
+                left_out.append(f"{name}: {reason}")
+    laws: dict[Any, str] = {}
+    plainest = sorted(chosen, key=lambda name: chosen[name].report_domain != facts.domain)
+    for name in plainest:
+        law = _law(chosen[name])
+        if law is not None and laws.setdefault(law, name) != name:
+            del chosen[name]
+            left_out.append(f"{name}: its law is that of {laws[law]}")
+    return chosen, left_out
+
+
+def _variants(
+    kind: str, maker: type[Mechanism], facts: PublicFacts
+) -> list[tuple[str, dict[str, Any]]]:
+    """Return the parameters to try beside a loss, with the names that they have."""
+    known = fields_dict(maker)
+    if "fill" in known:  # who did not answer sends nothing
+        return [(f"{kind}:fill=none", {"fill": None})]
+    frequencies = facts.answer_frequencies
+    found: list[tuple[str, dict[str, Any]]] = [(kind, {})]
+    if "prior" in known and frequencies is not None:
+        pairs = "/".join(f"{_escaped(label)}={share:g}" for label, share in frequencies.items())
+        found.append((f"{kind}:prior={pairs}", {"prior": frequencies}))
+    return found
+
+
+def _escaped(label: str) -> str:
+    return label.replace("%", "%25").replace("/", "%2F").replace(":", "%3A")
+
+
+def _why_not(mechanism: Mechanism, facts: PublicFacts) -> str | None:
+    """Return why a mechanism cannot be taken; None where it can."""
+    size = facts.size
+    if not mechanism.independent_reports:
+        return "a worker's reports share noise, and lose more the more there are"
+    guarantee = mechanism.guarantee(answers=size.answers, tasks=size.tasks)
+    if guarantee.delta or guarantee.epsilon > facts.epsilon * (1 + 1e-9):
+        return f"one answer loses {guarantee.epsilon:g}, delta {guarantee.delta:g}"
+    if mechanism.every_task:
+        return "every worker reports every task"
+    channel, labels = mechanism.channel, isinstance(facts.domain, FiniteDomain)
+    if labels and channel.probabilities is None and channel.sets is None:
+        return "its reports are numbers, and the answers are labels"
+    if not NoiseAware().models_noise(mechanism):
+        return "the noise-aware method does not know its law"
+    return None
+
+
+def _law(mechanism: Mechanism) -> Any:
+    """Return what mechanisms of the same law have in common; None where it is no small table."""
+    channel = mechanism.channel
+    table = channel.probabilities
+    if table is None and channel.sets is not None and channel.sets.members == 1:
+        table = np.exp(channel.log_likelihood(*np.indices((channel.sets.labels,) * 2)))
+    if table is None:
+        return None
+    columns = np.round(table, 7)
+    return tuple(map(tuple, columns[:, np.lexsort(columns)].T.tolist()))
+
+
+def may_be_best(errors: Sequence[Sequence[float]]) -> list[int]:
+    """Return the places of those that further crowds are to tell from each other.
+
+    Their errors, on the same crowds, are within 3 standard errors of the difference to the least,
+    or within 1 %; no more than four.
+    """
+    table = np.array(errors)
+    means = table.mean(axis=1)
+    least = int(means.argmin())
+    apart = table - table[least]
+    deviations = apart.std(axis=1, ddof=1) / math.sqrt(table.shape[1])
+    near = (apart.mean(axis=1) <= MAY_BE_BEST * deviations) | (means <= AS_GOOD * means[least])
+    order = [int(place) for place in means.argsort(kind="stable") if near[place]]
+    return order[:MOST_LEFT]
+
+
+def _ranked(
+    names: Sequence[str], mechanisms: Sequence[Mechanism], errors: Sequence[Sequence[float]]
+) -> tuple[RankedMechanism, ...]:
+    """Return the rows: first those that were tried on most crowds, each by its error."""
+    most = max(map(len, errors))
+    order = sorted(range(len(names)), key=lambda i: (len(errors[i]) < most, np.mean(errors[i])))
+    best = errors[order[0]]
+    rows = []
+    for place in order:
+        own = np.array(errors[place])
+        least = float(np.mean(best[: len(own)]))
+        mean = float(own.mean())
+        rows.append(
+            RankedMechanism(
+                name=names[place],
+                mechanism=mechanisms[place],
+                error=mean,
+                standard_error=float(own.std(ddof=1) / math.sqrt(len(own))),
+                times_least=mean / least if least else (1.0 if not mean else math.inf),
+                draws=len(own),
+            )
+        )
+    return tuple(rows)

@@ -1,0 +1,73 @@
+"""``quietcrowd best-mechanism`` and ``-m best`` as a user meets them."""
+
+import json
+
+import pytest
+
+import quietcrowd as qc
+
+FACTS = "tasks=40:workers=30:answers_per_task=10:draws=3"
+
+
+@pytest.mark.slow
+def test_the_table_fits_a_terminal_and_says_why(run):
+    words = ("--labels", "a,b,c,d,e,f", "-e", 1, "--facts", f"{FACTS}:prior=a=0.5:accuracy=0.9")
+    status, output, errors = run("best-mechanism", *words)
+    assert (status, errors) == (0, "")
+    lines = output.splitlines()
+    ranked = [line for line in lines if not line.startswith("Left out")]
+    assert max(map(len, ranked)) <= 80
+    assert ranked[0].split() == ["error", "+-", "x", "least", "mechanism"]
+    assert "right in 90%" in " ".join(ranked)
+    assert any(line.startswith("Left out: two-layer: ") for line in lines)
+
+
+@pytest.mark.slow
+def test_json_names_the_one_that_randomize_takes(run, folder, tmp_path):
+    status, output, _ = run(
+        "best-mechanism", "--labels", "no,yes", "-e", 1, "--facts", FACTS, "--json"
+    )
+    told = json.loads(output)
+    assert status == 0
+    assert told["best"] == told["ranking"][0]["mechanism"] == "one-layer"
+    reports = tmp_path / "r.parquet"
+    status, _, errors = run("randomize", folder, "-m", f"best:{FACTS}", "-e", 1, "-o", reports)
+    assert status == 0
+    assert errors.count("one-layer has the least share of wrong labels at epsilon 1") == 1
+    assert qc.read_reports(reports).mechanism.to_dict() == told["mechanism"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ("workers=5", "answers_per_task must be above 0 and at most the number of workers, 5"),
+        ("colour=1", "colour"),
+        ("workers", "parameters are written name:key=value:key=value"),
+        ("epsilon=2", "'epsilon' belongs to another option, --epsilon"),
+    ],
+    ids=["too few", "unknown", "no value", "elsewhere"],
+)
+def test_facts_that_cannot_be_are_refused_in_a_line(run, facts, message):
+    status, output, errors = run("best-mechanism", "--labels", "no,yes", "--facts", facts)
+    assert (status, output) == (2, "")
+    assert message in errors
+    assert len(errors.splitlines()) == 1
+
+
+def test_the_choice_is_made_before_the_answers_are_read(run, tmp_path, monkeypatch):
+    from quietcrowd.commands import best_choice, randomize
+
+    order = []
+    monkeypatch.setattr(randomize, "read_plain", lambda *_, **__: order.append("read"))
+    domain = qc.Categorical(["no", "yes"])
+    ranking = qc.best_mechanism(
+        domain=domain, epsilon=1.0, tasks=10, workers=10, answers_per_task=5, draws=3
+    )
+    monkeypatch.setattr(best_choice, "ranking_of", lambda *_: (order.append("chosen"), ranking)[1])
+    path = tmp_path / "a.csv"
+    path.write_text("task,worker,label\nt,a,no\n")
+    status, *_ = run(
+        "randomize", path, "--labels", "no,yes", "-m", "best", "-o", tmp_path / "r.csv"
+    )
+    assert status != 0  # there is no table
+    assert order == ["chosen", "read"]
