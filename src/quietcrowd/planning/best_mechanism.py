@@ -26,7 +26,7 @@ from quietcrowd.planning.public_facts import PublicFacts
 from quietcrowd.planning.simulation import SimulatedError
 from quietcrowd.validation import check_whole
 
-__all__ = ["MechanismRanking", "RankedMechanism", "best_mechanism", "candidates"]
+__all__ = ["MechanismRanking", "RankedMechanism", "best_mechanism", "candidates", "may_be_best"]
 
 SEED = 20_180_819
 """Public, and the same for everybody."""
