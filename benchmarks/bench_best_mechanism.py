@@ -33,7 +33,16 @@ def rounded(value):
 def facts_of(crowd):
     """Return what a requester may know of a real set, roughly."""
     answers, truths = crowd.answers, crowd.truths.to_pandas().set_axis(["task", "truth"], axis=1)
-    both = answers.to_frame().merge(truths, on="task")
+    if isinstance(answers.domain, qc.Interval):
+        truths["truth"] = truths["truth"].astype(float)
+    else:  # what a file holds are texts
+        codes = {str(label): label for label in answers.domain.labels}
+        truths["truth"] = truths["truth"].astype(str).map(codes)
+    frame = answers.to_frame()
+    both = frame.assign(task=frame["task"].astype(str)).merge(
+        truths.assign(task=truths["task"].astype(str)), on="task"
+    )
+    assert len(both)
     facts = {
         "domain": answers.domain,
         "tasks": len(answers.tasks),

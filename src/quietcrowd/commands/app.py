@@ -27,7 +27,7 @@ COMMANDS = {
     "suggest": ("suggest", "Tell which tasks to ask next."),
     "best-mechanism": (
         "best_mechanism",
-        "Tell which mechanism has the least error, by public facts alone.",
+        "Tell which mechanism errs least, by public facts.",
     ),
     "evaluate": (
         "experiments",

@@ -32,7 +32,7 @@ def best_mechanism(
     ] = "",
     as_json: options.Json = False,
 ) -> None:
-    """Tell which mechanism has the least error, by public facts alone.
+    """Tell which mechanism errs least, by public facts.
 
     The same facts give the same choice. -m best of other commands takes the first one.
 
