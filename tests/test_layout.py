@@ -23,6 +23,7 @@ NO_MIRROR = {
     "test_architecture": "the pictures of the rooms, and the page about them",
     "test_audit_shares": "a table of docs/audit.md, for all mechanisms",
     "test_broken_mechanisms": "mechanisms that are broken on purpose, and the audit of each",
+    "test_choosing": "docs/choosing.md, and what works it out",
     "test_contract": "every route, by requests that are made from the OpenAPI document",
     "test_contributing": "what CONTRIBUTING.md prints, through everything",
     "test_crashes": "the whole server, killed at any moment",
