@@ -49,6 +49,11 @@ numbers the mean absolute error. The worst cells stand first. Two or three draws
 ratios are rough. A ratio near 0 means that even allotments to the end are hardly better than the
 first one.
 
+That two reports of each task come first, and that batches are that small, was chosen with these
+sets in view: with three at first, and batches of a report for every task, the medians on fitted
+crowds were about 0.79 (ε = 1) and 0.91 (ε = 3), and on real answers, with these settings in an
+earlier run, 0.87 and 0.83. So the figures below are no test of that choice.
+
 Numbers gain little, and should: an error falls with the root of the reports of a task, so the
 even allotment is nearly the best one where all tasks are known equally well.
 """
