@@ -59,7 +59,8 @@ def facts_of(crowd):
         whole = sum(prior.values())
         prior = {label: share / whole for label, share in prior.items()}
         return {**facts, "quality": {"accuracy": right, "guessers": 0.0}, "prior": prior}
-    error = rounded((both["label"] - both["truth"]).abs().median() / 0.67)
+    usual = float((both["label"] - both["truth"]).abs().median()) / 0.67
+    error = rounded(max(usual, answers.domain.width / 1000))  # most may be exact
     low, high = truths["truth"].quantile([0.16, 0.84])
     quality = {
         "error": error,
