@@ -5,6 +5,7 @@ import json
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.commands.best_choice import BestMechanism
 
 FACTS = "tasks=40:workers=30:answers_per_task=10:draws=3"
 
@@ -71,3 +72,28 @@ def test_the_choice_is_made_before_the_answers_are_read(run, tmp_path, monkeypat
     )
     assert status != 0  # there is no table
     assert order == ["chosen", "read"]
+
+
+def test_a_campaign_tells_its_size_where_the_facts_do_not():
+    chosen = BestMechanism(facts={"accuracy": 0.9})
+    sized = chosen.for_campaign(tasks=40, workers=30, answers=None)
+    assert sized.facts == {"tasks": 40, "workers": 30, "answers_per_task": 30, "accuracy": 0.9}
+    assert chosen.for_campaign(tasks=40, workers=30, answers=4).facts["answers_per_task"] == 3
+    assert chosen.for_campaign(tasks=40, workers=None, answers=4).facts == {
+        "tasks": 40,
+        "accuracy": 0.9,
+    }
+    told = BestMechanism(facts={"workers": 5, "tasks": 7})
+    assert told.for_campaign(tasks=40, workers=30, answers=4).facts == {"workers": 5, "tasks": 7}
+
+
+@pytest.mark.slow
+def test_a_campaign_is_made_with_the_best_mechanism_for_its_tasks(run, tmp_path):
+    """No server is there: which mechanism is the best one is told all the same."""
+    (tmp_path / "t.csv").write_text("id,q\na,A?\nb,B?\nc,C?\n")
+    words = ("campaign", "create", "T", "--tasks", tmp_path / "t.csv", "--labels", "no,yes")
+    best = ("--participants", 20, "-e", 1, "-m", "best:draws=3", "--server", "http://127.0.0.1:9")
+    status, output, errors = run(*words, *best)
+    assert (status, output) == (2, "")
+    assert "one-layer has the least share of wrong labels at epsilon 1" in errors
+    assert "3 tasks" in " ".join(errors.split())

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from attrs import Factory, field, frozen
+from attrs import Factory, evolve, field, frozen
 
 from quietcrowd.commands.printing import note
 from quietcrowd.domains import Domain
@@ -34,7 +34,25 @@ class BestMechanism:
     """
 
     facts: Mapping[str, Any]
-    _found: dict[tuple[Domain, float], Mechanism] = field(default=Factory(dict), repr=False)
+    _found: dict[tuple[Domain, float], Mechanism] = field(
+        default=Factory(dict), init=False, repr=False
+    )
+
+    def for_campaign(self, *, tasks: int, workers: int | None, answers: int | None) -> Self:
+        """Return the same with the size of a campaign, where the facts do not tell it.
+
+        Parameters
+        ----------
+        tasks : int
+            How many questions, at least 1.
+        workers, answers : int or None
+            Most workers, and most answers of each; None: not said, and all questions.
+        """
+        size: dict[str, Any] = {"tasks": tasks}
+        if workers is not None and "workers" not in self.facts:
+            each = tasks if answers is None else min(answers, tasks)
+            size |= {"workers": workers, "answers_per_task": workers * each / tasks}
+        return evolve(self, facts=size | dict(self.facts))
 
     def __call__(self, *, domain: Domain, epsilon: float) -> Mechanism:
         """Return the mechanism; the same one each time."""

@@ -27,6 +27,7 @@ from quietcrowd.campaign.terms.promises import (
 )
 from quietcrowd.campaign.terms.server_address import ServerAddress
 from quietcrowd.commands import controls, copies, options, serve
+from quietcrowd.commands.best_choice import BestMechanism
 from quietcrowd.commands.choices import (
     METHODS_LISTED,
     MechanismName,
@@ -212,15 +213,21 @@ def create(
         raise ParameterError("give --answers, or --answers-each, which says it for every worker")
     if most_joined is not None and not for_all:
         raise ParameterError("--joined goes with --for-all: invites let in one worker each")
+    domain = _domain(label_config, labels, levels, between)
+    file = TaskFile.read(tasks)
+    written = file.rows(domain)
+    most = answers if answers_each is None else answers_each
     _, maker = choose_mechanism(mechanism)
-    chosen = maker(domain=_domain(label_config, labels, levels, between), epsilon=epsilon)
+    if isinstance(maker, BestMechanism):
+        maker = maker.for_campaign(tasks=len(written), workers=participants, answers=most)
+    chosen = maker(domain=domain, epsilon=epsilon)
     body = {
         "title": title,
         "description": description,
         "mechanism": chosen.to_dict(),
         "method": None if method is None else choose_method(method).to_dict(),
         "join_mode": "open" if for_all else "invite",
-        "answers_per_participant": answers if answers_each is None else answers_each,
+        "answers_per_participant": most,
         "allotment": None if answers_each is None else "random",
         "linked": linked,
         "max_participants": participants,
@@ -233,15 +240,12 @@ def create(
         "closes_on": closes,
         "max_joined": most_joined,
     }
-    file = TaskFile.read(tasks)
-    written = file.rows(chosen.domain)
     if answers_each is not None:
         kind = body["allotment"]
         Allotment.of(kind, mechanism=chosen, answers=answers_each, tasks=len(written))
     if planned:
         from quietcrowd.commands.plan_campaign import tell_plan
 
-        most = answers if answers_each is None else answers_each
         tell_plan(chosen, mechanism, tasks=len(written), workers=participants, answers=most)
     images, rows = TaskImages.read(tasks, written)
     if rows != written:
