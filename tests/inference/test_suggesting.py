@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import suggesting
 from quietcrowd.inference.suggesting import block_values
 
@@ -164,3 +165,9 @@ def test_sets_are_refused_and_bounded_numbers_are_taken():
 def test_numbers_out_of_range_are_refused(labels, more):
     with pytest.raises(qc.ParameterError, match="must be a whole number"):
         qc.suggest_tasks(labels, **more)
+
+
+@pytest.mark.parametrize("estimate", ["a", None, 3.0], ids=["text", "none", "number"])
+def test_what_is_no_estimate_is_refused(estimate):
+    with pytest.raises(ParameterError, match="needs the estimate of a method with a posterior"):
+        suggesting.suggest_tasks(estimate, answers=3)

@@ -100,3 +100,17 @@ def test_levels_stay_levels():
     assert crowd.answers.domain == levels
     right = crowd.truths["label"].to_numpy()[crowd.answers.task_codes]
     assert np.array_equal(np.array(levels.levels)[crowd.answers.values], right)
+
+
+@pytest.mark.parametrize(
+    ("quality", "message"),
+    [
+        ({"accuracy_sd": 0.6}, "accuracy_sd must be at most 0.5"),
+        ({"worker": 50}, "quality, a LabelAssumption, has no parameter 'worker'; it has accuracy"),
+        (3, "quality must be a LabelAssumption, or its parameters by name"),
+    ],
+    ids=["deviation", "unknown", "number"],
+)
+def test_what_cannot_be_assumed_is_told(quality, message):
+    with pytest.raises(ParameterError, match=message):
+        assumption_for(LABELS, quality)

@@ -22,7 +22,7 @@ def test_a_known_curve_is_inverted(start, target):
 def test_what_no_number_or_the_least_one_reaches_is_said():
     with pytest.raises(ParameterError, match=r"no x up to 64 has an error of 0\.1"):
         _solved(lambda _: 0.4, 0.1, 1.0, 0.01, 100, "x")
-    with pytest.raises(ParameterError, match=r"a x of 0\.015625 reaches"):
+    with pytest.raises(ParameterError, match=r"x 0\.015625 reaches"):
         _solved(lambda _: 0.05, 0.1, 1.0, 0.01, 100, "x")
 
 

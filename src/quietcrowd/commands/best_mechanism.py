@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from typing import Annotated
 
 import typer
@@ -42,10 +43,12 @@ def best_mechanism(
     Example: quietcrowd best-mechanism --between 0,10 -e 2 --facts error=1:spread=3 --json
     """
     domain = options.build_domain(labels, levels, between)
-    _, maker = choose_mechanism(f"best:{facts}" if facts else "best")
+    _, maker = choose_mechanism(f"best:{facts}" if facts else "best", "--facts")
     ranking = ranking_of(maker.facts, domain, epsilon)  # type: ignore[attr-defined]
     if as_json:
         typer.echo(json.dumps(ranking.to_dict(), allow_nan=False))
         return
-    for line in (*ranking_rows(ranking), *(f"Left out: {one}" for one in ranking.left_out)):
+    for line in ranking_rows(ranking):
         typer.echo(line)
+    for one in ranking.left_out:
+        typer.echo(textwrap.fill(f"Left out: {one}", 80, subsequent_indent="  "))

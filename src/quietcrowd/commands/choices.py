@@ -93,17 +93,19 @@ def choose(name: str, known: Mapping[str, T], option: str) -> T:
     return known[name]
 
 
-def choose_mechanism(text: str) -> tuple[str, Callable[..., Mechanism]]:
+def choose_mechanism(
+    text: str, option: str = "--mechanism"
+) -> tuple[str, Callable[..., Mechanism]]:
     """Return the name of a mechanism with its parameters, and what makes it from an epsilon.
 
     ``laplace:fill=midpoint`` is `LaplacePerturbation` with ``fill="midpoint"``; ``best:workers=50``
-    is what `best_mechanism` finds for 50 workers.
+    is what `best_mechanism` finds for 50 workers. Errors name `option`.
     """
     elsewhere = {"epsilon": "--epsilon", "domain": "--labels, --levels or --between"}
     if text.split(":", maxsplit=1)[0] == BEST:
-        _, facts = _choose_with_parameters(text, {BEST: None}, "--mechanism", elsewhere)
+        _, facts = _choose_with_parameters(text, {BEST: None}, option, elsewhere)
         return text, BestMechanism(facts=facts)
-    kind, parameters = _choose_with_parameters(text, MECHANISMS, "--mechanism", elsewhere)
+    kind, parameters = _choose_with_parameters(text, MECHANISMS, option, elsewhere)
     return text, partial(kind.from_claimed_epsilon, **parameters)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -83,9 +84,13 @@ def tell_least(
     if as_json:
         typer.echo(json.dumps(rows))
         return
-    typer.echo(f"Assumed: {law.sentence()}.")
+    _say(f"Assumed: {law.sentence()}.")
     for row in rows:
-        typer.echo(
+        _say(
             f"{row['mechanism']}: an expected error of {target:g} takes {row['workers']:,} workers "
             f"with {row['answers']:,} answers of each, at epsilon {row['epsilon']:.3g} per {per}"
         )
+
+
+def _say(line: str) -> None:
+    typer.echo(textwrap.fill(line, 80, subsequent_indent="  ", break_on_hyphens=False))

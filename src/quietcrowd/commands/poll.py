@@ -47,7 +47,8 @@ def poll(
 ) -> None:
     """Shuffle the reports of one question, and count.
 
-    How frequent each answer is follows from the counts and the law of the reports.
+    How frequent each answer is follows from the counts and the law of the reports, which has to be
+    a table: that of one-layer, or optimal.
 
     Who runs it is the shuffler: it sees who sent which report, and gives out none of that, but how
     often each report occurs. Give the files to nobody. Two losses are told: that of a report,

@@ -89,7 +89,8 @@ def suggest_tasks(
     check_whole("answers", answers, 1)
     if per_task is not None:
         check_whole("per_task", per_task, 1)
-    partition = getattr(estimate, "partition", None)
+    given: Any = estimate
+    partition = given.partition if isinstance(given, TruthEstimate) else None
     if partition is None:
         name = type(getattr(estimate, "method", estimate)).__name__
         raise ParameterError(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import Factory, evolve, field, frozen
+from attrs import Factory, evolve, field, fields_dict, frozen
 from attrs.validators import instance_of, optional
 from typing_extensions import override
 
@@ -17,7 +18,7 @@ from quietcrowd.datasets.label_crowd import label_crowd
 from quietcrowd.datasets.number_crowd import LEAST_SIGMA, number_crowd
 from quietcrowd.domains import Domain, FiniteDomain, Interval
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.validation import check_real, check_whole
+from quietcrowd.validation import check_names, check_real, check_whole
 
 __all__ = [
     "CrowdAssumption",
@@ -163,6 +164,10 @@ class LabelAssumption(CrowdAssumption):
 
     def __attrs_post_init__(self) -> None:
         check_real("accuracy_sd", self.accuracy_sd, 0)
+        if self.accuracy_sd > 0.5:
+            raise ParameterError(
+                f"accuracy_sd must be at most 0.5: shares vary by no more; got {self.accuracy_sd!r}"
+            )
         self.crowd(CrowdSize(tasks=1, workers=1, answers=1), np.random.default_rng(0))
 
     @override
@@ -331,9 +336,13 @@ def assumption_for(domain: Domain, quality: Any = None) -> CrowdAssumption:
     )
 
 
-def _made(kind: type[CrowdAssumption], domain: Domain, quality: Any) -> CrowdAssumption:
+def _made(kind: Any, domain: Domain, quality: Any) -> CrowdAssumption:
     try:
-        return kind(domain=domain, **quality)  # type: ignore[call-arg]
+        if isinstance(quality, Mapping):
+            known = [name for name in fields_dict(kind) if name != "domain"]
+            check_names(f"quality, a {kind.__name__},", map(str, quality), known)
+        made: CrowdAssumption = kind(domain=domain, **quality)
+        return made
     except TypeError as error:
         raise ParameterError(
             f"quality must be a {kind.__name__}, or its parameters by name; {error}"

@@ -143,7 +143,7 @@ def _solved(
     while below == (found <= target):
         other = place / 2 if below else place * 2
         if not low <= other <= high:
-            side = f"a {what} of {place:g} reaches" if below else f"no {what} up to {place:g} has"
+            side = f"{what} {place:g} reaches" if below else f"no {what} up to {place:g} has"
             raise ParameterError(f"{side} an error of {target:g}: expected is {found:.3g}")
         place, found = other, error(other)
     bottom = place if below else place / 2
