@@ -34,8 +34,11 @@ SIMULATIONS = {
     "datasets/synthetic.py": "makes synthetic crowds",
     "evaluation/papers/baselines.py": "stand-ins of other papers; demands a generator",
     "evaluation/papers/density_methods.py": "non-private draws; demands a generator",
+    "inference/further_reports.py": "plays out what further reports might be; reads reports alone",
     "mechanisms/discrete_gaussian.py": "only where `rng` is given; see the test below",
     "mechanisms/discrete_laplace.py": "only where `rng` is given; see the test below",
+    "planning/crowd_assumption.py": "makes synthetic crowds",
+    "planning/pilot.py": "makes synthetic crowds, like that of a pilot",
     "testing/method_checks.py": "shuffles rows and chooses known truths, for the battery",
     "testing/mechanisms.py": "makes answers for the conformance battery",
 }

@@ -55,7 +55,7 @@ class PiecewiseMechanism(BoundedNumbers):
     >>> from quietcrowd.domains import Interval
     >>> mechanism = PiecewiseMechanism(domain=Interval(low=-1, high=1), epsilon=2.0)
     >>> round(mechanism.channel.variance, 3), round(mechanism.guarantee().epsilon, 4)
-    (1.23, 2.0)
+    (1.227, 2.0)
     """
 
     name: ClassVar[str] = "piecewise"

@@ -61,7 +61,7 @@ class PublicFacts:
     >>> facts.size
     CrowdSize(tasks=1000, workers=100, answers=100)
     >>> facts.answer_frequencies
-    {'no': 0.7476, 'yes': 0.2524}
+    {'no': 0.68, 'yes': 0.32}
     """
 
     domain: Domain
