@@ -214,12 +214,11 @@ def create(
     if most_joined is not None and not for_all:
         raise ParameterError("--joined goes with --for-all: invites let in one worker each")
     domain = _domain(label_config, labels, levels, between)
-    file = TaskFile.read(tasks)
-    written = file.rows(domain)
     most = answers if answers_each is None else answers_each
     _, maker = choose_mechanism(mechanism)
     if isinstance(maker, BestMechanism):
-        maker = maker.for_campaign(tasks=len(written), workers=participants, answers=most)
+        count = len(TaskFile.read(tasks).rows(domain))
+        maker = maker.for_campaign(tasks=count, workers=participants, answers=most)
     chosen = maker(domain=domain, epsilon=epsilon)
     body = {
         "title": title,
@@ -240,6 +239,8 @@ def create(
         "closes_on": closes,
         "max_joined": most_joined,
     }
+    file = TaskFile.read(tasks)
+    written = file.rows(domain)
     if answers_each is not None:
         kind = body["allotment"]
         Allotment.of(kind, mechanism=chosen, answers=answers_each, tasks=len(written))
