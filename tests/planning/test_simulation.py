@@ -1,3 +1,5 @@
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -17,21 +19,13 @@ def test_the_error_is_that_of_the_method_on_these_reports(plain):
     source = crowd.answers
     if mechanism:
         source = mechanism.randomize(source, rng=np.random.default_rng(5))
-    with pytest.warns(qc.SimulatedNoiseWarning) if mechanism else _nothing():
+    with pytest.warns(qc.SimulatedNoiseWarning) if mechanism else nullcontext():
         found = simulate(crowd, mechanism, 5)
-    with pytest.warns(qc.SimulatedNoiseWarning) if mechanism else _nothing():
+    with pytest.warns(qc.SimulatedNoiseWarning) if mechanism else nullcontext():
         estimate = qc.NoiseAware().fit(source)
     assert found.error == qc.error_rate(estimate, crowd.truths)
     assert found.variance == found.error * (1 - found.error)
     assert found.tasks == 100
-
-
-class _nothing:  # noqa: N801
-    def __enter__(self):
-        return None
-
-    def __exit__(self, *_):
-        return None
 
 
 def test_numbers_are_compared_by_distance():

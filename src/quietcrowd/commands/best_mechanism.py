@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from quietcrowd.commands import options
-from quietcrowd.commands.best_choice import ranking_of, ranking_rows
+from quietcrowd.commands.best_choice import BestMechanism, ranking_of, ranking_rows
 from quietcrowd.commands.choices import choose_mechanism
 
 __all__ = ["app", "best_mechanism"]
@@ -44,7 +44,8 @@ def best_mechanism(
     """
     domain = options.build_domain(labels, levels, between)
     _, maker = choose_mechanism(f"best:{facts}" if facts else "best", "--facts")
-    ranking = ranking_of(maker.facts, domain, epsilon)  # type: ignore[attr-defined]
+    assert isinstance(maker, BestMechanism)
+    ranking = ranking_of(maker.facts, domain, epsilon)
     if as_json:
         typer.echo(json.dumps(ranking.to_dict(), allow_nan=False))
         return
