@@ -134,8 +134,8 @@ class WeightedVote(
 
     References
     ----------
-    Y. Li et al., KDD 2018, equations 2 and 3, with the weight of its section 6.2; the printed
-    sign fits an error rate, here p is an accuracy. Derivation: ``docs/theory/weighted-vote.md``.
+    Y. Li et al., KDD 2018, equations 2 and 3, with the weight of its section 6.2.1, the log-odds
+    of the accuracy. More labels and the smoothing: ``docs/theory/weighted-vote.md``.
 
     Examples
     --------
