@@ -30,7 +30,7 @@ SPARSITIES = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
 RANK, RIDGE = 100, 1.0
-"""Of matrix factorisation in all figures; the papers name neither."""
+"""Of matrix factorisation in all figures; the rank is that of the paper's example of Theorem 5."""
 
 
 def _ridge(*, domain: Any, epsilon: float) -> MatrixFactorization:
