@@ -332,7 +332,7 @@ def claimed_randomized_response_error_bound(
 
     Examples
     --------
-    The paper's setting; it prints 3.551, which is the formula with all answers at 1.
+    The paper's setting; it prints 3.551. With all answers at 1 the formula gives 3.5517.
 
     >>> setting = {"answered": 0.1, "sigma": 1.0, "levels": range(10), "epsilon": 1.0}
     >>> round(claimed_randomized_response_error_bound(0.0, **setting), 3)
