@@ -120,7 +120,8 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         law, whose mean and variance are learnt. Truths are then drawn towards that mean, the more
         the less is known of them: where the noise hides the truths, they are nearly constant, and
         standard errors are those of the posterior. "normal" goes with variant "mixture" and solver
-        "em" alone, and is the default there; with others it is None. The paper has no such prior.
+        "em" alone, and is the default there; with others it is None. What is public of
+        the paper names no such prior.
     tolerance : float
         As of every method.
 

@@ -51,8 +51,8 @@ METHODS: Mapping[str, FittingMethod[Any, Any]] = MappingProxyType(
         "noise-aware": NoiseAware(),
     }
 )
-"""All methods for numbers, by their names on the command line; but "moon" is the paper's, which is
-moon:truth_prior=none there."""
+"""All methods for numbers, by their names on the command line; but "moon" has no prior of the truths
+here: moon:truth_prior=none there. Nearest to what is public of the paper is solver=lagrange."""
 
 OF_SAMPLED: Mapping[str, FittingMethod[Any, Any]] = MappingProxyType(
     {"privtdsi-like, crh": CRH(), "privtdsi-like, moon": MOON(truth_prior=None)}
