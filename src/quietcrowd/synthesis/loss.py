@@ -165,7 +165,7 @@ def seed_bounds(method: Parameters, size: ReleaseSize) -> SeedBounds:
 
 
 def _printed(method: Parameters) -> tuple[float, float]:
-    """Return Theorem 2's pair for one released claim and equal weights, at t = 1."""
+    """Return Theorem 2's pair, which is for all of Algorithm 1, at equal weights and t = 1."""
     test = method.test
     if test.k == 1:  # there is no t
         return math.inf, 1.0
