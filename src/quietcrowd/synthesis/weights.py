@@ -227,8 +227,8 @@ def local_weights(
         l_s = psi(r_s) / r_s, over the sum of these
 
     psi is the derivative of Hampel's loss (`hampel_psi`); its thresholds are quantiles of the
-    task's first r. What the paper prints, the loss itself in place of ``psi(r) / r``, weighs the
-    outliers most, against what it says; ``docs/theory/crowd-densities.md``.
+    task's first r. The loss itself in place of ``psi(r) / r``, as in the text of the paper that we
+    have, weighs the outliers most, against what it says; ``docs/theory/crowd-densities.md``.
 
     Weights are equal where a task has one or two claims, where its claims are equal, and where all
     would be 0.
