@@ -42,8 +42,8 @@ class Basic:
 
     References
     ----------
-    The baseline of Huai et al., IJCAI 2019, section 5, with the width of the public range for the
-    scale, which is not printed.
+    The baseline of Huai et al., IJCAI 2019, section 5, which names epsilon alone: Laplace's law and
+    its scale, the width of the public range over epsilon, are ours.
 
     Examples
     --------
