@@ -1,4 +1,4 @@
-"""What belongs to one paper: its figures, its baselines, its bounds. Nothing else needs it."""
+"""What belongs to one paper: its claims, figures, baselines, bounds. Nothing else needs it."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
