@@ -51,7 +51,7 @@ METHODS: Mapping[str, FittingMethod[Any, Any]] = MappingProxyType(
         "noise-aware": NoiseAware(),
     }
 )
-"""All methods for numbers, by their names on the command line; but "moon" has no prior of the truths
+"""All methods for numbers, by their names on the command line; but "moon" has no prior of truths
 here: moon:truth_prior=none there. Nearest to what is public of the paper is solver=lagrange."""
 
 OF_SAMPLED: Mapping[str, FittingMethod[Any, Any]] = MappingProxyType(
