@@ -3,7 +3,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.accounting.consent import consent_sentences
-from quietcrowd.accounting.shuffled import shuffled_assumption
+from quietcrowd.accounting.shuffled import fewest_honest, shuffled_assumption
 from quietcrowd.privacy.shuffling import shuffled_loss
 
 YES_NO = qc.Categorical(["no", "yes"])
@@ -61,6 +61,49 @@ def test_other_mechanisms_count_by_their_loss_alone(mechanism):
     local = mechanism.guarantee(answers=1, tasks=1).worker_epsilon
     assert found.epsilon == shuffled_loss(local, 1999, 1e-6).epsilon
     assert found.epsilon < local
+
+
+def test_sets_count_by_their_loss_and_of_one_label_as_randomised_response():
+    domain = qc.Ordinal(range(6))
+    sets = qc.SubsetSelection(domain=domain, epsilon=1.0)
+    found = qc.shuffled_guarantee(sets, honest=2000, delta=1e-6)
+    assert sets.channel.law.members > 1
+    assert found.epsilon == shuffled_loss(found.local.worker_epsilon, 1999, 1e-6).epsilon
+    single = qc.SubsetSelection(domain=domain, epsilon=1.0, set_size=1)
+    labels = qc.RandomizedResponse(domain=domain, epsilon=1.0)
+    blanket, same = (
+        qc.shuffled_guarantee(one, honest=2000, delta=1e-6) for one in (single, labels)
+    )
+    assert "Balle" in blanket.source
+    assert blanket.epsilon == pytest.approx(same.epsilon, rel=1e-3)
+    assert blanket.epsilon < found.epsilon
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        pytest.param(response(epsilon=1.0), id="two-labels"),
+        pytest.param(qc.RandomizedResponse(domain=qc.Ordinal(range(9)), epsilon=4.0), id="labels"),
+        pytest.param(qc.SubsetSelection(domain=qc.Ordinal(range(9)), epsilon=2.0), id="sets"),
+        pytest.param(
+            qc.SubsetSelection(domain=qc.Ordinal(range(9)), epsilon=9.0, set_size=3), id="large"
+        ),
+    ],
+)
+def test_from_so_many_honest_reports_on_shuffling_adds(mechanism):
+    number = fewest_honest(mechanism, delta=1e-6)
+    losses = [
+        qc.shuffled_guarantee(mechanism, honest=honest, delta=1e-6)
+        for honest in (number // 2, number, 10 * number)
+    ]
+    assert losses[0].epsilon == losses[0].local.worker_epsilon
+    assert losses[2].epsilon < losses[1].epsilon < losses[1].local.worker_epsilon
+
+
+def test_where_no_number_is_large_enough_none_is_said():
+    mechanism = qc.SubsetSelection(domain=qc.Ordinal(range(9)), epsilon=16.0, set_size=3)
+    assert fewest_honest(mechanism, delta=1e-6) is None
+    assert fewest_honest(response(epsilon=0.0), delta=1e-6) is None
 
 
 def test_null_is_a_label():

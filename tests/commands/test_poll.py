@@ -65,6 +65,27 @@ def test_json_and_a_file(run, reports, tmp_path):
     assert "shares.csv" in errors
 
 
+def test_sets_of_labels_and_from_where_on_shuffling_adds(run, tmp_path):
+    domain = qc.Ordinal(range(20))
+    frame = pd.DataFrame({"task": "age", "worker": range(90), "label": [3, 4, 5] * 30})
+    mechanism = qc.SubsetSelection(domain=domain, epsilon=2.0)
+    path = tmp_path / "sets.parquet"
+    qc.write_reports(mechanism.randomize(qc.Answers.from_frame(frame, domain=domain)), path)
+    status, output, errors = run(path, "--honest", 20, "--json")
+    told = json.loads(output)
+    assert status == 0
+    assert sum(row["share"] for row in told["shares"]) == pytest.approx(1)
+    assert not told["shuffled"]["adds"]
+    number = told["shuffled"]["adds_from"]
+    assert (
+        f"Shuffling is not shown to add anything with 20 honest reports, but from {number:,} on."
+        in " ".join(errors.split())
+    )
+    _, output, errors = run(path, "--honest", number, "--json")
+    assert json.loads(output)["shuffled"]["adds"]
+    assert "not shown to add" not in errors
+
+
 def test_a_worker_reports_once(run, reports, tmp_path):
     copy = tmp_path / "copy.parquet"
     copy.write_bytes(reports.read_bytes())

@@ -1,6 +1,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from attrs import evolve
 
 import quietcrowd as qc
 from quietcrowd.domains import Categorical
@@ -151,3 +152,24 @@ def test_messages(tasks, message):
 def test_more_answers_than_named_tasks():
     with pytest.raises(ParameterError, match="tasks must be a whole number, at least 3"):
         MECHANISM.guarantee(answers=3, tasks=["a", "b"])
+
+
+def test_a_paper_is_named_only_where_one_claims():
+    domain = qc.Interval(low=0, high=10)
+    bounded = [
+        kind(domain=domain, epsilon=1.0)
+        for kind in (qc.PiecewiseMechanism, qc.DuchiMechanism, qc.HybridMechanism)
+    ]
+    sets = qc.SubsetSelection(domain=qc.Categorical(["a", "b", "c"]), epsilon=1.0)
+    for mechanism in (*bounded, sets):
+        assert "claim" not in str(mechanism.guarantee(answers=3))
+    laplace = qc.LaplacePerturbation(domain=domain, epsilon=1.0)
+    assert "The paper's claim of 1 holds." in str(laplace.guarantee(tasks=3))
+
+
+def test_what_is_not_kept_is_said_whoever_claims_it():
+    guarantee = evolve(
+        qc.DuchiMechanism(domain=qc.Interval(low=0, high=1), epsilon=1.0).guarantee(),
+        claimed_epsilon=0.5,
+    )
+    assert "The claim of 0.5 does not hold." in " ".join(str(guarantee).split())

@@ -18,11 +18,11 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.mechanism import Mechanism, check_mechanism
 from quietcrowd.privacy.guarantee import MOST_REPORTS, PrivacyGuarantee
 from quietcrowd.privacy.rounding import show_loss
-from quietcrowd.privacy.shuffling import KeepOrReplace, ShuffledLoss, shuffled_loss
+from quietcrowd.privacy.shuffling import KeepOrReplace, ShuffledLoss, fewest_others, shuffled_loss
 from quietcrowd.privacy.tail_bound import tail_at
 from quietcrowd.validation import check_proportion, check_whole
 
-__all__ = ["ShuffledGuarantee", "shuffled_assumption", "shuffled_guarantee"]
+__all__ = ["ShuffledGuarantee", "fewest_honest", "shuffled_assumption", "shuffled_guarantee"]
 
 _FINER = 100
 """A tail comes from the pair of a delta that is smaller by this factor."""
@@ -124,14 +124,7 @@ def shuffled_guarantee(mechanism: Mechanism, *, honest: int, delta: float) -> Sh
     check_mechanism(mechanism)
     check_whole("honest", honest, 1, MOST_REPORTS)
     check_proportion("delta", delta)
-    local = mechanism.guarantee(answers=1, tasks=1)
-    if local.delta or math.isinf(local.worker_epsilon):
-        raise ParameterError(
-            f"a poll with shuffling needs a mechanism whose loss is bounded and has no delta; that "
-            f"of {mechanism.name!r} is ({show_loss(local.worker_epsilon)}, "
-            f"{show_loss(local.delta, 3)}). Take RandomizedResponse (on the command line: -m "
-            "one-layer)."
-        )
+    local = _pure_guarantee(mechanism)
     pair, finer = (_loss_at(mechanism, local, honest, one) for one in (delta, delta / _FINER))
     return ShuffledGuarantee(
         local=local,
@@ -141,6 +134,40 @@ def shuffled_guarantee(mechanism: Mechanism, *, honest: int, delta: float) -> Sh
         tail=min(local.worker_epsilon, tail_at(finer.epsilon, finer.delta, float(delta))),
         source=_SOURCES[pair.bound],
     )
+
+
+def fewest_honest(mechanism: Mechanism, *, delta: float) -> int | None:
+    """Return from how many honest reports on shuffling is shown to add to the guarantee of each.
+
+    None where it is not with 10,000,000 of them. Parameters and what is raised are those of
+    `shuffled_guarantee`.
+
+    Examples
+    --------
+    >>> from quietcrowd import Ordinal, SubsetSelection
+    >>> mechanism = SubsetSelection(domain=Ordinal(range(20)), epsilon=2.5)
+    >>> number = fewest_honest(mechanism, delta=1e-6)
+    >>> shuffled_guarantee(mechanism, honest=number, delta=1e-6).epsilon < mechanism.epsilon
+    True
+    """
+    check_mechanism(mechanism)
+    check_proportion("delta", delta)
+    local = _pure_guarantee(mechanism)
+    others = fewest_others(local.worker_epsilon, float(delta), _response_of(mechanism))
+    return None if others is None else others + 1
+
+
+def _pure_guarantee(mechanism: Mechanism) -> PrivacyGuarantee:
+    """Return the guarantee of one report; refuse one with a delta, or none."""
+    local = mechanism.guarantee(answers=1, tasks=1)
+    if local.delta or math.isinf(local.worker_epsilon):
+        raise ParameterError(
+            f"a poll with shuffling needs a mechanism whose loss is bounded and has no delta; that "
+            f"of {mechanism.name!r} is ({show_loss(local.worker_epsilon)}, "
+            f"{show_loss(local.delta, 3)}). Take RandomizedResponse (on the command line: -m "
+            "one-layer)."
+        )
+    return local
 
 
 def _loss_at(
@@ -154,11 +181,16 @@ def _loss_at(
 def _response_of(mechanism: Mechanism) -> KeepOrReplace | None:
     """Return randomised response, where a worker's report is drawn by it; else None."""
     channel: Any = mechanism.worker_channel
-    law = None if channel is None else channel.keep_and_other
-    if law is None:
+    if channel is None:
         return None
-    keep, other = law
-    size = len(channel.probabilities)
+    sets = channel.sets
+    if sets is not None and sets.members == 1:
+        size, keep, other = sets.labels, float(sets.held), float(sets.held_other)
+    elif channel.keep_and_other is not None:
+        keep, other = channel.keep_and_other
+        size = len(channel.probabilities)
+    else:
+        return None
     if size == 2 and keep < other:  # the same with the names of the labels changed
         keep, other = other, keep
     return KeepOrReplace(size=size, keep=keep, other=other) if keep > other > 0 else None

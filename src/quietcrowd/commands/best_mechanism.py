@@ -52,4 +52,6 @@ def best_mechanism(
     for line in ranking_rows(ranking):
         typer.echo(line)
     for one in ranking.left_out:
-        typer.echo(textwrap.fill(f"Left out: {one}", 80, subsequent_indent="  "))
+        typer.echo(
+            textwrap.fill(f"Left out: {one}", 80, subsequent_indent="  ", break_on_hyphens=False)
+        )

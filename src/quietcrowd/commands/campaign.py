@@ -216,8 +216,10 @@ def create(
     domain = _domain(label_config, labels, levels, between)
     most = answers if answers_each is None else answers_each
     _, maker = choose_mechanism(mechanism)
+    file: TaskFile | None = None
     if isinstance(maker, BestMechanism):
-        count = len(TaskFile.read(tasks).rows(domain))
+        file = TaskFile.read(tasks)
+        count = len(file.rows(domain))
         maker = maker.for_campaign(tasks=count, workers=participants, answers=most)
     chosen = maker(domain=domain, epsilon=epsilon)
     body = {
@@ -239,7 +241,7 @@ def create(
         "closes_on": closes,
         "max_joined": most_joined,
     }
-    file = TaskFile.read(tasks)
+    file = file or TaskFile.read(tasks)
     written = file.rows(domain)
     if answers_each is not None:
         kind = body["allotment"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quietcrowd.accounting.shuffled import ShuffledGuarantee, shuffled_guarantee
+from quietcrowd.accounting.shuffled import ShuffledGuarantee, fewest_honest, shuffled_guarantee
 from quietcrowd.commands import options
 from quietcrowd.commands.printing import counted, note, print_frame
 from quietcrowd.exceptions import ParameterError
@@ -47,11 +47,11 @@ def poll(
 ) -> None:
     """Shuffle the reports of one question, and count.
 
-    How frequent each answer is follows from the counts and the law of the reports, which has to be
-    a table: that of one-layer, or optimal.
+    How frequent each answer is follows from the counts and the law of the reports: labels, by
+    one-layer or optimal, or sets of labels, by subset-selection.
 
     Who runs it is the shuffler: it sees who sent which report, and gives out none of that, but how
-    often each report occurs. Give the files to nobody. Two losses are told: that of a report,
+    frequent each answer is. Give the files to nobody. Two losses are told: that of a report,
     which needs no shuffler; and a second one, of who sees the output alone, with its assumption.
 
     Example: quietcrowd poll reports.parquet --honest 500
@@ -72,16 +72,21 @@ def poll(
             f"--honest must be 1 to {found.workers:,}, as there are so many reports; got {honest:,}"
         )
     told = shuffled_guarantee(found.mechanism, honest=honest or found.workers, delta=delta)
+    fewest = None
+    if told.epsilon == told.local.worker_epsilon:
+        fewest = fewest_honest(found.mechanism, delta=delta)
     if output is not None:
         write_table(found.to_frame(), output)
     if as_json:
-        typer.echo(_as_json(found, told, assumed=honest is None))
+        typer.echo(_as_json(found, told, fewest, assumed=honest is None))
     elif output is None:
         print_frame(found.to_frame(), "--output shares.csv")
-    _tell(found, told, assumed=honest is None)
+    _tell(found, told, fewest, assumed=honest is None)
 
 
-def _as_json(found: ShuffledPoll, told: ShuffledGuarantee, *, assumed: bool) -> str:
+def _as_json(
+    found: ShuffledPoll, told: ShuffledGuarantee, fewest: int | None, *, assumed: bool
+) -> str:
     return json.dumps(
         {
             "workers": found.workers,
@@ -95,15 +100,24 @@ def _as_json(found: ShuffledPoll, told: ShuffledGuarantee, *, assumed: bool) -> 
                 "honest_assumed": assumed,
                 "assumption": told.assumption,
                 "source": told.source,
+                "adds": told.epsilon < told.local.worker_epsilon,
+                "adds_from": fewest,
             },
         }
     )
 
 
-def _tell(found: ShuffledPoll, told: ShuffledGuarantee, *, assumed: bool) -> None:
+def _tell(
+    found: ShuffledPoll, told: ShuffledGuarantee, fewest: int | None, *, assumed: bool
+) -> None:
     """Say what was read, and both losses: that of a report stands first."""
     note(f"{counted(found.workers, 'report')} of one question, each of another worker.")
     note(str(told))
+    if told.epsilon == told.local.worker_epsilon > 0:
+        enough = "nor with 10,000,000" if fewest is None else f"but from {fewest:,} on"
+        note(
+            f"Shuffling is not shown to add anything with {told.honest:,} honest reports, {enough}."
+        )
     if assumed:
         note(
             f"It is assumed that all {found.workers:,} reports are honest. Say --honest with the "

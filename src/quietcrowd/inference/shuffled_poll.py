@@ -1,8 +1,8 @@
 """A poll with shuffling: how frequent each answer is, from reports that nobody is named beside.
 
 One question, one report of each worker. What a shuffler gives out is the reports in an order that
-tells nothing; how often each occurs says the same. So these counts are all that is kept, no worker
-is weighed, and no quality is found.
+tells nothing; how often each occurs says the same, and of sets how many hold each label is enough.
+So these counts are all that is kept, no worker is weighed, and no quality is found.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import Backend, to_native
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports, check_reports
 from quietcrowd.report_domains import OrNull
+from quietcrowd.set_ranks import sets_with
 
 __all__ = ["ShuffledPoll", "shuffled_poll"]
 
@@ -34,8 +35,9 @@ class ShuffledPoll:
 
     Attributes
     ----------
-    counts : ndarray of int64, shape (reports,)
-        How often each report occurs: all that is left of the reports.
+    counts : ndarray of int64, shape (reports,) or (labels,)
+        How often each report occurs, or, of sets, how many hold each label: all that is left of
+        the reports.
     mechanism : Mechanism
         What was done to the answers; public.
     simulated : bool
@@ -49,18 +51,24 @@ class ShuffledPoll:
     @property
     def workers(self) -> int:
         """How many reports there are: one of each worker."""
-        return int(self.counts.sum())
+        sets = self.mechanism.channel.sets
+        return int(self.counts.sum()) // (1 if sets is None else sets.members)
 
-    @property
-    def _table(self) -> Floats:
-        table = self.mechanism.channel.probabilities
-        assert table is not None  # `shuffled_poll` refuses others
-        return table
+    @cached_property
+    def _chances(self) -> Floats:
+        """Probability that a report adds to each count, by answer, shape (answers, counts)."""
+        channel = self.mechanism.channel
+        if channel.sets is not None:
+            held, other = float(channel.sets.held), float(channel.sets.held_other)
+            same = np.eye(channel.sets.labels, dtype=bool)
+            return np.where(same, held, other)
+        assert channel.probabilities is not None  # `shuffled_poll` refuses others
+        return channel.probabilities
 
     @cached_property
     def _inverse(self) -> Floats:
-        """A matrix G, shape (reports, answers), with ``table @ G = 1``."""
-        found: Floats = np.linalg.pinv(self._table).astype(np.float64)
+        """A matrix G, shape (counts, answers), with ``chances @ G = 1``."""
+        found: Floats = np.linalg.pinv(self._chances).astype(np.float64)
         return found
 
     @cached_property
@@ -74,13 +82,19 @@ class ShuffledPoll:
         """Standard error of each share, of the workers who reported, shape (answers,).
 
         It is that of the noise. Where they are a sample of others, the variance of drawing them
-        comes to it.
+        comes to it. A set adds to several counts, which are each 0 or 1 of one report.
         """
         inside = np.clip(self.shares, 0.0, 1.0)
         inside /= inside.sum()
-        reported = inside @ self._table
-        second = self._inverse.T @ (reported[:, np.newaxis] * self._inverse)
-        variances = np.diag(second) - inside  # table @ inverse is 1
+        sets = self.mechanism.channel.sets
+        if sets is not None:
+            own, other = float(sets.held), float(sets.held_other)
+            noise = inside * own * (1 - own) + (1 - inside) * other * (1 - other)
+            variances = noise / (own - other) ** 2
+        else:
+            reported = inside @ self._chances
+            second = self._inverse.T @ (reported[:, np.newaxis] * self._inverse)
+            variances = np.diag(second) - inside  # chances @ inverse is 1
         errors: Floats = np.sqrt(np.maximum(variances, 0.0) / self.workers)
         return errors
 
@@ -114,7 +128,8 @@ def shuffled_poll(reports: Reports) -> ShuffledPoll:
     Parameters
     ----------
     reports : Reports
-        Of labels, by a mechanism whose law is a table; of one task, one of each worker.
+        Labels, by a mechanism whose law is a table, or sets of labels; of one task, one of each
+        worker.
 
     Returns
     -------
@@ -124,8 +139,8 @@ def shuffled_poll(reports: Reports) -> ShuffledPoll:
     Raises
     ------
     AnswerError
-        Where there is no report or more than one task, or the law of the reports is no table, or
-        one that does not tell answers apart.
+        Where there is no report or more than one task, the reports are neither sets nor of a law
+        that is a table, or they do not tell answers apart.
     ParameterError
         Where `reports` are none.
 
@@ -146,12 +161,13 @@ def shuffled_poll(reports: Reports) -> ShuffledPoll:
     """
     check_reports(reports)
     table, mechanism = reports.table, reports.mechanism
-    law = mechanism.channel.probabilities
-    if law is None or reports.participation_codes is not None or reports.sketches is not None:
+    law, sets = mechanism.channel.probabilities, mechanism.channel.sets
+    hidden = reports.participation_codes is not None or reports.sketches is not None
+    if (law is None and sets is None) or hidden:
         raise AnswerError(
-            f"a poll needs reports whose law is a table, a row for each answer; that of "
-            f"{mechanism.name!r} is none. Take RandomizedResponse (on the command line: -m "
-            "one-layer)."
+            "a poll needs reports that are sets of labels, or whose law is a table with a row for "
+            f"each answer; those of {mechanism.name!r} are not. Take RandomizedResponse or "
+            "SubsetSelection (on the command line: -m one-layer or -m subset-selection)."
         )
     if len(table.tasks) > 1:
         raise AnswerError(
@@ -161,10 +177,16 @@ def shuffled_poll(reports: Reports) -> ShuffledPoll:
         )
     if not len(table):
         raise AnswerError("there is no report: a poll needs one of each worker at least")
-    if np.linalg.matrix_rank(law) < len(law):
+    if sets is not None:
+        tells = sets.held > sets.held_other
+        counts = sets_with(table.values, sets.labels, sets.members).sum(axis=0, dtype=np.int64)
+    else:
+        assert law is not None
+        tells = np.linalg.matrix_rank(law) == len(law)
+        counts = np.bincount(table.values, minlength=law.shape[1]).astype(np.int64)
+    if not tells:
         raise AnswerError(
             f"reports of {mechanism.name!r} do not tell answers apart: with an epsilon above 0 "
             "they do"
         )
-    counts = np.bincount(table.values, minlength=law.shape[1]).astype(np.int64)
     return ShuffledPoll(counts=counts, mechanism=mechanism, simulated=reports.simulated)

@@ -71,7 +71,8 @@ def _check_epsilon(_: Any, __: Any, epsilon: float) -> None:
     if not 0 < epsilon <= MOST_EPSILON:
         raise ParameterError(
             f"epsilon must be above 0 and at most {MOST_EPSILON:g} (weights out of 2^32 hold no "
-            f"more); got {epsilon!r}. LaplacePerturbation takes any above 0."
+            f"more); got {epsilon!r}. LaplacePerturbation (on the command line: -m laplace) takes "
+            "any above 0."
         )
 
 

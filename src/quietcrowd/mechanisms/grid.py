@@ -28,7 +28,10 @@ def bounded_domain(_: Any, __: Any, domain: Any) -> None:
     """Validate a domain of numbers between two different public bounds."""
     if not isinstance(domain, Ordinal | Interval):
         text = domain.example() if isinstance(domain, Domain) else repr(domain)
-        raise ParameterError(f"domain must be Ordinal or Interval: noise needs numbers; got {text}")
+        raise ParameterError(
+            "domain must be Ordinal or Interval: noise needs numbers (on the command line: "
+            f"--levels or --between); got {text}"
+        )
     if not 0 < domain.width < math.inf:
         raise ParameterError(
             "domain must hold at least two numbers, and its width be finite; "

@@ -73,8 +73,8 @@ def at_least_two_labels(_: Any, __: Any, domain: Any) -> None:
     """Validate the domain of a finite channel."""
     if not isinstance(domain, FiniteDomain):
         raise ParameterError(
-            f"domain must be Categorical or Ordinal; got {domain!r}. For numbers take "
-            "LaplacePerturbation (on the command line: -m laplace)."
+            "domain must be Categorical or Ordinal (on the command line: --labels or --levels); "
+            f"got {domain!r}. For numbers take LaplacePerturbation (-m laplace)."
         )
     if not 2 <= domain.size <= MAX_SIZE:
         raise ParameterError(f"domain must have 2 to {MAX_SIZE:,} labels; got {domain.size}")

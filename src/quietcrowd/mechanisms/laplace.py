@@ -217,6 +217,7 @@ class LaplacePerturbation(TaskwiseMechanism):
     """
 
     name: ClassVar[str] = "laplace"
+    claimed_by_paper: ClassVar[bool] = True
     no_memo: ClassVar[None] = None
     source: ClassVar[str] = (
         "Sun et al., IEEE Big Data 2018, Theorem 1; docs/theory/sparse-answers.md"

@@ -72,6 +72,7 @@ class RandomizedResponse(LabelMechanism):
     """
 
     name: ClassVar[str] = "one-layer"
+    claimed_by_paper: ClassVar[bool] = True
     epsilon: float | None = field(default=None, converter=optional_number, validator=check_epsilon)
     flip_probability: float | None = field(
         default=None, converter=optional_number, validator=check_probability

@@ -95,7 +95,7 @@ class SetLaw:
         if self.members >= self.labels:
             raise ParameterError(
                 f"a set must have fewer members than there are labels, {self.labels}; "
-                f"got {self.members}"
+                f"got {self.members} (set_size)"
             )
         if not _is_countable(self.labels, self.members):
             raise ParameterError(

@@ -59,6 +59,9 @@ class TaskwiseMechanism(Mechanism):
     source: ClassVar[str] = "docs/theory/finite-channels.md"
     """Theorem and paper, or page of ``docs/theory``, that the guarantee rests on."""
 
+    claimed_by_paper: ClassVar[bool] = False
+    """Whether `claimed_epsilon` is what a paper claims, and not just what was asked for."""
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         draws = cls.draw_workers is not TaskwiseMechanism.draw_workers
         if draws and cls.worker_channel is Mechanism.worker_channel:
@@ -75,7 +78,7 @@ class TaskwiseMechanism(Mechanism):
 
     @property
     def claimed_epsilon(self) -> float:
-        """What a paper claims: unless a mechanism says otherwise, what the channel loses."""
+        """What a paper claims, or was asked for; by default what the channel loses."""
         return self.channel.epsilon
 
     @override
@@ -98,6 +101,7 @@ class TaskwiseMechanism(Mechanism):
             participation_protected=self.every_task,
             tasks=count if self.every_task else None,
             claimed_epsilon=self.claimed_epsilon,
+            claimed_by_paper=self.claimed_by_paper,
             assumptions=(
                 f"every {'task' if self.every_task else 'answer'} is {self.freshness}",
                 *(PUBLIC_TASKS if self.every_task else ABOUT_TASKS),

@@ -108,6 +108,8 @@ class PrivacyGuarantee:
         not hold.
     participation_claimed : bool
         Whether the paper states it for participation as well.
+    claimed_by_paper : bool
+        Whether a paper states it, and it is not just what was asked for.
     assumptions : tuple of str
         What has to be true for the guarantee to hold.
     source : str
@@ -126,6 +128,7 @@ class PrivacyGuarantee:
     claimed_epsilon: float
     claimed_delta: float = 0.0
     participation_claimed: bool = False
+    _claimed_by_paper: bool = True
     assumptions: tuple[str, ...]
     source: str
 
@@ -147,7 +150,7 @@ class PrivacyGuarantee:
             *(self._loss_by_chance() if self.tail else (self._loss(),)),
             "Whether a task was answered "
             + ("is protected alike" if self.participation_protected else "is not protected"),
-            self._claim(),
+            *self._claim(),
             f"Assumed: {'; '.join(self.assumptions)}",
             f"Source: {self.source}",
         )
@@ -196,12 +199,16 @@ class PrivacyGuarantee:
         whole = show_loss(losses.worker_epsilon)
         return f"{text}, given the others,{linked} and {whole} about all together"
 
-    def _claim(self) -> str:
+    def _claim(self) -> tuple[str, ...]:
+        """Say whether the claim holds: of a paper always, of what was asked for if it does not."""
+        if self.claim_holds and not self._claimed_by_paper:
+            return ()
         claim = f"{self.claimed_epsilon:.4g}"
         if self.claimed_delta:
             claim += f" with delta = {self.claimed_delta:.3g}"
         refuted = "is not shown to hold" if self.delta else "does not hold"
-        return f"The paper's claim of {claim} {'holds' if self.claim_holds else refuted}"
+        whose = "The paper's claim" if self._claimed_by_paper else "The claim"
+        return (f"{whose} of {claim} {'holds' if self.claim_holds else refuted}",)
 
 
 def check_counts(answers: int, tasks: Tasks | None, *, every_task: bool = False) -> int:

@@ -23,18 +23,20 @@ from attrs import frozen
 
 __all__ = [
     "MOST_EXACT",
+    "MOST_OTHERS",
     "KeepOrReplace",
     "ShuffledLoss",
     "blanket_delta",
     "clones_delta",
     "exact_delta",
+    "fewest_others",
     "shuffled_loss",
 ]
 
 MOST_EXACT = 1000
 """With so many others two labels are gone through for all answers of these."""
 
-_MOST_OTHERS = 10**7
+MOST_OTHERS = 10**7
 """More others are counted as so many: what holds for fewer holds for more."""
 
 _RATIO = 0.005
@@ -49,6 +51,9 @@ _UNIT = 2.0**-52
 
 _STEPS = 40
 """Halvings of the range of epsilon."""
+
+_FINEST = 1e-4
+"""An epsilon is found up to this part of itself."""
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -115,7 +120,7 @@ def shuffled_loss(
     >>> shuffled_loss(1.0, 500, 1e-6, response).bound
     'exact'
     """
-    count = min(others, _MOST_OTHERS)
+    count = min(others, MOST_OTHERS)
     found = ShuffledLoss(epsilon=local, delta=delta, bound="local")
     if count < 1 or local == 0:
         return found
@@ -154,9 +159,40 @@ def _least(curve: Callable[[float], float], high: float, delta: float) -> float:
             high = middle
         else:
             low = middle
-        if high - low <= 1e-4 * high:
+        if high - low <= _FINEST * high:
             break
     return high
+
+
+def fewest_others(local: float, delta: float, response: KeepOrReplace | None = None) -> int | None:
+    """Return the least number of honest others found with which less than `local` is proved.
+
+    None where it is not among `MOST_OTHERS`, and where nothing is lost. With as many, and with
+    more, `shuffled_loss` is lower than `local`; parameters are its own.
+
+    Examples
+    --------
+    >>> others = fewest_others(6.0, 1e-6)
+    >>> shuffled_loss(6.0, others, 1e-6).bound, shuffled_loss(6.0, others // 2, 1e-6).bound
+    ('clones', 'local')
+    """
+
+    def is_lower(others: int) -> bool:
+        return any(
+            curve(local * (1 - _FINEST)) <= delta
+            for _, curve in _curves(local, others, delta, response)
+        )
+
+    if local == 0 or not is_lower(MOST_OTHERS):
+        return None
+    few, enough = 0, MOST_OTHERS
+    while few + 1 < enough:
+        middle = max(few + 1, math.isqrt(few * enough))
+        if is_lower(middle):
+            enough = middle
+        else:
+            few = middle
+    return enough
 
 
 def exact_delta(keep: float, others: int, epsilon: float) -> float:

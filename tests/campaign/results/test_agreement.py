@@ -101,6 +101,7 @@ CROWDS = [
         100,
         20,
     ),
+    ("sets", qc.SubsetSelection(domain=LABELS, epsilon=1.0, set_size=2), 200, 20),
     ("null", qc.RandomizedResponse(domain=LABELS, epsilon=2.0, null="category"), 100, 20),
     ("laplace", qc.LaplacePerturbation(domain=RANGE, epsilon=4.0, fill=None), 500, 20),
     (
@@ -186,8 +187,29 @@ def test_the_error_is_that_of_leaving_each_worker_out(mechanism, make):
 def test_a_small_crowd_is_told_nothing_sure(name):
     mechanism = MECHANISMS[name]
     found = agreement(reports_of(mechanism, 6, 20, seed=1))
-    assert (found.reports is None) == (name == "sets of labels")  # of these nothing is told
+    assert found.reports is not None
     assert found.answers is None or 0 <= found.answers <= 1
+
+
+@pytest.mark.parametrize("set_size", [1, 2, 3])
+def test_the_agreement_of_sets_is_that_of_the_labels_they_share(set_size):
+    """Against a count of every pair of sets, and the share of equal pairs of answers."""
+    domain, rng = qc.Ordinal(range(5)), np.random.default_rng(8)
+    answers = crowd(domain, rng.integers(0, 2, 80 * 12).tolist(), 12, rng.random(960) < 0.7)
+    mechanism = qc.SubsetSelection(domain=domain, epsilon=12.0, set_size=set_size)
+    reports = mechanism.randomize(answers, rng=rng)
+    sets = mechanism.report_domain.members_of(reports.table.values)
+    held = np.array([[label in one for label in domain.labels] for one in sets], int)
+    tasks, law = reports.table.task_codes, mechanism.channel.sets
+    pairs = (tasks[:, np.newaxis] == tasks) & ~np.eye(len(tasks), dtype=bool)
+    common = (held @ held.T)[pairs]
+    found = agreement(reports)
+    assert found.reports == pytest.approx(common.mean() / set_size)
+    inside, other = float(law.held), float(law.held_other)
+    told = (common - 2 * set_size * other + 5 * other**2) / (inside - other) ** 2
+    assert found.answers == pytest.approx(told.mean())
+    true = (answers.values[:, np.newaxis] == answers.values)[pairs].mean()
+    assert found.answers == pytest.approx(true, abs=4 * found.answers_error)
 
 
 def test_four_workers_are_too_few():

@@ -71,10 +71,10 @@ class CrowdJudgement:
 def judge_crowd(rows: ReportRows) -> CrowdJudgement:
     """Return how much reports agree, and the answers behind them, and who agrees too much.
 
-    Of labels it is the share of pairs of reports on one task that are equal; of numbers
-    ``1 - W / T``, with the mean variance W of the reports on a task and the variance T of all.
-    Of sets of labels nothing is told. Noise makes reports agree less than answers do: its law says
-    by how much.
+    Of labels it is the share of pairs of reports on one task that are equal; of sets of labels the
+    mean share of its labels that a set has in common with another one; of numbers ``1 - W / T``,
+    with the mean variance W of the reports on a task and the variance T of all. Noise makes reports
+    agree less than answers do: its law says by how much.
 
     Two randomised labels are equal with a probability of at most ``q^2 + (k - 1) r^2``, whatever
     the answers are, with the probability q to keep a label and r to give one certain other one.
@@ -93,7 +93,8 @@ def judge_crowd(rows: ReportRows) -> CrowdJudgement:
     each label as ``(1 - r) / (q - r)`` if it is that label and as ``-r / (q - r)`` if it is not: in
     the mean, as the answer does with 1 and 0. Workers draw independently, so that products of
     two reports count pairs of answers. Where "no answer" is reported too, pairs of answers alone
-    count.
+    count. So it is with sets: q and r are the probabilities that a set holds the answer, and that
+    it holds one certain other label. ``docs/theory/subset-selection.md``.
 
     Of numbers ``T - W`` has no noise in it. T has that of the channel: its variance is the mean of
     what workers draw, so a crowd that drew more or less leaves T open, which the standard error
@@ -105,11 +106,11 @@ def judge_crowd(rows: ReportRows) -> CrowdJudgement:
         known = not mechanism.every_task and channel.shift is not None
         noise = channel.shift.variance if known and channel.shift is not None else None
         return CrowdJudgement(agreement=_of_numbers(NumberSpread.of(rows), noise))
-    if isinstance(rows.domain, LabelSets):
-        return CrowdJudgement(agreement=CrowdAgreement(reports=None))
-    pairs = LabelPairs.of(rows)
+    pairs, rates = LabelPairs.of(rows), channel.keep_and_other
+    if channel.sets is not None:
+        rates = float(channel.sets.held), float(channel.sets.held_other)
     return CrowdJudgement(
-        agreement=_of_labels(pairs, rows, channel.keep_and_other),
+        agreement=_of_labels(pairs, rows, rates),
         too_consistent=_too_consistent(pairs.sums, mechanism),
     )
 
@@ -131,10 +132,10 @@ def _of_labels(
     others = int(pairs.sums.others.sum())
     if not others:
         return CrowdAgreement(reports=None)
-    observed = int(pairs.sums.equal.sum()) / others
+    observed = int(pairs.sums.equal.sum()) / (others * pairs.held)
     if rates is None or rates[0] == rates[1]:
         return _agreement_of(observed, None)
-    domain = rows.domain.domain if isinstance(rows.domain, OrNull) else rows.domain
+    domain = rows.domain.domain if isinstance(rows.domain, OrNull | LabelSets) else rows.domain
     assert isinstance(domain, FiniteDomain)
     told = rows.per_worker > 0
     sums = PairSums(*(part[told] for part in pairs.sums))
@@ -161,9 +162,9 @@ def _of_answers(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return how many pairs of equal answers, and of answers, sums of reports stand for.
 
-    A report g, 1 or 0 as it is an answer or NULL, with o others on its task, e of them equal and m
-    of them answers, stands for ``(g e - r (g o + m) + r^2 k o) / (q - r)^2`` and ``(g - r k) (m - r
-    k o) / (q - r)^2``.
+    A report that holds g labels, with o others on its task that hold m, of which it holds e, stands
+    for ``(e - r (g o + m) + r^2 k o) / (q - r)^2`` and ``(g - r k) (m - r k o) / (q - r)^2``. An
+    answer holds one label, NULL none.
     """
     mixed, scale = other * labels, (keep - other) ** 2
     crossed = sums.given_others + sums.mates

@@ -1,18 +1,22 @@
-"""Pairs of labels on one task, counted for each worker: what it is judged by how far these agree.
+"""Pairs of reports on one task, counted for each worker: what it is judged by how far these agree.
+
+A report holds labels: one if it is an answer, none if it is NULL, several if it is a set.
 
 All sums are of whole numbers, so that no order and no split of the reports changes a bit.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.campaign.results.report_rows import ReportRows, RowBlock
-from quietcrowd.report_domains import OrNull
+from quietcrowd.domains import Domain
+from quietcrowd.report_domains import LabelSets, OrNull
+from quietcrowd.set_ranks import sets_of
 
 __all__ = ["SHARE_ONE", "LabelPairs", "PairSums"]
 
@@ -28,16 +32,18 @@ class PairSums(NamedTuple):
     Attributes
     ----------
     equal, others : ndarray of int64
-        Pairs of one of these reports and another one on its task: equal ones, and all.
+        Pairs of one of these reports and another one on its task: equal ones, and all. A pair of
+        sets counts among the equal ones as often as it has labels in common.
     mates : ndarray of int64
-        Those of which the other one is an answer, and not NULL.
+        How many labels the other ones hold.
     given_equal, given_others, given_mates : ndarray of int64
-        The same of reports that are answers themselves.
+        The labels that both hold; and the last two, each pair as often as the own report holds
+        labels.
     compared : ndarray of int64
         Reports with another one on their task.
     shares, squares : ndarray of int64
         Sums over these of the share of the others that are equal, and of its square; in units of 1
-        / `SHARE_ONE`.
+        / `SHARE_ONE`. Of sets, of the share of their labels.
     """
 
     equal: _Counts
@@ -57,38 +63,56 @@ class LabelPairs:
 
     Attributes
     ----------
-    null : int or None
-        The code of a report that says that there is no answer.
+    held : int
+        How many labels a report holds that is not NULL.
     sums : PairSums
         Of each worker.
     """
 
-    null: int | None
+    held: int
     sums: PairSums
 
     @classmethod
     def of(cls, rows: ReportRows) -> Self:
         """Return those of all reports: a look that counts labels, and one that compares."""
-        domain = rows.domain
-        null = domain.null_code if isinstance(domain, OrNull) else None
-        labels: int = domain.size  # type: ignore[attr-defined]
+        domain: Any = rows.domain
+        labels = domain.domain.size if isinstance(domain, LabelSets) else domain.size
         counts = np.zeros((rows.tasks, labels), np.int64)
         for block in rows.blocks():
-            cells = block.tasks.astype(np.int64) * labels + block.values
-            counts += np.bincount(cells, minlength=counts.size).reshape(counts.shape)
-        parts = [_compared(block, counts, null) for block in rows.blocks()]
-        return cls(null=null, sums=PairSums(*map(rows.sorted_by_worker, zip(*parts, strict=True))))
+            first = block.tasks.astype(np.int64) * labels
+            for codes in _labels_of(block.values, domain):
+                counts += np.bincount(first + codes, minlength=counts.size).reshape(counts.shape)
+        parts = [_compared(block, counts, domain) for block in rows.blocks()]
+        return cls(
+            held=_held_by_each(domain),
+            sums=PairSums(*map(rows.sorted_by_worker, zip(*parts, strict=True))),
+        )
 
 
-def _compared(block: RowBlock, counts: _Counts, null: int | None) -> PairSums:
+def _held_by_each(domain: Domain) -> int:
+    return domain.members if isinstance(domain, LabelSets) else 1
+
+
+def _labels_of(values: npt.NDArray[Any], domain: Domain) -> npt.NDArray[Any]:
+    """Return the codes of the labels that reports hold, NULL's too; shape (labels, reports)."""
+    if isinstance(domain, LabelSets):
+        return sets_of(values, domain.domain.size, domain.members).T
+    return values[np.newaxis]
+
+
+def _compared(block: RowBlock, counts: _Counts, domain: Domain) -> PairSums:
     """Return what the reports of the workers of a block add up to."""
-    tasks, values = block.tasks, block.values
-    equal = counts[tasks, values] - 1
-    others = counts.sum(axis=1)[tasks] - 1
-    given = np.ones(len(tasks), np.int64) if null is None else (values != null).astype(np.int64)
-    mates = others - given + 1 - (0 if null is None else counts[tasks, null])
+    tasks, held = block.tasks, _held_by_each(domain)
+    equal = np.full(len(tasks), -held, np.int64)
+    for codes in _labels_of(block.values, domain):
+        equal += counts[tasks, codes]
+    others = counts.sum(axis=1)[tasks] // held - 1
+    given, mates = np.full(len(tasks), held, np.int64), others * held
+    if isinstance(domain, OrNull):
+        given = (block.values != domain.null_code).astype(np.int64)
+        mates = others - given + 1 - counts[tasks, domain.null_code]
     several = others > 0
-    share = equal / np.maximum(others, 1)
+    share = equal / np.maximum(others * held, 1)
 
     def added(numbers: _Counts) -> _Counts:
         total = np.zeros(block.people, np.int64)
@@ -99,7 +123,7 @@ def _compared(block: RowBlock, counts: _Counts, null: int | None) -> PairSums:
         equal=added(equal),
         others=added(others),
         mates=added(mates),
-        given_equal=added(given * equal),
+        given_equal=added(np.where(given > 0, equal, 0)),
         given_others=added(given * others),
         given_mates=added(given * mates),
         compared=added(several.astype(np.int64)),
