@@ -105,7 +105,8 @@ def set_cavities(
                 mine[label] += own[row, label]
         for row in range(count):
             _fill_shares(mine, own[row], priors, alone)
-            shares[:, row] = alone
+            for label in range(labels):
+                shares[label, row] = alone[label]
         if known_truths[task] >= 0:
             make_known_certain(np.array([0, count]), known_truths[task : task + 1], shares)
         for row in range(count):
@@ -117,8 +118,8 @@ def set_cavities(
             right[row] = 1.0 + signs.gain * inside
             wrong[row] = 1.0 + signs.gain * others
         for crowd in range(histograms.shape[1]):
-            rights[:count] = right[:count]
-            wrongs[:count] = wrong[:count]
+            for row in range(count):
+                rights[row], wrongs[row] = right[row], wrong[row]
             tell(
                 rights[:count],
                 wrongs[:count],
