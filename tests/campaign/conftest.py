@@ -98,9 +98,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave to the night what tries on PostgreSQL, too, every mechanism that there is."""
     for item in items:
         given = item.callspec.params if hasattr(item, "callspec") else {}
-        if given.get("database_url") == "postgresql" and given.get("name") in MECHANISMS:
-            if given["name"] not in ON_POSTGRESQL_BY_DAY:
-                item.add_marker("nightly")
+        others = MECHANISMS.keys() - set(ON_POSTGRESQL_BY_DAY)
+        if given.get("database_url") == "postgresql" and given.get("name") in others:
+            item.add_marker("nightly")
 
 
 @pytest.fixture(scope="session")
