@@ -1,5 +1,7 @@
 """Lower bounds from samples: they hold, they are not far below, and they refuse nonsense."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -55,6 +57,53 @@ def test_limits_are_those_of_clopper_and_pearson():
         other = stats.binomtest(misses, 40).proportion_ci(0.98, "exact")
         assert low[place] == pytest.approx(exact.low)
         assert high[place] == pytest.approx(other.high)
+
+
+@pytest.mark.parametrize("size", [2, 9, 40])
+def test_limits_of_two_probabilities_hold_for_their_mean(size):
+    """By enumeration: how probable each number of hits is, and whether a limit is then wrong."""
+    hits = np.arange(2 * size + 1)
+    counts = lower_bounds._Counts(
+        hits, np.full_like(hits, 2 * size), hits, np.full_like(hits, 2 * size)
+    )
+    chances = [0.0, 1e-3, 0.02, 0.1, 0.3, 0.5, 0.8, 0.97, 0.999, 1.0]
+    for risk in (lower_bounds.MOST_RISK, 0.1, 1e-3):
+        low, high = counts.limits(risk)
+        for one, other in itertools.combinations_with_replacement(chances, 2):
+            laws = [stats.binom.pmf(np.arange(size + 1), size, chance) for chance in (one, other)]
+            law, mean = np.convolve(*laws), (one + other) / 2
+            assert law[high < mean - 1e-12].sum() <= risk + 1e-12, (risk, one, other)
+            assert law[low > mean + 1e-12].sum() <= risk + 1e-12, (risk, one, other)
+
+
+def test_bounds_from_both_sides_are_wrong_as_rarely_as_they_say():
+    """Of laws that lose just so much, at 80 % confidence; a false alarm has a chance of 1e-6."""
+    rng = np.random.default_rng(11)
+    wrong = sum(proven_epsilon(*binary(1.0, 400, rng), confidence=0.8) > 1.0 for _ in range(300))
+    assert 0 < wrong <= stats.binom.ppf(1 - 1e-6, 300, 0.2)
+
+
+def test_both_sides_together_prove_more_where_the_loss_is_large():
+    """Of an epsilon of 8 by 10^5 draws a side nine tenths, by some 50 hits, nine times in ten."""
+    rng = np.random.default_rng(12)
+    found = []
+    for _ in range(10):
+        one, other = binary(8.0, 100_000, rng)
+        scores = [8.0 * (2 * side - 1) for side in (one, other)]
+        found.append(
+            [proven_epsilon(*scores, 0.9995), proven_epsilon(*scores[:1], scores[1][1:], 0.9995)]
+        )
+    both, alone = np.array(found).T
+    assert both.max() <= 8.0
+    assert (both > 7.2).sum() >= 9
+    assert both.mean() > alone.mean() + 0.1
+
+
+def test_sides_of_other_sizes_are_compared():
+    rng = np.random.default_rng(13)
+    one, other = binary(2.0, 8_000, rng)
+    for more in (1, 2, 3, 4_000):
+        assert 1.5 < proven_epsilon(one, other[more:], 0.999) <= 2.0
 
 
 def test_delta_is_that_of_the_laws():

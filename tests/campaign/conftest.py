@@ -6,9 +6,11 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import Desk, Running, new_desk
 from tests.campaign.postgresql import HOW_TO_GET_IT, Postgresql, find_programs, postgresql
 from tests.campaign.server_process import Nursery
+from tests.nightly import nightly
 
 from quietcrowd.campaign.server.settings import Settings
 
@@ -27,6 +29,12 @@ ON_SQLITE_ALONE = (
     "test_whole_campaigns",
     "test_worker_page",
 )
+
+ON_POSTGRESQL_BY_NIGHT = ("test_looks",)
+"""What takes long and reads and writes nothing that other tests do not on both databases."""
+
+ON_POSTGRESQL_BY_DAY = ("one-layer", "laplace", "matrix factorisation")
+"""Of the mechanisms: one for labels, one for numbers, one that sends sketches."""
 
 
 @pytest.fixture
@@ -80,8 +88,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run what needs a database on both; what is about requests alone on SQLite."""
     if "database_url" in metafunc.fixturenames:
         name = metafunc.module.__name__.rpartition(".")[2]
-        kinds = ["sqlite"] if name.startswith(ON_SQLITE_ALONE) else ["sqlite", "postgresql"]
+        other = nightly("postgresql") if name in ON_POSTGRESQL_BY_NIGHT else "postgresql"
+        kinds = ["sqlite"] if name.startswith(ON_SQLITE_ALONE) else ["sqlite", other]
         metafunc.parametrize("database_url", kinds, indirect=True, scope="session")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave to the night what tries on PostgreSQL, too, every mechanism that there is."""
+    for item in items:
+        given = item.callspec.params if hasattr(item, "callspec") else {}
+        others = MECHANISMS.keys() - set(ON_POSTGRESQL_BY_DAY)
+        if given.get("database_url") == "postgresql" and given.get("name") in others:
+            item.add_marker("nightly")
 
 
 @pytest.fixture(scope="session")

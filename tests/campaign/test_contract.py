@@ -11,6 +11,7 @@ from tests.campaign.people import YES_NO, documented_paths, new_desk
 from tests.campaign.pictures import PNG, hash_of
 from tests.campaign.promises import PROMISES
 from tests.campaign.waiting import LONG
+from tests.nightly import nightly
 
 import quietcrowd as qc
 
@@ -91,12 +92,13 @@ CASES = [
 ]
 
 
+@pytest.mark.parametrize("examples", [5, nightly(10)])
 @pytest.mark.parametrize(("method", "path", "mode"), CASES)
-def test_every_answer_is_one_that_the_document_foresees(schema, cast, method, path, mode):
+def test_every_answer_is_one_that_the_document_foresees(schema, cast, method, path, mode, examples):
     operation = schema[path][method]
     shown = headers(operation, cast)
 
-    @settings(max_examples=10, **LIMITED)
+    @settings(max_examples=examples, **LIMITED)
     @given(operation.as_strategy(generation_mode=mode))
     def check(case):
         if mode.is_positive:
@@ -106,7 +108,8 @@ def test_every_answer_is_one_that_the_document_foresees(schema, cast, method, pa
     check()
 
 
-def test_so_is_every_answer_after_others(server, schema):
+@pytest.mark.parametrize("examples", [30, nightly(60)])
+def test_so_is_every_answer_after_others(server, schema, examples):
     seen = Counter()
 
     class Machine(schema.as_state_machine()):
@@ -126,7 +129,7 @@ def test_so_is_every_answer_after_others(server, schema):
                 self.cast[0].import_csv(response.json()["id"], "a\n1\n")
 
     run_state_machine_as_test(
-        Machine, settings=settings(max_examples=60, stateful_step_count=8, **LIMITED)
+        Machine, settings=settings(max_examples=examples, stateful_step_count=8, **LIMITED)
     )
     assert seen["POST /api/v1/campaigns", 201]
     assert seen["POST /api/v1/campaigns/{campaign}/open", 200]

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from scipy.special import softmax
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.answers import Answers
@@ -125,7 +126,7 @@ def check_labels(answers, method):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("labels", [2, 4, 10])
+@pytest.mark.parametrize("labels", [2, nightly(4), 10])
 @pytest.mark.parametrize("one_coin", [False, True])
 @pytest.mark.parametrize("answers_per_task", [3, 12])
 def test_32_bits_lose_no_label_of_drawn_crowds(labels, one_coin, answers_per_task):

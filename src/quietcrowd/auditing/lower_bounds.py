@@ -5,6 +5,12 @@ probability under either. On a quarter of the samples everything is chosen: whic
 is learnt for it, which side is the likelier one, and c. Clopper-Pearson bounds of the two
 probabilities on the other three quarters then prove a ratio, whatever the choice was. How many
 statistics there are to choose from adds nothing to the risk of being wrong.
+
+Where a loss is large, what is rare decides: an event that comes a few dozen times. So both sides
+are counted together as well. A guess is made where a score is at least c > 0, that it is of the one
+input, or at most -c, that it is of the other. If each input's samples are (epsilon, delta)-private,
+the mean chance r of a right guess, over both inputs, and that w of a wrong one have
+``r <= exp(epsilon) w + delta``: it is the mean of two such inequalities.
 """
 
 from __future__ import annotations
@@ -41,6 +47,12 @@ CHOOSING = 4
 
 LEAST_SAMPLES = 2 * CHOOSING
 """To learn from one, to judge by another, and to prove."""
+
+BOTH = 2
+"""Place of the way to guess by which samples of both laws count together."""
+
+MOST_RISK = 0.25
+"""Of one limit being wrong; see `_Counts.limits`."""
 
 _DUST = 1e-9
 """Scores that differ by less count as equal."""
@@ -108,18 +120,27 @@ class _Counts:
     def limits(self, risk: float) -> tuple[Floats, Floats]:
         """Return lower bounds of the one probability, upper bounds of the other; Clopper-Pearson.
 
-        Each is wrong with a probability of at most `risk`.
+        Each is wrong with a probability of at most `risk`, which is 1/4 at most, also where the
+        samples of a side have two probabilities and the bound is one of their mean.
+
+        Notes
+        -----
+        A sum of independent events is at most c no more probably than a binomial one of the same
+        mean, where c is below that mean by 1 (Hoeffding 1956, Theorem 4). A binomial number that is
+        at most c with a probability of 1/4 or less has a mean of c + 1 at least (Greenberg and
+        Mohri 2014), unless all of the samples but one are expected to be hits: then nothing is
+        said, neither of all hits but one, nor of a single one.
         """
         from scipy.special import betaincinv
 
         low = np.where(
-            self.hits > 0,
+            self.hits > 1,
             betaincinv(np.maximum(self.hits, 1), self.of - self.hits + 1.0, risk),
             0.0,
         )
         missed = self.false_of - self.false_hits
         high = np.where(
-            missed > 0,
+            missed > 1,
             betaincinv(self.false_hits + 1.0, np.maximum(missed, 1), 1 - risk),
             1.0,
         )
@@ -134,7 +155,7 @@ class _Counts:
 
 @frozen
 class Comparison:
-    """Samples of two laws, counted by every statistic, direction and cut, one after the other.
+    """Samples of two laws, counted by every statistic, way to guess and cut, one after the other.
 
     Attributes
     ----------
@@ -173,14 +194,29 @@ def compare(statistics: Sequence[Statistic]) -> Comparison:
     """
     columns: list[tuple[npt.NDArray[Any], ...]] = []
     for number, statistic in enumerate(statistics):
-        choose, prove = statistic.scores()
-        for left, right, sign in ((0, 1, 1.0), (1, 0, -1.0)):
-            cuts = _cuts(sign * np.concatenate(choose))
-            proof = [count for side in (left, right) for count in _count(sign * prove[side], cuts)]
-            choices = _choices(statistic, sign * choose[left], sign * choose[right], cuts)
+        both = len(statistic.one) == len(statistic.other)
+        ways = zip(*(_ways(*sides, both=both) for sides in statistic.scores()), strict=True)
+        for place, (choose, prove) in enumerate(ways):
+            cuts = _cuts(np.concatenate(choose))
+            if place == BOTH:
+                cuts = cuts[cuts > 0]
+            proof = [count for side in prove for count in _count(side, cuts)]
+            choices = _choices(statistic, *choose, cuts)
             columns += [(*chosen, *proof, np.full(len(cuts), number)) for chosen in choices]
     rows = [np.concatenate(parts) for parts in zip(*columns, strict=True)]
     return Comparison(_Counts(*rows[:4]), _Counts(*rows[4:8]), rows[8])
+
+
+def _ways(one: Floats, other: Floats, *, both: bool) -> list[tuple[Floats, Floats]]:
+    """Return scores of right guesses and of wrong ones, for each way to guess.
+
+    That a sample is of the one law, that it is of the other, and either: `both`, which needs as
+    many samples of the one as of the other.
+    """
+    ways = [(one, other), (-other, -one)]
+    if both:
+        ways.append((np.concatenate([one, -other]), np.concatenate([other, -one])))
+    return ways
 
 
 def _choices(
@@ -251,7 +287,9 @@ def proven_epsilon(
 
     References
     ----------
-    C. J. Clopper, E. S. Pearson, Biometrika 1934; M. Jagielski et al., NeurIPS 2020, section 4.
+    C. J. Clopper, E. S. Pearson, Biometrika 1934; M. Jagielski et al., NeurIPS 2020, section 4;
+    W. Hoeffding, Annals of Mathematical Statistics 1956; S. Greenberg, M. Mohri, "Tight lower bound
+    on the probability of a binomial exceeding its expectation", 2014.
     """
     check_real("delta", delta, 0)
     if delta > 1:
@@ -286,7 +324,7 @@ def _bounds(
 ) -> tuple[Floats, npt.NDArray[np.intp]]:
     """Return what each gain is at least, and by which statistic."""
     check_proportion("confidence", confidence)
-    risk = (1 - confidence) / 2
+    risk = min((1 - confidence) / 2, MOST_RISK)
     guess = comparison.chosen.limits(risk)
     best = np.array([int(np.argmax(gain(*guess))) for gain in gains])
     low, high = comparison.proof.at(best).limits(risk)

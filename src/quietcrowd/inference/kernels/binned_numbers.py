@@ -219,7 +219,8 @@ def _leave_out(
 ) -> float:
     """Fill in a posterior without one of the reports, up to a factor; return its sum."""
     if known:
-        without[:] = posterior
+        for b in range(len(without)):
+            without[b] = posterior[b]
         return 1.0
     largest = -np.inf
     for b in range(len(sums)):

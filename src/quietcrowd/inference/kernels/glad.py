@@ -413,7 +413,8 @@ def glad_kernel(
         rest += _bound(answers, rows[-1] - rows[0], leans, unit, rest_unit, spread)
         _credit(worker_codes[rows[0] : rows[-1]], answers, pulls, bends)
         if len(truths):
-            easiness[first:last] = betas
+            for place in range(last - first):
+                easiness[first + place] = betas[place]
             settle(
                 beliefs,
                 rows,

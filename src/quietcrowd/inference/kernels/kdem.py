@@ -56,7 +56,8 @@ def _bandwidth(ranked: Floats, known: float, spread: float, room: Floats) -> flo
             room[rank] = ranked[rank - 1]
             rank -= 1
         room[rank] = known
-        room[:rank] = ranked[:rank]
+        for before in range(rank):
+            room[before] = ranked[before]
         deviation = deviation_of(room[: count + 1])
     return float(max(deviation, LEAST_BANDWIDTH * spread)) if spread > LEAST_SPREAD else np.inf
 

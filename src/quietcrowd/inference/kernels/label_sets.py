@@ -21,6 +21,7 @@ from quietcrowd.inference.kernels.posteriors import (
     believe,
     leave_out,
     no_beliefs,
+    scale_votes,
     settle,
     to_units,
 )
@@ -471,7 +472,7 @@ def infer_sets(
         if known.max() >= 0:
             compare(own, final, twice, known, temperatures, told_unit, sums.calibration)
         if last:
-            beliefs.votes[:] *= sharpness
+            scale_votes(beliefs, sharpness, count)
             believe(beliefs, known)
             settle(
                 beliefs,
@@ -491,5 +492,6 @@ def infer_sets(
             _agree(own, who, held, room.truths[first:end], even[1], sums.agreed)
             if len(room.posterior):
                 for place in range(count):
-                    room.posterior[first + place] = beliefs.shares[:, place]
+                    for label in range(room.posterior.shape[1]):
+                        room.posterior[first + place, label] = beliefs.shares[label, place]
     return int(entropy)

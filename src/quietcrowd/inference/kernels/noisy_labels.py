@@ -17,6 +17,7 @@ from quietcrowd.inference.kernels.posteriors import (
     block_of,
     leave_out,
     no_beliefs,
+    scale_votes,
     settle,
     to_units,
 )
@@ -87,9 +88,13 @@ def correct(
     known : ndarray of int32
         As of `believe`.
     """
-    beliefs.votes[:] = votes
+    for label in range(len(votes)):
+        for place in range(len(known)):
+            beliefs.votes[label, place] = votes[label, place]
     believe(beliefs, known)
-    damped[:] = beliefs.shares
+    for label in range(len(votes)):
+        for place in range(len(known)):
+            damped[label, place] = beliefs.shares[label, place]
     for i in range(ROUNDS):
         for label in range(len(votes)):
             for place in range(len(known)):
@@ -181,7 +186,8 @@ def _estimate(
     )
     if len(room.posterior):
         for place in range(end - first):
-            room.posterior[first + place] = beliefs.shares[:, place]
+            for label in range(room.posterior.shape[1]):
+                room.posterior[first + place, label] = beliefs.shares[label, place]
 
 
 @lru_cache(maxsize=64)
@@ -258,7 +264,7 @@ def noisy_label_kernel(labels: int, reports: int) -> Callable[..., int]:
             if known.max() >= 0:
                 compare(rows, final, twice, known, temperatures, told_unit, sums.calibration)
             if last:
-                beliefs.votes[:] *= sharpness
+                scale_votes(beliefs, sharpness, end - first)
                 believe(beliefs, known)
                 _estimate(
                     rows,

@@ -54,9 +54,9 @@ def rank_values(
 ) -> None:
     """Fill in a task's values, ascending, and their places."""
     if len(values) > FEW:
-        places[:] = np.argsort(values)
+        order = np.argsort(values)
         for rank in range(len(values)):
-            ranked[rank] = values[places[rank]]
+            places[rank], ranked[rank] = order[rank], values[order[rank]]
         return
     for place in range(len(values)):
         value, rank = values[place], place

@@ -23,6 +23,7 @@ __all__ = [
     "leave_out",
     "log_counts",
     "no_beliefs",
+    "scale_votes",
     "settle",
     "to_units",
 ]
@@ -83,6 +84,18 @@ def log_counts(counts: npt.NDArray[np.float64], tasks: int) -> None:
         for place in range(tasks):
             count = counts[label, place]
             counts[label, place] = log(max(count, 1.0)) if count > 0.0 else _NO_VOTE
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
+def scale_votes(beliefs: Beliefs, factor: float, count: int) -> None:
+    """Multiply the votes of the first `count` tasks.
+
+    A loop, as everywhere in the kernels where arrays are copied: ``a[:] = b`` brings in texts for
+    the error of two shapes, which take longer to compile than most kernels do.
+    """
+    for label in range(len(beliefs.votes)):
+        for place in range(count):
+            beliefs.votes[label, place] *= factor
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")

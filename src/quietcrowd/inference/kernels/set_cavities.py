@@ -47,6 +47,13 @@ def _fill_shares(
         shares[label] /= total
 
 
+@numba.njit(nogil=True, cache=True)
+def _copy(source: npt.NDArray[np.float64], target: npt.NDArray[np.float64]) -> None:
+    """Copy to the first places of the target; see `posteriors.scale_votes` why not at once."""
+    for place in range(len(source)):
+        target[place] = source[place]
+
+
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def set_cavities(
     offsets: npt.NDArray[np.int64],
@@ -105,7 +112,7 @@ def set_cavities(
                 mine[label] += own[row, label]
         for row in range(count):
             _fill_shares(mine, own[row], priors, alone)
-            shares[:, row] = alone
+            _copy(alone, shares[:, row])
         if known_truths[task] >= 0:
             make_known_certain(np.array([0, count]), known_truths[task : task + 1], shares)
         for row in range(count):
@@ -117,8 +124,8 @@ def set_cavities(
             right[row] = 1.0 + signs.gain * inside
             wrong[row] = 1.0 + signs.gain * others
         for crowd in range(histograms.shape[1]):
-            rights[:count] = right[:count]
-            wrongs[:count] = wrong[:count]
+            _copy(right[:count], rights)
+            _copy(wrong[:count], wrongs)
             tell(
                 rights[:count],
                 wrongs[:count],
