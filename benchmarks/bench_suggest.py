@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import quietcrowd as qc
@@ -27,10 +28,10 @@ REAL = {
 }
 """Of the even allotment from the real answers, so many per task."""
 
-FITTED = {1.0: (24, 2), 3.0: (10, 3)}
-"""Of that from a fitted crowd, by epsilon; and how many draws."""
+FITTED = {1.0: 24, 3.0: 10}
+"""Of that from a fitted crowd, by epsilon."""
 
-REAL_DRAWS = 3
+DRAWS = 10
 
 WANTED = 0.8
 
@@ -45,8 +46,11 @@ noise for numbers. Errors are means over draws, made to fall; the ratio is the m
 even allotments of the second half of all reports, the first two of each task counted in both
 ways. "constant" is the error of the best constant guess, "plain" that of as many answers without
 noise, "even" and "asked" those of all reports. Of labels it is the share of wrong ones, of
-numbers the mean absolute error. The worst cells stand first. Two or three draws are few: the
-ratios are rough. A ratio near 0 means that even allotments to the end are hardly better than the
+numbers the mean absolute error; "less" is their difference. The worst cells stand first. After ±
+stands a standard error: of a difference, which is paired, that of its mean over draws; of a ratio
+and of a median that of the jackknife, which leaves out one draw after the other, and "?" where the
+error is not reached without one of them. They are about the draws of reports and crowds, and not
+about other sets. A ratio near 0 means that even allotments to the end are hardly better than the
 first one.
 
 That two reports of each task come first, and that batches are that small, was chosen with these
@@ -76,55 +80,103 @@ Tasks that are hard for people stay hard, and tasks that one would ask most run 
 
 
 def cells():
-    """Return (pool, epsilon, set, reports per task, draws) of every cell."""
-    found = []
-    for epsilon, (per_task, draws) in FITTED.items():
-        found += [("fitted", epsilon, name, per_task, draws) for name in SETS]
-    for epsilon in FITTED:
-        found += [("real", epsilon, name, REAL[name], REAL_DRAWS) for name in SETS]
-    return found
+    """Return (pool, epsilon, set, reports per task) of every cell."""
+    found = [
+        ("fitted", epsilon, name, per_task) for epsilon, per_task in FITTED.items() for name in SETS
+    ]
+    return found + [("real", epsilon, name, REAL[name]) for epsilon in FITTED for name in SETS]
 
 
-def place(cell):
-    """Return where the record of a cell is kept."""
-    kind, epsilon, name, *_ = cell
-    return KEPT / f"{kind}-{epsilon:g}-{name}.json"
+def place(cell, draw):
+    """Return where the record of a draw is kept."""
+    kind, epsilon, name, _ = cell
+    return KEPT / f"{kind}-{epsilon:g}-{name}-{draw}.json"
 
 
-def measure(cell):
-    """Return the record of a cell."""
-    kind, epsilon, name, per_task, draws = cell
+def measure(cell, draw):
+    """Keep the record of a draw, unless it was measured."""
+    kept = place(cell, draw)
+    if kept.exists():
+        return
+    kind, epsilon, name, per_task = cell
     pool = load(qc.load_dataset(Path(os.environ["QUIETCROWD_DATA"]) / name))
-    frames, plain = [], []
-    for draw in range(draws):
-        rng = np.random.default_rng(draw)
-        crowd = Crowd(fitted(pool, rng) if kind == "fitted" else pool, epsilon, rng)
-        frames.append(curves(crowd, per_task))
-        plain.append(crowd.plain_error(per_task))
-    found, mean = ratios(frames)
-    return {
-        "ratio": None if np.isnan(found) else found,
-        "even": float(mean["even"].iloc[-1]),
-        "asked": float(mean["suggested"].iloc[-1]),
+    rng = np.random.default_rng(draw)
+    crowd = Crowd(fitted(pool, rng) if kind == "fitted" else pool, epsilon, rng)
+    record = {
+        "curves": curves(crowd, per_task).to_dict("list"),
         "constant": pool.constant,
-        "plain": float(np.mean(plain)),
+        "plain": crowd.plain_error(per_task),
     }
+    KEPT.mkdir(parents=True, exist_ok=True)
+    kept.write_text(json.dumps(record))
 
 
-def table(records, epsilon):
+def records(cell):
+    """Return the records of a cell, as far as there are some."""
+    kept = [place(cell, draw) for draw in range(DRAWS)]
+    return [json.loads(one.read_text()) for one in kept if one.exists()]
+
+
+def ratio_of(kept):
+    """Return the ratio of some draws, infinite where an error is not reached; and mean curves."""
+    found, mean = ratios([pd.DataFrame(one["curves"]) for one in kept])
+    return np.inf if np.isnan(found) else found, mean
+
+
+def jackknife(estimate, count):
+    """Return the standard error of an estimate that can do without one of so many draws."""
+    without = np.array([estimate(draw) for draw in range(count)])
+    if count < 2 or not np.isfinite(without).all():
+        return np.nan
+    return float(np.sqrt((count - 1) * without.var()))
+
+
+def but(kept, draw):
+    """Return all records but one."""
+    return [one for place, one in enumerate(kept) if place != draw]
+
+
+def with_error(value, error):
+    """Return a number and its standard error, as they are printed."""
+    if not np.isfinite(value):
+        return "not reached"
+    return f"{value:.2f} ± {error:.2f}" if np.isfinite(error) else f"{value:.2f} ± ?"
+
+
+def row(cell, kept):
+    """Return the line of a cell."""
+    _, _, name, per_task = cell
+    found, mean = ratio_of(kept)
+    last = {
+        way: np.array([one["curves"][way][-1] for one in kept]) for way in ("even", "suggested")
+    }
+    gained = last["even"] - last["suggested"]
+    error = gained.std(ddof=1) / np.sqrt(len(kept)) if len(kept) > 1 else np.nan
+    plain = np.mean([one["plain"] for one in kept])
+    shown = (kept[0]["constant"], plain, mean["even"].iloc[-1], mean["suggested"].iloc[-1])
+    errors = " | ".join(f"{one:.3g}" for one in shown)
+    spread = jackknife(lambda draw: ratio_of(but(kept, draw))[0], len(kept))
+    return (
+        f"| {name} | {per_task} | {len(kept)} | {errors} | {gained.mean():.2g} ± {error:.1g} | "
+        f"{with_error(found, spread)} |"
+    )
+
+
+def table(kept, epsilon):
     """Return the table of an epsilon, the worst cells first, and the median of the ratios."""
-    worst = sorted(records, key=lambda row: -(row[1]["ratio"] or np.inf))
+    worst = sorted(kept, key=lambda one: -ratio_of(one[1])[0])
     lines = [
         f"\n**ε = {epsilon:g}**\n",
-        "| set | reports a task | draws | constant | plain | even | asked | ratio |",
-        "|---|---|---|---|---|---|---|---|",
+        "| set | reports a task | draws | constant | plain | even | asked | less | ratio |",
+        "|---|---|---|---|---|---|---|---|---|",
+        *(row(cell, mine) for cell, mine in worst),
     ]
-    for (_, _, name, per_task, draws), one in worst:
-        ratio = "not reached" if one["ratio"] is None else f"{one['ratio']:.2f}"
-        errors = " | ".join(f"{one[key]:.3g}" for key in ("constant", "plain", "even", "asked"))
-        lines.append(f"| {name} | {per_task} | {draws} | {errors} | {ratio} |")
-    median = float(np.median([one["ratio"] or np.inf for _, one in records]))
-    told = f"{median:.2f}" if np.isfinite(median) else "more than 1"
+
+    def median(left_out=None):
+        return float(np.median([ratio_of(but(mine, left_out))[0] for _, mine in kept]))
+
+    spread = jackknife(median, min(len(mine) for _, mine in kept))
+    told = with_error(median(), spread)
     return "\n".join([*lines, f"\nMedian: {told} (wanted: at most {WANTED:g}).\n"])
 
 
@@ -134,23 +186,19 @@ def page():
     for kind, head in (("fitted", FITTED_HEAD), ("real", REAL_HEAD)):
         parts.append(head)
         for epsilon in FITTED:
-            mine = [
-                cell for cell in cells() if cell[:2] == (kind, epsilon) and place(cell).exists()
-            ]
+            mine = [(cell, records(cell)) for cell in cells() if cell[:2] == (kind, epsilon)]
+            mine = [one for one in mine if one[1]]
             if mine:
-                parts.append(
-                    table([(one, json.loads(place(one).read_text())) for one in mine], epsilon)
-                )
+                parts.append(table(mine, epsilon))
     return "".join(parts)
 
 
 @pytest.mark.skipif("QUIETCROWD_DATA" not in os.environ, reason="QUIETCROWD_DATA is not set")
-@pytest.mark.parametrize("cell", cells(), ids=lambda cell: place(cell).stem)
-def test_reports_that_are_needed(cell):
-    """Measure a cell, unless it was, and write the page."""
-    KEPT.mkdir(parents=True, exist_ok=True)
-    if not place(cell).exists():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", qc.exceptions.QuietcrowdWarning)
-            place(cell).write_text(json.dumps(measure(cell)))
+@pytest.mark.parametrize("draw", range(DRAWS))
+@pytest.mark.parametrize("cell", cells(), ids=lambda cell: "-".join(map(str, cell[:3])))
+def test_reports_that_are_needed(cell, draw):
+    """Measure a draw of a cell, unless it was, and write the page."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", qc.exceptions.QuietcrowdWarning)
+        measure(cell, draw)
     REPORT.write_text(page())

@@ -340,6 +340,24 @@ def test_each_worker_is_given_some_of_the_tasks(run, at_desk, tmp_path):
     assert (held["answers_per_participant"], held["allotment"]) == (2, "random")
 
 
+def test_tasks_can_be_handed_out_as_results_suggest(run, at_desk, tmp_path):
+    (tmp_path / "t.csv").write_text(TASKS)
+    words = ("campaign", "create", "T", "--tasks", tmp_path / "t.csv", "--labels", "no,yes", *WORDS)
+    some = ("--answers-each", 2, "--hand-out")
+    status, one, errors = run(*words, *some, "suggested")
+    assert status == 0, errors
+    assert at_desk.client.get(f"/campaigns/{one}").json()["allotment"] == "suggested"
+    _, even, _ = run(*words, *some, "evenly")
+    assert at_desk.client.get(f"/campaigns/{even}").json()["allotment"] == "random"
+    for more, told in (
+        (("--hand-out", "suggested"), "--hand-out goes with --answers-each"),
+        ((*some, "suggested", "--method", "majority"), "majority does not say where"),
+        ((*some, "chosen"), "--hand-out"),
+    ):
+        status, _, errors = run(*words, *more)
+        assert (status, told in " ".join(errors.split())) == (2, True), errors
+
+
 @pytest.mark.parametrize(
     ("more", "told"),
     [

@@ -147,11 +147,23 @@ def test_reports_of_every_task_are_refused():
 
 
 @pytest.mark.slow
-def test_sets_are_refused_and_bounded_numbers_are_taken():
-    crowd = qc.synthetic_crowd(tasks=20, workers=15, answers_per_task=5, seed=1)
-    sets = qc.SubsetSelection(domain=crowd.answers.domain, epsilon=2.0)
-    with pytest.raises(qc.ParameterError, match="sets of labels"):
-        qc.suggest_tasks(qc.NoiseAware().fit(reports_of(crowd, sets)))
+def test_of_sets_the_least_sure_labels_come_first():
+    crowd = qc.synthetic_crowd(
+        tasks=60, workers=20, labels=list("abcde"), answers_per_task=6, seed=1
+    )
+    sets = qc.SubsetSelection(domain=crowd.answers.domain, epsilon=2.0, set_size=2)
+    estimate = qc.NoiseAware().fit(reports_of(crowd, sets))
+    asked = qc.suggest_tasks(estimate, 20)
+    truths = estimate.truths.set_index("task")["confidence"]
+    assert asked["answers"].sum() == 20
+    assert asked["error"].to_numpy() == pytest.approx(1 - truths.loc[asked["task"]].to_numpy())
+    assert asked["error"].mean() > (1 - truths.drop(asked["task"])).mean()
+    worker = estimate.answers.to_frame()["worker"].iloc[0]
+    assert (qc.suggest_tasks(estimate, 10, worker=worker)["value"] > 0).any()
+
+
+@pytest.mark.slow
+def test_bounded_numbers_are_taken():
     rated = qc.sparse_crowd(tasks=20, workers=15, sparsity=0.5, truths="uniform", seed=1)
     bounded = qc.PiecewiseMechanism(domain=rated.answers.domain, epsilon=4.0)
     asked = qc.suggest_tasks(qc.NoiseAware().fit(reports_of(rated, bounded)), 10)

@@ -10,13 +10,14 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
-from quietcrowd.campaign.terms.allotment import Allotment
+from quietcrowd.campaign.terms.allotment import Allotment, AllotmentKind
 from quietcrowd.campaign.terms.open_to_all import ANYONE
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.promises import (
@@ -60,6 +61,19 @@ __all__ = [
     "open_campaign",
     "results",
 ]
+
+
+class HandOut(StrEnum):
+    """How tasks are handed out, as the command line says it."""
+
+    EVENLY = "evenly"
+    SUGGESTED = "suggested"
+
+    @property
+    def allotment(self) -> AllotmentKind:
+        """The same as the configuration of a campaign says it."""
+        return "random" if self is HandOut.EVENLY else "suggested"
+
 
 app = typer.Typer(rich_markup_mode=None)
 campaign = typer.Typer(
@@ -117,6 +131,13 @@ def create(
             metavar="NUMBER",
             help="Instead of --answers: each worker is asked so many of the tasks, drawn as they "
             "join, so that all are asked equally often.",
+        ),
+    ] = None,
+    hand_out: Annotated[
+        HandOut | None,
+        typer.Option(
+            help="With --answers-each: evenly, or those where further reports are expected to help "
+            "most, by the results that you are shown. Default: evenly.",
         ),
     ] = None,
     linked: Annotated[
@@ -208,9 +229,14 @@ def create(
     Example: quietcrowd campaign create Birds --tasks tasks.json --label-config project.xml
 
     Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes --answers-each 5
+
+    Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes --answers-each 5 \
+        --hand-out suggested
     """
     if answers is not None and answers_each is not None:
         raise ParameterError("give --answers, or --answers-each, which says it for every worker")
+    if hand_out is not None and answers_each is None:
+        raise ParameterError("--hand-out goes with --answers-each: how many of the tasks each gets")
     if most_joined is not None and not for_all:
         raise ParameterError("--joined goes with --for-all: invites let in one worker each")
     domain = _domain(label_config, labels, levels, between)
@@ -229,7 +255,7 @@ def create(
         "method": None if method is None else choose_method(method).to_dict(),
         "join_mode": "open" if for_all else "invite",
         "answers_per_participant": most,
-        "allotment": None if answers_each is None else "random",
+        "allotment": None if answers_each is None else (hand_out or HandOut.EVENLY).allotment,
         "linked": linked,
         "max_participants": participants,
         "requester": requester,

@@ -52,7 +52,7 @@ def suggest(
 
     Answers are allotted to the tasks whose error is expected to drop most per further report. That
     follows from the reports alone; who is asked what then depends on them, so fix beforehand how
-    many answers each worker gives. Of reports that noise-aware reads; not of sets of labels.
+    many answers each worker gives. Of reports that noise-aware reads.
 
     Example: quietcrowd suggest reports.parquet --answers 200 -o next.csv
 

@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-__all__ = ["EVERY_TASK", "FurtherLabel", "FurtherNumber", "FurtherReport"]
+from quietcrowd.mechanisms.set_law import SetLaw
+
+__all__ = ["EVERY_TASK", "FurtherLabel", "FurtherNumber", "FurtherReport", "FurtherSet"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -53,19 +55,11 @@ class FurtherReport(ABC):
         """
 
 
-@frozen(kw_only=True, eq=False)
-class FurtherLabel(FurtherReport):
-    """A report whose law is a table; the error is the probability that the best label is wrong.
+class _OfALabel(FurtherReport):
+    """A report about a label; the error is the probability that the best label is wrong.
 
     The posterior is the probability of each label, shape (tasks, labels).
-
-    Attributes
-    ----------
-    table : ndarray of float64, shape (labels, reports)
-        Probability of each report given each truth.
     """
-
-    table: Floats
 
     def errors(self, posterior: Floats, sizes: npt.NDArray[np.int64]) -> Floats:
         """Return the probability of an error; by sequences that are drawn alike for all tasks.
@@ -75,7 +69,7 @@ class FurtherLabel(FurtherReport):
         """
         tasks, labels = posterior.shape
         draws = int(np.clip(_NUMBERS / (tasks * labels**2 * len(sizes)), 16, _DRAWS))
-        likelihoods = self._drawn(sizes, draws)
+        likelihoods = self._sums(labels, sizes, draws)
         logs = np.log(np.maximum(posterior, _LEAST))
         found = np.empty((tasks, len(sizes)))
         step = max(1, _BLOCK // (labels**2 * draws))
@@ -87,19 +81,78 @@ class FurtherLabel(FurtherReport):
         falling: Floats = np.minimum.accumulate(found, axis=1)
         return falling
 
-    def _drawn(self, sizes: npt.NDArray[np.int64], draws: int) -> Floats:
+    def _sums(self, labels: int, sizes: npt.NDArray[np.int64], draws: int) -> Floats:
         """Return log-likelihoods of sequences, shape (true labels, draws, sizes, labels)."""
-        labels, reports = self.table.shape
-        logs = np.log(np.maximum(self.table, _LEAST)).T
         rng = np.random.default_rng(0)
-        edges = np.cumsum(self.table, axis=1)
+        longest = int(sizes[-1])
         found = np.empty((labels, draws, len(sizes), labels))
         for truth in range(labels):
-            words = rng.random((draws, int(sizes[-1])))
-            drawn = np.minimum(np.searchsorted(edges[truth], words, side="right"), reports - 1)
-            sums = np.zeros((draws, int(sizes[-1]) + 1, labels))
-            np.cumsum(logs[drawn], axis=1, out=sums[:, 1:])
+            sums = np.zeros((draws, longest + 1, labels))
+            drawn = self._drawn(truth, draws * longest, rng).reshape(draws, longest, labels)
+            np.cumsum(drawn, axis=1, out=sums[:, 1:])
             found[truth] = sums[:, sizes]
+        return found
+
+    @abstractmethod
+    def _drawn(self, truth: int, count: int, rng: np.random.Generator) -> Floats:
+        """Return the log-likelihoods of reports that are drawn, shape (count, labels).
+
+        Those of one report may have a summand of their own.
+        """
+
+
+@frozen(kw_only=True, eq=False)
+class FurtherLabel(_OfALabel):
+    """A report whose law is a table.
+
+    Attributes
+    ----------
+    table : ndarray of float64, shape (labels, reports)
+        Probability of each report given each truth.
+    """
+
+    table: Floats
+
+    def _drawn(self, truth: int, count: int, rng: np.random.Generator) -> Floats:
+        edges = np.cumsum(self.table[truth])
+        drawn = np.searchsorted(edges, rng.random(count), side="right")
+        logs = np.log(np.maximum(self.table, _LEAST)).T
+        return logs[np.minimum(drawn, len(logs) - 1)]
+
+
+@frozen(kw_only=True, eq=False)
+class FurtherSet(_OfALabel):
+    """A report that is a set of labels.
+
+    Given the answer all sets that hold it are equally likely, and so are all others. So it is drawn
+    label by label, and given a truth it is as likely, up to one factor for all truths, as
+    ``1 + (r - 1) m``: m is the probability that the answer is in it, r the ratio of the law
+    (``docs/theory/subset-selection.md``). No list of all sets is needed.
+
+    Attributes
+    ----------
+    answers : ndarray of float64, shape (labels, labels)
+        Probability of each answer given each truth, at [truth, answer].
+    law : SetLaw
+        Of the set given the answer.
+    sharpness : float
+        What log-likelihoods are multiplied by, as in the posterior.
+    """
+
+    answers: Floats
+    law: SetLaw
+    sharpness: float
+
+    def _drawn(self, truth: int, count: int, rng: np.random.Generator) -> Floats:
+        labels, members = self.law.labels, self.law.members
+        edges = np.cumsum(self.answers[truth])
+        given = np.minimum(np.searchsorted(edges, rng.random(count), side="right"), labels - 1)
+        order = rng.random((count, labels))  # the set has the labels that come first
+        inside = rng.random(count) < float(self.law.held)
+        order[np.arange(count), given] = np.where(inside, -1.0, 2.0)
+        held = order <= np.partition(order, members - 1, axis=1)[:, members - 1, np.newaxis]
+        masses = held.astype(np.float64) @ self.answers.T
+        found: Floats = self.sharpness * np.log1p(float(self.law.ratio - 1) * masses)
         return found
 
 

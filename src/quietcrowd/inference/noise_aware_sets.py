@@ -19,7 +19,7 @@ from quietcrowd.inference.accuracies import (
     set_nodes,
 )
 from quietcrowd.inference.dawid_skene import MOST_CELLS
-from quietcrowd.inference.further_reports import FurtherReport
+from quietcrowd.inference.further_reports import FurtherSet
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.label_sets import SetCounts, infer_sets
 from quietcrowd.inference.kernels.noisy_labels import LabelRoom
@@ -234,11 +234,13 @@ class NoiseAwareSets(LabelModel[SetState, SetTally]):
     @override
     def further_report(
         self, summary: Summary, state: SetState | None, worker: int | None
-    ) -> FurtherReport:
-        """Refuse: the law of a set is no table of reports."""
-        raise ParameterError(
-            "suggest_tasks takes labels whose law is a table, and numbers; these reports are sets "
-            "of labels. Ask the tasks of least confidence."
+    ) -> FurtherSet:
+        """Return the law of a set given the truth; read as sharply as estimates are."""
+        assert state is not None
+        return FurtherSet(
+            answers=state.answers(-1 if worker is None else worker),
+            law=_law(summary),
+            sharpness=state.sharpness,
         )
 
     @override

@@ -134,6 +134,18 @@ class SetState(State):
             constancy=self.constancy[chosen],
         )
 
+    def answers(self, worker: int) -> Floats:
+        """Return how likely a worker gives each answer, at [truth, answer]; rows sum to 1.
+
+        Of who always gives one label the answer is another one at times, all of them alike.
+        """
+        skills, steady = self.skills[worker] / SHARE_ONE, self.steady[worker] / SHARE_ONE
+        own = (1.0 - skills)[:, np.newaxis] * self.mistakes + np.diag(skills)
+        kept = CONSTANT_RATE * steady + (1.0 - CONSTANT_RATE) * steady.sum() / len(steady)
+        found = (1.0 - steady.sum()) * own + kept
+        mixed: Floats = found / found.sum(axis=1, keepdims=True)
+        return mixed
+
     def workers(self, law: SetLaw) -> SetWorkers:
         """Return what the kernels take of it."""
         base, more = _constant_likelihoods(law)

@@ -20,7 +20,7 @@ from quietcrowd.inference.estimate import TruthEstimate
 from quietcrowd.inference.further_reports import FurtherReport
 from quietcrowd.validation import check_whole
 
-__all__ = ["block_values", "suggest_tasks"]
+__all__ = ["block_values", "further_answers", "suggest_tasks"]
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -100,12 +100,9 @@ def suggest_tasks(
     who = None if worker is None else _place_of(worker, estimate)
     open_tasks = ~estimate.known if who is None else ~estimate.known & ~_answered(estimate, who)
     further: FurtherReport = estimate.method.further_report(estimate.summary, estimate.state, who)
-    errors = np.zeros((len(estimate.known), len(_SIZES)))
-    if open_tasks.any():
-        beliefs = estimate.method.beliefs(partition, estimate.summary, estimate.state)
-        errors[open_tasks] = further.errors(beliefs[open_tasks], _SIZES)
-    most = 1 if who is not None else per_task or -(-3 * int(answers) // max(1, open_tasks.sum()))
-    counts = _allotted(errors, np.where(open_tasks, most, 0), int(answers))
+    beliefs = estimate.method.beliefs(partition, estimate.summary, estimate.state)
+    most = 1 if who is not None else per_task
+    counts, errors = further_answers(further, beliefs, open_tasks, int(answers), most)
     values = block_values(errors)
     chosen = np.flatnonzero(counts)
     chosen = chosen[np.argsort(-values[chosen], kind="stable")]
@@ -118,6 +115,40 @@ def suggest_tasks(
         },
         backend or estimate.backend,
     )
+
+
+def further_answers(
+    further: FurtherReport,
+    beliefs: Floats,
+    open_tasks: npt.NDArray[np.bool_],
+    answers: int,
+    per_task: int | None = None,
+) -> tuple[Counts, Floats]:
+    """Return how many answers each task gets, and its error after blocks of further reports.
+
+    Parameters
+    ----------
+    further : FurtherReport
+        What a report tells.
+    beliefs : ndarray of float64
+        What is believed of the tasks, as `further` takes it.
+    open_tasks : ndarray of bool, shape (tasks,)
+        Which of them can be asked.
+    answers, per_task
+        As of `suggest_tasks`.
+
+    Returns
+    -------
+    ndarray of int64, shape (tasks,)
+        They sum to `answers`, or to less where there is no room.
+    ndarray of float64, shape (tasks, sizes)
+        0 of those that cannot be asked.
+    """
+    errors = np.zeros((len(open_tasks), len(_SIZES)))
+    if open_tasks.any():
+        errors[open_tasks] = further.errors(beliefs[open_tasks], _SIZES)
+    most = per_task or -(-3 * answers // max(1, int(open_tasks.sum())))
+    return _allotted(errors, np.where(open_tasks, most, 0), answers), errors
 
 
 def _place_of(worker: Any, estimate: TruthEstimate) -> int:

@@ -242,6 +242,14 @@ class Job:
         last = LastTally(tally=tally, scatter=Scatter.of(room), tied=tied)
         return EstimatedPartition(truths=truths, last=last)
 
+    def beliefs(self, index: int, state: State | None) -> npt.NDArray[np.float64]:
+        """Pass over a partition and return what is believed of its tasks."""
+        return self.method.beliefs(self._partition(index), self.summary, state)
+
+    def known(self, index: int) -> npt.NDArray[np.bool_]:
+        """Return of which tasks of a partition the truth is known."""
+        return is_known(self._known(index))
+
     def _partition(self, index: int) -> Partition:
         stored = self.store.partition(index, self._known(index))
         return self.method.scale(stored, self.summary)
@@ -278,6 +286,8 @@ class StoreEstimate:
         The objective per answer after each iteration.
     notes : tuple of str
         As of `TruthEstimate`.
+    job : Job
+        What it was found by.
     """
 
     method: FittingMethod[Any, Any]
@@ -291,6 +301,7 @@ class StoreEstimate:
     converged: bool
     history: tuple[float, ...] = field(repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
+    job: Job = field(repr=False)
 
     @property
     def domain(self) -> Domain:
@@ -416,6 +427,7 @@ def infer_store(
         converged=reached.rests(method),
         history=reached.history,
         notes=method.notes(job.summary, reached.state, last.tally),
+        job=job,
     )
 
 

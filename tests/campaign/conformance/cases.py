@@ -127,6 +127,7 @@ VALID = {
         f"{each} of five tasks handed out": campaign_of(LABEL, answers=each, allotment="random")
         for each in (1, 2, 5)
     },
+    "handed out by results": campaign_of(LABEL, answers=2, allotment="suggested"),
     "handed out, two-layer": campaign_of(
         MECHANISMS["two-layer"], answers=3, linked=2, allotment="random"
     ),
@@ -247,6 +248,7 @@ TAMPERED = {
         for what, change in {
             "in no way": without("allotment"),
             "in another way": changed(["allotment"], "chosen"),
+            "in another way than is said": changed(["allotment"], "suggested"),
             "null": changed(["allotment"], None),
             "of an older version": changed(["version"], 2),
             "of a newer version": changed(["version"], 4),

@@ -298,6 +298,7 @@ def test_what_is_agreed_to_follows_from_the_tasks_of_a_worker():
         ({"allotment": None}, "allotment must be one of random"),
         ({"allotment": "chosen"}, "allotment must be one of random"),
         ({"allotment": ["random"]}, "allotment must be one of random"),
+        ({"allotment": "suggested"}, "not what follows from its mechanism: consent"),
         ({"version": 2}, "not what follows from its mechanism: .*allotment"),
         ({"version": 1}, "not what follows from its mechanism: .*allotment"),
         ({"answers_per_participant": 4}, "not what follows from its mechanism: consent"),

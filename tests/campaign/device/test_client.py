@@ -13,6 +13,7 @@ from tests.campaign.devices import NOWHERE, Between, Fake, altered
 from tests.campaign.mechanisms import MECHANISMS, RANGE
 
 import quietcrowd as qc
+from quietcrowd.accounting.ledger import PrivacyLedger
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.device.draw import CommittedReports
 from quietcrowd.campaign.results.stored_reports import ReportsToInfer, read_stored
@@ -692,6 +693,17 @@ def test_a_worker_is_asked_some_of_the_tasks(desk, device):
     assert client.answer(dict.fromkeys(asked, "yes")).accepted == 2
     assert client.stored().as_sent
     assert {report.task for report in client.sent_reports()} == set(asked)
+
+
+def test_a_budget_is_kept_by_the_filter_where_tasks_follow_from_reports(device):
+    """What is composed of a number fixed beforehand would let this device answer once more."""
+    mechanism = qc.RandomizedResponse(domain=YES_NO.domain, epsilon=1.0)
+    fake = Fake.of(mechanism, tasks=50, answers=50, allotment="suggested")
+    fixed = PrivacyLedger().charge("me", mechanism, answers=50, tasks=50)
+    assert fixed.spent("me", 1e-6).total_epsilon < 48
+    client = device(NOWHERE, transport=fake, budget=48, delta=1e-6)
+    assert client.affordable() == 48
+    assert "by what others reported" in " ".join(client.consent)
 
 
 def test_a_device_keeps_the_tasks_that_it_was_first_given(device):

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from attrs import evolve
 from sqlalchemy import delete, select
 from tests.campaign.mechanisms import MECHANISMS
 
@@ -87,6 +88,27 @@ def test_they_are_those_from_memory_to_the_last_bit(desk, name):
     assert cold.infer(bytes.fromhex(campaign))
     again = Inferrer(desk.server.database)
     assert again.infer(bytes.fromhex(campaign))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("name", ["one-layer", "laplace"])
+def test_so_is_what_is_handed_out_next(desk, name):
+    mechanism = MECHANISMS[name]
+    if mechanism.every_task:
+        mechanism = evolve(mechanism, fill=None)
+    some = {"answers_per_participant": 8, "allotment": "suggested"}
+    campaign = open_campaign(desk, mechanism, **some)
+    send(desk, campaign, mechanism, 6)
+    found = []
+    for large in (LargeCampaigns(), FILED):
+        with desk.server.database.write() as connection:
+            connection.execute(delete(tables.inference))
+        assert Inferrer(desk.server.database, large).infer(bytes.fromhex(campaign))
+        found.append(results(desk, campaign))
+    assert found[0] == found[1]
+    [aims] = [json.loads(content) for _, kind, _, content in found[0][1] if kind == "aims"]
+    assert len(aims) == 8
 
 
 @pytest.mark.slow

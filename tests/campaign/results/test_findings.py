@@ -1,10 +1,11 @@
 import json
 
 import pytest
+from attrs import evolve
 
 from quietcrowd.campaign.results import findings
 from quietcrowd.campaign.results.findings import Findings
-from quietcrowd.campaign.store.result_pages import PAGE_ROWS
+from quietcrowd.campaign.store.result_pages import AIMS, PAGE_ROWS
 
 
 def found(truths=(), workers=(), **head):
@@ -55,3 +56,13 @@ def test_many_rows_are_put_aside_in_a_file_in_the_folder_for_it(monkeypatch, tmp
     with found({"task": place} for place in range(2_500)).in_pages(str(tmp_path)) as held:
         assert held.file._rolled
         assert len(rows_of(held.pages(), "truths")) == 2_500
+
+
+def test_how_often_tasks_are_to_be_asked_is_beside_what_is_shown():
+    aims = [{"task_id": "00", "aim": place} for place in range(PAGE_ROWS + 1)]
+    with evolve(found(), aims=aims).in_pages() as held:
+        assert rows_of(held.pages(), AIMS) == aims
+        assert held.counts == {"truths": 0, "workers": 0}
+        assert held.etag == etag(found())
+    with found().in_pages() as held:
+        assert {page.kind for page in held.pages()} == {"truths", "workers"}

@@ -8,14 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import insert, select, update
-from tests.campaign.people import check_problem, new_desk
+from tests.campaign.people import YES_NO, check_problem, new_desk
 
+import quietcrowd as qc
+from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.allotments import allotted_tasks, least_asked
+from quietcrowd.campaign.store.allotments import allotted_tasks, least_asked, read_aims
 from quietcrowd.campaign.store.copies import copy_to
 from quietcrowd.campaign.store.retention import delete_expired
 from quietcrowd.campaign.terms.tokens import token_hash
 
+LABEL = qc.RandomizedResponse(domain=YES_NO, epsilon=1.0)
 IDS = [bytes([place]) * 16 for place in range(12)]
 
 
@@ -225,6 +228,139 @@ def test_the_configuration_says_so_and_drafts_can_be_changed(server):
     assert config["guarantee"]["worker_epsilon"] == pytest.approx(2)
     assert sum("2 of the 3 questions" in one for one in config["consent"]) == 1
     check_problem(change(allotment=None), 409, "campaign-open")
+
+
+def by_results(desk, each=2, tasks=5, **members):
+    given = {"answers_per_participant": each, "allotment": "suggested", "join_mode": "open"}
+    mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=3.0)
+    return desk.campaign(mechanism, tasks=tasks, **given, **members)
+
+
+def names_of(worker):
+    """Return the names of the tasks that a worker is asked, and their ids."""
+    ids = set(allotted(worker))
+    return {one["task"]: one["task_id"] for one in worker.tasks() if one["task_id"] in ids}
+
+
+def report_disputed(desk, campaign, workers):
+    """Let workers in who are of two minds about t0 and t1, and of one about all others."""
+    asked = Counter()
+    sent = [desk.worker(campaign) for _ in range(workers)]
+    for worker in sent:
+        ids = names_of(worker)
+        values = {name: asked[name] % 2 if name in DISPUTED else 1 for name in ids}
+        asked.update(list(ids))
+        worker.send(*(worker.report(ids[name], values[name]) for name in ids)).raise_for_status()
+    return sent
+
+
+DISPUTED = {"t0", "t1"}
+
+
+@pytest.mark.slow
+def test_where_reports_leave_the_truth_open_is_asked_next_and_evenly_before(server, desk):
+    campaign = by_results(desk)
+    report_disputed(desk, campaign, 10)
+    counts = asked(server, campaign)
+    assert set(counts.values()) == {4}  # 10 workers, two of five tasks each
+    assert Inferrer(server.database).infer(bytes.fromhex(campaign))
+    assert set(names_of(desk.worker(campaign))) == DISPUTED
+    given = Counter()
+    for _ in range(6):  # once what was suggested is given, others are, too
+        given.update(list(names_of(desk.worker(campaign))))
+    assert len(given) == 5
+
+
+@pytest.mark.slow
+def test_only_what_is_shown_decides(server, desk):
+    """Joining, sending and withdrawing change nothing before the next release."""
+    campaign = by_results(desk, at_least=10)
+    inferrer, mine = Inferrer(server.database), bytes.fromhex(campaign)
+    report_disputed(desk, campaign, 9)
+    assert not inferrer.infer(mine)
+    assert aims(server, campaign) == {}
+    report_disputed(desk, campaign, 1)
+    assert inferrer.infer(mine)
+    shown = aims(server, campaign)
+    assert len(shown) == 5
+    late = desk.worker(campaign)
+    assert set(names_of(late)) == DISPUTED
+    report_all(late, allotted(late))
+    inferrer.infer(mine)
+    assert aims(server, campaign) == shown
+    late.client.delete("/me").raise_for_status()
+    inferrer.infer(mine)
+    assert aims(server, campaign) == shown
+
+
+@pytest.mark.slow
+def test_without_results_that_are_shown_the_draw_is_even(server, desk):
+    campaign = by_results(desk)
+    sent = report_disputed(desk, campaign, 10)
+    mine = bytes.fromhex(campaign)
+    Inferrer(server.database).infer(mine)
+    assert aims(server, campaign)
+    held = tables.inference.c
+    with server.database.write() as connection:  # as a server does that has no pages
+        connection.execute(
+            update(tables.inference).where(held.campaign_id == mine).values(etag="another")
+        )
+    counts = asked(server, campaign)
+    worker = desk.worker(campaign)
+    assert max(counts[bytes.fromhex(one)] for one in allotted(worker)) == min(counts.values())
+    assert aims(server, campaign) == {}
+    for one in sent:
+        one.client.delete("/me").raise_for_status()
+    assert not Inferrer(server.database).infer(mine)
+    assert aims(server, campaign) == {}
+
+
+def aims(server, campaign):
+    """Return how often tasks are to be asked, as a server of this version reads it."""
+    with server.database.read() as connection:
+        mine = tables.campaign.c.id == bytes.fromhex(campaign)
+        row = connection.execute(select(tables.campaign).where(mine)).one()
+        return read_aims(connection, row)
+
+
+@pytest.mark.slow
+def test_what_is_shown_tells_nothing_of_who_was_given_tasks(server, desk):
+    """Results have the same ETag whoever joined meanwhile: how often is stored beside them."""
+    campaign = by_results(desk)
+    mine = bytes.fromhex(campaign)
+    report_disputed(desk, campaign, 6)
+    url, found = f"/campaigns/{campaign}/results", []
+    for _ in range(2):
+        Inferrer(server.database).infer(mine)
+        shown = desk.client.get(url).raise_for_status()
+        found.append((shown.headers["etag"], shown.json()))
+        assert "aims" not in shown.json()
+        desk.worker(campaign)
+    assert found[0] == found[1]
+
+
+def test_by_results_of_what_does_not_say_it_nothing_is_handed_out(server):
+    desk = new_desk(server)
+    some = {"answers_per_participant": 2, "allotment": "suggested"}
+    votes, aware = qc.MajorityVote().to_dict(), qc.NoiseAware().to_dict()
+    body = {"title": "T", "mechanism": LABEL.to_dict(), **some, "method": votes}
+    refused = check_problem(desk.client.post("/campaigns", json=body), 422, "validation")
+    assert "majority does not say where" in refused["errors"][0]["message"]
+    draft = desk.draft(**some, method=aware)
+    url = f"/campaigns/{draft['id']}"
+
+    def change(**members):
+        etag = {"If-Match": desk.client.get(url).headers["etag"]}
+        return desk.client.patch(url, json=members, headers=etag)
+
+    check_problem(change(method=votes), 422, "validation")
+    change(method=None).raise_for_status()
+    change(allotment="random", method=votes).raise_for_status()
+    check_problem(change(allotment="suggested"), 422, "validation")
+    change(allotment="suggested", method=aware).raise_for_status()
+    desk.import_csv(draft["id"], "question\na\nb\nc\n").raise_for_status()
+    desk.client.post(f"{url}/open").raise_for_status()
+    check_problem(change(method=votes), 422, "validation")
 
 
 def test_what_is_stored_reads_as_it_was():

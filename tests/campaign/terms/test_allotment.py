@@ -17,10 +17,26 @@ def test_up_to_all_tasks_can_be_handed_out(name, answers):
     assert f"asked {answers} of the 4 questions" in made.sentence
 
 
+def test_a_worker_is_told_where_tasks_follow_from_what_others_reported():
+    said = {
+        kind: Allotment.of(kind, mechanism=LABEL, answers=2, tasks=4).sentence
+        for kind in ALLOTMENTS
+    }
+    assert said["random"] != said["suggested"]
+    for words in (
+        "by what others reported and whoever asks is shown by then",
+        "Your own answers do not decide what you are asked",
+        "cannot check how it draws",
+        "which truths the reports of others had left open",
+    ):
+        assert words in said["suggested"]
+
+
 @pytest.mark.parametrize("name", [name for name in MECHANISMS if name not in SOME])
-def test_nobody_is_given_some_where_every_worker_reports_all(name):
+@pytest.mark.parametrize("kind", ALLOTMENTS)
+def test_nobody_is_given_some_where_every_worker_reports_all(name, kind):
     with pytest.raises(ParameterError, match="reports every task"):
-        Allotment.of("random", mechanism=MECHANISMS[name], answers=1, tasks=4)
+        Allotment.of(kind, mechanism=MECHANISMS[name], answers=1, tasks=4)
 
 
 @pytest.mark.parametrize("answers", [None, 0, -1, 5])
@@ -38,7 +54,7 @@ def test_no_more_than_fit_into_one_upload():
 
 @pytest.mark.parametrize("kind", ["", "Random", 1, ["random"]])
 def test_other_ways_to_hand_out_are_refused(kind):
-    assert ALLOTMENTS == ("random",)
+    assert ALLOTMENTS == ("random", "suggested")
     with pytest.raises(ParameterError, match="must be one of random"):
         Allotment.of(kind, mechanism=LABEL, answers=1, tasks=4)
 

@@ -28,7 +28,7 @@ from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.campaign.device.law import law_sentences
-from quietcrowd.campaign.terms.allotment import Allotment
+from quietcrowd.campaign.terms.allotment import ALLOTMENTS, Allotment
 from quietcrowd.campaign.terms.configuration import agreed_sentences
 from quietcrowd.campaign.terms.promises import Promises
 from quietcrowd.campaign.web.files import WORKER
@@ -120,8 +120,9 @@ def test_a_worker_is_told_what_to_decide_on(browser):
         assert page.told == []
 
 
-def test_that_some_of_the_questions_are_handed_out_is_told(browser):
-    handed_out = {"kind": "random", "answers": 5, "tasks": 1_200}
+@pytest.mark.parametrize("kind", ALLOTMENTS)
+def test_that_some_of_the_questions_are_handed_out_is_told(browser, kind):
+    handed_out = {"kind": kind, "answers": 5, "tasks": 1_200}
     sentence = Allotment(**handed_out).sentence
     with screens(browser, given(tasks=1_200, answers=5, allotment=handed_out)) as page:
         arrive(page, "Do you want to take part?")

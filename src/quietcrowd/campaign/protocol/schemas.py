@@ -146,7 +146,9 @@ Allotted: TypeAlias = Annotated[
     Field(
         description="How each worker is given some of the tasks as they join, "
         "answers_per_participant of them; null: any worker may answer any. random: those that the "
-        "fewest were asked until then, ties at random."
+        "fewest were asked until then, ties at random. suggested: those where further reports are "
+        "expected to help most, by the results shown at that time, ties at random; random until "
+        "there are some. The method must say what further reports would tell, as noise-aware does."
     ),
 ]
 

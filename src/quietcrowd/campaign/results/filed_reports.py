@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import frozen
@@ -18,8 +21,9 @@ from quietcrowd.campaign.results.report_rows import FileRows
 from quietcrowd.campaign.results.stored_reports import ReportsToInfer, once
 from quietcrowd.formats.report_files import report_note
 from quietcrowd.frames import MARK, positions_by_text
+from quietcrowd.inference.suggesting import further_answers
 from quietcrowd.mechanisms import Mechanism
-from quietcrowd.scale import infer_store, partition_parquet
+from quietcrowd.scale import StoreEstimate, infer_store, partition_parquet
 
 __all__ = ["FiledReports", "file_stored"]
 
@@ -78,7 +82,26 @@ class FiledReports:
             truths=truths.take(pa.array(order)),
             workers=found.workers,
             start=KeptEstimate.of(found, self.large.folder),
+            suggest=partial(self._suggested, found),
         )
+
+    def _suggested(self, found: StoreEstimate, answers: int) -> npt.NDArray[np.int64]:
+        """Return how many of some further answers each task is to get, shape (tasks,).
+
+        One more pass over the store; what is believed of all tasks is held, as there are not many.
+        """
+        job, places = found.job, range(len(found.store.partitions))
+        ids = pa.concat_arrays([found.store.task_ids(place) for place in places])
+        order = positions_by_text(self.rows.names, ids)
+        known = np.concatenate([job.known(place) for place in places])
+        beliefs = np.concatenate([job.beliefs(place, found.state) for place in places])
+        counts, _ = further_answers(
+            job.method.further_report(job.summary, found.state, None),
+            beliefs[order],
+            ~known[order],
+            answers,
+        )
+        return counts
 
 
 def file_stored(

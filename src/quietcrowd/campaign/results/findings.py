@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import frozen
 
-from quietcrowd.campaign.store.result_pages import KINDS, PAGE_ROWS, ResultPage
+from quietcrowd.campaign.store.result_pages import AIMS, KINDS, PAGE_ROWS, ResultPage
 
 __all__ = ["Findings", "PagedFindings"]
 
@@ -30,11 +30,14 @@ class Findings:
         All but the rows, JSON-ready; its ``method`` is None where the inference failed.
     truths, workers : iterable of mapping
         Rows, JSON-ready: as many as there are tasks and workers, and read once.
+    aims : iterable of mapping
+        How often tasks are to be asked, as of `task_aims`; none where nothing is handed out by it.
     """
 
     head: Mapping[str, Any]
     truths: Iterable[Mapping[str, Any]]
     workers: Iterable[Mapping[str, Any]]
+    aims: Iterable[Mapping[str, Any]] = ()
 
     @contextmanager
     def in_pages(self, folder: str | None = None) -> Iterator[PagedFindings]:
@@ -48,15 +51,18 @@ class Findings:
         head = _as_json(self.head)
         digest, counts = hashlib.sha256(head.encode()), dict.fromkeys(KINDS, 0)
         with SpooledTemporaryFile(_IN_MEMORY, dir=folder) as file:
-            for kind in KINDS:
-                rows = iter(getattr(self, kind))
-                while (page := list(islice(rows, PAGE_ROWS))) or not counts[kind]:
+            for kind in (*KINDS, AIMS):
+                rows, number = iter(getattr(self, kind)), 0
+                while (page := list(islice(rows, PAGE_ROWS))) or (kind in KINDS and not number):
                     line = f"{kind} {_as_json(page)}\n".encode()
-                    digest.update(line)
+                    if kind in KINDS:  # how often tasks were given is not shown, nor a hash of it
+                        digest.update(line)
                     file.write(line)
-                    counts[kind] += len(page)
+                    number += len(page)
                     if not page:
                         break
+                if kind in KINDS:
+                    counts[kind] = number
             yield PagedFindings(
                 head=head,
                 etag=digest.hexdigest()[:32],
@@ -75,7 +81,7 @@ class PagedFindings:
     head : str
         All but the rows, as JSON.
     etag : str
-        Differs where anything does.
+        Differs where anything does that is shown.
     counts : mapping of str to int
         How many truths and workers there are.
     failed : bool

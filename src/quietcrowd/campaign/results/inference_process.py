@@ -12,15 +12,17 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 from sqlalchemy import Connection, select
 
 from quietcrowd.campaign.results.filed_reports import FiledReports, file_stored
 from quietcrowd.campaign.results.findings import Findings
+from quietcrowd.campaign.results.inferred import Inferred
 from quietcrowd.campaign.results.large_campaigns import LargeCampaigns
 from quietcrowd.campaign.results.snapshots import snapshot
 from quietcrowd.campaign.results.stored_reports import (
@@ -35,6 +37,12 @@ from quietcrowd.campaign.results.stored_results import (
     failed_findings,
     is_settled,
     write_results,
+)
+from quietcrowd.campaign.results.task_aims import (
+    GivenTasks,
+    next_answers,
+    read_given,
+    task_aims,
 )
 from quietcrowd.campaign.results.work_folders import work_folder
 from quietcrowd.campaign.store import tables
@@ -100,10 +108,11 @@ class Inferrer:
                 return False
             stored = None if row is None else self._read(connection, row, held)
             left_out = None if row is None else read_left_out(connection, row)
+            given = None if row is None else read_given(connection, row)
         if row is None or left_out is None or (stored is None and not left_out.reports):
             self._earlier.pop(campaign, None)
             return False
-        return self._write(row, left_out, self._findings(row, stored, left_out))
+        return self._write(row, left_out, self._findings(row, stored, left_out, given))
 
     def _read(self, connection: Connection, row: Any, held: ExitStack) -> _Reports | None:
         """Return the reports that are inferred from, or None where there are none.
@@ -116,7 +125,9 @@ class Inferrer:
             return file_stored(connection, given, folder, self.large)
         return read_stored(connection, given)
 
-    def _findings(self, row: Any, stored: _Reports | None, left_out: LeftOut) -> Findings:
+    def _findings(
+        self, row: Any, stored: _Reports | None, left_out: LeftOut, given: GivenTasks | None
+    ) -> Findings:
         """Return what the reports say, or why they say nothing."""
         config_hash = row.config_hash.hex()
         if stored is None:
@@ -139,6 +150,7 @@ class Inferrer:
             warnings.simplefilter("always", QuietcrowdWarning)
             try:
                 found = stored.infer(method, start)
+                aims = _aims(row, stored, found, given)
             except QuietcrowdError as error:
                 return failed_findings(
                     config_hash=config_hash,
@@ -152,7 +164,7 @@ class Inferrer:
         self._earlier[row.id] = _Earlier(
             erasures=row.withdrawals, exclusions=row.exclusions, estimate=found.start
         )
-        return snapshot(
+        made = snapshot(
             found,
             rows,
             stored.independent,
@@ -164,6 +176,7 @@ class Inferrer:
             excluded=left_out.workers,
             open_to_all=row.join_mode == "open",
         )
+        return evolve(made, aims=aims)
 
     def _write(self, row: Any, left_out: LeftOut, findings: Findings) -> bool:
         provenance = Provenance(
@@ -179,6 +192,19 @@ class Inferrer:
         if not written:
             self._earlier.pop(row.id, None)
         return written
+
+
+def _aims(
+    row: Any, stored: _Reports, found: Inferred, given: GivenTasks | None
+) -> Sequence[Mapping[str, Any]]:
+    """Return how often tasks are to be asked; none where they are not handed out by that.
+
+    Nor where an older server let in another method, which cannot say: they are handed out evenly.
+    """
+    if given is None or not found.method.tells_further:
+        return ()
+    suggested = found.suggest(next_answers(row, len(given)))
+    return list(task_aims(given, stored.rows.per_task, suggested))
 
 
 def main() -> None:

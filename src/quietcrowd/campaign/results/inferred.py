@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from attrs import frozen
 
@@ -36,6 +39,9 @@ class Inferred:
         As of `TruthEstimate`; tasks and workers are sorted.
     start : TruthEstimate or KeptEstimate
         What a later inference of the campaign can start from.
+    suggest : callable
+        Takes a number of answers and returns how many of them each task is to get, by the order of
+        `truths`; while the reports are there, and where the method `tells_further`.
     """
 
     method: Any
@@ -44,6 +50,7 @@ class Inferred:
     truths: pa.Table
     workers: pa.Table
     start: Any
+    suggest: Callable[[int], npt.NDArray[np.int64]]
 
 
 @frozen(kw_only=True, eq=False)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
@@ -22,6 +24,7 @@ from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.frames import dictionary_codes
 from quietcrowd.inference import TruthEstimate
+from quietcrowd.inference.suggesting import further_answers
 from quietcrowd.mechanisms import Mechanism
 
 __all__ = [
@@ -119,7 +122,20 @@ class StoredReports:
             truths=estimate.truths_as("pyarrow"),
             workers=estimate.workers_as("pyarrow"),
             start=estimate,
+            suggest=partial(_suggested, estimate),
         )
+
+
+def _suggested(estimate: Any, answers: int) -> npt.NDArray[np.int64]:
+    """Return how many of some further answers each task is to get, shape (tasks,)."""
+    method, summary, state = estimate.method, estimate.summary, estimate.state
+    counts, _ = further_answers(
+        method.further_report(summary, state, None),
+        method.beliefs(estimate.partition, summary, state),
+        ~estimate.known,
+        answers,
+    )
+    return counts
 
 
 @frozen(kw_only=True)

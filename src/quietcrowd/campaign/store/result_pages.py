@@ -21,6 +21,7 @@ from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import insert_rows
 
 __all__ = [
+    "AIMS",
     "FOR_OLDER",
     "KINDS",
     "PAGE_ROWS",
@@ -33,6 +34,11 @@ __all__ = [
 
 KINDS = ("truths", "workers")
 """What pages hold, in the order in which all are read."""
+
+AIMS = "aims"
+"""Of another kind, which nobody is shown: how often each task is to be asked, as these results have
+it. They come and go with the results; there are none where a campaign does not hand tasks out so,
+nor with results of a server that does not know of them."""
 
 PAGE_ROWS = 1_000
 """Most rows of a page."""

@@ -2,7 +2,8 @@
 
 The server draws them as a worker joins, before anything is answered. A device knows how many they
 are, asks these alone, and keeps to those that it was given first: else a server could ask, some at
-a time, about all of them.
+a time, about all of them. Which ones they are may follow from what others reported, their number
+may not: it is what the guarantee of a worker is stated for.
 """
 
 from __future__ import annotations
@@ -17,10 +18,26 @@ from quietcrowd.mechanisms import Mechanism
 
 __all__ = ["ALLOTMENTS", "Allotment", "AllotmentKind"]
 
-AllotmentKind: TypeAlias = Literal["random"]
+AllotmentKind: TypeAlias = Literal["random", "suggested"]
 
-ALLOTMENTS: tuple[AllotmentKind, ...] = ("random",)
-"""How tasks can be handed out. ``random``: those that the fewest were asked, ties at random."""
+ALLOTMENTS: tuple[AllotmentKind, ...] = ("random", "suggested")
+"""How tasks can be handed out. ``random``: those that the fewest were asked, ties at random;
+``suggested``: those where further reports are expected to help most, by the results that are shown,
+and ``random`` as long as there are none."""
+
+_DRAWN = {
+    "random": "at random, whoever you are: among those that the fewest were asked until then.",
+    "suggested": "whoever you are: those where further answers are expected to help most, by what "
+    "others reported and whoever asks is shown by then, and among equal ones at random. As long as "
+    "nothing is shown, all are asked evenly. Your own answers do not decide what you are asked.",
+}
+
+_COMPARED = {
+    "random": "As all are asked evenly, which ones you answer can tell whoever compares them with "
+    "those of others about when you joined.",
+    "suggested": "Which ones you answer can tell whoever compares them with those of others about "
+    "when you joined, and which truths the reports of others had left open by then.",
+}
 
 
 @frozen(kw_only=True)
@@ -29,7 +46,7 @@ class Allotment:
 
     Attributes
     ----------
-    kind : {"random"}
+    kind : {"random", "suggested"}
         See `ALLOTMENTS`.
     answers : int
         Tasks that each worker is asked; at least 1.
@@ -87,8 +104,7 @@ class Allotment:
         """What a worker agrees to."""
         return (
             f"You are asked {self.answers:,} of the {self.tasks:,} questions, and this device "
-            "answers no others. The server draws them as you join, at random, whoever you are: "
-            "among those that the fewest were asked until then. This device cannot check how it "
-            "draws, and sees to it that they stay the same. As all are asked evenly, which ones "
-            "you answer can tell whoever compares them with those of others about when you joined."
+            f"answers no others. The server draws them as you join, {_DRAWN[self.kind]} This "
+            "device cannot check how it draws, and sees to it that they stay the same. "
+            f"{_COMPARED[self.kind]}"
         )

@@ -87,7 +87,7 @@ def build_configuration(
         All of them, in the order of their ids.
     promises : Promises or None
         What workers are told besides; None: nothing, as in the first version.
-    allotment : {"random"}, optional
+    allotment : {"random", "suggested"}, optional
         How each worker is given some of the tasks; None: any worker may answer any.
 
     Raises

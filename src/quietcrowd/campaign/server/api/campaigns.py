@@ -31,6 +31,7 @@ from quietcrowd.campaign.server.service import (
     write_cursor,
 )
 from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.allotments import fixed_allotment
 from quietcrowd.campaign.store.campaigns import (
     campaign_documents,
     delete_campaign,
@@ -139,10 +140,26 @@ def _check_fit(method: FittingMethod[Any, Any], mechanism: Mechanism) -> None:
         ) from None
 
 
-def _check_allotment(kind: str | None, mechanism: Mechanism) -> None:
-    """Refuse to hand out some tasks where every worker reports all; numbers are for opening."""
+def _check_allotment(kind: str | None, mechanism: Mechanism, method: str | None) -> None:
+    """Refuse to hand out some tasks where every worker reports all; numbers are for opening.
+
+    And to do it by results of a method that does not say what further reports would tell.
+    """
     if kind is not None and mechanism.every_task:
         raise _refused("allotment", "With this mechanism every worker reports every task.")
+    if kind != "suggested":
+        return
+    from quietcrowd.inference.registry import METHODS, usual_method
+
+    chosen, _ = _read_method(None if method is None else json.loads(method))
+    if chosen is None:
+        chosen = METHODS[usual_method(mechanism.report_domain, mechanism)]()
+    if not chosen.tells_further:
+        raise _refused(
+            "allotment",
+            f"{chosen.name} does not say where further reports would help most, as noise-aware "
+            "does: with it tasks can be handed out at random.",
+        )
 
 
 def _check_day(day: str | None, now: float) -> None:
@@ -185,7 +202,7 @@ def create_campaign(
     method, method_text = _read_method(draft.method)
     if method is not None:
         _check_fit(method, mechanism)
-    _check_allotment(draft.allotment, mechanism)
+    _check_allotment(draft.allotment, mechanism, method_text)
     _check_day(draft.closes_on, service.clock())
     campaign = new_id()
     row: dict[str, Any] = {
@@ -294,9 +311,10 @@ def change_campaign(
             _check_room(row, change.max_joined)
             values["crowded"] = 0
         mechanism = parse_mechanism(row.mechanism)
-        _check_allotment(change.allotment, mechanism)
         if method is not None:
             _check_fit(method, mechanism)
+        kind = values.get("allotment", fixed_allotment(row))
+        _check_allotment(kind, mechanism, values.get("method", row.method))
         update_campaign(connection, row, **values)
         if row.state == "closed" and waits_for_others(row):
             take_stock(connection, row.id)

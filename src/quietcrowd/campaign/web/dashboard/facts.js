@@ -43,6 +43,9 @@ function asked(campaign) {
   if (campaign.allotment === "random") {
     return `${count(most)} of the tasks, drawn as they join, and all equally often`;
   }
+  if (campaign.allotment === "suggested") {
+    return `${count(most)} of the tasks, drawn as they join: where more reports help most`;
+  }
   return most === null ? "all tasks" : `all tasks, and answers ${count(most)} at most`;
 }
 

@@ -19,7 +19,7 @@ const LARGEST_LOSS = 1000;
  * @param {object} guarantee  as of guaranteeOf
  * @param {object | null} promises
  * @param {Say} say
- * @param {{answers: number, tasks: number} | null} allotment
+ * @param {{kind: string, answers: number, tasks: number} | null} allotment
  * @returns {string[]}
  */
 export function consentSentences(guarantee, promises, say, allotment = null) {
@@ -118,8 +118,9 @@ function asPrinted(number) {
   };
 }
 
-function aboutAllotment({ answers, tasks }, say) {
-  return say("consent.allotted", { answers: counted(answers, say), tasks: counted(tasks, say) });
+function aboutAllotment({ kind, answers, tasks }, say) {
+  const counts = { answers: counted(answers, say), tasks: counted(tasks, say) };
+  return say(`consent.allotted.${kind}`, counts);
 }
 
 function aboutPromises({ at_least: least, retention_days: days }, say) {

@@ -31,7 +31,7 @@ const PROMISES = Object.freeze({
   ...{ retention_days: isAtMost(3650), at_least: isAtMost(1000) },
 });
 
-const HANDED_OUT = Object.freeze({ allotment: (value) => value === "random" });
+const HANDED_OUT = Object.freeze({ allotment: (value) => ["random", "suggested"].includes(value) });
 
 const FIGURES = Object.freeze({
   ...{ answer_epsilon: "epsilon", linked_epsilon: "linkedEpsilon" },
@@ -83,7 +83,7 @@ export async function readTerms(text, { campaign, configHash, english }) {
   const found = await attempt(() => guaranteeOf(config), "unsound");
   const guarantee = agreed(found, config);
   const { answers_per_participant: answers, tasks } = config;
-  const allotment = config.version === 3 ? { answers, tasks } : null;
+  const allotment = config.version === 3 ? { kind: config.allotment, answers, tasks } : null;
   refuseUnless(!allotment || !reportsAll(config), "counts");
   const consent = consentSentences(guarantee, promises, english, allotment);
   const lost = { guarantee: figuresOf(guarantee, config.mechanism, english), consent };
