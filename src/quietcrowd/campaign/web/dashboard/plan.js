@@ -64,6 +64,7 @@ async function send(event) {
     byId("plan-found").scrollIntoView({ block: "nearest" });
   } catch (error) {
     say(byId("plan-status"), ends.signal.aborted ? "Stopped." : "");
+    say(byId("plan-elapsed"), "");
     if (!ends.signal.aborted) {
       tell(error);
     }
@@ -137,12 +138,12 @@ function columns() {
       press: choose,
       presses: (expected) => expected.private,
     },
+    number("Expected error", (expected) => expected.error, (expected) => inUnit(expected.error)),
+    number("9 in 10 lie in", (expected) => expected.low, (expected) => `${short(expected.low, DIGITS)} to ${short(expected.high, DIGITS)}`),
     number("ε, answer", (expected) => expected.epsilon, (expected) => (expected.private ? loss(expected.epsilon) : "")),
     number("ε, worker", (expected) => expected.worker_epsilon, (expected) => (expected.private ? loss(expected.worker_epsilon) : "")),
     number("Workers", (expected) => expected.workers, (expected) => count(expected.workers)),
     number("Answers of each", (expected) => expected.answers, (expected) => count(expected.answers)),
-    number("Expected error", (expected) => expected.error, (expected) => inUnit(expected.error)),
-    number("9 in 10 lie in", (expected) => expected.low, (expected) => `${short(expected.low, DIGITS)} to ${short(expected.high, DIGITS)}`),
   ];
 }
 

@@ -13,19 +13,19 @@ class Field {
     this.control = control;
     this.element = make("div", "", "field");
     this.#mistake = make("p", "", "error");
-    this.#mistake.id = `plan-${name}-error`;
+    this.#mistake.id = `field-${name}-error`;
     this.#mistake.setAttribute("role", "alert");
-    control.id = `plan-${name}`;
-    control.setAttribute("aria-describedby", `plan-${name}-note plan-${name}-error`);
+    control.id = `field-${name}`;
+    control.setAttribute("aria-describedby", `field-${name}-note field-${name}-error`);
     const noted = make("p", note, "quiet");
-    noted.id = `plan-${name}-note`;
+    noted.id = `field-${name}-note`;
     this.element.append(this.title(), control, noted, this.#mistake);
   }
 
   /** Return what stands above the control, and names it. */
   title() {
     const label = make("label", this.label);
-    label.htmlFor = `plan-${this.name}`;
+    label.htmlFor = `field-${this.name}`;
     return label;
   }
 
@@ -94,13 +94,13 @@ export class SeveralField extends Field {
   constructor(spec) {
     const control = make("div", "", "several");
     control.setAttribute("role", "group");
-    control.setAttribute("aria-labelledby", `plan-${spec.name}-title`);
+    control.setAttribute("aria-labelledby", `field-${spec.name}-title`);
     super(spec, control);
   }
 
   title() {
     const title = make("span", this.label, "label");
-    title.id = `plan-${this.name}-title`;
+    title.id = `field-${this.name}-title`;
     return title;
   }
 
