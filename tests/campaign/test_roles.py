@@ -74,6 +74,8 @@ ROWS = {
     ("POST", f"{OWN}/dashboard-codes"): ("open", {}, owners(201)),
     ("POST", f"{OWN}/dashboard-tokens"): ("open", {}, (*[401] * 8, 201)),
     ("GET", "/api/v1/keys"): ("open", {}, owners(200, stranger=200)),
+    ("GET", "/api/v1/plans"): ("open", {}, owners(200, stranger=200)),
+    ("POST", "/api/v1/plans"): ("open", {"json": {"tasks": 1}}, owners(422, stranger=422)),
     ("DELETE", "/api/v1/keys/{key}"): ("open", {}, owners(204)),
     ("GET", PUBLIC): ("open", {}, ANYONE),
     ("GET", f"{PUBLIC}/config"): ("open", {}, ANYONE),

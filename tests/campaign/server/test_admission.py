@@ -41,6 +41,7 @@ def asker(method, path, token=None):
         ("GET", f"/api/v1/campaigns/{CAMPAIGN}/\n", KEY, _KEY, _KEY.hash, MAX_BODY),
         ("POST", "/api/v1/campaigns", CREDENTIAL, None, ANONYMOUS, MAX_BODY),
         ("GET", "/api/v1/keys", KEY, _KEY, _KEY.hash, MAX_BODY),
+        ("POST", "/api/v1/plans", KEY, _KEY, _KEY.hash, MAX_BODY),
         ("GET", f"/api/v1/campaigns/{CAMPAIGN}", TOKEN, _TOKEN, _TOKEN.hash, MAX_SMALL_BODY),
         ("POST", f"/api/v1/campaigns/{CAMPAIGN}/x", CODE, _CODE, _CODE.hash, MAX_SMALL_BODY),
         ("GET", "/api/v1/me", TOKEN, None, ANONYMOUS, MAX_BODY),

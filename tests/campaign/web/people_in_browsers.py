@@ -5,6 +5,7 @@ import re
 from contextlib import contextmanager
 
 from attrs import define
+from tests.campaign.waiting import LONG
 from tests.campaign.web.wire import Wire, wire
 
 NOTED = """
@@ -210,8 +211,8 @@ class RequesterInBrowser(Person):
         return self.arrived()
 
     def arrived(self):
-        """Wait for a campaign, or the list of all."""
-        self.page.locator("#list, #campaign").filter(visible=True).wait_for()
+        """Wait for a campaign, the list of all, or the form of a plan."""
+        self.page.locator("#list, #campaign, #plan").filter(visible=True).wait_for()
         return self
 
     def look_again(self):
@@ -225,6 +226,15 @@ class RequesterInBrowser(Person):
         """Return one of the numbers below the title."""
         term = self.page.locator("dl.counts div").filter(has_text=name)
         return int(term.get_by_role("definition").inner_text())
+
+    def fill(self, name, text):
+        """Write into a field of the form of a plan."""
+        self.page.get_by_role("textbox", name=name, exact=True).fill(text)
+
+    def make_plan(self):
+        """Send the form of a plan, and wait for what comes of it."""
+        self.press("Plan")
+        self.page.get_by_text(re.compile("^Planned: ")).wait_for(timeout=1_000 * LONG)
 
     def table(self, name):
         """Return the rows of a table: texts."""

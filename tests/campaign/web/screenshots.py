@@ -182,12 +182,39 @@ def dashboards(studio, requester):
         studio.take(requester, f"dashboard-{place}")
 
 
+def plans(studio, requester):
+    """Plan a campaign of labels, and one like that of numbers; see a mistake told at its field."""
+    requester.open(studio.desk.server.url, "plan", studio.desk.key)
+    requester.heading("Plan a campaign")
+    studio.take(requester, "dashboard-8-plan")
+    for name, text in (("Tasks", "100"), ("Workers", "20, 50, 100"), ("Labels", "no, yes")):
+        requester.fill(name, text)
+    requester.fill("Answers of each worker", "20")
+    requester.fill("Error that is wanted", "0.2")
+    requester.make_plan()
+    requester.page.get_by_role("button", name="one-layer").nth(2).click()
+    studio.take(requester, "dashboard-9-planned")
+    requester.fill("Tasks", "0")
+    requester.press("Plan")
+    requester.alert()
+    studio.take(requester, "dashboard-10-mistake")
+    requester.open(studio.desk.server.url, studio.numbers, studio.desk.key)
+    requester.press("What error at another ε? Plan with these facts")
+    requester.heading("Plan a campaign")
+    requester.fill("Tasks", "60")
+    requester.fill("Workers", "30")
+    requester.fill("Unit", "°C")
+    requester.make_plan()
+    requester.page.get_by_text("What is assumed of the crowd").click()
+    studio.take(requester, "dashboard-11-planned-numbers")
+
+
 SCENES = (
     (WorkerInBrowser, (from_consent_to_receipt, after_the_receipt)),
     (WorkerInBrowser, (other_questions,)),
     (WorkerInBrowser, (ends,)),
     (WorkerInBrowser, (saved,)),
-    (RequesterInBrowser, (dashboards,)),
+    (RequesterInBrowser, (dashboards, plans)),
 )
 
 
@@ -196,7 +223,7 @@ def running():
     """Give a requester of a server of one's own."""
     with tempfile.TemporaryDirectory() as folder:
         database = f"sqlite:///{folder}/quietcrowd.db"
-        server = Running(Settings(database=database, infer=False, requests_per_second=0)).start()
+        server = Running(Settings(database=database, infer=False, requests_per_second=0, longest_plan=600)).start()
         try:
             yield new_desk(server)
         finally:

@@ -117,7 +117,7 @@ def test_labels_captions_and_names_are_there():
     wrapped = re.findall(r'<label[^>]*><input id="([\w-]+)"', PAGE)
     for attributes in page.all("input"):
         assert attributes["id"] in labels | set(wrapped)
-    assert len(page.all("caption")) == len(page.all("table")) == 3
+    assert len(page.all("caption")) == len(page.all("table")) == 4
     for _, attributes in page.elements:
         for relation in ("aria-labelledby", "aria-describedby", "for"):
             for target in attributes.get(relation, "").split():

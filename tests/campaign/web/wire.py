@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 from attrs import Factory, define, frozen
+from tests.campaign.waiting import LONG
 
 HOPS = {"connection", "keep-alive", "proxy-connection", "transfer-encoding", "content-length"}
 """Headers of one connection, and not of what is said over it."""
@@ -172,7 +173,7 @@ def _asked(sent, headers):
     asked = {name: value for name, value in headers.items() if name.lower() not in HOPS}
     if sent.body:
         asked["Content-Length"] = str(len(sent.body))
-    connection = http.client.HTTPConnection(parts.hostname, parts.port or 80, timeout=30)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port or 80, timeout=LONG)
     try:
         target = parts.path + (f"?{parts.query}" if parts.query else "")
         connection.request(sent.method, target, sent.body or None, asked)

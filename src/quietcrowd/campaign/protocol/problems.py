@@ -41,6 +41,7 @@ PROBLEMS: Mapping[str, tuple[int, str]] = {
     "too-large": (413, "The request is too large"),
     "media-type": (415, "The media type is not one that can be read"),
     "validation": (422, "The request breaks a rule"),
+    "plan-too-long": (422, "The plan takes longer than this server lets it"),
     "version-missing": (428, "The request must say which version it changes"),
     "too-many-requests": (429, "Too many requests with this key or credential"),
     "too-many-joins": (429, "Too many have joined from this place just now"),

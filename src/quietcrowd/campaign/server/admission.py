@@ -32,7 +32,7 @@ from quietcrowd.campaign.terms.tokens import Prefix, has_prefix, token_hash
 
 __all__ = ["Admission", "Asker", "asker_of"]
 
-_REQUESTERS = re.compile(rf"{PREFIX}/(campaigns|keys)(/.*)?", re.DOTALL)
+_REQUESTERS = re.compile(rf"{PREFIX}/(campaigns|keys|plans)(/.*)?", re.DOTALL)
 _WORKERS = re.compile(rf"{PREFIX}/me(/.*)?", re.DOTALL)
 _JOINING = re.compile(rf"{PREFIX}/public/campaigns/(?P<campaign>[0-9a-f]{{32}})/participants/.*")
 

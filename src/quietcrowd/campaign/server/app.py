@@ -35,6 +35,7 @@ from quietcrowd.campaign.server.logs import log_what_nobody_catches, start_log
 from quietcrowd.campaign.server.lookups import Lookups
 from quietcrowd.campaign.server.metrics.running import Metrics
 from quietcrowd.campaign.server.metrics.tally import Tally
+from quietcrowd.campaign.server.plan_jobs import PlanJobs
 from quietcrowd.campaign.server.problem_responses import HANDLERS
 from quietcrowd.campaign.server.rate_limits import RateLimits
 from quietcrowd.campaign.server.resources import opened_resources
@@ -143,6 +144,7 @@ def _lifespan(
             per_minute=settings.joins_per_minute,
             at_once=settings.joins_at_once,
         )
+        plans = PlanJobs(longest=settings.longest_plan)
         parts = [part for part in (*erasers, jobs, writer, retention, lookups) if part is not None]
         app.state.admission = Admission(
             lookups=lookups,
@@ -158,10 +160,12 @@ def _lifespan(
             alive=lambda: all(part.alive for part in parts),
             unwritable=metrics.probe.why_not,
             joins=joins,
+            plans=plans,
         )
         try:
             yield
         finally:
+            plans.close()
             lookups.close()
             retention.close()
             writer.close()

@@ -36,7 +36,7 @@ def _is_for_workers(path: str) -> bool:
 
 def is_for_requesters(path: str) -> bool:
     """Return whether a path is one that no worker's device asks for: all others may be."""
-    names = ("campaigns", "healthz", "keys", "readyz")
+    names = ("campaigns", "healthz", "keys", "plans", "readyz")
     own = (*(f"{PREFIX}/{name}" for name in names), "/dashboard")
     return any(path == one or path.startswith(f"{one}/") for one in own)
 

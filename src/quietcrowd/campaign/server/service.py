@@ -19,6 +19,7 @@ from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.protocol.schemas import State
 from quietcrowd.campaign.server.join_limits import JoinLimits
 from quietcrowd.campaign.server.logs import log_unready
+from quietcrowd.campaign.server.plan_jobs import PlanJobs
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.writer import Writer
 from quietcrowd.campaign.store.dashboards import Reader, reader_of
@@ -72,6 +73,8 @@ class Service:
         Says where nothing can be written and why, or None.
     joins : JoinLimits
         How many workers one source brings into campaigns that are open to all.
+    plans : PlanJobs
+        Who makes plans.
     clock : callable
         Says the seconds since 1970: retention is counted by it.
     """
@@ -83,6 +86,7 @@ class Service:
     alive: Callable[[], bool]
     unwritable: Callable[[], Unwritable | None]
     joins: JoinLimits
+    plans: PlanJobs
     clock: Callable[[], float] = time.time
 
 

@@ -148,6 +148,13 @@ class Settings(BaseSettings):
             "workers see the folder under the same path. Without it: this machine alone.",
         )
     )
+    longest_plan: Annotated[float, Unit("seconds")] = Field(
+        30.0,
+        ge=1,
+        le=3_600,
+        description="When to end a plan that a requester asks for; and for how long it waits for "
+        "those of others.",
+    )
     requests_per_second: float = Field(
         20.0,
         ge=0,

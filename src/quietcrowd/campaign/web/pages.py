@@ -31,6 +31,7 @@ __all__ = [
     "front_door",
     "manifest",
     "page_for_workers",
+    "plan",
     "router",
     "save_page",
     "service_worker",
@@ -100,6 +101,12 @@ async def dashboards(request: Request) -> Response:
     """Return the page that shows a requester all campaigns: what it loads lies beside a folder."""
     if not request.scope["path"].endswith("/"):
         return RedirectResponse("dashboard/")
+    return _response(DASHBOARD[PAGE])
+
+
+@router.get("/dashboard/plan")
+async def plan() -> Response:
+    """Return the page that plans a campaign for a requester."""
     return _response(DASHBOARD[PAGE])
 
 

@@ -7,6 +7,7 @@ from quietcrowd.campaign.server.api import (
     images,
     keys,
     participants,
+    plans,
     reports,
     result_pages,
     results,
@@ -32,6 +33,7 @@ ROUTES = tuple(
         results.exports,
         dashboards.router,
         keys.router,
+        plans.router,
     )
     for route in router.routes
 )

@@ -7,11 +7,12 @@ const TOO_OFTEN = 429;
 const PAGE = 200; // rows that are asked for at once
 const PAUSE = 1_000;
 
-/** The service refuses: its status and its words. */
+/** The service refuses: its status, its words, and the rules that were broken. */
 export class Refusal extends Error {
-  constructor(status, message) {
+  constructor(status, message, errors = []) {
     super(message);
     this.status = status;
+    this.errors = errors;
   }
 }
 
@@ -30,6 +31,18 @@ export class RequesterApi {
       found.push(...items);
     }
     return found;
+  }
+
+  /** Return what the server plans with, and for how long. */
+  async planningLimits() {
+    return (await ask("plans", this.#key)).json();
+  }
+
+  /** Return what error to expect of a campaign; `signal` ends it. Others of ours go first. */
+  async plan(order, signal) {
+    const body = JSON.stringify(order);
+    const headers = { "Content-Type": "application/json" };
+    return (await patiently("plans", this.#key, { method: "POST", headers, body, signal })).json();
   }
 
   /** Return one campaign, to be seen with the same key. */
@@ -122,10 +135,10 @@ async function* pages(path, secret) {
 }
 
 /** Ask until the service does not say that this was too often. */
-async function patiently(path, secret) {
+async function patiently(path, secret, options) {
   for (;;) {
     try {
-      return await ask(path, secret);
+      return await ask(path, secret, options);
     } catch (error) {
       if (!(error instanceof Refusal) || error.status !== TOO_OFTEN) {
         throw error;
@@ -135,9 +148,9 @@ async function patiently(path, secret) {
   }
 }
 
-async function ask(path, secret, { headers = {}, method = "GET" } = {}) {
+async function ask(path, secret, { headers = {}, ...options } = {}) {
   const response = await fetch(new URL(`api/v1/${path}`, ROOT), {
-    method,
+    ...options,
     headers: { Authorization: `Bearer ${secret}`, ...headers },
     cache: "no-store",
     credentials: "omit",
@@ -146,14 +159,15 @@ async function ask(path, secret, { headers = {}, method = "GET" } = {}) {
   if (response.ok || response.status === UNCHANGED) {
     return response;
   }
-  throw new Refusal(response.status, await reason(response));
+  throw await refusal(response);
 }
 
-async function reason(response) {
+async function refusal(response) {
+  const { status } = response;
   try {
     const problem = await response.json();
-    return `${problem.title}. ${problem.detail}`;
+    return new Refusal(status, `${problem.title}. ${problem.detail}`, problem.errors);
   } catch {
-    return `The server answered with status ${response.status}.`;
+    return new Refusal(status, `The server answered with status ${status}.`);
   }
 }

@@ -7,6 +7,7 @@ import { downloadFrom, offerDownloads } from "./downloads.js";
 import { byId, say } from "./elements.js";
 import { showAgreement, showCampaign, showPrivacy, showWarnings } from "./facts.js";
 import { lookAtResults } from "./pages.js";
+import { forgetPlan, leavePlan, openPlan } from "./plan.js";
 import { poll } from "./polling.js";
 import { forgetQuestions, readQuestions } from "./questions.js";
 import { showTruths, showTruthsAgain } from "./truths.js";
@@ -17,6 +18,8 @@ const FINAL = new Set([401, 404, 422]);
 const ASK = byId("ask");
 const LIST = byId("list");
 const CAMPAIGN = byId("campaign");
+const PLAN = byId("plan");
+const PLAN_PLACE = "plan"; // in the address, where else the id of a campaign is
 const KEY_IN_ADDRESS =
   "No key belongs in an address: this browser has kept it. It was not used here. Have it replaced, " +
   "by quietcrowd campaign key NAME --replace, and give the new one.";
@@ -25,6 +28,8 @@ let end = () => {};
 let current = null; // what is followed: a campaign, or a requester for the list
 let requester = null; // with the key; null without one
 let latest = null; // results
+let shown = null; // the campaign
+let model = null; // the campaign that a plan starts from
 
 /** Show what was found, or that nothing was. */
 function showFound(found) {
@@ -40,7 +45,7 @@ function showFound(found) {
 /** Show one of the screens, and go to its heading where another one was shown. */
 function showScreen(screen) {
   if (screen.hidden) {
-    for (const one of [ASK, LIST, CAMPAIGN]) {
+    for (const one of [ASK, LIST, CAMPAIGN, PLAN]) {
       one.hidden = one !== screen;
     }
     screen.querySelector("h1").focus();
@@ -50,6 +55,7 @@ function showScreen(screen) {
 /** Look at something again and again, or at nothing; what was followed before is let go. */
 function follow(api, step) {
   end();
+  leavePlan();
   current = api;
   end = api === null ? () => {} : poll(() => look(api, step), PAUSE);
 }
@@ -59,6 +65,7 @@ function ask(message) {
   follow(null);
   showFound(null);
   forgetQuestions();
+  forgetPlan();
   document.title = "Dashboard – quietcrowd";
   say(byId("connection"), "");
   showScreen(ASK);
@@ -95,6 +102,7 @@ function start(api) {
   byId("all-campaigns").hidden = !api.showsWorkers;
   byId("by-link").hidden = api.showsWorkers;
   byId("workers-part").hidden = !api.showsWorkers;
+  byId("plan-like").hidden = !api.showsWorkers;
   follow(api, lookAtCampaign);
 }
 
@@ -111,6 +119,7 @@ async function lookAtCampaign(api) {
 }
 
 function show(campaign, found) {
+  shown = campaign;
   showCampaign(campaign);
   if (found !== undefined) {
     showFound(found);
@@ -132,9 +141,26 @@ async function lookAtList(api) {
   return false;
 }
 
-function choose(campaign) {
-  history.pushState(null, "", campaign.id);
+/** Show the form of a plan, once the server has said what it plans with. */
+async function lookAtPlan(api) {
+  await openPlan(api, model);
+  model = null;
+  if (api === current) {
+    document.title = "Plan a campaign – quietcrowd";
+    say(byId("connection"), "");
+    showScreen(PLAN);
+  }
+  return false;
+}
+
+/** Go to another place of the dashboard. */
+function visit(path) {
+  history.pushState(null, "", path);
   go();
+}
+
+function choose(campaign) {
+  visit(campaign.id);
 }
 
 /** Return the id of the campaign that the address names; nothing for all of them. */
@@ -149,6 +175,8 @@ function go() {
   }
   if (place() === "") {
     follow(requester, lookAtList);
+  } else if (place() === PLAN_PLACE) {
+    follow(requester, lookAtPlan);
   } else {
     start(requester.campaign(place()));
   }
@@ -189,9 +217,12 @@ byId("key-form").addEventListener("submit", (event) => {
   }
 });
 
-byId("all-campaigns").addEventListener("click", () => {
-  history.pushState(null, "", "./");
-  go();
+byId("all-campaigns").addEventListener("click", () => visit("./"));
+byId("plan-campaigns").addEventListener("click", () => visit("./"));
+byId("plan-new").addEventListener("click", () => visit(PLAN_PLACE));
+byId("plan-like").addEventListener("click", () => {
+  model = shown;
+  visit(PLAN_PLACE);
 });
 
 window.addEventListener("popstate", () => location.hash || go());

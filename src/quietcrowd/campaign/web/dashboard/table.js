@@ -24,7 +24,7 @@ function compare(one, other, sign) {
  *
  * A column has a `name`, the `value` that it sorts by, the `text` that it shows, and, where a bar
  * stands beside it, a `share`; all three of a row. Its first column names the row: it may have words
- * `below` the name, and something to do when it is pressed, `press`.
+ * `below` the name, and something to do when it is pressed, `press`, or where it `presses`.
  */
 export class SortableTable {
   #table;
@@ -118,7 +118,7 @@ export class SortableTable {
       }
       if (column.share) {
         showShare(cell, column.share(row), column.text(row));
-      } else if (column.press) {
+      } else if (column.press && (column.presses?.(row) ?? true)) {
         const button = make("button", column.text(row), "link");
         button.type = "button";
         button.addEventListener("click", () => column.press(row));

@@ -1,0 +1,179 @@
+"""Plans that requesters ask for: one after the other, each for a limited time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Lock
+from typing import Any
+
+from attrs import define, field
+
+from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
+from quietcrowd.campaign.server.logs import log_failure
+
+__all__ = ["PlanJobs"]
+
+_COMMAND = (sys.executable, "-m", "quietcrowd.campaign.server.plan_process")
+
+_AGAIN = 0.05
+"""Seconds between two attempts to end a process that may just be starting."""
+
+
+class _PlanningError(Exception):
+    """The process that plans failed or is gone; the next plan gets a new one."""
+
+
+@define(kw_only=True)
+class PlanJobs:
+    """Asks a process of its own for plans, in one event loop.
+
+    A requester has one plan made at a time; those of several requesters follow each other in the
+    order in which they were asked for, so that nobody keeps the others waiting for more than one.
+
+    Attributes
+    ----------
+    longest : float
+        Seconds after which a plan is ended; and for which it waits for others' at most.
+    """
+
+    longest: float
+    _asking: set[bytes] = field(factory=set, init=False)
+    _turn: asyncio.Lock = field(factory=asyncio.Lock, init=False)
+    _pool: ThreadPoolExecutor = field(
+        factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="plans"), init=False
+    )
+    _process: subprocess.Popen[str] | None = field(default=None, init=False)
+    _lock: Lock = field(factory=Lock, init=False)
+
+    async def make(
+        self, requester: bytes, order: Mapping[str, Any], leaving: Callable[[], Coroutine[Any, Any, None]]
+    ) -> dict[str, Any]:
+        """Return a plan.
+
+        Parameters
+        ----------
+        requester : bytes
+            Who asks.
+        order : mapping
+            The members of `PlanOrder`.
+        leaving : callable
+            Its coroutine ends once nobody waits for the plan any more: it is ended then.
+
+        Raises
+        ------
+        ProblemError
+            Where a rule is broken, it takes too long, or this requester has another one made.
+        """
+        if requester in self._asking:
+            raise ProblemError(
+                "too-many-requests", "A plan of yours is being made: wait for it, or leave it."
+            )
+        self._asking.add(requester)
+        work = asyncio.ensure_future(self._in_turn(json.dumps(order)))
+        left = asyncio.ensure_future(leaving())
+        try:
+            await asyncio.wait({work, left}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                raise ProblemError("too-slow", "Who asked for the plan has left.")
+            return work.result()
+        finally:
+            left.cancel()
+            work.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await work
+            self._asking.discard(requester)
+
+    def close(self) -> None:
+        """End the process, whatever it is doing."""
+        self._kill()
+        self._pool.shutdown()
+        self._kill()
+
+    async def _in_turn(self, line: str) -> dict[str, Any]:
+        try:
+            async with asyncio.timeout(self.longest):
+                await self._turn.acquire()
+        except TimeoutError:
+            raise ProblemError("busy", "Others have plans made: ask again in a minute.") from None
+        try:
+            return _told(await self._answered(line))
+        except (OSError, ValueError, _PlanningError) as error:
+            self._kill()
+            log_failure("plan", error)
+            raise ProblemError("internal", "The failure was noted; nothing was changed.") from None
+        finally:
+            self._turn.release()
+
+    async def _answered(self, line: str) -> str:
+        """Return what the process answers; what takes too long, or nobody waits for, is ended."""
+        answer = asyncio.get_running_loop().run_in_executor(self._pool, self._ask, line)
+        answer.add_done_callback(_take_note)  # who is cancelled twice no longer does
+        try:
+            return await asyncio.wait_for(asyncio.shield(answer), self.longest)
+        except (TimeoutError, asyncio.CancelledError) as error:
+            while not answer.done():
+                self._kill()
+                await asyncio.wait({answer}, timeout=_AGAIN)
+            if isinstance(error, TimeoutError):
+                raise ProblemError(
+                    "plan-too-long",
+                    f"It was ended after {self.longest:g} seconds: take fewer workers, answers, "
+                    "mechanisms or epsilons, or run quietcrowd plan on your own machine. The first "
+                    "plan of a server takes longest.",
+                ) from None
+            raise
+
+    def _ask(self, line: str) -> str:
+        process = self._started()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(f"{line}\n")
+        process.stdin.flush()
+        answer = process.stdout.readline()
+        if not answer:
+            raise _PlanningError
+        return answer
+
+    def _started(self) -> subprocess.Popen[str]:
+        with self._lock:
+            if self._process is None:
+                self._process = subprocess.Popen(
+                    _COMMAND,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    process_group=0,  # Ctrl-C is for the server, which ends it in turn
+                    text=True,
+                )
+            return self._process
+
+    def _kill(self) -> None:
+        with self._lock:
+            process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            with suppress(OSError), process:  # closes its pipes, and waits
+                pass
+
+
+def _take_note(answer: asyncio.Future[str]) -> None:
+    if not answer.cancelled():
+        answer.exception()
+
+
+def _told(answer: str) -> dict[str, Any]:
+    """Return the plan of an answer; or raise ProblemError with the rule that is broken."""
+    found = json.loads(answer)
+    if "refused" in found:
+        pointer, message = found["refused"]
+        raise broken_rule(pointer, "plan", message)
+    if "plan" not in found:
+        raise _PlanningError(found["failed"])
+    told: dict[str, Any] = found["plan"]
+    return told

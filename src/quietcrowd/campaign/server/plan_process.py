@@ -1,0 +1,232 @@
+"""A process of its own that plans campaigns, so that uploads do not wait for it.
+
+It reads what is asked for from standard input, one document per line, and answers each with a line:
+a plan, which rule it breaks, or that it failed. It opens no database: a plan is made from what is
+asked alone. It ends with its input: when the server is gone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from attrs import define, field
+
+from quietcrowd.domains import Categorical, Domain, Interval, Ordinal
+from quietcrowd.exceptions import ParameterError, QuietcrowdError, QuietcrowdWarning
+from quietcrowd.mechanisms import Mechanism
+from quietcrowd.planning import CampaignPlan, CrowdAssumption, CrowdSize, PlanRow, PublicFacts, plan
+from quietcrowd.planning.crowd_assumption import assumption_for
+from quietcrowd.planning.equal_loss import Maker
+from quietcrowd.planning.planner import default_makers, known_makers
+from quietcrowd.planning.simulation import simulated_size
+from quietcrowd.validation import check_real
+
+__all__ = ["MOST_ANSWERS", "MOST_OF_A_CROWD", "RefusedOrderError", "main", "planned"]
+
+MOST_OF_A_CROWD = 200_000
+"""Most answers of one simulated crowd: what memory has to hold."""
+
+MOST_ANSWERS = 4_000_000
+"""Most answers that one draw of all crowds takes, once for each mechanism and epsilon."""
+
+_NICE = 10
+"""Uploads come first."""
+
+
+class RefusedOrderError(Exception):
+    """What is asked for breaks a rule.
+
+    Parameters
+    ----------
+    pointer : str
+        Where, as a JSON pointer.
+    message : str
+        The rule, what was met, and the way out.
+    """
+
+    def __init__(self, pointer: str, message: str) -> None:
+        super().__init__(message)
+        self.pointer, self.message = pointer, message
+
+
+@contextmanager
+def _about(pointer: str, *names: str) -> Iterator[None]:
+    """Tell of a mistake at the member that its words begin with, else at `pointer`."""
+    try:
+        yield
+    except QuietcrowdError as error:
+        first = str(error).partition(" ")[0]
+        place = f"{pointer.rpartition('/')[0]}/{first}" if first in names else pointer
+        raise RefusedOrderError(place, str(error)) from None
+
+
+@define
+class _NotingMaker:
+    """Makes mechanisms, and notes by which claim."""
+
+    maker: Maker
+    made: list[tuple[Mechanism, float]] = field(factory=list)
+
+    def __call__(self, *, domain: Domain, epsilon: float) -> Mechanism:
+        mechanism = self.maker(domain=domain, epsilon=epsilon)
+        self.made.append((mechanism, epsilon))
+        return mechanism
+
+    def claim_of(self, row: PlanRow, tasks: int) -> float:
+        """Return the epsilon that gives the mechanism of a row: one that loses exactly as much."""
+        for mechanism, claim in self.made:
+            guarantee = mechanism.guarantee(answers=row.answers, tasks=tasks)
+            if (guarantee.epsilon, guarantee.worker_epsilon) == (row.epsilon, row.worker_epsilon):
+                return claim
+        raise ParameterError(f"no {row.mechanism} was made that loses {row.epsilon:g}")
+
+
+def planned(order: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the plan that is asked for, as `PlanDocument` has it.
+
+    Parameters
+    ----------
+    order : mapping
+        The members of `PlanOrder`.
+
+    Raises
+    ------
+    RefusedOrderError
+        Where a member is out of its range, or it is more than a server simulates.
+    """
+    domain = _domain(order)
+    assumption = _assumption(domain, order["crowd"])
+    sizes = _sizes(order)
+    makers = _makers(domain, order["mechanisms"])
+    for epsilon in order["epsilon"]:
+        with _about("/epsilon"):
+            PublicFacts(domain=domain, epsilon=epsilon)
+    if order["target"] is not None:
+        with _about("/target"):
+            check_real("target", order["target"], 0)
+    _require_bounded(assumption, sizes, len(makers) * len(set(order["epsilon"])))
+    with _about("/mechanisms"):
+        found = plan(
+            tasks=order["tasks"],
+            workers=order["workers"],
+            answers=order["answers"],
+            domain=domain,
+            quality=assumption,
+            mechanisms=makers,
+            epsilon=order["epsilon"],
+            per=order["per"],
+            target=order["target"],
+        )
+    return _document(found, makers)
+
+
+def _domain(order: Mapping[str, Any]) -> Domain:
+    kinds = [name for name in ("labels", "levels", "between") if order[name] is not None]
+    if len(kinds) != 1:
+        given = " and ".join(kinds) or "none of them"
+        raise RefusedOrderError(
+            f"/{kinds[-1] if kinds else 'labels'}",
+            f"give one of labels, levels and between: what an answer can be; got {given}",
+        )
+    [kind] = kinds
+    with _about(f"/{kind}"):
+        if kind == "labels":
+            return Categorical(order["labels"])
+        if kind == "levels":
+            return Ordinal(order["levels"])
+        low, high = order["between"]
+        return Interval(low=low, high=high)
+
+
+def _assumption(domain: Domain, crowd: Mapping[str, Any]) -> CrowdAssumption:
+    given = {name: value for name, value in crowd.items() if value is not None}
+    with _about("/crowd/guessers", *crowd):
+        return assumption_for(domain, given)
+
+
+def _sizes(order: Mapping[str, Any]) -> list[CrowdSize]:
+    each = [order["tasks"]] if order["answers"] is None else order["answers"]
+    with _about("/answers", "tasks", "workers"):
+        return [
+            CrowdSize(tasks=order["tasks"], workers=workers, answers=answers)
+            for answers in dict.fromkeys(each)
+            for workers in dict.fromkeys(order["workers"])
+        ]
+
+
+def _makers(domain: Domain, names: Sequence[str] | None) -> dict[str, _NotingMaker]:
+    usual = default_makers(domain)
+    makers: dict[str, Maker] = {}
+    with _about("/mechanisms"):
+        for name in usual if names is None else names:
+            makers |= {name: usual[name]} if name in usual else known_makers([name])
+    return {name: _NotingMaker(maker) for name, maker in makers.items()}
+
+
+def _require_bounded(
+    assumption: CrowdAssumption, sizes: Sequence[CrowdSize], cells: int
+) -> None:
+    """Refuse what is more than a server simulates; large campaigns are simulated by small ones."""
+    simulated = [simulated_size(assumption, size) for size in sizes]
+    answers = [one.workers * one.answers for one in simulated]
+    for size, one in zip(sizes, answers, strict=True):
+        if one > MOST_OF_A_CROWD:
+            raise RefusedOrderError(
+                "/workers",
+                f"{size.workers:,} workers with {size.answers:,} answers each take {one:,} answers "
+                f"to simulate, and a server simulates {MOST_OF_A_CROWD:,} at most: take fewer "
+                "workers or answers, or run quietcrowd plan on your own machine",
+            )
+    if sum(answers) * (cells + 1) > MOST_ANSWERS:
+        raise RefusedOrderError(
+            "/epsilon",
+            f"{cells:,} pairs of a mechanism and an epsilon and {len(sizes):,} sizes take "
+            f"{sum(answers) * (cells + 1):,} answers to simulate, and a server simulates "
+            f"{MOST_ANSWERS:,} at most: take fewer, or run quietcrowd plan on your own machine",
+        )
+
+
+def _document(found: CampaignPlan, makers: Mapping[str, _NotingMaker]) -> dict[str, Any]:
+    told = found.to_dict()
+    del told["meeting"]
+    told["rows"] = [
+        {
+            **row.to_dict(),
+            "claimed_epsilon": (
+                makers[row.mechanism].claim_of(row, found.tasks) if row.private else None
+            ),
+            "private": row.private,
+            "useless": row.private and row.useless,
+            "meets": row in found.meeting,
+        }
+        for row in found.rows
+    ]
+    return told
+
+
+def _answer(line: str) -> dict[str, Any]:
+    try:
+        return {"plan": planned(json.loads(line))}
+    except RefusedOrderError as error:
+        return {"refused": [error.pointer, error.message]}
+    except Exception as error:
+        return {"failed": type(error).__name__}
+
+
+def main() -> None:
+    """Serve one server, until its end of the pipe is closed."""
+    if sys.platform != "win32":
+        os.nice(_NICE)
+    warnings.simplefilter("ignore", QuietcrowdWarning)
+    for line in sys.stdin:
+        print(json.dumps(_answer(line)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

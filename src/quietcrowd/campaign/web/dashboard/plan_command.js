@@ -1,0 +1,45 @@
+// The command line that makes the campaign of a row.
+
+import { joined } from "./plan_lists.js";
+
+const SERVER = new URL("../../", import.meta.url).href.replace(/\/$/, ""); // as api.js has it
+const PLAIN = /^[\w@%+=:,./-]+$/;
+
+/** Return a text as a shell takes it for one word. */
+function word(text) {
+  return PLAIN.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** Return an option with its value; one that could be taken for an option is joined to its name. */
+function option(name, value) {
+  const text = String(value);
+  return text.startsWith("-") ? word(`${name}=${text}`) : `${name} ${word(text)}`;
+}
+
+function answers(order) {
+  if (order.between) {
+    return option("--between", joined(order.between));
+  }
+  return order.levels ? option("--levels", joined(order.levels)) : option("--labels", joined(order.labels));
+}
+
+/**
+ * Return the command.
+ *
+ * `order` is what was asked of the server, `expected` a row of the plan, `title` of the campaign.
+ */
+export function commandFor(order, expected, title) {
+  const named = title.startsWith("-") ? ` ${title}` : title;
+  const words = [
+    `quietcrowd campaign create ${word(named)}`,
+    option("--tasks", "tasks.csv"),
+    answers(order),
+    option("--mechanism", expected.mechanism),
+    option("--epsilon", expected.claimed_epsilon),
+    option("--participants", expected.workers),
+  ];
+  if (expected.answers < order.tasks) {
+    words.push(option("--answers-each", expected.answers));
+  }
+  return [...words, option("--server", SERVER)].join(" ");
+}

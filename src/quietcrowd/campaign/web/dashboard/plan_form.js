@@ -1,0 +1,198 @@
+// The form of a plan: what is asked of the server, and what is wrong with it.
+
+import { byId, say } from "./elements.js";
+import { ChoiceField, SeveralField, TextField } from "./plan_fields.js";
+import { joined, numbers, parts } from "./plan_lists.js";
+
+const LABELS = ["labels", "levels"];
+const NUMBERS = ["numbers"];
+const SHARE = "0 to 1.";
+
+const ASKED = [
+  new ChoiceField({
+    name: "kind",
+    label: "An answer is",
+    choices: [["labels", "one of some labels"], ["levels", "one of some levels, in order"], ["numbers", "a number between two"]],
+  }),
+  new TextField({ name: "labels", label: "Labels", value: "no, yes", note: "By commas; quotes keep a comma.", kinds: ["labels"] }),
+  new TextField({ name: "levels", label: "Levels", value: "1, 2, 3, 4, 5", note: "Numbers that increase, by commas.", kinds: ["levels"] }),
+  new TextField({ name: "low", label: "Lowest answer", value: "0", kinds: NUMBERS }),
+  new TextField({ name: "high", label: "Highest answer", value: "10", kinds: NUMBERS }),
+  new TextField({ name: "unit", label: "Unit", usual: "none", note: "For tables and the plot alone.", kinds: NUMBERS }),
+];
+
+const SIZE = [
+  new TextField({ name: "tasks", label: "Tasks", value: "300" }),
+  new TextField({ name: "workers", label: "Workers", value: "50, 100", note: "One number or several, by commas." }),
+  new TextField({ name: "answers", label: "Answers of each worker", usual: "to all tasks", note: "One number or several. Who is asked what is drawn." }),
+];
+
+const PRIVACY = [
+  new SeveralField({ name: "mechanisms", label: "Mechanisms" }),
+  new TextField({ name: "epsilon", label: "ε", note: "Exact losses, one or several, by commas." }),
+  new ChoiceField({
+    name: "per",
+    label: "ε is what",
+    choices: [["answer", "one answer loses"], ["worker", "all answers of a worker lose together"]],
+  }),
+  new TextField({ name: "target", label: "Error that is wanted", usual: "not said", note: "An error rate, as 0.1, or a mean absolute error." }),
+];
+
+const CROWD = [
+  ["guessers", "Share of the workers who guess", "0.1", SHARE, null],
+  ["accuracy", "How often the others are right", "0.75", SHARE, LABELS],
+  ["accuracy_sd", "Its standard deviation over workers", "0.1", "0 to 0.5.", LABELS],
+  ["truths", "How frequent each label is", "even", "A share for each, by commas.", LABELS],
+  ["misled", "Share of the tasks on which workers err together", "0.1", SHARE, LABELS],
+  ["pull", "Share of the answers there that are one error", "0.6", SHARE, LABELS],
+  ["error", "Standard deviation of a worker’s own errors", "a tenth of the range", "", NUMBERS],
+  ["error_factor", "By which factor that varies over workers", "1.5", "1 or more.", NUMBERS],
+  ["spread", "Standard deviation of the truths", "a fifth of the range", "", NUMBERS],
+  ["middle", "Mean of the truths", "the middle of the range", "", NUMBERS],
+  ["shared", "Error that all answers to a task share", "0.25", "As a part of a worker’s own.", NUMBERS],
+].map(([name, label, usual, note, kinds]) => new TextField({ name, label, usual, note, kinds }));
+
+const ALL = [...ASKED, ...SIZE, ...PRIVACY, ...CROWD];
+const FIELDS = Object.fromEntries(ALL.map((field) => [field.name, field]));
+
+let limits = null;
+
+/** Make the form, once, with what the server plans with. */
+export function makeForm(found) {
+  if (limits === null) {
+    byId("plan-answers").append(...ASKED.map((field) => field.element));
+    byId("plan-size").append(...SIZE.map((field) => field.element));
+    byId("plan-privacy").append(...PRIVACY.map((field) => field.element));
+    byId("plan-crowd").append(...CROWD.map((field) => field.element));
+    FIELDS.epsilon.value = found.epsilon.join(", ");
+    FIELDS.kind.control.addEventListener("change", showKind);
+    limits = found;
+    showKind();
+  }
+}
+
+function showKind() {
+  const kind = FIELDS.kind.value;
+  ALL.forEach((field) => field.showFor(kind));
+  FIELDS.mechanisms.offer(kind === "numbers" ? limits.numbers : limits.labels);
+}
+
+/** Return the unit of numbers; nothing where answers have none. */
+export function unit() {
+  return FIELDS.unit.asked ? FIELDS.unit.value : "";
+}
+
+/** Return what is asked of the server; null where something is no number, which is told. */
+export function readOrder() {
+  tellMistakes([]);
+  const kind = FIELDS.kind.value;
+  const crowd = CROWD.filter((field) => field.asked && field.value !== "");
+  const order = {
+    tasks: numberOf("tasks"),
+    workers: numbersOf("workers"),
+    answers: FIELDS.answers.value === "" ? null : numbersOf("answers"),
+    mechanisms: FIELDS.mechanisms.value,
+    epsilon: numbersOf("epsilon"),
+    per: FIELDS.per.value,
+    target: FIELDS.target.value === "" ? null : numberOf("target"),
+    crowd: Object.fromEntries(crowd.map(({ name }) => [name, name === "truths" ? numbersOf(name) : numberOf(name)])),
+    ...domainOf(kind),
+  };
+  if (order.mechanisms.length === 0) {
+    FIELDS.mechanisms.tell("Choose one mechanism at least.");
+  }
+  return showFirst() ? null : order;
+}
+
+function domainOf(kind) {
+  if (kind === "numbers") {
+    return { between: [numberOf("low"), numberOf("high")] };
+  }
+  if (kind === "levels") {
+    return { levels: numbersOf("levels") };
+  }
+  const labels = parts(FIELDS.labels.value);
+  if (labels === null) {
+    FIELDS.labels.tell(`Labels are written as no, yes; got “${FIELDS.labels.value}”.`);
+  }
+  return { labels };
+}
+
+function numbersOf(name) {
+  const found = numbers(FIELDS[name].value);
+  if (found === null || found.length === 0) {
+    FIELDS[name].tell(`${FIELDS[name].label}: write numbers, by commas, as 1, 2.5; got “${FIELDS[name].value}”.`);
+  }
+  return found;
+}
+
+function numberOf(name) {
+  const found = numbers(FIELDS[name].value);
+  if (found === null || found.length !== 1) {
+    FIELDS[name].tell(`${FIELDS[name].label}: write one number, as 2.5; got “${FIELDS[name].value}”.`);
+    return null;
+  }
+  return found[0];
+}
+
+/** Tell mistakes where they were made: pointers into what was asked, and what is wrong. */
+export function tellMistakes(errors) {
+  ALL.forEach((field) => field.tell(""));
+  const elsewhere = [];
+  for (const { pointer, message } of errors) {
+    const [, first, second] = pointer.split("/");
+    const name = { crowd: second, between: "low" }[first] ?? first;
+    if (FIELDS[name]?.asked) {
+      FIELDS[name].tell(`${message[0].toUpperCase()}${message.slice(1)}.`);
+    } else {
+      elsewhere.push(message);
+    }
+  }
+  say(byId("plan-error"), elsewhere.join(" "));
+  showFirst();
+}
+
+/** Go to the first field with a mistake; return whether there is one. */
+function showFirst() {
+  const first = ALL.find((field) => field.asked && field.told);
+  if (first === undefined) {
+    return false;
+  }
+  if (CROWD.includes(first)) {
+    byId("plan-crowd").open = true;
+  }
+  first.controls[0]?.focus();
+  return true;
+}
+
+/** Fill the form with what is public of a campaign. */
+export function fillFrom(campaign) {
+  const { domain, mechanism: kind, epsilon, fill } = campaign.mechanism;
+  const values = { unit: "", per: "answer", target: "" };
+  const kinds = { categorical: "labels", ordinal: "levels", interval: "numbers" };
+  FIELDS.kind.value = kinds[domain.kind] ?? "labels";
+  showKind();
+  if (domain.kind === "interval") {
+    Object.assign(values, { low: domain.low, high: domain.high });
+  } else if (domain.kind in kinds) {
+    values[FIELDS.kind.value] = joined(domain.labels ?? domain.levels);
+  }
+  if (campaign.tasks) {
+    values.tasks = campaign.tasks;
+  }
+  if (campaign.max_participants !== null) {
+    values.workers = campaign.max_participants;
+  }
+  values.answers = campaign.answers_per_participant ?? "";
+  if (typeof epsilon === "number") {
+    values.epsilon = joined([...new Set([epsilon, ...limits.epsilon])].sort((one, other) => one - other));
+  }
+  for (const [name, value] of Object.entries(values)) {
+    FIELDS[name].value = String(value);
+  }
+  const named = fill === null ? `${kind}:fill=none` : kind;
+  const offered = FIELDS.mechanisms.controls.map((box) => box.value);
+  FIELDS.mechanisms.value = offered.includes(named) ? [named] : offered.slice(0, 1);
+  CROWD.forEach((field) => (field.value = ""));
+  tellMistakes([]);
+}

@@ -1,0 +1,43 @@
+import time
+
+import httpx
+import pytest
+from tests.campaign.people import check_problem, new_desk
+from tests.campaign.waiting import LONG
+
+pytestmark = pytest.mark.slow
+
+ORDER = {"labels": ["no", "yes"], "tasks": 40, "workers": [10], "answers": [8], "epsilon": [1.0]}
+
+
+def test_a_plan_is_made_for_who_has_a_key(server):
+    desk = new_desk(server)
+    server.service.plans.longest = LONG
+    limits = desk.client.get("/plans").raise_for_status().json()
+    assert limits["labels"][0] == "one-layer"
+    assert limits["seconds"] == LONG
+    answer = desk.client.post("/plans", json=ORDER, timeout=LONG)
+    plan = answer.raise_for_status().json()
+    private, plain = plan["rows"]
+    assert (private["mechanism"], private["workers"], private["answers"]) == ("one-layer", 10, 8)
+    assert private["low"] <= private["error"] <= private["high"]
+    assert plain["epsilon"] is None
+    check_problem(server.client().post("/plans", json=ORDER), 401, "credential")
+    refused = desk.client.post("/plans", json={**ORDER, "epsilon": [0]}, timeout=LONG)
+    [error] = check_problem(refused, 422, "validation")["errors"]
+    assert error["pointer"] == "/epsilon"
+    assert "got 0" in error["message"]
+
+
+def test_who_leaves_can_ask_again_and_others_are_answered_meanwhile(server):
+    desk = new_desk(server)
+    server.service.plans.longest = LONG
+    long = {**ORDER, "tasks": 1000, "workers": [100], "answers": [100], "epsilon": [*range(1, 11)]}
+    with pytest.raises(httpx.ReadTimeout):
+        desk.client.post("/plans", json=long, timeout=0.3)
+    assert desk.client.get("/campaigns").status_code == 200
+    until = time.monotonic() + LONG
+    while (answer := desk.client.post("/plans", json=ORDER, timeout=LONG)).status_code == 429:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert len(answer.raise_for_status().json()["rows"]) == 2

@@ -1,0 +1,137 @@
+import asyncio
+import sys
+import time
+from functools import partial
+
+import pytest
+from tests.campaign.waiting import LONG
+
+from quietcrowd.campaign.protocol.problems import ProblemError
+from quietcrowd.campaign.server import plan_jobs
+from quietcrowd.campaign.server.plan_jobs import PlanJobs
+
+pytestmark = pytest.mark.slow
+
+PROCESS = """
+import json, sys, time
+for line in sys.stdin:
+    order = json.loads(line)
+    time.sleep(order["seconds"])
+    print(json.dumps(order["answer"]), flush=True)
+"""
+"""Stands for the one that plans: it takes as long as it is told, and answers what it is told."""
+
+PLAN = {"plan": {"rows": []}}
+
+
+@pytest.fixture
+def jobs(monkeypatch):
+    """Return a way to begin; what is begun ends."""
+    monkeypatch.setattr(plan_jobs, "_COMMAND", (sys.executable, "-c", PROCESS))
+    begun = []
+
+    def begin(longest=LONG):
+        begun.append(PlanJobs(longest=longest))
+        return begun[-1]
+
+    yield begin
+    for one in begun:
+        one.close()
+
+
+async def stay():
+    await asyncio.Event().wait()
+
+
+def order(seconds=0.0, answer=PLAN):
+    return {"seconds": seconds, "answer": answer}
+
+
+def problem(caught):
+    return caught.value.name
+
+
+def test_plans_come_from_one_process_and_mistakes_say_where(jobs):
+    made = jobs()
+
+    async def play():
+        assert await made.make(b"one", order(), stay) == PLAN["plan"]
+        first = made._process
+        refused = order(answer={"refused": ["/tasks", "tasks must be at least 1; got 0"]})
+        with pytest.raises(ProblemError) as caught:
+            await made.make(b"one", refused, stay)
+        [error] = caught.value.errors
+        assert (error.pointer, error.message) == ("/tasks", "tasks must be at least 1; got 0")
+        assert made._process is first
+        with pytest.raises(ProblemError) as caught:
+            await made.make(b"one", order(answer={"failed": "ValueError"}), stay)
+        assert problem(caught) == "internal"
+        assert await made.make(b"one", order(), stay) == PLAN["plan"]
+        assert made._process is not first
+
+    asyncio.run(play())
+
+
+def test_a_requester_has_one_made_at_a_time_and_others_follow(jobs):
+    made = jobs()
+
+    async def play():
+        first = asyncio.ensure_future(made.make(b"one", order(0.3), stay))
+        await asyncio.sleep(0)
+        with pytest.raises(ProblemError) as caught:
+            await made.make(b"one", order(), stay)
+        assert problem(caught) == "too-many-requests"
+        assert await made.make(b"two", order(), stay) == PLAN["plan"]
+        assert first.done()
+        assert await first == PLAN["plan"]
+
+    asyncio.run(play())
+
+
+def test_what_takes_too_long_is_ended_and_the_next_one_is_made(jobs):
+    made = jobs(longest=1.0)
+
+    async def play():
+        with pytest.raises(ProblemError) as caught:
+            await made.make(b"one", order(60.0), stay)
+        assert problem(caught) == "plan-too-long"
+        assert "after 1 seconds" in caught.value.detail
+        made.longest = LONG
+        assert await made.make(b"one", order(), stay) == PLAN["plan"]
+
+    asyncio.run(play())
+
+
+def test_who_leaves_ends_the_plan(jobs):
+    made = jobs()
+
+    async def play():
+        start = time.monotonic()
+        with pytest.raises(ProblemError):
+            await made.make(b"one", order(LONG), partial(asyncio.sleep, 0.2))
+        waiting = asyncio.ensure_future(made.make(b"one", order(LONG), stay))
+        await asyncio.sleep(0.1)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert await made.make(b"one", order(), stay) == PLAN["plan"]
+        assert time.monotonic() - start < LONG
+
+    asyncio.run(play())
+
+
+def test_who_waits_too_long_for_others_is_told(jobs):
+    made = jobs()
+
+    async def play():
+        first = asyncio.ensure_future(made.make(b"one", order(1.5), stay))
+        await asyncio.sleep(0.1)
+        made.longest = 0.2
+        with pytest.raises(ProblemError) as caught:
+            await made.make(b"two", order(), stay)
+        assert problem(caught) == "busy"
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+
+    asyncio.run(play())
