@@ -157,9 +157,20 @@ def print_figure(result: FigureResult, out: Console | None = None) -> None:
 
 
 def _print_rows(result: FigureResult, out: Console) -> None:
-    """Print a table as its frame is: texts as they are, numbers to three digits."""
+    """Print a table as its frame is, or what its figure tells of it."""
     out.print(f"{result.figure.title}\n", soft_wrap=True)
-    frame = result.frame
+    tell = result.figure.tell
+    for place, part in enumerate([result.frame] if tell is None else tell(result.frame)):
+        if place:
+            out.print()
+        if isinstance(part, str):
+            out.print(textwrap.fill(part, 80, break_on_hyphens=False))
+        else:
+            out.print(_plain_rows(part))
+
+
+def _plain_rows(frame: pd.DataFrame) -> Table:
+    """Return a table of a frame: texts as they are, numbers to three digits."""
     texts = [name for name in frame if not is_numeric_dtype(frame[name])]
     numbers = [name for name in frame if name not in texts]
     heads = (str(name).replace("_", "\n") for name in [*texts, *numbers])
@@ -168,7 +179,7 @@ def _print_rows(result: FigureResult, out: Console) -> None:
     for row in frame.to_dict("records"):
         cells = (f"{row[name]:,}" if whole[name] else _short(row[name]) for name in numbers)
         table.add_row(*(Text(str(row[name])) for name in texts), *cells)
-    out.print(table)
+    return table
 
 
 def _print_methods(result: FigureResult, out: Console) -> None:

@@ -104,6 +104,7 @@ class Figure:
     parts: Parts
     skipped: tuple[str, ...] = ()
     draw: Callable[[pd.DataFrame, Path, str], None] | None = None
+    tell: Callable[[pd.DataFrame], Sequence[pd.DataFrame | str]] | None = None
     quick: Parts | None = None
 
     @property
