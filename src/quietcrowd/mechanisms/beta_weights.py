@@ -1,7 +1,7 @@
 """A truncated beta law as a table of 1,024 whole weights, from whole numbers alone.
 
-With ``p = others w / T`` for a weight w out of ``T = 2**32``, the beta law of whole shapes has up to
-a factor the distribution function
+With ``p = others w / T`` for a weight w out of ``T = 2**32``, the beta law of whole shapes has, up
+to a factor, the distribution function
 
     G(x) = sum over j of (-1)^j C(beta - 1, j) x^(alpha + j) T^(beta - 1 - j) / (alpha + j)
 

@@ -177,7 +177,7 @@ def _draw_users(axes: Any, rows: pd.DataFrame) -> None:
     beside.set_ylim(0, 1)
     for place, flip in zip(places, rows["flip"], strict=True):
         beside.annotate(f"{flip:.2f}", (place, flip), ha="center", va="bottom", fontsize="x-small")
-    axes.bar([], [], color="grey", alpha=0.35, label="drawn p_u")
+    axes.fill_between([], [], color="grey", alpha=0.35, label="drawn p_u")
     beside.set_ylabel("drawn p_u", color="grey")
     axes.set_xticks(places)
     axes.set_xlabel("user")

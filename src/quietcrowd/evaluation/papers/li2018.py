@@ -47,7 +47,7 @@ METHODS = {
 }
 
 WEIGHTS_AT = 1.0
-"""The claim of Figure 2. The paper names none; its b, .538, allows both p_u that the text tells of."""
+"""The claim of Figure 2. The paper names none; its b, .538, allows the p_u that the text tells."""
 
 SHAPE = {"alpha": 2, "beta": 2}
 """Of the beta law; the paper names the uniform law alone."""
