@@ -47,14 +47,13 @@ class TwoLayerChoice:
         ParameterError
             Where a parameter is out of its range, or the domain has no labels.
         """
-        shapes = {"alpha": 1, "beta": 1}
-        if self.parameters.get("law") == "beta":
-            shapes = {"alpha": USUAL_SHAPE, "beta": USUAL_SHAPE}
-        shapes |= {name: self.parameters[name] for name in shapes.keys() & self.parameters.keys()}
         if not isinstance(domain, FiniteDomain):
             return TwoLayerRandomizedResponse.from_claimed_epsilon(domain=domain, epsilon=epsilon)
+        usual = {"alpha": USUAL_SHAPE, "beta": USUAL_SHAPE}
+        parameters = (usual if self.parameters.get("law") == "beta" else {}) | self.parameters
+        shapes = {name: parameters[name] for name in usual.keys() & parameters.keys()}
         low, high = two_layer_bounds(epsilon, self.answers, labels=domain.size, **shapes)
-        mechanism = TwoLayerRandomizedResponse(domain=domain, low=low, high=high, **self.parameters)
+        mechanism = TwoLayerRandomizedResponse(domain=domain, low=low, high=high, **parameters)
         note(
             f"two-layer: low = {low:.4f} and high = {high:.4f}, with which one of "
             f"{counted(self.answers, 'answer')} loses at most epsilon = {epsilon:g}. With "

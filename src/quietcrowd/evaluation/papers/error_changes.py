@@ -158,7 +158,7 @@ def _of_equal_privacy(private: pd.DataFrame) -> Iterator[str]:
 
 
 def _compared(when: str, one: pd.DataFrame, name: str, other: pd.DataFrame, beside: str) -> str:
-    both = one.join(other, rsuffix="_other", how="inner")
+    both = one.merge(other, left_index=True, right_index=True, suffixes=("", "_other"))
     gap = both["error_rate_other"] - both["error_rate"]
     sure = 2 * np.hypot(both["error_rate_se"], both["error_rate_se_other"])
     better, worse = int((gap > sure).sum()), int((gap < -sure).sum())
