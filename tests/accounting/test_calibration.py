@@ -43,6 +43,19 @@ def test_two_layer_bounds_reach_the_target_and_no_smaller_low_does(labels, answe
         assert cell_epsilon(answers, labels=labels, low=first - 2, high=last) > epsilon
 
 
+@pytest.mark.slow
+def test_bounds_of_a_beta_law_reach_the_target():
+    shapes = {"alpha": 2, "beta": 3}
+    low, high = two_layer_bounds(1.0, 26, labels=3, **shapes)
+    domain = qc.Ordinal(range(3))
+    made = qc.TwoLayerRandomizedResponse(domain=domain, low=low, high=high, law="beta", **shapes)
+    assert 0.9999 < made.guarantee(answers=26).epsilon <= 1.0
+    rising = two_layer_bounds(1.0, 26, labels=3, alpha=9, beta=1)[0]  # few draw nearly `low`
+    assert rising < two_layer_bounds(1.0, 26, labels=3)[0]
+    with pytest.raises(ParameterError, match="alpha must be"):
+        two_layer_bounds(1.0, 5, labels=2, alpha=0)
+
+
 def test_a_high_of_ones_own():
     low, high = two_layer_bounds(1.0, 5, labels=2, high=0.4)
     assert high == pytest.approx(0.4)

@@ -202,3 +202,92 @@ def test_losses_are_plain_numbers(answers, law):
     mechanism = TwoLayerRandomizedResponse.from_claimed_epsilon(domain=BINARY, epsilon=1.0, law=law)
     guarantee = mechanism.guarantee(answers=answers)
     assert {type(guarantee.epsilon), type(guarantee.worker_epsilon)} == {float}
+
+
+BETA = {"law": "beta", "alpha": 2, "beta": 3}
+
+
+@pytest.mark.parametrize(
+    ("labels", "low", "high", "shapes"),
+    [(2, 0.0, 0.5, (2, 3)), (3, 0.1, 0.95, (5, 1)), (2, 0.4, 1.0, (2, 2)), (4, 0.0, 0.7, (1, 1))],
+)
+def test_a_beta_law_loses_what_all_rows_of_reports_say(labels, low, high, shapes):
+    """By the definition: every row of reports, the mean over all 1,024 weights."""
+    n, (alpha, beta) = 4, shapes
+    mechanism = TwoLayerRandomizedResponse(
+        domain=Ordinal(range(labels)), low=low, high=high, law="beta", alpha=alpha, beta=beta
+    )
+    others = np.array(mechanism.worker_law.table) / 2**32
+    agree = 1 - (labels - 1) * others
+    chance = np.array([(agree**c * others ** (n - c)).mean() for c in range(n + 1)])
+    reports = np.array(list(np.ndindex(*[labels] * n)))
+
+    def log_chance(row):
+        return np.log(chance[(reports == row).sum(axis=1)])
+
+    start = log_chance((0,) * n)
+    cell = np.abs(start - log_chance((1,) + (0,) * (n - 1))).max()
+    row = max(np.abs(start - log_chance(other)).max() for other in reports.tolist())
+    stated = mechanism.guarantee(answers=n)
+    assert stated.epsilon == pytest.approx(cell, rel=1e-9)
+    assert stated.worker_epsilon == pytest.approx(row, rel=1e-9)
+    assert mechanism.guarantee().epsilon == pytest.approx(abs(mechanism.claimed_epsilon), abs=1e-8)
+
+
+def test_the_loss_of_a_beta_law_at_a_delta_is_that_of_its_weights():
+    from quietcrowd.privacy.shared_weight import SharedWeight
+
+    mechanism = TwoLayerRandomizedResponse(domain=Ordinal(range(3)), low=0.1, high=0.6, **BETA)
+    table = np.array(mechanism.worker_law.table, float)
+    law = SharedWeight.listed(table, others=2, null=False)
+    answer = mechanism.loss(answers=20).answer
+    assert answer.epsilon == pytest.approx(law.cell_epsilon(20))
+    for epsilon in (0.5, 1.0, 2.0):
+        delta = float((answer.masses * np.maximum(0, 1 - np.exp(epsilon - answer.losses))).sum())
+        assert delta == pytest.approx(law.delta(20, epsilon), rel=1e-6, abs=1e-12)
+
+
+def test_a_beta_law_is_drawn_as_it_says():
+    mechanism = TwoLayerRandomizedResponse(domain=BINARY, low=0.1, high=0.6, **BETA)
+    drawn = mechanism.draw_workers(200_000, np.random.default_rng(3))[0] / 2**32
+    law = stats.beta(2, 3)
+    start, end = law.cdf([0.1, 0.6])
+    assert drawn.min() >= 0.1
+    assert drawn.max() <= 0.6
+    places = (law.cdf(drawn) - start) / (end - start)
+    counts = np.histogram(places, bins=64, range=(0, 1))[0]
+    assert stats.chisquare(counts).pvalue > FALSE_ALARM
+
+
+def test_a_beta_law_for_a_claim():
+    make = TwoLayerRandomizedResponse.from_claimed_epsilon
+    for labels, epsilon, shapes in ((2, 1.0, {}), (2, 0.0, {}), (3, 0.5, {"alpha": 4, "beta": 1})):
+        domain = Ordinal(range(labels))
+        mechanism = make(domain=domain, epsilon=epsilon, law="beta", **shapes)
+        assert mechanism.claimed_epsilon == pytest.approx(epsilon, abs=1e-4)
+        assert mechanism.guarantee().epsilon == pytest.approx(epsilon, abs=1e-4)
+        assert Mechanism.from_dict(mechanism.to_dict()) == mechanism
+    uniform, usual = make(domain=BINARY, epsilon=1.0), make(domain=BINARY, epsilon=1.0, law="beta")
+    assert (usual.alpha, usual.beta) == (2, 2)
+    assert usual.guarantee(answers=277).epsilon < uniform.guarantee(answers=277).epsilon - 1
+    with pytest.raises(ParameterError, match="Take a lower low, a larger alpha, or more epsilon"):
+        make(domain=BINARY, epsilon=0.0, law="beta", alpha=2, beta=5)
+    assert "by a beta law" in usual.guarantee().assumptions[0]
+    assert "alpha" not in repr(uniform)
+    assert "alpha=2, beta=2" in repr(usual)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alpha": 2, "beta": 2}, 'alpha and beta go with law="beta"'),
+        ({"law": "beta", "alpha": 2}, 'the law "beta" takes alpha and beta'),
+        ({"law": "beta", "alpha": 0, "beta": 2}, "alpha must be"),
+        ({"law": "beta", "alpha": 2, "beta": 17}, "beta must be"),
+        ({"law": "beta", "alpha": 2.5, "beta": 2}, "alpha must be"),
+        ({**BETA, "null": "category"}, 'the law "beta" takes low and high'),
+    ],
+)
+def test_shapes_that_are_none(options, message):
+    with pytest.raises(ParameterError, match=message):
+        TwoLayerRandomizedResponse(domain=BINARY, low=0.1, high=0.5, **options)

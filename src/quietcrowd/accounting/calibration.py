@@ -7,10 +7,13 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms.beta_weights import beta_weights
 from quietcrowd.mechanisms.mechanism import Mechanism, check_mechanism
+from quietcrowd.mechanisms.two_layer import MAX_SHAPE
 from quietcrowd.privacy.guarantee import MOST_REPORTS
 from quietcrowd.privacy.loss_distribution import compose_losses
 from quietcrowd.privacy.shared_flip import cell_epsilon
+from quietcrowd.privacy.shared_weight import drawn_cell_epsilon
 from quietcrowd.validation import check_real, check_whole
 
 __all__ = ["noise_step", "tasks_within", "two_layer_bounds"]
@@ -25,7 +28,13 @@ NARROWEST = 2.0**-960
 
 
 def two_layer_bounds(
-    epsilon: float, answers: int, *, labels: int, high: float | None = None
+    epsilon: float,
+    answers: int,
+    *,
+    labels: int,
+    high: float | None = None,
+    alpha: int = 1,
+    beta: int = 1,
 ) -> tuple[float, float]:
     """Return flip probabilities of the two-layer mechanism for a loss at a number of answers.
 
@@ -40,6 +49,9 @@ def two_layer_bounds(
     high : float, optional
         The largest flip probability, at most ``(k - 1) / k``, which is the default: there a report
         tells nothing.
+    alpha, beta : int
+        Shapes of the law "beta", whole numbers from 1 to 16; of 1 and 1 the bounds are those of the
+        law "flip", which is uniform.
 
     Returns
     -------
@@ -54,8 +66,9 @@ def two_layer_bounds(
 
     References
     ----------
-    ``docs/theory/two-layer.md``: the loss falls when `low` rises, as long as `high` is at most
-    ``(k - 1) / k``.
+    ``docs/theory/two-layer.md``: the loss falls when `low` rises, for every law that is truncated,
+    as long as `high` is at most ``(k - 1) / k``. A table of such a law follows it up to rounding;
+    what is returned was tried.
 
     Examples
     --------
@@ -76,8 +89,15 @@ def two_layer_bounds(
             )
         top = min(top, math.ceil(Fraction(high) * TOTAL / others))
 
+    check_whole("alpha", alpha, 1, MAX_SHAPE)
+    check_whole("beta", beta, 1, MAX_SHAPE)
+    uniform = alpha == beta == 1
+
     def fits(low: int) -> bool:
-        return cell_epsilon(answers, labels=labels, low=low, high=top) <= epsilon
+        if uniform:
+            return cell_epsilon(answers, labels=labels, low=low, high=top) <= epsilon
+        weights = beta_weights(others, low, top, alpha, beta)
+        return drawn_cell_epsilon(answers, weights=weights, others=others) <= epsilon
 
     if not fits(top):
         least = others * math.exp(-epsilon) / (1 + others * math.exp(-epsilon))
@@ -86,7 +106,8 @@ def two_layer_bounds(
             f"take a high above {least:.6g}, or more epsilon"
         )
     low = _first(fits, -1, top)
-    low += (low + top) % 2  # the sum is even, as in the mechanism, so that the mean is whole
+    if uniform:
+        low += (low + top) % 2  # the sum is even, as in the mechanism, so that the mean is whole
     return others * low / TOTAL, others * top / TOTAL
 
 

@@ -44,6 +44,7 @@ from quietcrowd.commands.requester import LOCAL, Campaign, Key, Server, checked,
 from quietcrowd.commands.results import results
 from quietcrowd.commands.task_file import TaskFile, summarize_tasks
 from quietcrowd.commands.task_images import TaskImages, upload_images
+from quietcrowd.commands.two_layer_choice import TwoLayerChoice
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats.label_config import read_label_config
@@ -221,7 +222,9 @@ def create(
 ) -> None:
     """Make a draft with tasks, and print its id.
 
-    A note tells what the file was taken for.
+    A note tells what the file was taken for. Of -m two-layer, epsilon is what one answer loses at
+    most, given that a worker gives all answers that it may: its smallest flip probability is chosen
+    for that, unless you give one, as two-layer:low=0.
 
     Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes -e 1 \
         --requester "Bird group" --contact birds@example.org --purpose "A map of birds"
@@ -247,6 +250,10 @@ def create(
         file = TaskFile.read(tasks)
         count = len(file.rows(domain))
         maker = maker.for_campaign(tasks=count, workers=participants, answers=most)
+    open_low = TwoLayerChoice.of(maker)
+    if open_low is not None:
+        count = len(TaskFile.read(tasks).rows(domain))
+        maker = TwoLayerChoice(open_low, count if most is None else min(most, count))
     chosen = maker(domain=domain, epsilon=epsilon)
     body = {
         "title": title,

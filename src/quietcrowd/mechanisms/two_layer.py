@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
-from attrs import evolve, field, frozen
+from attrs import evolve, field, fields_dict, frozen
 from typing_extensions import override
 
-from quietcrowd.domains import FiniteDomain
+from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms.beta_weights import beta_high
 from quietcrowd.mechanisms.channel import MAX_EPSILON, TOTAL, FiniteChannel, keep_or_replace
 from quietcrowd.mechanisms.label_mechanism import (
     LabelMechanism,
@@ -20,9 +23,15 @@ from quietcrowd.mechanisms.label_mechanism import (
     check_probability,
     require_epsilon,
 )
+from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.randomness import Randomness, Secret, WordSource, word_source
 from quietcrowd.mechanisms.report_law import ReportLaw
-from quietcrowd.mechanisms.worker_laws import UniformEpsilons, UniformFlips, WorkerLaw
+from quietcrowd.mechanisms.worker_laws import (
+    BetaFlips,
+    UniformEpsilons,
+    UniformFlips,
+    WorkerLaw,
+)
 from quietcrowd.privacy.guarantee import (
     ABOUT_TASKS,
     PUBLIC_TASKS,
@@ -34,19 +43,28 @@ from quietcrowd.privacy.guarantee import (
     show_loss,
 )
 from quietcrowd.privacy.loss_law import LossLaw, ReleaseLoss
-from quietcrowd.privacy.shared_flip import MAX_DELTA_ANSWERS, cell_law
 from quietcrowd.privacy.shared_row import own_row_laws, row_law
 from quietcrowd.privacy.tail_bound import TailBound, tail_of_law
-from quietcrowd.validation import number, one_of, optional_number
+from quietcrowd.validation import check_real, check_whole, number, one_of, optional_number
 
 __all__ = ["TwoLayerRandomizedResponse"]
 
 BLOCK = 2**16
 
-Law: TypeAlias = Literal["flip", "epsilon"]
+Law: TypeAlias = Literal["flip", "epsilon", "beta"]
+
+MAX_SHAPE = 16
+"""Largest shape of a beta law: its numbers stay below 2^1100."""
+
+USUAL_SHAPE = 2
 
 MIDDLES = 9
 """So many flip probabilities stand for all that a worker may have drawn."""
+
+
+def _check_shape(_: Any, attribute: Any, value: Any) -> None:
+    if value is not None:
+        check_whole(attribute.name, value, 1, MAX_SHAPE)
 
 
 @frozen(kw_only=True, slots=False)
@@ -56,6 +74,9 @@ class TwoLayerRandomizedResponse(LabelMechanism):
     Worker u draws ``p_u`` uniformly from ``low`` to ``high`` once and tells nobody. A report is
     the answer with probability ``1 - p_u`` and each of the other ``k - 1`` labels with
     probability ``p_u / (k - 1)``.
+
+    With ``law="beta"`` ``p_u`` has the beta law of shapes `alpha` and `beta`, truncated to ``low``
+    to ``high``, on 1,024 equally likely numbers: of shapes above 1 very small ones are rare.
 
     With ``law="epsilon"`` the worker draws an epsilon instead, uniform on 1,024 numbers from 0 to
     twice `epsilon`, and keeps an answer with probability ``exp(e) / (k - 1 + exp(e))``. With
@@ -67,11 +88,14 @@ class TwoLayerRandomizedResponse(LabelMechanism):
     domain : Categorical or Ordinal
         ``k >= 2`` labels.
     low, high : float
-        Of the law "flip": bounds of the flip probability, ``0 <= low <= high <= 1``.
+        Of the laws "flip" and "beta": bounds of the flip probability, ``0 <= low <= high <= 1``.
+    alpha, beta : int
+        Of the law "beta": whole shapes, 1 to 16. The law before it is truncated has the mean
+        ``alpha / (alpha + beta)``; of 1 and 1 it is uniform.
     epsilon : float
         Of the law "epsilon": the mean, 0 to 8.
-    law : {"flip", "epsilon"}
-        What a worker draws.
+    law : {"flip", "epsilon", "beta"}
+        What a worker draws: a flip probability, uniform or by a beta law, or an epsilon.
     null : {None, "category"}
         What becomes of a task without an answer; NULL goes with the law "epsilon".
 
@@ -86,9 +110,11 @@ class TwoLayerRandomizedResponse(LabelMechanism):
     Theorem 6.3 claims ``ln((2 - low - high)(k - 1) / (low + high))`` for every answer. That is
     exact for a worker with one answer. With more answers the reports together tell of ``p_u``,
     and through it of each answer; `guarantee` gives the exact loss at n answers, which for
-    ``low = 0`` grows like ``ln((k - 1) n)`` without bound. With the law "epsilon" it grows to twice
-    the epsilon. Participation is protected with NULL as a label, at the same loss, n being the
-    number of tasks, and not protected without.
+    ``low = 0`` grows like ``ln((k - 1) n)`` without bound. With the law "beta" the claim follows
+    from the mean in the same way, is exact for one answer, and the loss grows to that of the least
+    of the 1,024 numbers. With the law "epsilon" it grows to twice the epsilon. Participation is
+    protected with NULL as a label, at the same loss, n being the number of tasks, and not protected
+    without.
 
     References
     ----------
@@ -111,6 +137,8 @@ class TwoLayerRandomizedResponse(LabelMechanism):
     high: float | None = field(default=None, converter=optional_number, validator=check_probability)
     epsilon: float | None = field(default=None, converter=optional_number)
     law: Law = field(default="flip", validator=one_of(*get_args(Law)))
+    alpha: int | None = field(default=None, validator=_check_shape)
+    beta: int | None = field(default=None, validator=_check_shape)
 
     def __attrs_post_init__(self) -> None:
         _ = self.worker_law
@@ -119,18 +147,31 @@ class TwoLayerRandomizedResponse(LabelMechanism):
     @cached_property
     def worker_law(self) -> WorkerLaw:
         """What a worker draws its weight from."""
+        shapes = (self.alpha, self.beta)
+        if self.law != "beta" and shapes != (None, None):
+            raise ParameterError(f'alpha and beta go with law="beta"; got law={self.law!r}')
+        if self.law == "epsilon":
+            return self._epsilon_law()
+        if self.low is None or self.high is None or self.epsilon is not None or self.null:
+            raise ParameterError(
+                f'the law "{self.law}" takes low and high, and neither epsilon nor null; '
+                f"got low={self.low}, high={self.high}, epsilon={self.epsilon}, "
+                f'null={self.null!r}. NULL goes with law="epsilon".'
+            )
+        if self.low > self.high:
+            raise ParameterError(f"low must not exceed high; got low={self.low}, high={self.high}")
         if self.law == "flip":
-            if self.low is None or self.high is None or self.epsilon is not None or self.null:
-                raise ParameterError(
-                    'the law "flip" takes low and high, and neither epsilon nor null; '
-                    f"got low={self.low}, high={self.high}, epsilon={self.epsilon}, "
-                    f'null={self.null!r}. NULL goes with law="epsilon".'
-                )
-            if self.low > self.high:
-                raise ParameterError(
-                    f"low must not exceed high; got low={self.low}, high={self.high}"
-                )
             return UniformFlips(size=self.size, low=self.low, high=self.high)
+        if self.alpha is None or self.beta is None:
+            raise ParameterError(
+                f'the law "beta" takes alpha and beta, whole numbers from 1 to {MAX_SHAPE}; '
+                f"got alpha={self.alpha}, beta={self.beta}"
+            )
+        return BetaFlips(
+            size=self.size, low=self.low, high=self.high, alpha=self.alpha, beta=self.beta
+        )
+
+    def _epsilon_law(self) -> UniformEpsilons:
         if self.low is not None or self.high is not None or self.epsilon is None:
             raise ParameterError(
                 'the law "epsilon" takes epsilon, and neither low nor high; '
@@ -143,6 +184,14 @@ class TwoLayerRandomizedResponse(LabelMechanism):
             )
         return UniformEpsilons(size=self.size, epsilon=self.epsilon, null=self.every_task)
 
+    def __repr__(self) -> str:
+        """Leave out shapes that there are not: experiments are seeded by what is printed."""
+        shown = {name: getattr(self, name) for name in fields_dict(type(self))}
+        if self.law != "beta":
+            del shown["alpha"], shown["beta"]
+        inner = ", ".join(f"{name}={value!r}" for name, value in shown.items())
+        return f"{type(self).__name__}({inner})"
+
     @classmethod
     def from_claimed_epsilon(
         cls, *, domain: FiniteDomain, epsilon: float, **parameters: Any
@@ -150,8 +199,9 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         """Return the mechanism for which the papers claim `epsilon`.
 
         With the law "flip", ``high = 2 (k - 1) / (exp(epsilon) + k - 1) - low``, where low is 0
-        unless it is given. What it really loses is more, unless every worker gives one answer: see
-        `guarantee`.
+        unless it is given. With the law "beta", whose shapes are 2 and 2 unless they are given,
+        `high` is where its mean claims as much. What it really loses is more, unless every worker
+        gives one answer: see `guarantee`.
 
         Raises
         ------
@@ -160,9 +210,13 @@ class TwoLayerRandomizedResponse(LabelMechanism):
             is unknown.
         """
         cls._check_names(parameters)
-        if parameters.get("law", "flip") != "flip" or parameters.keys() - {"law", "low"}:
+        law, low = parameters.get("law", "flip"), number(parameters.get("low", 0.0))
+        if law == "beta" and not parameters.keys() - {"law", "low", "alpha", "beta"}:
+            shapes = {name: parameters.get(name, USUAL_SHAPE) for name in ("alpha", "beta")}
+            return cls._with_mean_beta(domain, number(epsilon), low, shapes)
+        if law != "flip" or parameters.keys() - {"law", "low"}:
             return cls(domain=domain, epsilon=epsilon, **parameters)
-        return cls._with_mean_flip(domain, number(epsilon), number(parameters.get("low", 0.0)))
+        return cls._with_mean_flip(domain, number(epsilon), low)
 
     @classmethod
     def _with_mean_flip(
@@ -187,6 +241,30 @@ class TwoLayerRandomizedResponse(LabelMechanism):
                 f"and low={low:g} is above it. Take a lower low."
             )
         return cls(domain=domain, low=low, high=high)
+
+    @classmethod
+    def _with_mean_beta(
+        cls, domain: FiniteDomain, epsilon: float, low: float, shapes: dict[str, Any]
+    ) -> TwoLayerRandomizedResponse:
+        """Return the law "beta" whose mean gives the wanted loss of one answer."""
+        at_least_two_labels(None, None, domain)
+        require_epsilon("epsilon", epsilon)
+        for name, shape in shapes.items():
+            check_whole(name, shape, 1, MAX_SHAPE)
+        check_real("low", low, 0)
+        others = domain.size - 1
+        mean = others / (math.exp(epsilon) + others)
+        least = math.ceil(Fraction(low) * TOTAL / others)
+        high = None
+        if low <= mean:
+            high = beta_high(others, least, TOTAL // others, mean, **shapes)
+        if high is None:
+            raise ParameterError(
+                f"epsilon={epsilon:g} needs a mean flip probability of {mean:.4g}, and no high "
+                f"gives the law of shapes {shapes['alpha']} and {shapes['beta']} with low={low:g} "
+                "that one. Take a lower low, a larger alpha, or more epsilon."
+            )
+        return cls(domain=domain, low=low, high=others * high / TOTAL, law="beta", **shapes)
 
     @cached_property
     def channel(self) -> FiniteChannel:
@@ -227,10 +305,17 @@ class TwoLayerRandomizedResponse(LabelMechanism):
 
     @property
     def claimed_epsilon(self) -> float:
-        """Theorem 6.3: ln((2 - low - high)(k - 1) / (low + high)); or the mean epsilon."""
+        """Theorem 6.3: ln((2 - low - high)(k - 1) / (low + high)); or the mean epsilon.
+
+        With the law "beta" the same from its mean m: ln((1 - m)(k - 1) / m).
+        """
         if self.low is None or self.high is None:
             return self.epsilon or 0.0
-        odds = (2 - self.low - self.high) * (self.domain.size - 1) / (self.low + self.high)
+        others = self.domain.size - 1
+        if self.law == "beta":
+            flip = others * self.worker_law.mean / TOTAL
+            return round(math.log((1 - flip) * others / flip), 8) + 0.0  # the weights are whole
+        odds = (2 - self.low - self.high) * others / (self.low + self.high)
         return math.log(odds) if odds > 0 else -math.inf
 
     @override
@@ -247,6 +332,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         what = "epsilon" if self.law == "epsilon" else "flip probability"
         kind = "task" if self.every_task else "answer"
         draws = " for answers and once for NULL" if self.every_task else ""
+        how = "by a beta law" if self.law == "beta" else "uniformly"
         return PrivacyGuarantee(
             answers=answers,
             epsilon=cell,
@@ -257,13 +343,13 @@ class TwoLayerRandomizedResponse(LabelMechanism):
             tasks=count if self.every_task else None,
             claimed_epsilon=self.claimed_epsilon,
             assumptions=(
-                f"the {what} is drawn once per worker{draws}, uniformly, and stays secret",
+                f"the {what} is drawn once per worker{draws}, {how}, and stays secret",
                 f"it serves {count:,} {kind}{'s' * (count != 1)} and no more",
                 *(PUBLIC_TASKS if self.every_task else ABOUT_TASKS),
             ),
-            source="Li et al., KDD 2018, Theorem 6.3, for one answer; docs/theory/two-layer.md"
-            if self.law == "flip"
-            else "Sun et al., IEEE Big Data 2018, section VI-D; docs/theory/sparse-answers.md",
+            source="Sun et al., IEEE Big Data 2018, section VI-D; docs/theory/sparse-answers.md"
+            if self.law == "epsilon"
+            else "Li et al., KDD 2018, Theorem 6.3, for one answer; docs/theory/two-layer.md",
         )
 
     def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
@@ -275,10 +361,8 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         count = check_counts(answers, tasks, every_task=self.every_task)
         law = self.worker_law
         release = evolve(release, each=_row_law(law, count) or release.each)
-        if not isinstance(law, UniformFlips) or count > MAX_DELTA_ANSWERS or release.answer.lost:
-            return release
-        low, high = law.bounds
-        return evolve(release, answer=cell_law(count, labels=self.size, low=low, high=high))
+        of_answer = None if release.answer.lost else law.cell_law(count)
+        return release if of_answer is None else evolve(release, answer=of_answer)
 
     def tail(
         self,
@@ -344,8 +428,16 @@ class TwoLayerRandomizedResponse(LabelMechanism):
             "epsilon": self.epsilon,
             "law": self.law,
             "null": self.null,
+            **({"alpha": self.alpha, "beta": self.beta} if self.law == "beta" else {}),
             **self.worker_law.public,
         }
+
+    @classmethod
+    @override
+    def _from_parameters(cls, domain: Domain, parameters: Mapping[str, Any]) -> Mechanism:
+        if parameters["law"] != "beta":
+            parameters = {"alpha": None, "beta": None} | dict(parameters)
+        return super()._from_parameters(domain, parameters)
 
 
 @lru_cache(maxsize=64)

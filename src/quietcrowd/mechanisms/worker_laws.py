@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 
@@ -12,9 +13,18 @@ import numpy.typing as npt
 from attrs import frozen
 from typing_extensions import override
 
+from quietcrowd.mechanisms.beta_weights import STEPS, beta_weights
 from quietcrowd.mechanisms.channel import TOTAL, other_weight_for
 from quietcrowd.mechanisms.randomness import WordSource, uniform_integers
-from quietcrowd.privacy.shared_flip import cell_epsilon, row_chances, row_epsilon
+from quietcrowd.privacy.loss_law import LossLaw
+from quietcrowd.privacy.shared_flip import (
+    MAX_DELTA_ANSWERS,
+    cell_epsilon,
+    cell_law,
+    listed_cell_law,
+    row_chances,
+    row_epsilon,
+)
 from quietcrowd.privacy.shared_row import RowChances
 from quietcrowd.privacy.shared_weight import (
     MAX_ROW,
@@ -23,10 +33,10 @@ from quietcrowd.privacy.shared_weight import (
     drawn_row_epsilon,
 )
 
-__all__ = ["UniformEpsilons", "UniformFlips", "WorkerLaw"]
+__all__ = ["BetaFlips", "UniformEpsilons", "UniformFlips", "WorkerLaw"]
 
-STEPS = 1024
-"""How many epsilons there are to draw from."""
+MAX_LISTED = 2**16
+"""So many answers, times 1,024 weights, are summed for the law of the loss."""
 
 
 class WorkerLaw(ABC):
@@ -56,6 +66,10 @@ class WorkerLaw(ABC):
     @abstractmethod
     def row_chances(self, answers: int) -> RowChances | None:
         """Return how likely each row of reports is; None where it is not computed."""
+
+    def cell_law(self, answers: int) -> LossLaw | None:  # noqa: ARG002
+        """Return the law of the loss about one of the cells; None where a coin stands for it."""
+        return None
 
     @property
     @abstractmethod
@@ -121,47 +135,35 @@ class UniformFlips(WorkerLaw):
         low, high = self.bounds
         return row_chances(answers, labels=self.size, low=low, high=high)
 
+    @override
+    def cell_law(self, answers: int) -> LossLaw | None:
+        if answers > MAX_DELTA_ANSWERS:
+            return None
+        low, high = self.bounds
+        return cell_law(answers, labels=self.size, low=low, high=high)
+
     @property
     def public(self) -> dict[str, list[int]]:
         """The bounds of the weight; see `WorkerLaw.public`."""
         return {"other_weights": list(self.bounds)}
 
 
-@frozen(kw_only=True, slots=False)
-class UniformEpsilons(WorkerLaw):
-    """The worker's epsilon is one of 1,024 equidistant numbers between 0 and twice the mean.
+class TableLaw(WorkerLaw):
+    """The weight is one of 1,024 of a public table, all equally likely.
 
     Attributes
     ----------
     size : int
         How many values a report can have.
-    epsilon : float
-        The mean.
+    table : tuple of int
+        The weights, in order; their mean is whole.
     null : bool
         Whether one of the values is NULL, with a draw of its own.
     """
 
     size: int
-    epsilon: float
+    table: Sequence[int]
     null: bool
-
-    @cached_property
-    def table(self) -> tuple[int, ...]:
-        """The weights, rounded up; the largest by a little more, so that their mean is whole.
-
-        None is above 2^32 over `size`: what is kept has at least the weight of any other value.
-        """
-        most = TOTAL // self.size
-        weights = [
-            min(other_weight_for(self.size, self.epsilon * (2 * i + 1) / STEPS), most)
-            for i in reversed(range(STEPS))
-        ]
-        missing = -sum(weights) % STEPS
-        for place in reversed(range(STEPS)):
-            added = min(most - weights[place], missing)
-            weights[place] += added
-            missing -= added
-        return tuple(weights) if not missing else (most,) * STEPS
 
     @property
     @override
@@ -204,3 +206,79 @@ class UniformEpsilons(WorkerLaw):
     def public(self) -> dict[str, list[int]]:
         """The smallest and largest weight of the table; see `WorkerLaw.public`."""
         return {"other_weights": [min(self.table), max(self.table)]}
+
+
+@frozen(kw_only=True, slots=False)
+class BetaFlips(TableLaw):
+    """The flip probability has a beta law, truncated to `low` to `high`, on 1,024 weights.
+
+    Attributes
+    ----------
+    size : int
+        How many values a report can have.
+    low, high : float
+        Flip probabilities.
+    alpha, beta : int
+        Shapes of the beta law, at least 1; of 1 and 1 it is uniform.
+    """
+
+    size: int
+    low: float
+    high: float
+    alpha: int
+    beta: int
+    null = False
+
+    @cached_property
+    def table(self) -> tuple[int, ...]:
+        """The weights; an answer is kept with a weight of at least 1."""
+        others = self.size - 1
+        most = (TOTAL - 1) // others
+        low, high = (
+            min(math.ceil(Fraction(flip) * TOTAL / others), most) for flip in (self.low, self.high)
+        )
+        return beta_weights(others, low, high, self.alpha, self.beta)
+
+    @override
+    def cell_law(self, answers: int) -> LossLaw | None:
+        if answers > MAX_LISTED:
+            return None
+        epsilon = self.cell_epsilon(answers)
+        return listed_cell_law(answers, labels=self.size, weights=self.table, epsilon=epsilon)
+
+
+@frozen(kw_only=True, slots=False)
+class UniformEpsilons(TableLaw):
+    """The worker's epsilon is one of 1,024 equidistant numbers between 0 and twice the mean.
+
+    Attributes
+    ----------
+    size : int
+        How many values a report can have.
+    epsilon : float
+        The mean.
+    null : bool
+        Whether one of the values is NULL, with a draw of its own.
+    """
+
+    size: int
+    epsilon: float
+    null: bool
+
+    @cached_property
+    def table(self) -> tuple[int, ...]:
+        """The weights, rounded up; the largest by a little more, so that their mean is whole.
+
+        None is above 2^32 over `size`: what is kept has at least the weight of any other value.
+        """
+        most = TOTAL // self.size
+        weights = [
+            min(other_weight_for(self.size, self.epsilon * (2 * i + 1) / STEPS), most)
+            for i in reversed(range(STEPS))
+        ]
+        missing = -sum(weights) % STEPS
+        for place in reversed(range(STEPS)):
+            added = min(most - weights[place], missing)
+            weights[place] += added
+            missing -= added
+        return tuple(weights) if not missing else (most,) * STEPS

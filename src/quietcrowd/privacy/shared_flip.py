@@ -12,6 +12,7 @@ et al., KDD 2018, Theorem 6.3 is the case n = 1.)
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
@@ -26,7 +27,14 @@ from quietcrowd.privacy.rounding import round_up
 from quietcrowd.privacy.shared_row import RowChances
 from quietcrowd.validation import check_real, check_whole
 
-__all__ = ["cell_delta", "cell_epsilon", "cell_law", "row_chances", "row_epsilon"]
+__all__ = [
+    "cell_delta",
+    "cell_epsilon",
+    "cell_law",
+    "listed_cell_law",
+    "row_chances",
+    "row_epsilon",
+]
 
 MAX_ANSWERS = 10**7
 MAX_DELTA_ANSWERS = 10**6
@@ -321,7 +329,30 @@ def cell_law(answers: int, *, labels: int, low: int, high: int, total: int = 2**
     """Return the law of the loss about one of a worker's answers; see `cell_delta`."""
     check_whole("answers", answers, 1, MAX_DELTA_ANSWERS)
     epsilon = cell_epsilon(answers, labels=labels, low=low, high=high, total=total)
-    joint = _joint(answers, labels, low, high, total)
+    return _law_of(_joint(answers, labels, low, high, total), epsilon)
+
+
+def listed_cell_law(
+    answers: int, *, labels: int, weights: Sequence[int], epsilon: float, total: int = 2**32
+) -> LossLaw:
+    """Return the law of the loss about one of a worker's answers, for a table of weights.
+
+    Parameters
+    ----------
+    answers, labels, total : int
+        See `cell_epsilon`.
+    weights : sequence of int
+        Equally likely.
+    epsilon : float
+        What no report exceeds.
+    """
+    flips = np.array(weights, np.float64) * ((labels - 1) / total)
+    agrees, differs = _mean_over(flips, np.full(len(flips), 1 / len(flips)), answers)
+    joint = _Joint(agrees=agrees, differs=differs / (labels - 1), error=_error_of_logs(answers))
+    return _law_of(joint, epsilon)
+
+
+def _law_of(joint: _Joint, epsilon: float) -> LossLaw:
     rest = np.array([max(0.0, 1 - float(joint.agrees.sum() + joint.differs.sum()))])
     return LossLaw.of_pair(
         np.concatenate([joint.agrees, joint.differs, rest]),
@@ -332,10 +363,15 @@ def cell_law(answers: int, *, labels: int, low: int, high: int, total: int = 2**
     )
 
 
+def _error_of_logs(answers: int) -> float:
+    """Return what rounding adds to all terms together that are computed by logarithms."""
+    return 1e-15 * (50 + 2 * answers * math.log(answers + 1))
+
+
 @lru_cache(maxsize=32)
 def _joint(answers: int, labels: int, low: int, high: int, total: int) -> _Joint:
     scale, count = (labels - 1) / total, high - low + 1
-    of_logs = 1e-15 * (50 + 2 * answers * math.log(answers + 1))
+    of_logs = _error_of_logs(answers)
     if count <= _FEW_OF_DELTA and count * answers <= _MOST_TERMS_OF_DELTA:
         weights = np.arange(low, high + 1, dtype=np.float64)
         agrees, differs = _mean_over(weights * scale, np.full(count, 1 / count), answers)

@@ -1,10 +1,11 @@
 """Privacy loss of a worker whose reports share one drawn weight: in closed form, and enumerated.
 
 A worker draws the weight ``w`` of each other value and keeps what it has with weight
-``K = T - others w`` out of T, where ``w <= K``. With NULL as one of the values a second,
-independent draw serves all tasks without an answer. `drawn_cell_epsilon` and `drawn_row_epsilon`
+``K = T - others w`` out of T. With NULL as one of the values a second, independent draw serves all
+tasks without an answer; then ``w <= K``. `drawn_cell_epsilon` and `drawn_row_epsilon`
 are the closed forms that guarantees are stated by, for a public table of equally likely weights;
-derivation and checks: ``docs/theory/sparse-answers.md``.
+derivation and checks: ``docs/theory/sparse-answers.md``, and ``docs/theory/two-layer.md`` where
+some weights are above K.
 
 `SharedWeight` enumerates all rows of reports. The chance of a row of M reports depends on how many
 of them agree: ``L_M(c) = E[K^c w^(M-c)] / T^M``. Every number of it comes from these sums, and none
@@ -73,17 +74,23 @@ def drawn_cell_epsilon(
     -----
     ``ln E[K^n] / E[K^(n-1) w]``: all n reports agree with what was to be kept. With NULL the
     case of one law for all n cells is the worst: a cell that changes between NULL and an answer
-    leaves fewer cells for each of the two draws.
+    leaves fewer cells for each of the two draws. Where a weight is above K, the worst may be that
+    no report agrees: ``ln E[w^n] / E[w^(n-1) K]``.
     """
     check_whole("answers", answers, 1, MAX_ANSWERS)
     with localcontext(_DIGITS):
-        keep = _keep_weights(weights, others, total)
-        agree = _mean_log(keep, answers)
-        differ = sum(
-            (k ** (answers - 1) * w for k, w in zip(keep, map(Decimal, weights), strict=True)),
-            Decimal(0),
-        ).ln()
-        return max(0.0, round_up(agree - differ + _SLACK))
+        given, keep = list(map(Decimal, weights)), _keep_weights(weights, others, total)
+        losses = [_log_odds(keep, given, answers)]
+        if any(w > k for w, k in zip(given, keep, strict=True)):
+            losses.append(_log_odds(given, keep, answers))
+        return max(0.0, *(round_up(loss + _SLACK) for loss in losses))
+
+
+def _log_odds(bases: Sequence[Decimal], away: Sequence[Decimal], powers: int) -> Decimal:
+    """Return ln of the sum of ``base^powers`` over that of ``base^(powers - 1) away``."""
+    terms = zip(bases, away, strict=True)
+    differ = sum((base ** (powers - 1) * other for base, other in terms), Decimal(0)).ln()
+    return _mean_log(bases, powers) - differ
 
 
 def drawn_row_epsilon(
@@ -102,19 +109,42 @@ def drawn_row_epsilon(
     -----
     Without NULL ``ln E[K^n] / E[w^n]``: all reports agree with one row and none with the other.
     With NULL the other row may have half of its cells under each draw, which makes its report
-    less likely still: ``ln E[K^n] / (E[w^(n/2)] E[w^(n - n/2)])``.
+    less likely still: ``ln E[K^n] / (E[w^(n/2)] E[w^(n - n/2)])``. Where a weight is above K,
+    ``E[K^c w^(n-c)]`` may fall with c before it rises: it is log-convex, its largest value stands
+    at an end and its smallest at the only turning point.
     """
     check_whole("answers", answers, 1, MAX_ANSWERS)
     with localcontext(_DIGITS):
         count = Decimal(len(weights)).ln()
-        agree = _mean_log(_keep_weights(weights, others, total), answers) - count
+        keep = _keep_weights(weights, others, total)
         others_weights = [Decimal(weight) for weight in weights]
+        if not null and any(w > k for w, k in zip(others_weights, keep, strict=True)):
+            return round_up(_row_range(keep, others_weights, answers) + _SLACK)
+        agree = _mean_log(keep, answers) - count
         half = answers // 2 if null else 0
         differ = sum(
             (_mean_log(others_weights, part) - count for part in (half, answers - half)),
             Decimal(0),
         )
         return max(0.0, round_up(agree - differ + _SLACK))
+
+
+def _row_range(keep: Sequence[Decimal], given: Sequence[Decimal], answers: int) -> Decimal:
+    """Return ln of the largest over the smallest sum of ``keep^c given^(n - c)``, c from 0 to n."""
+
+    def log_sum(agreements: int) -> Decimal:
+        flips = answers - agreements
+        pairs = zip(keep, given, strict=True)
+        return sum((k**agreements * w**flips for k, w in pairs), Decimal(0)).ln()
+
+    first, last = 0, answers
+    while first < last:  # the least c from which on they rise
+        middle = (first + last) // 2
+        if log_sum(middle + 1) >= log_sum(middle):
+            last = middle
+        else:
+            first = middle + 1
+    return max(log_sum(0), log_sum(answers)) - log_sum(first)
 
 
 def _require_numbers(_: object, __: object, weights: Floats) -> None:

@@ -56,6 +56,10 @@ def shared_inputs():
         *((3, 0.0, 0.8), (3, 0.2, 0.20004), (4, 0.3, 0.31), (5, 0.25, 0.25), (7, 0.0, 1.0)),
         *((10, 0.05, 0.9), (2, 0.0, 0.001), (2, 0.3, 0.300002)),
     ]
+    betas = [
+        *((2, 0.0, 0.42, 2, 2), (2, 0.0, 1.0, 1, 3), (3, 0.2, 0.20004, 16, 1), (5, 0.3, 0.3, 2, 5)),
+        *((2, 0.3, 0.999999, 7, 16), (10, 0.1, 0.9, 16, 16)),
+    ]
     drawn = [(2, 1.0), (3, 0.05), (3, 4.0), (6, 8.0), (10, 2.0), (4, 0.0)]
     mechanisms = [
         *(
@@ -68,6 +72,12 @@ def shared_inputs():
             )
             for size, epsilon in drawn
             for null in (None, "category")
+        ),
+        *(
+            qc.TwoLayerRandomizedResponse(
+                domain=_labels(size), law="beta", low=low, high=high, alpha=alpha, beta=beta
+            )
+            for size, low, high, alpha, beta in betas
         ),
     ]
     counts = [1, 2, 3, 10, 277, 1000, 5000]

@@ -70,10 +70,10 @@ def test_a_browser_knows_the_tail_of_the_normal_law(page):
     np.testing.assert_allclose(found, wanted, rtol=2e-15, atol=2e-15)
 
 
-def test_vectors_hold_both_laws_null_and_both_kinds_of_loss():
+def test_vectors_hold_every_law_null_and_both_kinds_of_loss():
     shared, sampled = cases_of("shared_losses"), cases_of("variance_losses")
     drawn = {(c["terms"]["mechanism"]["law"], c["terms"]["mechanism"]["null"]) for c in shared}
-    assert drawn == {("flip", None), ("epsilon", None), ("epsilon", "category")}
+    assert drawn == {("flip", None), ("beta", None), ("epsilon", None), ("epsilon", "category")}
     assert {len(case["terms"]["channel"]["weights"]) for case in shared} >= {2, 3, 10, 11}
     assert {case["gives"]["tail"] is None for case in sampled} == {True, False}
     assert {case["answers"] for case in sampled} >= {1, 2, 401, 5000}

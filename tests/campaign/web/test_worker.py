@@ -175,7 +175,7 @@ def test_a_browser_refuses_terms_that_it_computes_otherwise(page):
     mechanism = qc.TwoLayerRandomizedResponse(domain=LABELS, epsilon=1.0, law="epsilon")
     one = draw_case(mechanism, [["a", "no"]])
     one["terms"]["mechanism"]["other_weights"][0] += 1
-    assert "the weights of epsilon=1 are others here" in refused(page, "draw", one)
+    assert 'the weights of the law "epsilon" are others here' in refused(page, "draw", one)
     one = draw_case(MECHANISMS["matrix factorisation"], [])
     one["terms"]["channel"]["grid"]["steps"] = 2**29
     assert "2 tasks with answers of" in refused(page, "draw", one)

@@ -404,6 +404,9 @@ def mechanisms():
         yield qc.MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=4, profile=kind), {}
     moments = {"rank": 3, "variant": "statistics", "fill": 1.0, "seed": 5}
     yield qc.MatrixFactorization(domain=RANGE, epsilon=0.7, **moments), {}
+    for kind, alpha, beta in ((two, 2, 2), (LABELS, 5, 16)):
+        law = {"law": "beta", "low": 0.05, "high": 0.6, "alpha": alpha, "beta": beta}
+        yield qc.TwoLayerRandomizedResponse(domain=kind, **law), {}
 
 
 def draw_inputs():

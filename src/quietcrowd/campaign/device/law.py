@@ -16,7 +16,7 @@ from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.mechanisms import Mechanism, SketchChannel
 from quietcrowd.mechanisms.bounded_law import BoundedLaw
-from quietcrowd.mechanisms.channel import Floats, Shift
+from quietcrowd.mechanisms.channel import TOTAL, Floats, Shift
 from quietcrowd.mechanisms.set_law import SetLaw
 from quietcrowd.report_domains import OrNull
 
@@ -29,6 +29,9 @@ _MOST_COLUMNS = 6
 """A table of more is no help: every column but one of a row looks alike."""
 
 _HALF, _MOST = 0.5, 0.95
+
+_HARDLY = 0.0005
+"""Less prints as "under 0.1 %"."""
 
 
 def law_sentences(mechanism: Mechanism, tasks: int) -> tuple[str, ...]:
@@ -151,9 +154,19 @@ def _of_labels(mechanism: Mechanism, table: Floats) -> tuple[str, ...]:
     if mechanism.worker_channel is None:
         law.append(
             "That is the mean of all devices: each draws for itself, once for all its answers, how "
-            "often it replaces one. Some replace hardly any."
+            f"often it replaces one. {_of_least(mechanism, table.shape[1] - 1)}"
         )
     return tuple(law)
+
+
+def _of_least(mechanism: Mechanism, others: int) -> str:
+    """Return how often a device replaces answers that replaces the fewest."""
+    least = others * mechanism.to_dict().get("other_weights", [0])[0] / TOTAL
+    return (
+        "Some replace hardly any."
+        if least < _HARDLY
+        else f"None replaces fewer than {show_share(least)}."
+    )
 
 
 def _of_bounds(bounded: BoundedLaw) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import { uniformIntegers } from "./words.js";
 /** @import { WordSource } from "./words.js" */
 
 const TOTAL = 2 ** 32;
-const EPSILONS = 1024; // so many epsilons there are to draw from
+const EPSILONS = 1024; // so many epsilons, or weights of a beta law, there are to draw from
 
 /** Return the report that a word is drawn as; the weights of a row sum to 2^32. */
 export function reportOf(row, word) {
@@ -52,11 +52,87 @@ export function drawWeight(mechanism, size, words) {
   if (mechanism.law === "flip") {
     return low + uniformIntegers(words, high - low + 1, 1)[0];
   }
-  const table = weightsOf(mechanism.epsilon, size);
+  const table = tableOf(mechanism, size);
   if (table[0] !== low || table[EPSILONS - 1] !== high) {
-    throw new RangeError(`the weights of epsilon=${mechanism.epsilon} are others here`);
+    throw new RangeError(`the weights of the law "${mechanism.law}" are others here`);
   }
   return table[uniformIntegers(words, EPSILONS, 1)[0]];
+}
+
+/** Return the equally likely weights, in order, of the law "epsilon" or "beta". */
+export function tableOf(mechanism, size) {
+  return mechanism.law === "beta"
+    ? betaWeightsOf(mechanism, size)
+    : weightsOf(mechanism.epsilon, size);
+}
+
+const known = new Map(); // tables of beta laws: a page needs one several times
+
+function betaWeightsOf({ low, high, alpha, beta }, size) {
+  const others = BigInt(size - 1);
+  const most = (BigInt(TOTAL) - 1n) / others;
+  const bounds = [low, high].map((flip) => {
+    const { over, under } = ratioOf(flip);
+    const weight = (over * BigInt(TOTAL) + under * others - 1n) / (under * others);
+    return weight < most ? weight : most;
+  });
+  const key = [size, ...bounds, alpha, beta].join(" ");
+  if (!known.has(key)) {
+    known.set(key, Object.freeze(drawnTable(others, bounds, alpha, beta)));
+  }
+  return known.get(key);
+}
+
+/**
+ * Return for i below 1,024 the least weight below which the truncated law has (2 i + 1) / 2048, and
+ * the largest by a little more, so that their mean is whole.
+ */
+function drawnTable(others, [low, high], alpha, beta) {
+  const below = distributionOf(others, alpha, beta);
+  const start = below(low);
+  const whole = below(high) - start;
+  const parts = BigInt(2 * EPSILONS);
+  let least = low;
+  const weights = Array.from({ length: EPSILONS }, (_, i) => {
+    const wanted = parts * start + BigInt(2 * i + 1) * whole;
+    for (let last = whole > 0n ? high : least; least < last; ) {
+      const middle = (least + last) / 2n;
+      [least, last] = parts * below(middle) >= wanted ? [least, middle] : [middle + 1n, last];
+    }
+    return Number(least);
+  });
+  return withWholeMean(weights, Number(high));
+}
+
+/** Return the distribution function of a beta law by the weight, up to a factor: whole numbers. */
+function distributionOf(others, alpha, beta) {
+  const lower = (a, b) => (b === 0n ? a : lower(b, a % b)); // the greatest common divisor
+  const places = Array.from({ length: beta }, (_, j) => BigInt(alpha + j));
+  const common = places.reduce((all, place) => (all / lower(all, place)) * place, 1n);
+  const ways = places.slice(1).reduce(
+    (row, _, j) => [...row, (row[j] * BigInt(beta - 1 - j)) / BigInt(j + 1)],
+    [1n],
+  );
+  const factors = places.map((place, j) => {
+    const size = ways[j] * (common / place) * BigInt(TOTAL) ** BigInt(beta - 1 - j);
+    return j % 2 === 0 ? size : -size;
+  });
+  return (weight) => {
+    const x = others * weight;
+    return factors.reduceRight((total, factor) => total * x + factor, 0n) * x ** BigInt(alpha);
+  };
+}
+
+/** Raise the largest weights, to `most` at most, until the mean is whole. */
+function withWholeMean(weights, most) {
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  let missing = (EPSILONS - (sum % EPSILONS)) % EPSILONS;
+  for (let place = EPSILONS - 1; place >= 0; place -= 1) {
+    const added = Math.min(most - weights[place], missing);
+    weights[place] += added;
+    missing -= added;
+  }
+  return weights;
 }
 
 /**
@@ -68,14 +144,7 @@ export function weightsOf(mean, size) {
   const weights = Array.from({ length: EPSILONS }, (_, i) =>
     Math.min(otherWeight(size, (mean * (2 * (EPSILONS - 1 - i) + 1)) / EPSILONS), most),
   );
-  const sum = weights.reduce((total, weight) => total + weight, 0);
-  let missing = (EPSILONS - (sum % EPSILONS)) % EPSILONS;
-  for (let place = EPSILONS - 1; place >= 0; place -= 1) {
-    const added = Math.min(most - weights[place], missing);
-    weights[place] += added;
-    missing -= added;
-  }
-  return weights;
+  return withWholeMean(weights, most);
 }
 
 export function otherWeight(size, epsilon) {

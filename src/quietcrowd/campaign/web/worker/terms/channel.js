@@ -4,7 +4,7 @@ import { boundedLaw, countOf } from "../mechanisms/bounded.js";
 import { placeOf } from "../mechanisms/grid.js";
 import { floatUp, ratioOf } from "../mechanisms/rational.js";
 import { countSets, isCountable, setWeights } from "../mechanisms/sets.js";
-import { otherWeight, rowOf, weightsOf } from "../mechanisms/table.js";
+import { otherWeight, rowOf, tableOf, weightsOf } from "../mechanisms/table.js";
 
 const WHOLE = 2 ** 32; // what a row of weights sums to
 const PROFILE_UNIT = 2 ** 24; // what 1.0 of a profile is stored as
@@ -13,6 +13,7 @@ const REACHED = 64; // scales of noise, which is cut off beyond
 const MOST_EPSILON = 16; // of a table
 const MOST_BOUNDED_STEPS = 2 ** 16; // with more, weights out of 2^32 would be too coarse
 const MOST_LABELS = 64;
+const MOST_SHAPE = 16; // of a beta law
 const MOST_SOLVED = 12; // labels of the best channel
 const MOST_NUMBERS = 20_000; // of a sketch
 const BIT_GRID = Object.freeze({ low: 0, step: 2 ** -10, steps: 2 ** 10, high: 1 });
@@ -147,16 +148,28 @@ function optimal({ domain, epsilon, information, apart, weights }) {
   return { own: {}, channel: { kind: "table", weights }, report };
 }
 
-function twoLayer(given) {
+function twoLayer(given, { said }) {
   const { low, high, epsilon, law } = given;
   const size = sizeOf(given);
-  const isFlip = law === "flip";
-  must(isFlip || (law === "epsilon" && low === null && high === null));
-  must(isFlip ? epsilon === null && given.null === null : isFrom(0, MOST_EPSILON / 2, epsilon));
-  const drawn = isFlip ? flipBounds(low, high, size - 1) : weightsOf(epsilon, size);
+  if (law === "epsilon") {
+    must(low === null && high === null && isFrom(0, MOST_EPSILON / 2, epsilon));
+    return ofDrawnWeights(size, weightsOf(epsilon, size), given.null, {});
+  }
+  must(epsilon === null && given.null === null);
+  if (law === "flip") {
+    return ofDrawnWeights(size, flipBounds(low, high, size - 1), null, {});
+  }
+  const { alpha, beta } = said;
+  must(law === "beta" && isFrom(0, 1, low) && isFrom(low, 1, high));
+  must([alpha, beta].every((shape) => Number.isInteger(shape) && isFrom(1, MOST_SHAPE, shape)));
+  return ofDrawnWeights(size, tableOf({ ...given, alpha, beta }, size), null, { alpha, beta });
+}
+
+/** Return what follows of weights that have the mean of those that are drawn from. */
+function ofDrawnWeights(size, drawn, missing, shapes) {
   const mean = drawn.reduce((sum, weight) => sum + weight) / drawn.length;
   const bounds = [Math.min(...drawn), Math.max(...drawn)];
-  return { own: { other_weights: bounds }, ...ofTable(size, mean, given.null) };
+  return { own: { ...shapes, other_weights: bounds }, ...ofTable(size, mean, missing) };
 }
 
 /** Return bounds of the weight of each other label, rounded up, whose mean is whole. */

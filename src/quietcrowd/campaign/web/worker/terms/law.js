@@ -12,6 +12,7 @@ const ALL_WEIGHTS = 2 ** 32;
 const MOST_COLUMNS = 6;
 const SHARED_DRAWS = ["two-layer", "sampled-variance", "matrix-factorization"];
 const LONGEST_NAME = 24;
+const HARDLY = 0.0005; // less prints as "under 0.1 %"
 const [HALF_OF_ALL, MOST_OF_ALL] = [0.5, 0.95];
 
 /** Return whether one report serves all copies of a question: its noise is its own. */
@@ -110,8 +111,16 @@ function ofLabels(terms, say) {
   const [least, most] = [Math.min, Math.max].map((find) => shareOf(find(...others), say));
   const range = least === most ? most : say("law.range", { least, most });
   const values = { count: others.length, name, report, kept: shareOf(kept, say), others: range };
-  const isMean = terms.mechanism.mechanism === "two-layer";
-  return [say("law.labels", values), ...(isMean ? [say("law.mean")] : [])];
+  const told = [say("law.labels", values)];
+  if (terms.mechanism.mechanism === "two-layer") {
+    const fewest = (others.length * terms.mechanism.other_weights[0]) / ALL_WEIGHTS;
+    told.push(
+      fewest < HARDLY
+        ? say("law.mean")
+        : say("law.mean.least", { share: chanceOf(fewest, say) }),
+    );
+  }
+  return told;
 }
 
 function ofSets({ mechanism: { domain }, channel }, say) {

@@ -3,7 +3,7 @@
 // Each is the answer with weight 2^32 - others * w, which is kept, and each other label with weight
 // w. How likely a row of n is depends on the mean over w of kept^c w^(n-c), where c of them agree.
 
-import { weightsOf } from "../mechanisms/table.js";
+import { tableOf } from "../mechanisms/table.js";
 import { logSum } from "./numerics.js";
 
 const ALL_WEIGHT = 2 ** 32;
@@ -32,9 +32,13 @@ export function twoLayerLosses({ mechanism, channel }, count) {
     const loss = Math.abs(logRatio(...channel.weights[0]));
     return { cell: loss, row: loss };
   }
-  if (mechanism.law === "epsilon") {
-    const table = weightsOf(mechanism.epsilon, others + 1);
+  if (mechanism.law !== "flip") {
+    const table = tableOf(mechanism, others + 1);
     const { cell, logs } = meansOver(table.map((weight) => [weight, 1]), others, count);
+    if (mechanism.law === "beta") {
+      const row = rowRange((agreements) => logs(agreements, count - agreements), count);
+      return { cell: Math.max(SLACK, cell), row: Math.max(SLACK, row) };
+    }
     const half = mechanism.null ? Math.floor(count / 2) : 0; // of the other row's cells: NULL
     const row = logs(count, 0) - logs(0, half) - logs(0, count - half);
     return { cell: Math.max(SLACK, cell), row: Math.max(SLACK, row) };
@@ -72,6 +76,22 @@ function meansOver(weights, others, count) {
   return { cell: Math.max(odds(kept, given), odds(given, kept)), logs };
 }
 
+/** Return by how much means differ at most, which fall up to one place, then rise. */
+function rowRange(near, count) {
+  const first = turningPoint(near, count);
+  return Math.max(near(0), near(count)) - near(first);
+}
+
+/** Return the first place from which on means do not fall. */
+function turningPoint(near, count) {
+  let [first, last] = [0, count];
+  while (first < last) {
+    const middle = Math.floor((first + last) / 2);
+    [first, last] = near(middle + 1) >= near(middle) ? [first, middle] : [middle + 1, last];
+  }
+  return first;
+}
+
 /** Return the loss of a row where w is uniform: its means fall up to one place, then rise. */
 function flipRow(low, high, others, count, weights) {
   const areMany = high - low >= MANY_WEIGHTS; // their sum is an integral, up to its largest term
@@ -85,11 +105,7 @@ function flipRow(low, high, others, count, weights) {
     const more = areMany ? side / (high - low) : 0;
     return top + Math.log(Math.max(0, Math.exp(near(agreements) - top) + more));
   };
-  let [first, last] = [0, count];
-  while (first < last) {
-    const middle = Math.floor((first + last) / 2);
-    [first, last] = near(middle + 1) >= near(middle) ? [first, middle] : [middle + 1, last];
-  }
+  const first = turningPoint(near, count);
   const around = [Math.max(first - 1, 0), first, Math.min(first + 1, count)];
   return Math.max(bound(0, 1), bound(count, 1)) - Math.min(...around.map((c) => bound(c, -1)));
 }

@@ -1,0 +1,62 @@
+"""``-m two-layer`` of a campaign: made for the loss that the campaign states at its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from quietcrowd.accounting.calibration import two_layer_bounds
+from quietcrowd.commands.printing import counted, note
+from quietcrowd.domains import Domain, FiniteDomain
+from quietcrowd.mechanisms import Mechanism
+from quietcrowd.mechanisms.two_layer import USUAL_SHAPE, TwoLayerRandomizedResponse
+
+__all__ = ["TwoLayerChoice"]
+
+
+class TwoLayerChoice:
+    """Makes the two-layer mechanism that loses an epsilon about one of so many answers.
+
+    A `low` of 0, as in the paper, would lose ln((k - 1) n) about one of n answers, whatever epsilon
+    is claimed.
+    """
+
+    def __init__(self, parameters: dict[str, Any], answers: int) -> None:
+        self.parameters, self.answers = parameters, answers
+
+    @staticmethod
+    def of(maker: Callable[..., Mechanism]) -> dict[str, Any] | None:
+        """Return the parameters of a chosen two-layer mechanism whose `low` is left open.
+
+        None where another mechanism was chosen, or a `low` for it.
+        """
+        if not isinstance(maker, partial):
+            return None
+        kind = getattr(maker.func, "__self__", None)
+        given: dict[str, Any] = maker.keywords
+        if kind is not TwoLayerRandomizedResponse or not {"low", "high", "null"}.isdisjoint(given):
+            return None
+        return given if given.get("law", "flip") != "epsilon" else None
+
+    def __call__(self, *, domain: Domain, epsilon: float) -> Mechanism:
+        """Return the mechanism, and print what was chosen for it.
+
+        Raises
+        ------
+        ParameterError
+            Where a parameter is out of its range, or the domain has no labels.
+        """
+        if not isinstance(domain, FiniteDomain):
+            return TwoLayerRandomizedResponse.from_claimed_epsilon(domain=domain, epsilon=epsilon)
+        usual = {"alpha": USUAL_SHAPE, "beta": USUAL_SHAPE}
+        parameters = (usual if self.parameters.get("law") == "beta" else {}) | self.parameters
+        shapes = {name: parameters[name] for name in usual.keys() & parameters.keys()}
+        low, high = two_layer_bounds(epsilon, self.answers, labels=domain.size, **shapes)
+        mechanism = TwoLayerRandomizedResponse(domain=domain, low=low, high=high, **parameters)
+        note(
+            f"two-layer: low = {low:.4f} and high = {high:.4f}, with which one of "
+            f"{counted(self.answers, 'answer')} loses at most epsilon = {epsilon:g}. With "
+            "two-layer:low=0 the same epsilon is claimed as in the paper, and more is lost."
+        )
+        return mechanism

@@ -1,0 +1,185 @@
+"""Figures 1 to 4 and Tables 1 to 3 of Y. Li et al., KDD 2018: the two-layer mechanism.
+
+``docs/two-layer-results.md`` says what comes out. The Duchenne data set is the real one; Peer
+Grading is not public, and a drawn crowd of its size stands for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from quietcrowd.accounting.calibration import two_layer_bounds
+from quietcrowd.datasets.dataset import Dataset
+from quietcrowd.datasets.folder import load_dataset
+from quietcrowd.evaluation.experiment import Experiment
+from quietcrowd.evaluation.papers.drawn_weights import draw_weights, drawn_weights, tell_weights
+from quietcrowd.evaluation.papers.error_changes import (
+    BETA,
+    EQUAL_CLAIM,
+    draw_error_changes,
+    tell_error_changes,
+)
+from quietcrowd.evaluation.papers.figure import Figure, Part, TablePart
+from quietcrowd.evaluation.papers.flip_products import (
+    change_densities,
+    draw_change_densities,
+    tell_change_densities,
+)
+from quietcrowd.evaluation.papers.li2018_printed import DUCHENNE, EPSILONS, PRINTED_SIZES
+from quietcrowd.evaluation.papers.peer_grading import PEER_GRADING, drawn_peer_grading
+from quietcrowd.inference.voting import MajorityVote, WeightedVote
+from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.mechanisms.randomized_response import RandomizedResponse
+from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse
+
+__all__ = ["LI_2018"]
+
+METHODS = {
+    "majority": MajorityVote(),
+    "weighted-vote": WeightedVote(smoothing=1.0),
+    "weighted-vote:smoothing=3": WeightedVote(smoothing=3.0),
+}
+
+WEIGHTS_AT = 1.0
+"""The claim of Figure 2. The paper names none; its b, .538, allows the p_u that the text tells."""
+
+SHAPE = {"alpha": 2, "beta": 2}
+"""Of the beta law; the paper names the uniform law alone."""
+
+_SKIPPED = ("Peer Grading is not public: a drawn crowd of its size, 72 x 26 x 360, stands for it",)
+
+
+def _at_claim(answers: int, *, domain: Any, epsilon: float) -> Mechanism:
+    """Return the two-layer mechanism that loses `epsilon` about an answer of so many."""
+    low, high = two_layer_bounds(epsilon, answers, labels=domain.size)
+    return TwoLayerRandomizedResponse(domain=domain, low=low, high=high)
+
+
+def _mechanisms(dataset: Dataset) -> dict[str, Callable[..., Mechanism]]:
+    counts = dataset.answers.answers_per_worker
+    mean = max(1, round(float(counts[counts > 0].mean())))
+    two_layer = TwoLayerRandomizedResponse.from_claimed_epsilon
+    return {
+        "one-layer": RandomizedResponse,
+        "two-layer": two_layer,
+        BETA: partial(two_layer, law="beta", **SHAPE),
+        EQUAL_CLAIM: partial(_at_claim, mean),
+    }
+
+
+def _crowds(name: str, trials: int, seed: int) -> list[Dataset]:
+    """Return the real data set, or a drawn one for each trial."""
+    if name == PEER_GRADING:
+        return [drawn_peer_grading(seed + trial) for trial in range(trials)]
+    return [load_dataset(name)]
+
+
+def _experiment(name: str, epsilons: Sequence[float], trials: int, seed: int) -> Experiment:
+    crowds = _crowds(name, trials, seed)
+    return Experiment(
+        dataset=crowds,
+        mechanisms=_mechanisms(crowds[0]),
+        epsilons=epsilons,
+        methods=METHODS,
+        trials=trials,
+        seed=seed,
+    )
+
+
+def _errors(title: str, name: str) -> Figure:
+    def parts(epsilons: Sequence[float], trials: int, seed: int) -> list[Part]:
+        build = partial(_experiment, name, epsilons, trials, seed)
+        return [Part(columns={"dataset": name}, experiment=build)]
+
+    return Figure(
+        title=f"Li et al. 2018, {title}: {name}",
+        lines="table",
+        parts=partial(parts, EPSILONS),
+        quick=partial(parts, (1.0, 0.1, 0.0)),
+        skipped=_SKIPPED if name == PEER_GRADING else (),
+        draw=draw_error_changes,
+        tell=tell_error_changes,
+    )
+
+
+def _weights(trials: int, seed: int) -> list[TablePart]:
+    def measure(name: str, _: bool) -> pd.DataFrame:
+        crowd = _crowds(name, 1, seed)[0]
+        return drawn_weights(crowd, epsilon=WEIGHTS_AT, trials=trials, seed=seed)
+
+    return [
+        TablePart(columns={"dataset": name}, measure=partial(measure, name))
+        for name in (PEER_GRADING, DUCHENNE)
+    ]
+
+
+def _products(_: int, __: int) -> list[TablePart]:
+    return [TablePart(columns={}, measure=lambda _: change_densities())]
+
+
+def _sizes(_: int, seed: int) -> list[TablePart]:
+    """Return Table 1: what is printed, and what is counted."""
+
+    def measure(name: str, __: bool) -> pd.DataFrame:
+        crowd = _crowds(name, 1, seed)[0]
+        answers = crowd.answers
+        counted = (len(answers.tasks), len(answers.workers), len(answers), len(crowd.truths))
+        counts = np.array(answers.answers_per_worker)
+        rows = zip(
+            ("questions", "users", "answers", "known truths"),
+            PRINTED_SIZES[name],
+            counted,
+            strict=True,
+        )
+        frame = pd.DataFrame(rows, columns=["what", "printed", "counted"])
+        busiest = {
+            "what": "answers of the busiest user",
+            "printed": "",
+            "counted": int(counts.max()),
+        }
+        return pd.concat(
+            [frame.astype({"printed": str}), pd.DataFrame([busiest])], ignore_index=True
+        )
+
+    return [
+        TablePart(columns={"dataset": name}, measure=partial(measure, name))
+        for name in (PEER_GRADING, DUCHENNE)
+    ]
+
+
+LI_2018: Mapping[str, Figure] = MappingProxyType(
+    {
+        "li2018-1": Figure(
+            title="Li et al. 2018, Figure 1: the density of A",
+            lines="table",
+            parts=_products,
+            draw=draw_change_densities,
+            tell=tell_change_densities,
+        ),
+        "li2018-2": Figure(
+            title="Li et al. 2018, Figure 2: weights of users",
+            lines="table",
+            parts=_weights,
+            skipped=_SKIPPED,
+            draw=draw_weights,
+            tell=tell_weights,
+        ),
+        "li2018-3": _errors("Figure 3", PEER_GRADING),
+        "li2018-4": _errors("Figure 4", DUCHENNE),
+        "li2018-table-1": Figure(
+            title="Li et al. 2018, Table 1: sizes of the data sets",
+            lines="table",
+            parts=_sizes,
+            skipped=_SKIPPED,
+        ),
+        "li2018-table-2": _errors("Table 2", PEER_GRADING),
+        "li2018-table-3": _errors("Table 3", DUCHENNE),
+    }
+)
+"""Figures and tables by their names on the command line."""
