@@ -157,7 +157,7 @@ def test_what_nobody_foresaw_is_one_line_too(run, folder, monkeypatch):
             ["randomize", "{folder}/answers.csv", "--labels", "a", "--levels", "1", "-o", "r.csv"],
             "not several",
         ),
-        (["evaluate", "{folder}", "--plot", "x.svg"], "must end in .png"),
+        (["evaluate", "{folder}", "--plot", "x.pdf"], "must end in .png"),
         (["evaluate", "{folder}/answers.csv"], "give the folder that it lies in"),
         (["infer", "{folder}", "-o", "truths.xlsx"], "the name must end in"),
         (["infer", "{folder}", "--plain", "--seed", "-1"], "seed must be a whole number"),

@@ -13,7 +13,7 @@ from quietcrowd import evaluation
 from quietcrowd.datasets import opinion_crowd
 from quietcrowd.evaluation import FIGURES, DensityExperiment, Figure, FigureResult
 from quietcrowd.evaluation.papers.density_methods import EvenGuess
-from quietcrowd.evaluation.papers.figure import DensityPart
+from quietcrowd.evaluation.papers.figure import TablePart
 
 
 def test_targets_are_checked_before_long_work(run, folder, monkeypatch):
@@ -120,7 +120,7 @@ def test_a_figure_about_densities_is_reproduced(run, tmp_path, monkeypatch):
         lines="density",
         across="method",
         scores=("ise",),
-        parts=lambda *_: [DensityPart(columns={"dataset": "drawn"}, measure=measure)],
+        parts=lambda *_: [TablePart(columns={"dataset": "drawn"}, measure=measure)],
         skipped=("one was left out",),
     )
     monkeypatch.setattr(evaluation, "FIGURES", {"quick": quick})

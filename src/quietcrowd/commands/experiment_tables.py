@@ -7,6 +7,7 @@ import sys
 import textwrap
 
 import pandas as pd
+from pandas.api.types import is_integer_dtype, is_numeric_dtype
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -18,7 +19,7 @@ from quietcrowd.evaluation.papers.density_plots import DENSITY_SCORES, DUST, pan
 from quietcrowd.evaluation.plots import EQUAL_EXACT, SCORE_NAMES, constant_changes
 from quietcrowd.privacy.guarantee import show_loss
 
-__all__ = ["print_densities", "print_experiment", "print_figure"]
+__all__ = ["print_experiment", "print_figure"]
 
 UNLISTED = {
     "tesla-like": "a stand-in that cuts reports to where they can be, and averages",
@@ -144,17 +145,34 @@ def _experiment_notes(result: ExperimentResult, private: pd.DataFrame, guess: fl
     return notes
 
 
-def print_figure(result: FigureResult) -> None:
-    """Print what a figure shows: by mechanism or by method."""
-    if result.figure.lines == "method":
-        _print_methods(result)
-    else:
-        _print_mechanisms(result)
+def print_figure(result: FigureResult, out: Console | None = None) -> None:
+    """Print what a figure shows, to a terminal or pipe, or to another console."""
+    show = {
+        "method": _print_methods,
+        "mechanism": _print_mechanisms,
+        "density": _print_densities,
+        "table": _print_rows,
+    }
+    show[result.figure.lines](result, out or _console())
 
 
-def _print_methods(result: FigureResult) -> None:
+def _print_rows(result: FigureResult, out: Console) -> None:
+    """Print a table as its frame is: texts as they are, numbers to three digits."""
+    out.print(f"{result.figure.title}\n", soft_wrap=True)
+    frame = result.frame
+    texts = [name for name in frame if not is_numeric_dtype(frame[name])]
+    numbers = [name for name in frame if name not in texts]
+    heads = (str(name).replace("_", "\n") for name in [*texts, *numbers])
+    table = plain_table(*heads, numeric_from=len(texts))
+    whole = {name: is_integer_dtype(frame[name]) for name in numbers}
+    for row in frame.to_dict("records"):
+        cells = (f"{row[name]:,}" if whole[name] else _short(row[name]) for name in numbers)
+        table.add_row(*(Text(str(row[name])) for name in texts), *cells)
+    out.print(table)
+
+
+def _print_methods(result: FigureResult, out: Console) -> None:
     """Print a score of each method, one row per data set and method, one column per epsilon."""
-    out = _console()
     score, panel = result.figure.scores[0], result.figure.panel
     out.print(f"{result.figure.title}: {SCORE_NAMES[score]}\n", soft_wrap=True)
     frame = result.frame
@@ -194,9 +212,8 @@ def _short(number: float) -> str:
     return "" if math.isnan(number) else f"{number:#.3g}".rstrip(".")
 
 
-def _print_mechanisms(result: FigureResult) -> None:
+def _print_mechanisms(result: FigureResult, out: Console) -> None:
     """Print the changes of the mean absolute error that a figure shows, one row per point."""
-    out = _console()
     out.print(f"{result.figure.title}\n", soft_wrap=True)
     private = result.frame[result.frame["mechanism"] != "none"]
     names = list(private["mechanism"].drop_duplicates())
@@ -230,9 +247,8 @@ def _print_mechanisms(result: FigureResult) -> None:
     out.print(f"\n{textwrap.fill(notes, 80, break_on_hyphens=False)}")
 
 
-def print_densities(result: FigureResult) -> None:
+def _print_densities(result: FigureResult, out: Console) -> None:
     """Print a table with a row per method, or one per score along the figure's axis."""
-    out = _console()
     out.print(f"{result.figure.title}\n", soft_wrap=True)
     if result.figure.across == "method":
         _print_density_methods(out, result.frame)

@@ -131,11 +131,10 @@ def reproduce(
 
     Example: quietcrowd reproduce sun2018-3 --plot figure3.png
     """
-    from quietcrowd.commands.experiment_tables import print_densities, print_figure
+    from quietcrowd.commands.experiment_tables import print_figure
     from quietcrowd.evaluation import FIGURES
 
     chosen = choose(figure, FIGURES, "FIGURE")
     _check_targets(output, plot)
     result = chosen.run(trials=trials, seed=seed, progress=sys.stderr.isatty())
-    show = print_densities if result.figure.lines == "density" else print_figure
-    _hand_over(result, show, output, plot, as_json)
+    _hand_over(result, print_figure, output, plot, as_json)

@@ -92,7 +92,7 @@ class ExperimentResult:
         Raises
         ------
         ParameterError
-            Where the name does not end in ``.png``.
+            Where the name ends neither in ``.png`` nor in ``.svg``.
         MissingExtraError
             Where Matplotlib is not installed.
         """

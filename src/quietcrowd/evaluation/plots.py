@@ -25,6 +25,7 @@ __all__ = [
     "plot_methods",
     "plot_panels",
     "plot_scores",
+    "save_picture",
     "save_with_legend",
 ]
 
@@ -34,20 +35,24 @@ EQUAL_EXACT = "one-layer*"
 _LOOKS = (("-", "o"), ("--", "s"), ("-.", "^"), (":", "v"))
 
 
+PICTURES = (".png", ".svg")
+"""What the name of a picture can end in."""
+
+
 def check_picture(path: Path) -> None:
     """Raise unless a picture can be drawn into `path`: before long work, not after it.
 
     Raises
     ------
     ParameterError
-        Where the name does not end in ``.png``.
+        Where the name ends neither in ``.png`` nor in ``.svg``.
     OSError
         Where no file can be put there.
     MissingExtraError
         Where Matplotlib is not installed.
     """
-    if path.suffix.lower() != ".png":
-        raise ParameterError(f"the name of a picture must end in .png; got {path.name!r}")
+    if path.suffix.lower() not in PICTURES:
+        raise ParameterError(f"the name of a picture must end in .png or .svg; got {path.name!r}")
     check_folder(path)
     new_figure()
 
@@ -182,8 +187,17 @@ def save_with_legend(figure: Any, panels: Sequence[Any], path: Path) -> None:
         figure.legend(
             shown.values(), shown.keys(), loc="outside right upper", fontsize="small", frameon=False
         )
-    with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=120, format="png")
+    save_picture(figure, path)
+
+
+def save_picture(figure: Any, path: Path) -> None:
+    """Write a picture, whole, as its name says; the same one has the same bytes."""
+    import matplotlib as mpl
+
+    kind = path.suffix.lower().removeprefix(".")
+    same = {"metadata": {"Date": None}} if kind == "svg" else {}
+    with replacing(path) as temporary, mpl.rc_context({"svg.hashsalt": path.stem}):
+        figure.savefig(temporary, dpi=120, format=kind, **same)
 
 
 MOST_ACROSS = 3

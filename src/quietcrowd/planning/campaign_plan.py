@@ -94,7 +94,7 @@ class CampaignPlan:
         Raises
         ------
         ParameterError
-            Where the name does not end in ``.png``.
+            Where the name ends neither in ``.png`` nor in ``.svg``.
         MissingExtraError
             Where Matplotlib is not installed.
         """

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from tests.nightly import nightly
 
-from quietcrowd.commands.experiment_tables import print_densities
+from quietcrowd.commands.experiment_tables import print_figure
 from quietcrowd.datasets import load_dataset, log10_dataset, opinion_crowd, selected_tasks
 from quietcrowd.evaluation import FIGURES, DensityExperiment
 from quietcrowd.evaluation.papers.huai2019 import (
@@ -120,7 +120,7 @@ def test_tables_and_pictures(name, tmp_path, capsys):
     result = FIGURES[name].run(trials=2, seed=1)
     result.plot(tmp_path / "figure.png")
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
-    print_densities(result)
+    print_figure(result)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     methods = set(result.frame["method"])

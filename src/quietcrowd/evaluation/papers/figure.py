@@ -1,4 +1,4 @@
-"""A published table or figure as experiments, beside constant guesses and non-private results."""
+"""A published table or figure: the experiments behind it, or the rows of a table."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from attrs import frozen
 from quietcrowd.evaluation.experiment import Experiment
 from quietcrowd.evaluation.papers.density_plots import plot_across, plot_errors
 from quietcrowd.evaluation.plots import plot_methods, plot_panels
+from quietcrowd.exceptions import ParameterError
 
-__all__ = ["DensityPart", "Figure", "FigureResult", "Part"]
+__all__ = ["Figure", "FigureResult", "Part", "TablePart"]
 
 Across: TypeAlias = Literal[
     "claimed_epsilon", "sparsity", "dataset", "method", "claims", "bandwidth"
@@ -42,13 +43,13 @@ class Part:
 
 
 @frozen(kw_only=True)
-class DensityPart:
-    """One experiment about densities of tasks.
+class TablePart:
+    """Rows of a figure that are no `Experiment`: densities, times, formulas, plain counts.
 
     Attributes
     ----------
     columns : mapping
-        What its rows are marked with: ``dataset`` at least.
+        What its rows are marked with, in front of the columns of the frame.
     measure : callable
         Takes whether to show progress; returns a frame.
     """
@@ -64,6 +65,10 @@ class DensityPart:
         return frame, ()
 
 
+Parts: TypeAlias = Callable[[int, int], Sequence[Part | TablePart]]
+"""Takes the number of trials and a seed; returns the parts of a figure."""
+
+
 @frozen(kw_only=True)
 class Figure:
     """A table or figure of a paper.
@@ -72,8 +77,9 @@ class Figure:
     ----------
     title : str
         What it shows.
-    lines : {"mechanism", "method", "density"}
-        What its lines are: mechanisms, methods, or methods that find densities.
+    lines : {"mechanism", "method", "density", "table"}
+        What its lines are: mechanisms, methods, methods that find densities, or the rows of a table
+        that is printed as it is.
     across : str
         Column along the x axis; "method": a table with a row per method.
     panel : str
@@ -84,15 +90,26 @@ class Figure:
         Takes the number of trials and a seed; returns the experiments.
     skipped : tuple of str
         What was left out on purpose, one sentence each.
+    draw : callable, optional
+        Of a table: takes the frame, a path and the title. Without it there is no picture.
+    quick : callable, optional
+        As `parts`, in seconds: fewer and smaller crowds, or fewer points.
     """
 
     title: str
-    lines: Literal["mechanism", "method", "density"] = "mechanism"
+    lines: Literal["mechanism", "method", "density", "table"] = "mechanism"
     across: Across = "claimed_epsilon"
     panel: Across = "dataset"
     scores: tuple[str, ...] = ("change",)
-    parts: Callable[[int, int], Sequence[Part | DensityPart]]
+    parts: Parts
     skipped: tuple[str, ...] = ()
+    draw: Callable[[pd.DataFrame, Path, str], None] | None = None
+    quick: Parts | None = None
+
+    @property
+    def has_picture(self) -> bool:
+        """Whether it can be drawn."""
+        return self.lines != "table" or self.draw is not None
 
     def run(self, *, trials: int = 3, seed: int = 0, progress: bool = False) -> FigureResult:
         """Run all experiments of the figure.
@@ -133,8 +150,8 @@ class FigureResult:
     figure : Figure
         What was run.
     frame : pandas.DataFrame
-        Columns of `ExperimentResult.frame`, or of `DensityExperiment.run` or `release_times`, and
-        those that mark the parts.
+        Columns of `ExperimentResult.frame`, or of what `TablePart.measure` returns, and those that
+        mark the parts.
     skipped : tuple of str
         What was left out, one sentence each.
     """
@@ -144,18 +161,22 @@ class FigureResult:
     skipped: tuple[str, ...] = ()
 
     def plot(self, path: str | Path) -> None:
-        """Draw the figure into a PNG file.
+        """Draw the figure into a PNG or SVG file.
 
         Raises
         ------
         ParameterError
-            Where the name does not end in ``.png``.
+            Where the name ends neither in ``.png`` nor in ``.svg``, or the figure is a table alone.
         MissingExtraError
             Where Matplotlib is not installed.
         """
         shown, path = self.figure, Path(path)
         title, across, panel, scores = shown.title, shown.across, shown.panel, shown.scores
-        if shown.lines == "method":
+        if shown.lines == "table":
+            if shown.draw is None:
+                raise ParameterError(f"{title} is a table, of which there is no picture")
+            shown.draw(self.frame, path, title)
+        elif shown.lines == "method":
             plot_methods(self.frame, path, title=title, panel=panel, score=scores[0])
         elif shown.lines == "mechanism":
             plot_panels(self.frame, path, title=title, across=across, panel=panel)

@@ -33,7 +33,7 @@ from quietcrowd.evaluation.papers.density_methods import (
     Synthetic,
     Untested,
 )
-from quietcrowd.evaluation.papers.figure import DensityPart, Figure
+from quietcrowd.evaluation.papers.figure import Figure, TablePart
 from quietcrowd.evaluation.papers.release_times import release_times
 from quietcrowd.synthesis.baselines import Basic, Histogram
 from quietcrowd.synthesis.density import CrowdDensity
@@ -267,12 +267,12 @@ def _part(
     *,
     bandwidth: float | str | None = None,
     claims: int = CLAIMS,
-) -> DensityPart:
+) -> TablePart:
     measure = partial(_experiment, crowd, methods, bandwidth or crowd.bandwidth, trials, seed)
-    return DensityPart(columns={"dataset": crowd.name, "claims": claims}, measure=measure)
+    return TablePart(columns={"dataset": crowd.name, "claims": claims}, measure=measure)
 
 
-def _table(trials: int, seed: int) -> list[DensityPart]:
+def _table(trials: int, seed: int) -> list[TablePart]:
     """Return Table 2 with public bandwidths."""
 
     def methods(bandwidth: float, datasets: Sequence[Dataset]) -> dict[str, DensityMethod]:
@@ -285,7 +285,7 @@ def _table(trials: int, seed: int) -> list[DensityPart]:
     ]
 
 
-def _table_by_rule(rule: str, trials: int, seed: int) -> list[DensityPart]:
+def _table_by_rule(rule: str, trials: int, seed: int) -> list[TablePart]:
     """Return Table 2 with bandwidths that are learnt from the claims."""
     return [
         _part(crowd, lambda _: common_methods(rule), trials, seed, bandwidth=rule)
@@ -293,7 +293,7 @@ def _table_by_rule(rule: str, trials: int, seed: int) -> list[DensityPart]:
     ]
 
 
-def _bandwidths(trials: int, seed: int) -> list[DensityPart]:
+def _bandwidths(trials: int, seed: int) -> list[TablePart]:
     """Return PrisCrowd and Uniform on drawn crowds, at several bandwidths and epsilon0."""
 
     def methods(bandwidth: float, _: Sequence[Dataset]) -> dict[str, DensityMethod]:
@@ -314,7 +314,7 @@ def _bandwidths(trials: int, seed: int) -> list[DensityPart]:
     ]
 
 
-def _by_claims(trials: int, seed: int) -> list[DensityPart]:
+def _by_claims(trials: int, seed: int) -> list[TablePart]:
     """Return Figure 4."""
 
     def methods(bandwidth: float, claims: int, _: Sequence[Dataset]) -> dict[str, DensityMethod]:
@@ -332,7 +332,7 @@ def _by_claims(trials: int, seed: int) -> list[DensityPart]:
     ]
 
 
-def _times(trials: int, seed: int) -> list[DensityPart]:
+def _times(trials: int, seed: int) -> list[TablePart]:
     """Return Figure 5: the tasks whose truths are known."""
 
     def measure(crowd: _Crowd, _: bool) -> pd.DataFrame:
@@ -347,7 +347,7 @@ def _times(trials: int, seed: int) -> list[DensityPart]:
         )
 
     return [
-        DensityPart(columns={"dataset": crowd.name}, measure=partial(measure, crowd))
+        TablePart(columns={"dataset": crowd.name}, measure=partial(measure, crowd))
         for crowd in (DRAWN[0], *REAL)
     ]
 
