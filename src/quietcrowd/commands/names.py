@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from quietcrowd.synthesis.planner import Budget
 
-__all__ = ["BUDGETS", "FIGURES", "KERNELS", "METHODS", "RELEASES", "WEIGHTS"]
+__all__ = ["BUDGETS", "FIGURES", "KERNELS", "METHODS", "PAPERS", "RELEASES", "WEIGHTS"]
 
 METHODS = {
     "noise-aware": "prior",
@@ -31,10 +31,15 @@ METHODS = {
 """Of every method the parameters that not all of them have."""
 
 FIGURES = (
+    "sun2018-1",
+    "sun2018-table-2",
+    "sun2018-theorems",
     "sun2018-2",
     "sun2018-3",
     "sun2018-4",
     "sun2018-5",
+    "sun2018-5-as-coded",
+    "sun2018-2-paper",
     "sun2018-3-spread",
     "sun2018-2-kept",
     "huai2019-2",
@@ -50,6 +55,9 @@ FIGURES = (
     "moon2025-4",
     "moon2025-4-drawn",
 )
+
+PAPERS = tuple(dict.fromkeys(name.split("-")[0] for name in FIGURES))
+"""Whose figures these are: a name begins with its paper's."""
 
 BUDGETS: tuple[Budget, ...] = ("claim", "user")
 KERNELS = ("gaussian", "epanechnikov")

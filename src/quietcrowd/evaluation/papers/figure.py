@@ -14,7 +14,7 @@ from quietcrowd.evaluation.papers.density_plots import plot_across, plot_errors
 from quietcrowd.evaluation.plots import plot_methods, plot_panels
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["Figure", "FigureResult", "Part", "TablePart"]
+__all__ = ["Figure", "FigureResult", "Part", "Parts", "TablePart"]
 
 Across: TypeAlias = Literal[
     "claimed_epsilon", "sparsity", "dataset", "method", "claims", "bandwidth"
