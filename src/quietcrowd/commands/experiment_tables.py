@@ -159,7 +159,8 @@ def print_figure(result: FigureResult, out: Console | None = None) -> None:
 def _print_rows(result: FigureResult, out: Console) -> None:
     """Print a table as its frame is: texts as they are, numbers to four digits."""
     out.print(f"{result.figure.title}\n", soft_wrap=True)
-    frame = result.frame
+    digest = result.figure.digest
+    frame = result.frame if digest is None else digest(result.frame)
     texts = [name for name in frame if not is_numeric_dtype(frame[name])]
     numbers = [name for name in frame if name not in texts and not _is_no_error(frame, str(name))]
     heads = (str(name).replace("_", "\n") for name in [*texts, *numbers])

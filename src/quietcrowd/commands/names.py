@@ -46,14 +46,18 @@ FIGURES = (
     "huai2019-2-silverman",
     "huai2019-2-mad",
     "huai2019-2-bandwidths",
+    "huai2019-3",
     "huai2019-4",
     "huai2019-5",
+    "huai2019-theorem-1",
+    "huai2019-theorem-2",
     "moon2025-3",
     "moon2025-3-rmse",
     "moon2025-3-drawn",
     "moon2025-3-drawn-rmse",
     "moon2025-4",
     "moon2025-4-drawn",
+    "moon2025-5",
 )
 
 PAPERS = tuple(dict.fromkeys(name.split("-")[0] for name in FIGURES))
@@ -62,5 +66,5 @@ PAPERS = tuple(dict.fromkeys(name.split("-")[0] for name in FIGURES))
 BUDGETS: tuple[Budget, ...] = ("claim", "user")
 KERNELS = ("gaussian", "epanechnikov")
 RELEASES = ("attempts", "paper")
-WEIGHTS = ("uniform", "local", "global", "combined")
+WEIGHTS = ("uniform", "local", "global", "combined", "printed")
 """What `PrisCrowd` and its planner take as words."""

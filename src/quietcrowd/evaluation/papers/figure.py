@@ -92,6 +92,8 @@ class Figure:
         What was left out on purpose, one sentence each.
     draw : callable, optional
         Of a table: takes the frame, a path and the title. Without it there is no picture.
+    digest : callable, optional
+        Of a table with more rows than can be read: takes the frame, returns what is printed of it.
     quick : callable, optional
         As `parts`, in seconds: fewer and smaller crowds, or fewer points.
     """
@@ -104,6 +106,7 @@ class Figure:
     parts: Parts
     skipped: tuple[str, ...] = ()
     draw: Callable[[pd.DataFrame, Path, str], None] | None = None
+    digest: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     quick: Parts | None = None
 
     @property
