@@ -5,6 +5,8 @@ from quietcrowd.answers import Answers as Answers
 from quietcrowd.auditing.audit import audit as audit
 from quietcrowd.auditing.report import AuditReport as AuditReport
 from quietcrowd.datasets import Dataset as Dataset
+from quietcrowd.datasets import Description as Description
+from quietcrowd.datasets import describe as describe
 from quietcrowd.datasets import label_crowd as label_crowd
 from quietcrowd.datasets import load_dataset as load_dataset
 from quietcrowd.datasets import number_crowd as number_crowd

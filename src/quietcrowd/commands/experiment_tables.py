@@ -170,16 +170,21 @@ def _print_rows(result: FigureResult, out: Console) -> None:
 
 
 def _plain_rows(frame: pd.DataFrame) -> Table:
-    """Return a table of a frame: texts as they are, numbers to three digits."""
+    """Return a table of a frame: texts as they are, numbers to four digits."""
     texts = [name for name in frame if not is_numeric_dtype(frame[name])]
-    numbers = [name for name in frame if name not in texts]
+    numbers = [name for name in frame if name not in texts and not _is_no_error(frame, str(name))]
     heads = (str(name).replace("_", "\n") for name in [*texts, *numbers])
     table = plain_table(*heads, numeric_from=len(texts))
     whole = {name: is_integer_dtype(frame[name]) for name in numbers}
     for row in frame.to_dict("records"):
-        cells = (f"{row[name]:,}" if whole[name] else _short(row[name]) for name in numbers)
+        cells = (f"{row[name]:,}" if whole[name] else _short(row[name], 4) for name in numbers)
         table.add_row(*(Text(str(row[name])) for name in texts), *cells)
     return table
+
+
+def _is_no_error(frame: pd.DataFrame, name: str) -> bool:
+    """Return whether a column is the standard error of what has none: 0 in all rows."""
+    return name.endswith("_se") and bool((frame[name] == 0).all())
 
 
 def _print_methods(result: FigureResult, out: Console) -> None:
@@ -218,9 +223,9 @@ def _print_methods(result: FigureResult, out: Console) -> None:
             out.print(f"{name}: {what}.", soft_wrap=True)
 
 
-def _short(number: float) -> str:
-    """Print three significant digits, or nothing for NaN."""
-    return "" if math.isnan(number) else f"{number:#.3g}".rstrip(".")
+def _short(number: float, digits: int = 3) -> str:
+    """Print a few significant digits, or nothing for NaN."""
+    return "" if math.isnan(number) else f"{number:#.{digits}g}".rstrip(".")
 
 
 def _print_mechanisms(result: FigureResult, out: Console) -> None:
@@ -273,7 +278,12 @@ def _print_densities(result: FigureResult, out: Console) -> None:
         for score in result.figure.scores:
             _print_density_scores(out, result, score)
         notes = "A task of which nothing is released counts as an even density."
-        if "milliseconds" in result.frame:
+        if "times_plain" in result.frame:
+            notes = (
+                "Processor time of a fit to reports, over that of CRH on the plain answers, both "
+                "by one thread."
+            )
+        elif "milliseconds" in result.frame:
             notes = "Processor time of a release of all tasks; densities are learnt beforehand."
     notes += f" Means of {int(result.frame['trials'].max())} trials."
     out.print(textwrap.fill(notes, 80, break_on_hyphens=False))

@@ -1,4 +1,4 @@
-"""``quietcrowd evaluate`` and ``quietcrowd reproduce``: what privacy costs."""
+"""``quietcrowd evaluate``: what privacy costs where truths are known."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from quietcrowd.commands import names, options
+from quietcrowd.commands import options
 from quietcrowd.commands.choices import (
     METHODS_LISTED,
     MechanismNames,
     MethodNames,
-    choose,
     choose_mechanism,
     choose_method,
 )
@@ -22,7 +21,7 @@ from quietcrowd.commands.printing import tell
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.formats import check_target, write_table
 
-__all__ = ["app", "evaluate", "reproduce"]
+__all__ = ["app", "check_targets", "evaluate", "hand_over"]
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -45,7 +44,7 @@ def evaluate(
     ] = True,
     output: options.Output = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="A picture of the result.")
+        Path | None, typer.Option(metavar="FILE.png", help="A picture of the result, .png or .svg.")
     ] = None,
     as_json: options.Json = False,
 ) -> None:
@@ -63,7 +62,7 @@ def evaluate(
     from quietcrowd.datasets import load_dataset
     from quietcrowd.evaluation import Experiment
 
-    _check_targets(output, plot)
+    check_targets(output, plot)
     crowd = load_dataset(dataset)
     labels = isinstance(crowd.answers.domain, FiniteDomain)
     kinds = mechanism or (["one-layer", "two-layer"] if labels else ["laplace"])
@@ -78,10 +77,10 @@ def evaluate(
         equal_exact=equal_exact,
     )
     result = experiment.run(progress=sys.stderr.isatty())
-    _hand_over(result, print_experiment, output, plot, as_json)
+    hand_over(result, print_experiment, output, plot, as_json)
 
 
-def _check_targets(output: Path | None, plot: Path | None) -> None:
+def check_targets(output: Path | None, plot: Path | None) -> None:
     """Raise unless results can be written where they are to go: before long work."""
     if output is not None:
         check_target(output)
@@ -91,7 +90,7 @@ def _check_targets(output: Path | None, plot: Path | None) -> None:
         check_picture(plot)
 
 
-def _hand_over(
+def hand_over(
     result: Any, show: Callable[[Any], None], output: Path | None, plot: Path | None, as_json: bool
 ) -> None:
     """Write, draw and print what an experiment or a figure gave: a closed pipe loses no file."""
@@ -105,36 +104,3 @@ def _hand_over(
         typer.echo(result.frame.to_json(orient="records", double_precision=15))
     else:
         show(result)
-
-
-@app.command()
-def reproduce(
-    figure: Annotated[
-        str,
-        typer.Argument(
-            metavar="FIGURE",
-            help=f"One of {', '.join(names.FIGURES)}.",
-            autocompletion=lambda: list(names.FIGURES),
-        ),
-    ],
-    trials: Annotated[
-        int, typer.Option(min=2, metavar="NUMBER", help="Crowds or randomisations per point.")
-    ] = 3,
-    seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Of crowds and noise.")] = 0,
-    output: options.Output = None,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="A picture of the result.")
-    ] = None,
-    as_json: options.Json = False,
-) -> None:
-    """Run the experiments behind a published figure.
-
-    Example: quietcrowd reproduce sun2018-3 --plot figure3.png
-    """
-    from quietcrowd.commands.experiment_tables import print_figure
-    from quietcrowd.evaluation import FIGURES
-
-    chosen = choose(figure, FIGURES, "FIGURE")
-    _check_targets(output, plot)
-    result = chosen.run(trials=trials, seed=seed, progress=sys.stderr.isatty())
-    _hand_over(result, print_figure, output, plot, as_json)

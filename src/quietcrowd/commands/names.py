@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from quietcrowd.synthesis.planner import Budget
 
-__all__ = ["BUDGETS", "FIGURES", "KERNELS", "METHODS", "RELEASES", "WEIGHTS"]
+__all__ = ["BUDGETS", "FIGURES", "KERNELS", "METHODS", "PAPERS", "RELEASES", "WEIGHTS"]
 
 METHODS = {
     "noise-aware": "prior",
@@ -31,10 +31,15 @@ METHODS = {
 """Of every method the parameters that not all of them have."""
 
 FIGURES = (
+    "sun2018-1",
+    "sun2018-table-2",
+    "sun2018-theorems",
     "sun2018-2",
     "sun2018-3",
     "sun2018-4",
     "sun2018-5",
+    "sun2018-5-as-coded",
+    "sun2018-2-paper",
     "sun2018-3-spread",
     "sun2018-2-kept",
     "li2018-1",
@@ -48,18 +53,25 @@ FIGURES = (
     "huai2019-2-silverman",
     "huai2019-2-mad",
     "huai2019-2-bandwidths",
+    "huai2019-3",
     "huai2019-4",
     "huai2019-5",
+    "huai2019-theorem-1",
+    "huai2019-theorem-2",
     "moon2025-3",
     "moon2025-3-rmse",
     "moon2025-3-drawn",
     "moon2025-3-drawn-rmse",
     "moon2025-4",
     "moon2025-4-drawn",
+    "moon2025-5",
 )
+
+PAPERS = tuple(dict.fromkeys(name.split("-")[0] for name in FIGURES))
+"""Whose figures these are: a name begins with its paper's."""
 
 BUDGETS: tuple[Budget, ...] = ("claim", "user")
 KERNELS = ("gaussian", "epanechnikov")
 RELEASES = ("attempts", "paper")
-WEIGHTS = ("uniform", "local", "global", "combined")
+WEIGHTS = ("uniform", "local", "global", "combined", "printed")
 """What `PrisCrowd` and its planner take as words."""

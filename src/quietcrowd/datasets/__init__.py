@@ -1,24 +1,33 @@
 """Synthetic crowds, and loaders for real ones."""
 
 from quietcrowd.datasets.dataset import Dataset
+from quietcrowd.datasets.description import Description, describe
 from quietcrowd.datasets.folder import dataset_domain, load_dataset
 from quietcrowd.datasets.label_crowd import LabelCrowd, LabelLaw, label_crowd
 from quietcrowd.datasets.number_crowd import NumberCrowd, NumberLaw, number_crowd
 from quietcrowd.datasets.synthetic import opinion_crowd, sensor_crowd, sparse_crowd, synthetic_crowd
-from quietcrowd.datasets.transforms import log10_dataset, selected_tasks, standardised_dataset
+from quietcrowd.datasets.transforms import (
+    log10_dataset,
+    recoded_dataset,
+    selected_tasks,
+    standardised_dataset,
+)
 
 __all__ = [
     "Dataset",
+    "Description",
     "LabelCrowd",
     "LabelLaw",
     "NumberCrowd",
     "NumberLaw",
     "dataset_domain",
+    "describe",
     "label_crowd",
     "load_dataset",
     "log10_dataset",
     "number_crowd",
     "opinion_crowd",
+    "recoded_dataset",
     "selected_tasks",
     "sensor_crowd",
     "sparse_crowd",

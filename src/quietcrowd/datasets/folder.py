@@ -13,7 +13,7 @@ from quietcrowd.domains import Categorical, Domain, Interval, Ordinal
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats.answer_files import read_answers, read_truths
 
-__all__ = ["dataset_domain", "load_dataset"]
+__all__ = ["answers_file", "dataset_domain", "load_dataset", "truth_file"]
 
 VARIABLE = "QUIETCROWD_DATA"
 
@@ -41,14 +41,10 @@ def load_dataset(folder: str | Path, **options: Any) -> Dataset:
     place = _find(folder)
     description = _description(place / "dataset.json")
     domain = _domain(description, place / "dataset.json")
-    truth = place / "truth.csv"
-    if not truth.is_file():
-        raise FormatError(
-            f"{truth}: this file is missing; it holds the known truths, in columns task and label"
-        )
+    truth = truth_file(place)
     return Dataset(
         name=str(description.get("name", place.name)),
-        answers=read_answers(_answers_file(place), domain, **{"advice": "folder"} | options),
+        answers=read_answers(answers_file(place), domain, **{"advice": "folder"} | options),
         truths=read_truths(truth),
         remark=str(description.get("remark", "")),
     )
@@ -79,7 +75,18 @@ def _find(folder: str | Path) -> Path:
     return Path(home) / folder
 
 
-def _answers_file(place: Path) -> Path:
+def truth_file(place: Path) -> Path:
+    """Return the file of known truths in a dataset folder; FormatError where there is none."""
+    truth = place / "truth.csv"
+    if not truth.is_file():
+        raise FormatError(
+            f"{truth}: this file is missing; it holds the known truths, in columns task and label"
+        )
+    return truth
+
+
+def answers_file(place: Path) -> Path:
+    """Return the file of answers in a dataset folder; FormatError where there is none."""
     for name in ("answers.csv", "answers.csv.gz", "answers.parquet"):
         if (place / name).is_file():
             return place / name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,11 @@ import pyarrow as pa
 
 from quietcrowd.answers import Answers
 from quietcrowd.datasets.dataset import Dataset
-from quietcrowd.domains import Interval, check_numeric
+from quietcrowd.domains import Interval, Ordinal, check_numeric
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.validation import check_real, check_whole
 
-__all__ = ["log10_dataset", "selected_tasks", "standardised_dataset"]
+__all__ = ["log10_dataset", "recoded_dataset", "selected_tasks", "standardised_dataset"]
 
 
 def log10_dataset(dataset: Dataset) -> Dataset:
@@ -57,6 +58,47 @@ def log10_dataset(dataset: Dataset) -> Dataset:
         Interval(low=0, high=float(np.log10(domain.high))),
         dataset,
         _texts(dataset.answers.tasks),
+    )
+
+
+def recoded_dataset(dataset: Dataset, codes: Mapping[Any, Any], domain: Ordinal) -> Dataset:
+    """Return answers and truths with other numbers for their labels.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Of labels or levels.
+    codes : mapping
+        From every label that occurs to a level of `domain`.
+    domain : Ordinal
+        Of the new answers; it may have levels that never occur.
+
+    Raises
+    ------
+    AnswerError
+        Where a label has no code.
+
+    Examples
+    --------
+    >>> from quietcrowd.datasets import synthetic_crowd
+    >>> crowd = synthetic_crowd(tasks=5, workers=4, answers_per_task=2, labels=(1, 2, 3))
+    >>> recoded_dataset(crowd, {1: 0, 2: 1, 3: 2}, Ordinal(range(5))).answers.domain
+    Ordinal(levels=(0, 1, 2, 3, 4))
+    """
+    frame, truths = dataset.answers.to_frame(), pa.table(dataset.truths).to_pandas()
+    by_text = {str(label): code for label, code in codes.items()}
+    for labels in (frame["label"], truths["label"]):
+        unknown = set(labels.astype(str)) - by_text.keys()
+        if unknown:
+            raise AnswerError(f"{dataset.name}: {min(unknown)!r} occurs, and has no code")
+    answers = dataset.answers
+    return _rebuilt(
+        f"{dataset.name}, recoded",
+        frame.assign(label=frame["label"].astype(str).map(by_text)),
+        truths.assign(label=truths["label"].astype(str).map(by_text)),
+        domain,
+        dataset,
+        _texts(answers.tasks),
     )
 
 
@@ -187,7 +229,7 @@ def _rebuilt(
     name: str,
     frame: pd.DataFrame,
     truths: pd.DataFrame,
-    domain: Interval,
+    domain: Interval | Ordinal,
     dataset: Dataset,
     tasks: list[str],
 ) -> Dataset:

@@ -13,7 +13,7 @@ from quietcrowd.evaluation.plots import check_picture, new_figure, save_with_leg
 from quietcrowd.synthesis.density import CrowdDensity
 from quietcrowd.synthesis.weights import Weighting
 
-__all__ = ["LOW_WEIGHT", "plot_task_densities"]
+__all__ = ["LOW_WEIGHT", "places_around", "plot_task_densities"]
 
 LOW_WEIGHT = 0.1
 """A claim is marked whose combined weight is below this part of a uniform one."""
@@ -50,7 +50,7 @@ def plot_task_densities(
     task : id
         As in the claims.
     path : Path
-        Ends in ``.png``.
+        Ends in ``.png`` or ``.svg``.
     truth : float, optional
         A vertical line.
     true_density : callable, optional
@@ -67,7 +67,7 @@ def plot_task_densities(
     place = density.position(task)
     own = slice(*density.claims.offsets[place : place + 2])
     claims = density.values[own]
-    x = _places(claims, float(density.bandwidths[place]), truth)
+    x = places_around(claims, float(density.bandwidths[place]), truth)
     figure = new_figure()
     axes = figure.add_subplot()
     for weighting, colour, style in _CURVES:
@@ -87,7 +87,7 @@ def plot_task_densities(
     save_with_legend(figure, [axes], path)
 
 
-def _places(
+def places_around(
     claims: npt.NDArray[np.float64], bandwidth: float, truth: float | None
 ) -> npt.NDArray[np.float64]:
     """Return where to evaluate densities: all over, and close by around each claim."""

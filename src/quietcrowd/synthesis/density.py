@@ -75,12 +75,16 @@ class CrowdDensity:
     @cached_property
     def local_weights(self) -> npt.NDArray[np.float64]:
         """How close a claim is to the others about its task; shape (claims,)."""
+        return self._local_weights(printed=False)
+
+    def _local_weights(self, *, printed: bool) -> npt.NDArray[np.float64]:
         return local_weights(
             self.claims.offsets,
             self.values,
             self.bandwidths,
             kernel=self.method.blur.kernel,
             quantiles=self.method.quantiles,
+            printed=printed,
             max_iterations=self.method.max_iterations,
             tolerance=self.method.tolerance,
         )
@@ -88,6 +92,9 @@ class CrowdDensity:
     @cached_property
     def worker_weights(self) -> GlobalWeights:
         """How close each worker's claims are to the others', over all tasks."""
+        return self._worker_weights(per_claim=True)
+
+    def _worker_weights(self, *, per_claim: bool) -> GlobalWeights:
         return global_weights(
             self.claims.offsets,
             self.claims.worker_codes,
@@ -95,6 +102,7 @@ class CrowdDensity:
             self.bandwidths,
             kernel=self.method.blur.kernel,
             workers=len(self.claims.workers),
+            per_claim=per_claim,
             max_iterations=self.method.max_iterations,
             tolerance=self.method.tolerance,
         )
@@ -108,6 +116,18 @@ class CrowdDensity:
     def combined_weights(self) -> npt.NDArray[np.float64]:
         """Local and worker weights together, as `PrisCrowd.combination` says."""
         return self._with_workers(self.local_weights)
+
+    @cached_property
+    def printed_weights(self) -> npt.NDArray[np.float64]:
+        """Combined weights as the paper prints them: sums of distances, and Hampel's loss itself.
+
+        They weigh outliers most; ``docs/theory/crowd-densities.md``.
+        """
+        of_workers = self._worker_weights(per_claim=False)
+        local = self._local_weights(printed=True)
+        return combined_weights(
+            self.claims.offsets, self.claims.worker_codes, local, of_workers.weights, "product"
+        )
 
     def _with_workers(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         return combined_weights(
@@ -123,7 +143,7 @@ class CrowdDensity:
 
         Parameters
         ----------
-        weighting : {"uniform", "local", "global", "combined"}, optional
+        weighting : {"uniform", "local", "global", "combined", "printed"}, optional
             Default: what claims are chosen by in a release, with the floor of `PrisCrowd`, if it
             has one.
 
@@ -148,6 +168,8 @@ class CrowdDensity:
                 return self.global_weights
             case "combined":
                 return self.combined_weights
+            case "printed":
+                return self.printed_weights
         return self.uniform_weights
 
     def densities(self, weighting: Weighting | None = None) -> KernelDensities:
@@ -155,7 +177,7 @@ class CrowdDensity:
 
         Parameters
         ----------
-        weighting : {"uniform", "local", "global", "combined"}, optional
+        weighting : {"uniform", "local", "global", "combined", "printed"}, optional
             As of `claim_weights`.
         """
         return KernelDensities(
@@ -177,7 +199,7 @@ class CrowdDensity:
             As in the claims.
         x : array_like of float
             In the unit of the claims.
-        weighting : {"uniform", "local", "global", "combined"}, optional
+        weighting : {"uniform", "local", "global", "combined", "printed"}, optional
             As of `claim_weights`.
 
         Raises

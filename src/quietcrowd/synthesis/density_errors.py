@@ -17,7 +17,14 @@ from quietcrowd.synthesis.claim_arrays import Floats, checked_widths, task_runs
 from quietcrowd.synthesis.kde import KERNELS, Kernel, KernelDensities
 from quietcrowd.validation import check_choice, check_real, check_whole
 
-__all__ = ["integrated_squared_errors", "ise", "sise", "sise_printed", "theorem_1_bound"]
+__all__ = [
+    "claimed_theorem_1_bound",
+    "integrated_squared_errors",
+    "ise",
+    "sise",
+    "sise_printed",
+    "theorem_1_bound",
+]
 
 
 def integrated_squared_errors(
@@ -207,6 +214,34 @@ def theorem_1_bound(
     length = support + 2 * kernel.reach * width
     squared_bias = 2 * bias if math.isinf(length) else min(2 * bias, bias * bias * length)
     return squared_bias + float(kernel.inner(0.0, 1.0, 1.0)) / (draws * width)
+
+
+def claimed_theorem_1_bound(
+    *, slope: float, bandwidth: float, draws: int, kernel: Kernel, support: float
+) -> float:
+    """Return the published bound in one dimension: ``4 A h + A^2 h^2 V + B / (m h) + A B V / m``.
+
+    Parameters and errors are those of `theorem_1_bound`; V is `support`, which is finite. The
+    published proof needs a kernel of variance 1 within -1..1, and there is none.
+
+    References
+    ----------
+    Huai et al., IJCAI 2019, Theorem 1, equation 6.
+
+    Examples
+    --------
+    >>> from quietcrowd.synthesis.kde import GAUSSIAN
+    >>> round(claimed_theorem_1_bound(slope=0.24, bandwidth=1.0, draws=30, kernel=GAUSSIAN,
+    ...                               support=20.0), 3)
+    2.166
+    """
+    check_choice("kernel", kernel, list(KERNELS.values()))
+    check_real("slope", slope, 0)
+    check_real("support", support, 0)
+    check_whole("draws", draws, 1)
+    width, square = float(checked_widths(bandwidth)), float(kernel.inner(0.0, 1.0, 1.0))
+    bias = 4 * slope * width + (slope * width) ** 2 * support
+    return bias + square / (draws * width) + slope * square * support / draws
 
 
 def _checked_errors(errors: npt.ArrayLike) -> Floats:

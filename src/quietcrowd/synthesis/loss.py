@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.answers import Answers
@@ -15,9 +16,9 @@ from quietcrowd.privacy.tail_bound import TailBound, tail_of_curve
 from quietcrowd.synthesis.attempt import TOTAL, SeedBounds, floored_bounds, uniform_bounds
 from quietcrowd.synthesis.attempt_loss import Attempt, compose_curve
 from quietcrowd.synthesis.parameters import Parameters
-from quietcrowd.validation import check_whole, number
+from quietcrowd.validation import check_real, check_whole, number
 
-__all__ = ["ReleaseSize", "release_guarantee", "seed_bounds"]
+__all__ = ["ReleaseSize", "claimed_release_loss", "release_guarantee", "seed_bounds"]
 
 ASSUMPTIONS = (
     "who makes claims about which tasks is public and depends on no claim",
@@ -169,5 +170,66 @@ def _printed(method: Parameters) -> tuple[float, float]:
     test = method.test
     if test.k == 1:  # there is no t
         return math.inf, 1.0
-    epsilon = test.epsilon0 + math.log1p(method.gamma)
-    return epsilon, math.exp(-test.epsilon0 * (test.k - 1))
+    return claimed_release_loss(
+        [1.0], epsilon0=test.epsilon0, gamma=method.gamma, k=test.k, threshold=1
+    )
+
+
+def claimed_release_loss(
+    weights: npt.ArrayLike, *, epsilon0: float, gamma: float, k: int, threshold: int
+) -> tuple[float, float]:
+    """Return what Theorem 2 claims that one released claim loses: epsilon and delta.
+
+    ::
+
+        epsilon = epsilon0 + ln(1 + gamma / (t n min c)),   delta = n max c exp(-epsilon0 (k - t))
+
+    for the weights c of the n claims about a task and any whole number t from 1 to k - 1. The text
+    that we have lost some of its symbols; in this form it is Theorem 1 of Bindschaedler, Shokri and
+    Gunter (PVLDB 2017) where the weights are equal, as the paper's Remark 1 says. It does not hold:
+    ``docs/theory/pris-crowd.md``. Weights that are learnt tell of the claims, and so does
+    this pair.
+
+    Parameters
+    ----------
+    weights : array_like of float, shape (n,)
+        Of the claims about a task, at least 0, of sum 1.
+    epsilon0, gamma : float
+        Of the test; at least 0, and above 1.
+    k : int
+        Of the test; at least 2.
+    threshold : int
+        t.
+
+    Raises
+    ------
+    ParameterError
+        Where a number is out of its range.
+
+    References
+    ----------
+    Huai et al., IJCAI 2019, Theorem 2.
+
+    Examples
+    --------
+    >>> equal = [0.05] * 20
+    >>> pair = claimed_release_loss(equal, epsilon0=1.0, gamma=4.0, k=5, threshold=1)
+    >>> [round(number, 4) for number in pair]
+    [2.6094, 0.0183]
+    >>> claimed_release_loss([0.5, 0.5, 0.0], epsilon0=1.0, gamma=4.0, k=5, threshold=1)[0]
+    inf
+    """
+    chances = np.asarray(weights, np.float64)
+    if chances.ndim != 1 or not len(chances) or not (chances >= 0).all():
+        raise ParameterError(f"weights must be a list of numbers of at least 0; got {weights!r}")
+    if not math.isclose(chances.sum(), 1.0, rel_tol=1e-9):
+        raise ParameterError(f"weights must have the sum 1; got {float(chances.sum())!r}")
+    check_real("epsilon0", epsilon0, 0)
+    check_real("gamma", gamma, 1)
+    check_whole("k", k, 2)
+    check_whole("threshold", threshold, 1, k - 1)
+    least, most = float(chances.min()), float(chances.max())
+    epsilon = math.inf
+    if least > 0:
+        epsilon = epsilon0 + math.log1p(gamma / (threshold * len(chances) * least))
+    return epsilon, len(chances) * most * math.exp(-epsilon0 * (k - threshold))

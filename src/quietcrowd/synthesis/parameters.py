@@ -130,7 +130,7 @@ class Parameters:
     @property
     def couples_tasks(self) -> bool:
         """Whether the weights about a task depend on claims about others."""
-        return self.weights in ("global", "combined")
+        return self.weights in ("global", "combined", "printed")
 
     @property
     def attempts(self) -> int:

@@ -43,7 +43,7 @@ class PrisCrowd(Parameters):
         Largest ratio of two likelihoods that count as about equal; above 1.
     k : int
         How many claims the test asks for; a task with fewer users is refused. At least 1.
-    weights : {"uniform", "local", "global", "combined"}
+    weights : {"uniform", "local", "global", "combined", "printed"}
         What claims are chosen by. Default: "uniform", which is public; "combined" as printed.
         Local weights are learnt from the claims about one task, global ones from all.
     floor : float

@@ -137,13 +137,17 @@ def _quantile(ranked: Floats, part: float) -> float:
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def _reweigh(residuals: Floats, thresholds: tuple[float, float, float], weights: Floats) -> float:
+def _reweigh(
+    residuals: Floats, thresholds: tuple[float, float, float], printed: bool, weights: Floats
+) -> float:
     """Weigh claims anew by their residuals; return the largest change over the largest weight.
 
     The residuals are overwritten by the new weights.
     """
     first, second, third = thresholds
-    for place in range(len(residuals)):
+    if printed:
+        residuals[:] = hampel_losses_at(residuals, first, second, third)
+    for place in range(0 if printed else len(residuals)):
         residual = residuals[place]
         near = residual <= first * (1.0 + TIED)
         slope = residual if near else hampel_psi_at(residual, first, second, third)
@@ -167,6 +171,7 @@ def local_kernel(
     quantiles: tuple[float, float, float],
     max_iterations: int,
     tolerance: float,
+    printed: bool,
     weights: Floats,
 ) -> None:
     """Fill in the weights of each task's claims by iteratively reweighted least squares.
@@ -177,6 +182,8 @@ def local_kernel(
         Of a task's residuals under equal weights; they are the thresholds of the loss.
     max_iterations, tolerance
         A task is done when its weights change by no more than this part of the largest.
+    printed : bool
+        Whether a weight is in proportion to the loss, as printed, and not to ``psi(r) / r``.
     weights : ndarray of float64
         Per row.
     gaussian, run, offsets, values, bandwidths
@@ -202,5 +209,5 @@ def local_kernel(
                     _quantile(ranked, quantiles[1]),
                     _quantile(ranked, quantiles[2]),
                 )
-            if _reweigh(residuals, thresholds, shares) <= tolerance:
+            if _reweigh(residuals, thresholds, printed, shares) <= tolerance:
                 break

@@ -47,7 +47,7 @@ __all__ = [
     "uniform_weights",
 ]
 
-Weighting: TypeAlias = Literal["uniform", "local", "global", "combined"]
+Weighting: TypeAlias = Literal["uniform", "local", "global", "combined", "printed"]
 """What the claims of a task are weighted by."""
 
 Combination: TypeAlias = Literal["product", "geometric"]
@@ -215,6 +215,7 @@ def local_weights(
     *,
     kernel: Kernel,
     quantiles: tuple[float, float, float] = (0.5, 0.75, 0.85),
+    printed: bool = False,
     max_iterations: int = 50,
     tolerance: float = 1e-6,
     threads: int | None = None,
@@ -239,6 +240,8 @@ def local_weights(
         As of `global_weights`.
     quantiles : tuple of three float
         Ascending, 0 to 1.
+    printed : bool
+        Whether the loss stands in place of ``psi(r) / r``.
     max_iterations : int
         At least 1.
     tolerance : float
@@ -276,7 +279,16 @@ def local_weights(
 
     def fill(run: tuple[int, int]) -> None:
         weight_kernels.local_kernel(
-            kernel.gaussian, run, begins, claims, widths, parts, max_iterations, least, weights
+            kernel.gaussian,
+            run,
+            begins,
+            claims,
+            widths,
+            parts,
+            max_iterations,
+            least,
+            bool(printed),
+            weights,
         )
 
     runs = task_runs(begins, threads)

@@ -10,16 +10,14 @@ from quietcrowd.datasets import load_dataset, log10_dataset, opinion_crowd, sele
 from quietcrowd.evaluation import FIGURES, DensityExperiment
 from quietcrowd.evaluation.papers.huai2019 import (
     BANDWIDTHS,
-    DRAWN,
     HUAI_2019,
-    NEAR,
-    REAL,
     common_methods,
     private_methods,
 )
+from quietcrowd.evaluation.papers.huai2019_crowds import DRAWN, NEAR, REAL
 from quietcrowd.exceptions import FormatError, ParameterError
 
-RELEASED = ("PrisCrowd, as printed", "Uniform, as printed")
+RELEASED = ("PrisCrowd, as meant", "Uniform, as printed")
 BASIC = tuple(f"Basic, {level}" for level in ("0.1", "1", "10"))
 NIGHTLY = ("huai2019-2", "huai2019-2-bandwidths", "huai2019-2-mad", "huai2019-5")
 """Figures that are drawn as others are, and take long."""

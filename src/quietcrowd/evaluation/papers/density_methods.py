@@ -95,7 +95,7 @@ class RawClaims(DensityMethod):
 
     Parameters
     ----------
-    weighting : {"uniform", "local", "global", "combined"}
+    weighting : {"uniform", "local", "global", "combined", "printed"}
         Of the claims.
     """
 
@@ -113,7 +113,7 @@ class Untested(DensityMethod):
 
     Parameters
     ----------
-    weighting : {"uniform", "local", "global", "combined"}
+    weighting : {"uniform", "local", "global", "combined", "printed"}
         Of the raw claims.
     claims : int
         Draws per task.

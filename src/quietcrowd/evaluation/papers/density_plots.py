@@ -17,13 +17,18 @@ DENSITY_SCORES = {
     "ise": "ISE",
     "sise": "SISE",
     "milliseconds": "milliseconds",
+    "times_plain": "times the plain run",
 }
 """What the columns of scores are called."""
 
 DUST = 1e-5
 """Below it an error is what rounding leaves of 0."""
 
-AXES = {"claims": "synthetic claims per task", "bandwidth": "bandwidth"}
+AXES = {
+    "claimed_epsilon": "claimed epsilon",
+    "claims": "synthetic claims per task",
+    "bandwidth": "bandwidth",
+}
 
 MOST_ACROSS = 3
 """So many panels stand side by side."""

@@ -14,7 +14,7 @@ from quietcrowd.evaluation.papers.density_plots import plot_across, plot_errors
 from quietcrowd.evaluation.plots import plot_methods, plot_panels
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["Figure", "FigureResult", "Part", "TablePart"]
+__all__ = ["Figure", "FigureResult", "Part", "Parts", "TablePart"]
 
 Across: TypeAlias = Literal[
     "claimed_epsilon", "sparsity", "dataset", "method", "claims", "bandwidth"
@@ -92,6 +92,9 @@ class Figure:
         What was left out on purpose, one sentence each.
     draw : callable, optional
         Of a table: takes the frame, a path and the title. Without it there is no picture.
+    tell : callable, optional
+        Of a table with more rows than can be read, or of which there is something to say: takes the
+        frame, returns the tables and sentences that are printed of it.
     quick : callable, optional
         As `parts`, in seconds: fewer and smaller crowds, or fewer points.
     """

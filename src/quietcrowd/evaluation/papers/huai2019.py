@@ -12,18 +12,10 @@ from functools import partial
 from types import MappingProxyType
 
 import pandas as pd
-from attrs import evolve, frozen
 
 from quietcrowd.datasets.dataset import Dataset
-from quietcrowd.datasets.folder import load_dataset
-from quietcrowd.datasets.synthetic import opinion_crowd
-from quietcrowd.datasets.transforms import log10_dataset, selected_tasks
-from quietcrowd.evaluation.papers.density_experiment import (
-    DensityExperiment,
-    TrueDensity,
-    near_claims_density,
-    normal_density,
-)
+from quietcrowd.datasets.transforms import selected_tasks
+from quietcrowd.evaluation.papers.density_experiment import DensityExperiment
 from quietcrowd.evaluation.papers.density_methods import (
     DELTA,
     DensityMethod,
@@ -34,17 +26,24 @@ from quietcrowd.evaluation.papers.density_methods import (
     Untested,
 )
 from quietcrowd.evaluation.papers.figure import Figure, TablePart
+from quietcrowd.evaluation.papers.huai2019_cases import CASES
+from quietcrowd.evaluation.papers.huai2019_crowds import (
+    CLAIMS,
+    DRAWN,
+    GAMMA,
+    LEAST_USERS,
+    REAL,
+    SMALL,
+    Crowd,
+    near_truth,
+)
+from quietcrowd.evaluation.papers.huai2019_theorems import THEOREMS
 from quietcrowd.evaluation.papers.release_times import release_times
 from quietcrowd.synthesis.baselines import Basic, Histogram
-from quietcrowd.synthesis.density import CrowdDensity
-from quietcrowd.synthesis.kde import KernelDensities
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
 from quietcrowd.synthesis.weights import Weighting
 
 __all__ = ["HUAI_2019", "common_methods", "private_methods", "references"]
-
-CLAIMS, GAMMA, LEAST_USERS = 30, 4.0, 5
-"""Synthetic claims per task, gamma and k as in the paper, section 5."""
 
 EPSILON0 = 1.0
 """The paper does not name it."""
@@ -55,97 +54,11 @@ SAFE_EPSILON0 = 4.0
 LEVELS = (0.1, 1.0, 10.0)
 """The paper's strong, normal and weak noise."""
 
-SPREAD = 1.0
-"""Of the honest claims in drawn crowds; the bandwidth there, too."""
-
 NUMBERS = (1, 2, 3, 5, 10, 15, 20, 25, 30)
 """Synthetic claims per task in Figures 4 and 5."""
 
-NEAR = "claims near truth"
-"""The true density where a truth is known: that of the claims within one public bandwidth."""
-
 BANDWIDTHS = (0.58, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25)
 """From Silverman's rule for 20 claims from N(0, 1) on."""
-
-
-@frozen(kw_only=True)
-class _Crowd:
-    """A data set of the experiments.
-
-    Attributes
-    ----------
-    name : str
-        As tables show it.
-    datasets : callable
-        Takes the number of trials and a seed; returns the crowds.
-    truths : mapping of str to TrueDensity
-        What is compared with.
-    bandwidth : float
-        Public, in the unit of the claims.
-    """
-
-    name: str
-    datasets: Callable[[int, int], list[Dataset]]
-    truths: Mapping[str, TrueDensity]
-    bandwidth: float
-
-
-def _drawn(unreliable: float, trials: int, seed: int) -> list[Dataset]:
-    return [opinion_crowd(unreliable=unreliable, seed=seed + trial) for trial in range(trials)]
-
-
-def _known(crowd: CrowdDensity, dataset: Dataset) -> KernelDensities:
-    return normal_density(crowd, dataset.truths, SPREAD)
-
-
-def _of_all(crowd: CrowdDensity, _: Dataset) -> KernelDensities:
-    return crowd.densities("uniform")
-
-
-def _of_near(near: float, crowd: CrowdDensity, dataset: Dataset) -> KernelDensities:
-    return near_claims_density(crowd, dataset.truths, near)
-
-
-def _real(name: str, title: str, bandwidth: float, *, logarithms: bool = False) -> _Crowd:
-    """Return a real set: a claim is near the truth where it is within one public bandwidth."""
-
-    def load(_: int, __: int) -> list[Dataset]:
-        plain = load_dataset(name)
-        dataset = log10_dataset(plain) if logarithms else plain
-        return [selected_tasks(dataset, least_answers=LEAST_USERS)]
-
-    truths: dict[str, TrueDensity] = {
-        "all claims": _of_all,
-        NEAR: partial(_of_near, bandwidth),
-    }
-    return _Crowd(name=title, datasets=load, truths=truths, bandwidth=bandwidth)
-
-
-def _near_truth(crowd: _Crowd) -> _Crowd:
-    """Return a real set that is compared with the claims near the truth alone."""
-    return evolve(crowd, truths={NEAR: crowd.truths[NEAR]})
-
-
-DRAWN = tuple(
-    _Crowd(
-        name=f"drawn, {share} unreliable",
-        datasets=partial(_drawn, unreliable),
-        truths={"N(mu, 1)": _known},
-        bandwidth=SPREAD,
-    )
-    for share, unreliable in (("half", 0.5), ("a fifth", 0.2))
-)
-"""300 tasks, 20 workers, of whom some claim anything within 15 of the middle."""
-
-REAL = (
-    _real("population", "population, log10", 0.1, logarithms=True),
-    _real("flight_20111201", "flight", 10.0),
-    _real("weather_temperature", "weather", 2.0),
-)
-"""Bandwidths of a tenth of a decade, 10 minutes and 2 degrees Fahrenheit.
-
-Round numbers, chosen with an eye on how far the claims lie apart, and not by what comes out.
-"""
 
 
 def references() -> dict[str, DensityMethod]:
@@ -164,7 +77,10 @@ def _printed(
     claims: int = CLAIMS,
     epsilon0: float = EPSILON0,
 ) -> Synthetic:
-    """Return PrisCrowd as printed; with uniform weights it is the paper's Uniform."""
+    """Return PrisCrowd's loop as printed; with uniform weights it is the paper's Uniform.
+
+    With weights "printed" all of it is as printed; with "combined" they are what the text means.
+    """
     method = PrisCrowd(
         release="paper",
         epsilon0=epsilon0,
@@ -199,7 +115,8 @@ def common_methods(bandwidth: float | str) -> dict[str, DensityMethod]:
         As of `PrisCrowd`.
     """
     return references() | {
-        "PrisCrowd, as printed": _printed(bandwidth, "combined"),
+        "PrisCrowd, as meant": _printed(bandwidth, "combined"),
+        "PrisCrowd, as printed": _printed(bandwidth, "printed"),
         "Uniform, as printed": _printed(bandwidth, "uniform"),
         "no test, combined": Untested(weighting="combined", claims=CLAIMS),
         "no test, uniform": Untested(weighting="uniform", claims=CLAIMS),
@@ -241,7 +158,7 @@ def private_methods(bandwidth: float, fewest: int, most: int) -> dict[str, Densi
 
 
 def _experiment(
-    crowd: _Crowd,
+    crowd: Crowd,
     methods: Callable[[Sequence[Dataset]], Mapping[str, DensityMethod]],
     bandwidth: float | str,
     trials: int,
@@ -260,7 +177,7 @@ def _experiment(
 
 
 def _part(
-    crowd: _Crowd,
+    crowd: Crowd,
     methods: Callable[[Sequence[Dataset]], Mapping[str, DensityMethod]],
     trials: int,
     seed: int,
@@ -272,7 +189,7 @@ def _part(
     return TablePart(columns={"dataset": crowd.name, "claims": claims}, measure=measure)
 
 
-def _table(trials: int, seed: int) -> list[TablePart]:
+def _table(crowds: Sequence[Crowd], trials: int, seed: int) -> list[TablePart]:
     """Return Table 2 with public bandwidths."""
 
     def methods(bandwidth: float, datasets: Sequence[Dataset]) -> dict[str, DensityMethod]:
@@ -280,20 +197,20 @@ def _table(trials: int, seed: int) -> list[TablePart]:
         private = private_methods(bandwidth, int(counts.min()), int(counts.max()))
         return common_methods(bandwidth) | private
 
-    return [
-        _part(crowd, partial(methods, crowd.bandwidth), trials, seed) for crowd in (*DRAWN, *REAL)
-    ]
+    return [_part(crowd, partial(methods, crowd.bandwidth), trials, seed) for crowd in crowds]
 
 
-def _table_by_rule(rule: str, trials: int, seed: int) -> list[TablePart]:
+def _table_by_rule(rule: str, crowds: Sequence[Crowd], trials: int, seed: int) -> list[TablePart]:
     """Return Table 2 with bandwidths that are learnt from the claims."""
     return [
         _part(crowd, lambda _: common_methods(rule), trials, seed, bandwidth=rule)
-        for crowd in (*DRAWN, *REAL)
+        for crowd in crowds
     ]
 
 
-def _bandwidths(trials: int, seed: int) -> list[TablePart]:
+def _bandwidths(
+    crowds: Sequence[Crowd], widths: Sequence[float], trials: int, seed: int
+) -> list[TablePart]:
     """Return PrisCrowd and Uniform on drawn crowds, at several bandwidths and epsilon0."""
 
     def methods(bandwidth: float, _: Sequence[Dataset]) -> dict[str, DensityMethod]:
@@ -309,33 +226,36 @@ def _bandwidths(trials: int, seed: int) -> list[TablePart]:
 
     return [
         _part(crowd, partial(methods, bandwidth), trials, seed, bandwidth=bandwidth)
-        for crowd in DRAWN
-        for bandwidth in BANDWIDTHS
+        for crowd in crowds
+        for bandwidth in widths
     ]
 
 
-def _by_claims(trials: int, seed: int) -> list[TablePart]:
+def _by_claims(
+    crowds: Sequence[Crowd], numbers: Sequence[int], trials: int, seed: int
+) -> list[TablePart]:
     """Return Figure 4."""
 
     def methods(bandwidth: float, claims: int, _: Sequence[Dataset]) -> dict[str, DensityMethod]:
         repaired = _repaired(bandwidth, "uniform", claims=claims)
         return references() | {
-            "PrisCrowd, as printed": _printed(bandwidth, "combined", claims=claims),
+            "PrisCrowd, as meant": _printed(bandwidth, "combined", claims=claims),
+            "PrisCrowd, as printed": _printed(bandwidth, "printed", claims=claims),
             "Uniform, as printed": _printed(bandwidth, "uniform", claims=claims),
             "repaired, uniform": Synthetic(method=repaired),
         }
 
     return [
         _part(crowd, partial(methods, crowd.bandwidth, number), trials, seed, claims=number)
-        for crowd in (DRAWN[0], *map(_near_truth, REAL))
-        for number in NUMBERS
+        for crowd in crowds
+        for number in numbers
     ]
 
 
 def _times(trials: int, seed: int) -> list[TablePart]:
     """Return Figure 5: the tasks whose truths are known."""
 
-    def measure(crowd: _Crowd, _: bool) -> pd.DataFrame:
+    def measure(crowd: Crowd, _: bool) -> pd.DataFrame:
         dataset = selected_tasks(crowd.datasets(1, seed)[0], least_answers=LEAST_USERS, known=True)
         return release_times(
             dataset,
@@ -352,13 +272,17 @@ def _times(trials: int, seed: int) -> list[TablePart]:
     ]
 
 
+EVERY = (*DRAWN, *REAL)
+
+
 def _by_rule(rule: str) -> Figure:
     return Figure(
         title=f"Huai et al. 2019, Table 2, bandwidth={rule!r}",
         lines="density",
         across="method",
         scores=("ise", "sise"),
-        parts=partial(_table_by_rule, rule),
+        parts=partial(_table_by_rule, rule, EVERY),
+        quick=partial(_table_by_rule, rule, (SMALL,)),
         skipped=(
             f"the repaired release and histograms were left out: the bandwidth {rule!r} is learnt "
             "from the claims, which voids their guarantees",
@@ -373,7 +297,8 @@ HUAI_2019: Mapping[str, Figure] = MappingProxyType(
             lines="density",
             across="method",
             scores=("ise", "sise"),
-            parts=_table,
+            parts=partial(_table, EVERY),
+            quick=partial(_table, (SMALL,)),
         ),
         "huai2019-2-silverman": _by_rule("silverman"),
         "huai2019-2-mad": _by_rule("mad"),
@@ -382,14 +307,17 @@ HUAI_2019: Mapping[str, Figure] = MappingProxyType(
             lines="density",
             across="bandwidth",
             scores=("ise",),
-            parts=_bandwidths,
+            parts=partial(_bandwidths, DRAWN, BANDWIDTHS),
+            quick=partial(_bandwidths, (SMALL,), BANDWIDTHS[::3]),
         ),
+        **CASES,
         "huai2019-4": Figure(
             title="Huai et al. 2019, Figure 4",
             lines="density",
             across="claims",
             scores=("ise", "sise"),
-            parts=_by_claims,
+            parts=partial(_by_claims, (DRAWN[0], *map(near_truth, REAL)), NUMBERS),
+            quick=partial(_by_claims, (SMALL,), NUMBERS[::4]),
         ),
         "huai2019-5": Figure(
             title="Huai et al. 2019, Figure 5",
@@ -398,6 +326,7 @@ HUAI_2019: Mapping[str, Figure] = MappingProxyType(
             scores=("milliseconds",),
             parts=_times,
         ),
+        **THEOREMS,
     }
 )
 """The table and the figures by their names on the command line."""

@@ -1,4 +1,4 @@
-"""Figures 3 and 4 of MOON, "Mixture Distribution-Based Truth Discovery Algorithm", 2025.
+"""Figures 3, 4 and 5 of MOON, "Mixture Distribution-Based Truth Discovery Algorithm", 2025.
 
 The paper's data sets are not named, its values not printed. Here: real crowds of numbers, and drawn
 ones. ``docs/numeric-truths.md`` says what comes out.
@@ -11,13 +11,16 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+import pandas as pd
+
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.datasets.folder import load_dataset
 from quietcrowd.datasets.synthetic import sensor_crowd
 from quietcrowd.datasets.transforms import log10_dataset, standardised_dataset
 from quietcrowd.evaluation.experiment import Experiment
 from quietcrowd.evaluation.papers.baselines import KnownErrors, PrivTDSILike, TeslaLike
-from quietcrowd.evaluation.papers.figure import Figure, Part
+from quietcrowd.evaluation.papers.figure import Figure, Part, Parts, TablePart
+from quietcrowd.evaluation.papers.fit_times import fit_times
 from quietcrowd.inference.averaging import Mean, Median, WeightedMean
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.gtm import GTM
@@ -85,12 +88,14 @@ REAL: Mapping[str, Callable[[], Dataset]] = MappingProxyType(
 )
 
 
-def _real(trials: int, seed: int) -> list[Part]:
+def _real(
+    sets: Mapping[str, Callable[[], Dataset]], epsilons: Sequence[float], trials: int, seed: int
+) -> list[Part]:
     def experiment(load: Callable[[], Dataset]) -> Experiment:
         return Experiment(
             dataset=load(),
             mechanisms=LAPLACE,
-            epsilons=EPSILONS,
+            epsilons=epsilons,
             methods=METHODS,
             trials=trials,
             seed=seed,
@@ -99,7 +104,7 @@ def _real(trials: int, seed: int) -> list[Part]:
 
     return [
         Part(columns={"dataset": name}, experiment=partial(experiment, load))
-        for name, load in REAL.items()
+        for name, load in sets.items()
     ]
 
 
@@ -110,20 +115,27 @@ def _sampled(*, domain: Any, epsilon: float, answers: int) -> PrivTDSILike:
     )
 
 
-def _drawn(trials: int, seed: int) -> list[Part]:
+def _drawn(
+    sizes: Sequence[tuple[int, int, float]], epsilons: Sequence[float], trials: int, seed: int
+) -> list[Part]:
+    """Return drawn crowds of so many workers and tasks, and a part of all answers."""
+
     def experiment(
         workers: int,
+        tasks: int,
         share: float,
         mechanisms: Mapping[str, Callable[..., Mechanism]],
         methods: Mapping[str, FittingMethod[Any, Any]],
     ) -> Experiment:
         return Experiment(
             dataset=[
-                sensor_crowd(workers=workers, share=share, sigmas=SIGMAS, seed=seed + trial)
+                sensor_crowd(
+                    workers=workers, tasks=tasks, share=share, sigmas=SIGMAS, seed=seed + trial
+                )
                 for trial in range(trials)
             ],
             mechanisms=mechanisms,
-            epsilons=EPSILONS,
+            epsilons=epsilons,
             methods=methods,
             trials=trials,
             seed=seed,
@@ -131,34 +143,88 @@ def _drawn(trials: int, seed: int) -> list[Part]:
         )
 
     parts = []
-    for name, workers, share in (("60 x 100, all", 60, 1.0), ("200 x 100, 20 %", 200, 0.2)):
+    for workers, tasks, share in sizes:
+        name = f"{workers} x {tasks}, {'all' if share == 1 else f'{share:.0%}'.replace('%', ' %')}"
         sigmas = [SIGMAS[worker >= workers // 2] for worker in range(workers)]
         known = KnownErrors(sigmas=sigmas, truth_prior=None)
-        sampled = {"privtdsi-like": partial(_sampled, answers=round(100 * share))}
+        sampled = {"privtdsi-like": partial(_sampled, answers=round(tasks * share))}
         of_all: dict[str, FittingMethod[Any, Any]] = {**METHODS, "every sigma known": known}
-        sent = partial(experiment, workers, share, LAPLACE, of_all)
-        drawn = partial(experiment, workers, share, sampled, OF_SAMPLED)
+        sent = partial(experiment, workers, tasks, share, LAPLACE, of_all)
+        drawn = partial(experiment, workers, tasks, share, sampled, OF_SAMPLED)
         parts += [Part(columns={"dataset": name}, experiment=build) for build in (sent, drawn)]
     return parts
 
 
-def _figure(title: str, parts: Callable[[int, int], Sequence[Part]], score: str) -> Figure:
-    return Figure(
-        title=title,
-        lines="method",
-        scores=(score,),
-        parts=parts,
-    )
+REAL_PARTS: Parts = partial(_real, REAL, EPSILONS)
+DRAWN_PARTS: Parts = partial(_drawn, ((60, 100, 1.0), (200, 100, 0.2)), EPSILONS)
+QUICK_REAL: Parts = partial(_real, {"emotion": REAL["emotion"]}, (1.0,))
+QUICK_DRAWN: Parts = partial(_drawn, ((20, 40, 1.0),), (1.0, 10.0))
+
+
+def _times(
+    crowds: Mapping[str, Callable[[int], Dataset]], trials: int, seed: int
+) -> list[TablePart]:
+    """Return Figure 5: run times on reports, against CRH on the plain answers."""
+
+    def measure(load: Callable[[int], Dataset], _: bool) -> pd.DataFrame:
+        return fit_times(
+            load(seed),
+            methods=TIMED,
+            plain=CRH(),
+            mechanisms={
+                epsilon: LAPLACE["laplace"](domain=load(seed).answers.domain, epsilon=epsilon)
+                for epsilon in EPSILONS
+            },
+            trials=trials,
+            seed=seed,
+        )
+
+    return [
+        TablePart(columns={"dataset": name}, measure=partial(measure, load))
+        for name, load in crowds.items()
+    ]
+
+
+TIMED = {"moon": MOON(truth_prior=None), "crh": CRH(), "tesla-like": TeslaLike(within_bounds=False)}
+
+TIMED_CROWDS: Mapping[str, Callable[[int], Dataset]] = MappingProxyType(
+    {
+        "60 x 100, all": lambda seed: sensor_crowd(sigmas=SIGMAS, seed=seed),
+        "emotion": lambda _: load_dataset("emotion"),
+        "weather_temperature": lambda _: load_dataset("weather_temperature"),
+        "flight_20111201": lambda _: load_dataset("flight_20111201"),
+    }
+)
+
+
+def _figure(title: str, parts: Parts, quick: Parts, score: str) -> Figure:
+    return Figure(title=title, lines="method", scores=(score,), parts=parts, quick=quick)
+
+
+def _on_real(number: int, what: str, score: str) -> Figure:
+    return _figure(f"MOON 2025, Figure {number}, real crowds{what}", REAL_PARTS, QUICK_REAL, score)
+
+
+def _on_drawn(number: int, what: str, score: str) -> Figure:
+    title = f"MOON 2025, Figure {number}, drawn crowds{what}"
+    return _figure(title, DRAWN_PARTS, QUICK_DRAWN, score)
 
 
 MOON_2025: Mapping[str, Figure] = MappingProxyType(
     {
-        "moon2025-3": _figure("MOON 2025, Figure 3, real crowds", _real, "mae"),
-        "moon2025-3-rmse": _figure("MOON 2025, Figure 3, real crowds", _real, "rmse"),
-        "moon2025-3-drawn": _figure("MOON 2025, Figure 3, drawn crowds", _drawn, "mae"),
-        "moon2025-3-drawn-rmse": _figure("MOON 2025, Figure 3, drawn crowds", _drawn, "rmse"),
-        "moon2025-4": _figure("MOON 2025, Figure 4, real crowds", _real, "weight_distance"),
-        "moon2025-4-drawn": _figure("MOON 2025, Figure 4, drawn", _drawn, "weight_distance"),
+        "moon2025-3": _on_real(3, "", "mae"),
+        "moon2025-3-rmse": _on_real(3, "", "rmse"),
+        "moon2025-3-drawn": _on_drawn(3, "", "mae"),
+        "moon2025-3-drawn-rmse": _on_drawn(3, "", "rmse"),
+        "moon2025-4": _on_real(4, "", "weight_distance"),
+        "moon2025-4-drawn": _on_drawn(4, "", "weight_distance"),
+        "moon2025-5": Figure(
+            title="MOON 2025, Figure 5: run time on reports, times that of CRH on plain answers",
+            lines="density",
+            across="claimed_epsilon",
+            scores=("times_plain",),
+            parts=partial(_times, TIMED_CROWDS),
+        ),
     }
 )
 """The figures by their names on the command line."""

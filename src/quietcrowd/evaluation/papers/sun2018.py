@@ -1,7 +1,7 @@
-"""Figures 2 to 5 of H. Sun et al., IEEE Big Data 2018.
+"""Figures 2 to 4 of H. Sun et al., IEEE Big Data 2018, on drawn crowds.
 
-The change of the mean absolute error of Algorithm 1 by noise, on crowds whose answers are mostly
-missing. ``docs/sparse-answers.md`` says what comes out.
+The change of the mean absolute error of Algorithm 1 by noise, where answers are mostly missing.
+``docs/sparse-answers.md`` says what comes out.
 """
 
 from __future__ import annotations
@@ -9,60 +9,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, get_args
+from typing import get_args
 
-from quietcrowd.datasets.folder import load_dataset
 from quietcrowd.datasets.synthetic import Truths, sparse_crowd
 from quietcrowd.evaluation.experiment import Experiment
 from quietcrowd.evaluation.papers.figure import Across, Figure, Part
-from quietcrowd.inference.averaging import Mean, WeightedMean
+from quietcrowd.evaluation.papers.sun2018_mechanisms import (
+    AS_PRINTED,
+    EPSILONS,
+    MECHANISMS,
+    METHODS,
+)
+from quietcrowd.evaluation.papers.sun2018_real import REAL, TABLES
+from quietcrowd.inference.averaging import Mean
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.mechanisms.laplace import LaplacePerturbation
-from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
 from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.mechanisms.randomized_response import RandomizedResponse
-from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse
 
-__all__ = ["MECHANISMS", "SUN_2018"]
+__all__ = ["SUN_2018"]
 
-EPSILONS = (0.1, 0.5, 1.0, 5.0, 10.0)
+PANELS = (0.1, 0.5, 1.0, 5.0, 10.0)
+"""Epsilons of Figures 3 and 4, a panel each."""
+
+SMALL = (120, 40)
+"""Workers and tasks with ``--quick``."""
+
 SPARSITIES = (0.1, 0.3, 0.5, 0.7, 0.9)
-
-
-RANK, RIDGE = 100, 1.0
-"""Of matrix factorisation in all figures; the rank is that of the paper's example of Theorem 5."""
-
-
-def _ridge(*, domain: Any, epsilon: float) -> MatrixFactorization:
-    """Return matrix factorisation as the paper means it: answers as they are, a ridge at least."""
-    return MatrixFactorization(
-        domain=domain, epsilon=epsilon, variant="ridge", rank=RANK, ridge=RIDGE, fill=0.0
-    )
-
-
-def _fill(*, domain: Any, epsilon: float) -> MatrixFactorization:
-    """Return the variant that hides NULL, with the lowest number in place of missing answers."""
-    return MatrixFactorization(
-        domain=domain, epsilon=epsilon, variant="fill", rank=RANK, ridge=RIDGE, fill=domain.low
-    )
-
-
-METHODS = {"weighted-mean": WeightedMean(smoothing=0.0)}
-"""Algorithm 1 as printed."""
-
-MECHANISMS: Mapping[str, Callable[..., Mechanism]] = MappingProxyType(
-    {
-        "laplace": LaplacePerturbation,
-        "response": partial(RandomizedResponse, null="category"),
-        "ridge": _ridge,
-        "fill": _fill,
-    }
-)
-"""The paper's three mechanisms; "fill" is the repair of matrix factorisation that hides NULL."""
-
-TWO_LAYER: Callable[..., Mechanism] = partial(
-    TwoLayerRandomizedResponse, law="epsilon", null="category"
-)
 
 
 def _synthetic_part(
@@ -72,6 +44,7 @@ def _synthetic_part(
     tasks: int,
     truths: Truths,
     epsilons: Sequence[float],
+    mechanisms: Mapping[str, Callable[..., Mechanism]],
     trials: int,
     seed: int,
 ) -> Part:
@@ -84,7 +57,7 @@ def _synthetic_part(
         ]
         return Experiment(
             dataset=crowds,
-            mechanisms=MECHANISMS,
+            mechanisms=mechanisms,
             epsilons=epsilons,
             methods=METHODS,
             trials=trials,
@@ -101,63 +74,61 @@ def _synthetic(
     workers: int,
     tasks: int,
     sparsities: Sequence[float] = SPARSITIES,
-    epsilons: Sequence[float] = EPSILONS,
+    epsilons: Sequence[float] = PANELS,
     truths: Truths = "normal",
+    mechanisms: Mapping[str, Callable[..., Mechanism]] = MECHANISMS,
     across: Across,
+    quick: Sequence[float] | None = None,
 ) -> Figure:
-    def parts(trials: int, seed: int) -> list[Part]:
+    """Return a figure; `quick` are its sparsities in small, by default the first and the last."""
+
+    def parts(
+        size: tuple[int, int],
+        few: Sequence[float],
+        at: Sequence[float],
+        trials: int,
+        seed: int,
+    ) -> list[Part]:
         return [
             _synthetic_part(
                 sparsity,
-                workers=workers,
-                tasks=tasks,
+                workers=size[0],
+                tasks=size[1],
                 truths=truths,
-                epsilons=epsilons,
+                epsilons=at,
+                mechanisms=mechanisms,
                 trials=trials,
                 seed=seed,
             )
-            for sparsity in sparsities
+            for sparsity in few
         ]
 
-    panel: Across = "sparsity" if across == "claimed_epsilon" else "claimed_epsilon"
-    return Figure(title=title, across=across, panel=panel, parts=parts)
-
-
-def _real_experiment(name: str, epsilons: Sequence[float], trials: int, seed: int) -> Experiment:
-    return Experiment(
-        dataset=load_dataset(name),
-        mechanisms={**MECHANISMS, "two-layer": TWO_LAYER},
-        epsilons=epsilons,
-        methods=METHODS,
-        trials=trials,
-        seed=seed,
+    return Figure(
+        title=title,
+        across=across,
+        panel="sparsity" if across == "claimed_epsilon" else "claimed_epsilon",
+        parts=partial(parts, (workers, tasks), sparsities, epsilons),
+        quick=partial(parts, SMALL, quick or (sparsities[0], sparsities[-1]), (1.0, 10.0)),
     )
 
 
-def _real(title: str, names: Sequence[str], epsilons: Sequence[float]) -> Figure:
-    def parts(trials: int, seed: int) -> list[Part]:
-        return [
-            Part(
-                columns={"dataset": name},
-                experiment=partial(_real_experiment, name, epsilons, trials, seed),
-            )
-            for name in names
-        ]
-
-    return Figure(title=title, parts=parts)
-
-
-def _kept(trials: int, seed: int) -> list[Part]:
+def _kept(size: tuple[int, int], at: Sequence[float], trials: int, seed: int) -> list[Part]:
     """Return the crowds of Figure 2 where answers alone are sent, and nothing is filled in."""
 
     def experiment(sparsity: float, truths: Truths) -> Experiment:
         return Experiment(
             dataset=[
-                sparse_crowd(sparsity=sparsity, truths=truths, seed=seed + trial)
+                sparse_crowd(
+                    workers=size[0],
+                    tasks=size[1],
+                    sparsity=sparsity,
+                    truths=truths,
+                    seed=seed + trial,
+                )
                 for trial in range(trials)
             ],
             mechanisms={"laplace": partial(LaplacePerturbation, fill=None)},
-            epsilons=EPSILONS,
+            epsilons=at,
             methods={"mean": Mean(), **METHODS, "noise-aware": NoiseAware()},
             trials=trials,
             seed=seed,
@@ -176,11 +147,13 @@ def _kept(trials: int, seed: int) -> list[Part]:
 
 SUN_2018: Mapping[str, Figure] = MappingProxyType(
     {
+        **TABLES,
         "sun2018-2": _synthetic(
             "Sun et al. 2018, Figure 2: 2,000 workers, 200 tasks",
             workers=2_000,
             tasks=200,
             sparsities=(0.9, 0.5),
+            epsilons=EPSILONS,
             across="claimed_epsilon",
         ),
         "sun2018-3": _synthetic(
@@ -197,7 +170,16 @@ SUN_2018: Mapping[str, Figure] = MappingProxyType(
             epsilons=(0.1, 1.0, 10.0),
             across="sparsity",
         ),
-        "sun2018-5": _real("Sun et al. 2018, Figure 5: real crowds", ("wsd", "adult"), EPSILONS),
+        **REAL,
+        "sun2018-2-paper": _synthetic(
+            "As Figure 2, with variant='paper' at low ranks",
+            workers=2_000,
+            tasks=200,
+            sparsities=(0.9, 0.5),
+            mechanisms={"ridge": MECHANISMS["ridge"], **AS_PRINTED},
+            across="claimed_epsilon",
+            quick=(0.5,),
+        ),
         "sun2018-3-spread": _synthetic(
             "As Figure 3, with truths spread over the whole domain",
             workers=2_000,
@@ -209,7 +191,8 @@ SUN_2018: Mapping[str, Figure] = MappingProxyType(
             title="The crowds of Figure 2, where nothing is filled in",
             lines="method",
             scores=("mae",),
-            parts=_kept,
+            parts=partial(_kept, (2_000, 200), PANELS),
+            quick=partial(_kept, SMALL, (1.0, 10.0)),
         ),
     }
 )

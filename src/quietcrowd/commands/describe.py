@@ -1,0 +1,164 @@
+"""``quietcrowd describe``: what is in a file of answers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quietcrowd.commands import options
+from quietcrowd.commands.files import is_store, read_gold
+from quietcrowd.commands.printing import console, note, plain_table
+from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
+from quietcrowd.formats import read_table
+from quietcrowd.formats.columns import Choice
+from quietcrowd.formats.tables import read_names, read_note
+
+if TYPE_CHECKING:
+    from quietcrowd.datasets.description import Description, Spread
+
+__all__ = ["app", "describe"]
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+def describe(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="Answers or reports; or a dataset folder, with its truths."
+        ),
+    ],
+    truths: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Known truths of some tasks, columns task and label."),
+    ] = None,
+    columns: options.Columns = options.COLUMNS,
+    field: options.Field = None,
+    as_json: options.Json = False,
+) -> None:
+    """Tell how sparse a file of answers is, who answered how much, and which labels occur.
+
+    Answers are counted as they are: who may not see them may not see these counts.
+
+    Example: quietcrowd describe answers.csv --truths known.csv
+
+    Example: quietcrowd describe FOLDER --json
+    """
+    from quietcrowd.datasets.description import describe as description_of
+
+    if is_store(source):
+        raise ParameterError(f"{source} is a store: describe a file that it was made of")
+    if source.is_dir():
+        if truths is not None or field is not None or columns != options.COLUMNS:
+            raise ParameterError(
+                "--truths, --field and --columns go with a file: a folder has its own"
+            )
+        answers, known = _in_folder(source)
+    else:
+        answers = _in_file(source, options.three_columns(columns), field)
+        known = None if truths is None else read_gold(truths, field, beside_answers=True)
+    try:
+        found = description_of(answers, known)
+    except AnswerError as error:
+        raise AnswerError(f"{source}: {error}") from None
+    if as_json:
+        typer.echo(json.dumps(found.to_dict()))
+    else:
+        _print(found)
+
+
+def _in_folder(folder: Path) -> tuple[Any, Any]:
+    """Return answers and truths of a dataset folder; a repeated answer is no error."""
+    from quietcrowd.datasets.folder import answers_file, truth_file
+
+    path = answers_file(folder)
+    return _in_file(path, ("task", "worker", "label"), None), read_gold(
+        truth_file(folder), None, beside_answers=True
+    )
+
+
+def _in_file(path: Path, names: tuple[str, str, str], field: str | None) -> Any:
+    """Return the rows of a file in columns task, worker and label."""
+    mechanism = (read_note(path, None) or {}).get("mechanism")
+    if mechanism is not None:
+        kind = mechanism.get("kind", "") if isinstance(mechanism, Mapping) else ""
+        note(f"These are randomised reports{f' of {kind}' if kind else ''}, no plain answers.")
+    table = read_table(path, names, choice=Choice(field=field))
+    for name in names:
+        if name not in table.column_names:
+            there = ", ".join(read_names(path) or table.column_names)
+            raise FormatError(f"{path}: column {name!r} is missing; there are {there}")
+    return table.select(names).rename_columns(["task", "worker", "label"])
+
+
+def _print(found: Description) -> None:
+    """Print a description in 80 columns."""
+    out = console(None if sys.stdout.isatty() else 80)
+    counts = plain_table("", "number", numeric_from=1)
+    for what, number in (
+        ("tasks", found.tasks),
+        ("workers", found.workers),
+        ("answers", found.answers),
+        ("rows that repeat a worker's answer to a task", found.repeated),
+        ("  of these with another label than the first", found.contradicting),
+        ("rows without a label", found.missing),
+        *((("known truths", found.truths),) if found.truths else ()),
+        *(
+            (("  of tasks that nobody answered", found.unanswered_truths),)
+            if found.unanswered_truths
+            else ()
+        ),
+    ):
+        counts.add_row(what, f"{number:,}")
+    out.print(counts)
+    out.print()
+    out.print(_spreads(found))
+    if found.labels is not None or found.truth_labels is not None:
+        out.print()
+        out.print(_labels(found))
+    if found.right is not None:
+        out.print(f"\nRight, of the answers to tasks of known truth: {found.right:.1%}")
+
+
+def _spreads(found: Description) -> Any:
+    table = plain_table("", "least", "quarter", "median", "mean", "3/4", "most", numeric_from=1)
+    rows: list[tuple[str, Spread | None, int]] = [
+        ("sparsity of workers", found.sparsity, 6),
+        ("answers per worker", found.answers_per_worker, 0),
+        ("answers per task", found.answers_per_task, 0),
+        ("answers", found.numbers, 0),
+        ("known truths", found.truth_numbers, 0),
+    ]
+    for name, spread, digits in rows:
+        if spread is None:
+            continue
+        numbers = (
+            *(spread.least, spread.quarter, spread.median),
+            *(spread.mean, spread.three_quarters, spread.most),
+        )
+        shown = (f"{n:.{digits}f}" if digits else f"{n:.6g}" for n in numbers)
+        table.add_row(name, *shown)
+    return table
+
+
+def _labels(found: Description) -> Any:
+    """Return how often each label occurs, among answers and among truths."""
+    from rich.text import Text
+
+    of_answers, of_truths = dict(found.labels or {}), dict(found.truth_labels or {})
+    heads = ("answers", "part") if of_answers else ()
+    heads = (*heads, *(("truths", "part") if of_truths else ()))
+    table = plain_table("label", *heads, numeric_from=1)
+    for label in dict.fromkeys((*of_answers, *of_truths)):
+        cells = []
+        for counts in filter(None, (of_answers, of_truths)):
+            count = counts.get(label, 0)
+            cells += [f"{count:,}", f"{count / sum(counts.values()):.1%}"]
+        table.add_row(Text(label), *cells)
+    return table

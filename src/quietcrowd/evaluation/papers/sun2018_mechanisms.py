@@ -1,0 +1,63 @@
+"""Mechanisms and method of all figures of H. Sun et al., IEEE Big Data 2018."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from quietcrowd.inference.averaging import WeightedMean
+from quietcrowd.mechanisms.laplace import LaplacePerturbation
+from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
+from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.mechanisms.randomized_response import RandomizedResponse
+from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse
+
+__all__ = ["AS_PRINTED", "EPSILONS", "MECHANISMS", "METHODS", "TWO_LAYER"]
+
+EPSILONS = (0.1, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+"""Of Figures 2 and 5; randomised response drops above 3."""
+
+RANK, RIDGE = 100, 1.0
+"""Of matrix factorisation in all figures; the rank is that of the paper's example of Theorem 5."""
+
+
+def _ridge(*, domain: Any, epsilon: float) -> MatrixFactorization:
+    """Return matrix factorisation as the paper means it: answers as they are, a ridge at least."""
+    return MatrixFactorization(
+        domain=domain, epsilon=epsilon, variant="ridge", rank=RANK, ridge=RIDGE, fill=0.0
+    )
+
+
+def _fill(*, domain: Any, epsilon: float) -> MatrixFactorization:
+    """Return the variant that hides NULL, with the lowest number in place of missing answers."""
+    return MatrixFactorization(
+        domain=domain, epsilon=epsilon, variant="fill", rank=RANK, ridge=RIDGE, fill=domain.low
+    )
+
+
+METHODS = {"weighted-mean": WeightedMean(smoothing=0.0)}
+"""Algorithm 1 as printed."""
+
+MECHANISMS: Mapping[str, Callable[..., Mechanism]] = MappingProxyType(
+    {
+        "laplace": LaplacePerturbation,
+        "response": partial(RandomizedResponse, null="category"),
+        "ridge": _ridge,
+        "fill": _fill,
+    }
+)
+"""The paper's three mechanisms; "fill" is the repair of matrix factorisation that hides NULL."""
+
+AS_PRINTED: Mapping[str, Callable[..., Mechanism]] = MappingProxyType(
+    {
+        f"paper-{rank}": partial(MatrixFactorization, variant="paper", rank=rank)
+        for rank in (1, 2, 5)
+    }
+)
+"""Equations 9 and 10, without a ridge: a rank above a worker's number of answers has no minimum."""
+
+TWO_LAYER: Callable[..., Mechanism] = partial(
+    TwoLayerRandomizedResponse, law="epsilon", null="category"
+)
