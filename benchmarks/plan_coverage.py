@@ -8,6 +8,7 @@ import sys
 import warnings
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 import quietcrowd as qc
 from quietcrowd.planning import (
@@ -136,25 +137,60 @@ def pilot_rows(name, draws):
                 yield name, kind, epsilon, outcome.error, found.low, found.error, found.high
 
 
-def inverse_rows(settings, draws=60):
+TARGET_DRAWS, BATCH, MOST_DRAWS = 400, 120, 800
+"""Crowds of the target's mean, and of each batch and at most of brute force, at each epsilon."""
+
+ENOUGH = 0.025
+"""A standard error of the logarithm that brute force is content with."""
+
+
+def inverse_rows(settings):
     """Return one row for each drawn setting: the least epsilon that is found, and by brute force.
 
-    Brute force: the errors of other crowds at every epsilon of a fine grid about it, and the first
-    from which on all reach the target.
+    The target is the mean error of 400 crowds at the setting's epsilon. Brute force knows no
+    theory: other crowds at five epsilons, a falling curve through their means (isotonic
+    regression), straight between them in logarithms. Its standard error is that of a jackknife.
     """
     for number in range(settings):
         assumed, size, epsilon = drawn_setting(2 * number)  # of labels
         mechanism = mechanism_for(assumed.domain, epsilon)
-        (cell,) = simulate_size(assumed, size, [mechanism], draws, number + 1, plain=False)
+        (cell,) = simulate_size(assumed, size, [mechanism], TARGET_DRAWS, number + 1, plain=False)
         target = float(np.mean([one.error for one in cell]))
         found = least_epsilon(target, assumed, type(mechanism).from_claimed_epsilon, size)
-        grid = epsilon * 1.05 ** np.arange(-6, 7)
-        tried = [mechanism_for(assumed.domain, float(place)) for place in grid]
-        cells = simulate_size(assumed, size, tried, draws, number + 1000, plain=False)
-        errors = np.array([np.mean([one.error for one in each]) for each in cells])
-        reached = errors <= target
-        first = int(np.argmax(reached)) if reached.any() else len(grid) - 1
-        yield number, target, found, float(grid[first]), found / float(grid[first])
+        forced, doubt, crowds = brute_force(assumed, size, epsilon, target, 10**6 + 1_000 * number)
+        yield (
+            number,
+            target,
+            found.value,
+            found.standard_error,
+            found.crowds,
+            forced,
+            doubt,
+            crowds,
+            found.value / forced,
+        )
+
+
+def brute_force(assumed, size, epsilon, target, seed):
+    """Return the least epsilon, the standard error of its logarithm, and crowds at each point."""
+    grid = epsilon * 1.15 ** np.arange(-2, 3)
+    tried = [mechanism_for(assumed.domain, float(place)) for place in grid]
+    errors, doubt = np.empty((len(grid), 0)), np.inf
+    while errors.shape[1] < 2 * BATCH or (doubt > ENOUGH and errors.shape[1] < MOST_DRAWS):
+        batch = seed + errors.shape[1] // BATCH
+        cells = simulate_size(assumed, size, tried, BATCH, batch, plain=False)
+        more = [[one.error for one in cell] for cell in cells]
+        errors = np.concatenate([errors, more], axis=1)
+        blocks = np.array_split(np.arange(errors.shape[1]), 20)
+        without = [forced_crossing(np.delete(errors, b, axis=1), grid, target) for b in blocks]
+        doubt = np.sqrt(19 * np.var(without))
+    return float(np.exp(forced_crossing(errors, grid, target))), float(doubt), errors.shape[1]
+
+
+def forced_crossing(errors, grid, target):
+    """Return the logarithm of the least epsilon on the falling curve through mean errors."""
+    falling = isotonic_regression(errors.mean(axis=1), increasing=False).x
+    return float(np.interp(-np.log(target), -np.log(np.maximum(falling, 1e-9)), np.log(grid)))
 
 
 if __name__ == "__main__":

@@ -13,11 +13,15 @@ def test_the_least_of_both_kinds_is_told(run):
     (row,) = json.loads(output)
     assert status == 0
     assert (row["workers"], row["answers"], row["mechanism"]) == (30, 20, "one-layer")
+    assert row["low"] < row["epsilon"] < row["high"]
+    assert row["crowds"] == 3
     status, output, _ = run(
         *SMALL, "--least", "workers", "-e", row["epsilon"], "--target", 0.3, "--misled", 0
     )
     assert status == 0
     assert "one-layer: an expected error of 0.3 takes" in output
+    assert "in nine cases of ten, by 3 crowds" in " ".join(output.split())
+    assert max(map(len, output.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(

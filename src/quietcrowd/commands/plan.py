@@ -15,6 +15,7 @@ from quietcrowd.commands.printing import tell
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import check_target, write_table
+from quietcrowd.formats.files import check_new
 
 __all__ = ["app", "plan"]
 
@@ -78,7 +79,8 @@ def plan(
         float | None, _assumed("Labels: share of the answers there that are one error: 0.6.")
     ] = None,
     error: Annotated[
-        float | None, _assumed("Numbers: deviation of a worker's own errors: a tenth of the range.")
+        float | None,
+        _assumed("Numbers: deviation of a worker's own errors, above 0: a tenth of the range."),
     ] = None,
     error_factor: Annotated[
         float | None, _assumed("Numbers: by which factor that varies over workers: 1.5.")
@@ -109,7 +111,12 @@ def plan(
         ),
     ] = None,
     draws: Annotated[
-        int | None, typer.Option(min=3, metavar="NUMBER", help="Crowds to simulate for each size.")
+        int | None,
+        typer.Option(
+            min=3,
+            metavar="NUMBER",
+            help="Crowds to simulate for each size; with --least, at most for each point.",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Of crowds and noise.")] = 0,
     output: options.Output = None,
@@ -206,10 +213,12 @@ def _check_targets(output: Path | None, plot: Path | None) -> None:
     """Raise unless results can be written where they are to go: before long work."""
     if output is not None:
         check_target(output)
+        check_new(output)
     if plot is not None:
         from quietcrowd.evaluation.plots import check_picture
 
         check_picture(plot)
+        check_new(plot)
 
 
 def _whole(texts: list[str], option: str) -> list[int]:

@@ -10,13 +10,17 @@ from typing import Any
 import typer
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.planning import CrowdSize, least_epsilon, least_workers
+from quietcrowd.planning import CrowdSize, LeastNumber, least_epsilon, least_workers
 from quietcrowd.planning.crowd_assumption import assumption_for
 from quietcrowd.planning.least import DRAWS
 from quietcrowd.planning.pilot import assumption_of_pilot
-from quietcrowd.planning.planner import default_makers
+from quietcrowd.planning.planner import DRAWS_WITH_PILOT, default_makers
 
 __all__ = ["tell_least"]
+
+UNSURE = (
+    ". That is not known to 3 %: the error hardly changes there, or --draws allows too few crowds"
+)
 
 
 def tell_least(
@@ -60,10 +64,11 @@ def tell_least(
     if target is None or budget is not None:
         raise ParameterError("--least needs --target, and goes with --answers, not with --budget")
     simulated = DRAWS if draws is None else draws
+    worlds = DRAWS_WITH_PILOT if draws is None else draws
     law: Any = (
         assumption_for(domain, quality)
         if pilot is None
-        else assumption_of_pilot(pilot, worlds=simulated, seed=seed)
+        else assumption_of_pilot(pilot, worlds=worlds, seed=seed)
     )
     shared = {"per": per, "draws": simulated, "seed": seed}
     rows = []
@@ -75,12 +80,16 @@ def tell_least(
                     found = least_workers(
                         target, law, maker, loss, tasks=tasks, answers=each, **shared
                     )
-                    rows.append({**row, "epsilon": loss, "workers": found})
+                    rows.append(
+                        {**row, "epsilon": loss, "workers": found.value, **_how_sure(found)}
+                    )
             else:
                 for crowd in workers:
                     size = CrowdSize(tasks=tasks, workers=crowd, answers=each)
                     least = least_epsilon(target, law, maker, size, **shared)
-                    rows.append({**row, "epsilon": least, "workers": crowd})
+                    rows.append(
+                        {**row, "epsilon": least.value, "workers": crowd, **_how_sure(least)}
+                    )
     if as_json:
         typer.echo(json.dumps(rows))
         return
@@ -88,8 +97,14 @@ def tell_least(
     for row in rows:
         _say(
             f"{row['mechanism']}: an expected error of {target:g} takes {row['workers']:,} workers "
-            f"with {row['answers']:,} answers of each, at epsilon {row['epsilon']:.3g} per {per}"
+            f"with {row['answers']:,} answers of each, at epsilon {row['epsilon']:.3g} per {per} "
+            f"({what}: {row['low']:.3g} to {row['high']:.3g} in nine cases of ten, by "
+            f"{row['crowds']:,} crowds){'' if row['sure'] else UNSURE}"
         )
+
+
+def _how_sure(found: LeastNumber) -> dict[str, Any]:
+    return {"low": found.low, "high": found.high, "crowds": found.crowds, "sure": found.sure}
 
 
 def _say(line: str) -> None:

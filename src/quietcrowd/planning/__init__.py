@@ -6,6 +6,7 @@ from quietcrowd.planning.best_mechanism import (
     best_mechanism,
 )
 from quietcrowd.planning.campaign_plan import CampaignPlan
+from quietcrowd.planning.crossing import LeastNumber
 from quietcrowd.planning.crowd_assumption import (
     CrowdAssumption,
     CrowdSize,
@@ -24,6 +25,7 @@ __all__ = [
     "CrowdAssumption",
     "CrowdSize",
     "LabelAssumption",
+    "LeastNumber",
     "MechanismRanking",
     "NumberAssumption",
     "PilotAssumption",

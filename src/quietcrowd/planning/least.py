@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.planning.crossing import Curve, LeastNumber, crossing
 from quietcrowd.planning.crowd_assumption import CrowdAssumption, CrowdSize
 from quietcrowd.planning.equal_loss import Maker, Per, mechanism_within
 from quietcrowd.planning.planner import simulate_size
+from quietcrowd.planning.theory import theory_error
 from quietcrowd.validation import check_real, check_whole
 
 __all__ = ["LEAST_EPSILON", "MOST_EPSILON", "MOST_WORKERS", "least_epsilon", "least_workers"]
+
+Floats = npt.NDArray[np.float64]
 
 LEAST_EPSILON, MOST_EPSILON = 1 / 32, 32.0
 """Between these an epsilon is looked for."""
 
 MOST_WORKERS = 2**17
-DRAWS = 24
-"""Crowds to simulate at each point: more than for a table, as the error is to be known well."""
 
-POINTS = 5
-"""So many points of the last bracket are simulated, and a curve is laid through them."""
+DRAWS = 800
+"""So many crowds are simulated at each point at most: where the curve is flat it takes many."""
 
 
 def least_epsilon(
@@ -37,8 +37,10 @@ def least_epsilon(
     per: Per = "answer",
     draws: int = DRAWS,
     seed: int = 0,
-) -> float:
+) -> LeastNumber:
     """Return the least epsilon at which the expected error is at most `target`.
+
+    Crowds are simulated about it until its standard error is below 3 %.
 
     Parameters
     ----------
@@ -52,8 +54,16 @@ def least_epsilon(
         Of the campaign.
     per : {"answer", "worker"}
         What epsilon is about.
-    draws, seed : int
-        As those of `plan`; at least 3 draws.
+    draws : int
+        Crowds to simulate at each point at most, at least 3.
+    seed : int
+        As that of `plan`.
+
+    Returns
+    -------
+    LeastNumber
+        With an interval. What a pilot leaves open of the crowd is in the expected error, and not
+        in the interval.
 
     Raises
     ------
@@ -61,11 +71,19 @@ def least_epsilon(
         Where no epsilon up to 32 reaches it, or one of 1/32 does.
     """
 
-    def error(epsilon: float) -> float:
-        return _error(assumption, maker, epsilon, size, per, draws, seed)
+    def errors(epsilon: float, crowds: int, first: int) -> Floats:
+        mechanism = mechanism_within(maker, assumption.domain, epsilon, size, per)
+        return _errors(assumption, mechanism, size, range(first, first + crowds), seed)
+
+    def theory(epsilon: float) -> float | None:
+        mechanism = mechanism_within(maker, assumption.domain, epsilon, size, per)
+        return theory_error(assumption, size, mechanism)
 
     _check(target, draws, seed)
-    return _solved(error, target, 1.0, LEAST_EPSILON, MOST_EPSILON, "epsilon")
+    curve = Curve(
+        errors=errors, theory=theory, low=LEAST_EPSILON, high=MOST_EPSILON, what="epsilon"
+    )
+    return crossing(curve, target, 1.0, draws)
 
 
 def least_workers(
@@ -79,7 +97,7 @@ def least_workers(
     per: Per = "answer",
     draws: int = DRAWS,
     seed: int = 0,
-) -> int:
+) -> LeastNumber:
     """Return the fewest workers with which the expected error is at most `target`.
 
     Parameters
@@ -91,19 +109,41 @@ def least_workers(
     tasks, answers : int
         How many tasks, and answers of each worker.
 
+    Returns
+    -------
+    LeastNumber
+        A whole number, rounded up.
+
     Raises
     ------
     ParameterError
         Where no number of workers up to 131,072 reaches it, or two do.
     """
 
-    def error(workers: float) -> float:
-        size = CrowdSize(tasks=tasks, workers=round(workers), answers=answers)
-        return _error(assumption, maker, epsilon, size, per, draws, seed)
+    def sized(workers: float) -> CrowdSize:
+        return CrowdSize(tasks=tasks, workers=round(workers), answers=answers)
+
+    def errors(workers: float, crowds: int, first: int) -> Floats:
+        size = sized(workers)
+        mechanism = mechanism_within(maker, assumption.domain, epsilon, size, per)
+        return _errors(assumption, mechanism, size, range(first, first + crowds), seed)
+
+    def theory(workers: float) -> float | None:
+        size = sized(workers)
+        mechanism = mechanism_within(maker, assumption.domain, epsilon, size, per)
+        return theory_error(assumption, size, mechanism)
 
     _check(target, draws, seed)
     start = min(max(4.0, 8.0 * tasks / answers), MOST_WORKERS / 2)
-    return math.ceil(_solved(error, target, start, 2.0, MOST_WORKERS, "number of workers"))
+    curve = Curve(
+        errors=errors,
+        theory=theory,
+        low=2.0,
+        high=MOST_WORKERS,
+        what="number of workers",
+        whole=True,
+    )
+    return crossing(curve, target, start, draws)
 
 
 def _check(target: Any, draws: Any, seed: Any) -> None:
@@ -114,42 +154,12 @@ def _check(target: Any, draws: Any, seed: Any) -> None:
     check_whole("seed", seed, 0)
 
 
-def _error(
+def _errors(
     assumption: CrowdAssumption,
-    maker: Maker,
-    epsilon: float,
+    mechanism: Any,
     size: CrowdSize,
-    per: Per,
-    draws: int,
+    crowds: range,
     seed: int,
-) -> float:
-    """Return the mean error of simulated crowds of one size at one epsilon."""
-    domain: Domain = assumption.domain
-    mechanism = mechanism_within(maker, domain, epsilon, size, per)
-    found = simulate_size(assumption, size, [mechanism], draws, seed, plain=False)
-    return float(np.mean([one.error for one in found[0]]))
-
-
-def _solved(
-    error: Callable[[float], float], target: float, start: float, low: float, high: float, what: str
-) -> float:
-    """Return where a falling error comes to its target.
-
-    A bracket of a factor of 2 is looked for; in it a parabola is laid through the logarithms of
-    errors at even logarithms, so that no single simulation decides.
-    """
-    place, found = start, error(start)
-    below = found <= target
-    while below == (found <= target):
-        other = place / 2 if below else place * 2
-        if not low <= other <= high:
-            side = f"{what} {place:g} reaches" if below else f"no {what} up to {place:g} has"
-            raise ParameterError(f"{side} an error of {target:g}: expected is {found:.3g}")
-        place, found = other, error(other)
-    bottom = place if below else place / 2
-    points = bottom * 2 ** np.linspace(0, 1, POINTS)
-    errors = np.log(np.maximum([error(float(point)) for point in points], 1e-9))
-    curve = np.polynomial.Polynomial.fit(np.log(points), errors, 2)
-    fine = math.log(bottom) + math.log(2) * np.linspace(0, 1, 400)
-    reached = np.flatnonzero(curve(fine) <= math.log(target))
-    return float(np.exp(fine[reached[0]])) if len(reached) else float(points[-1])
+) -> Floats:
+    found = simulate_size(assumption, size, [mechanism], crowds, seed, plain=False)
+    return np.array([one.error for one in found[0]])

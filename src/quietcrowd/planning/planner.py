@@ -283,7 +283,7 @@ def simulate_size(
     assumption: CrowdAssumption,
     size: CrowdSize,
     mechanisms: Sequence[Mechanism | None],
-    draws: int,
+    draws: int | range,
     seed: int = 0,
     told: Callable[[], None] = lambda: None,
     *,
@@ -299,8 +299,10 @@ def simulate_size(
         Of the campaign; a large one is simulated by a smaller one, see `simulated_size`.
     mechanisms : sequence of Mechanism
         All see the same crowds.
-    draws, seed : int
-        Crowds, and of crowds and noise.
+    draws : int or range
+        How many crowds, or their numbers: crowds of one number and seed are the same.
+    seed : int
+        Of crowds and noise.
     told : callable
         Called after each crowd.
     plain : bool
@@ -314,11 +316,12 @@ def simulate_size(
     smaller = simulated_size(assumption, size)
     one = partial(_simulate_draw, assumption, smaller, [*mechanisms, *[None] * plain], seed)
     found: list[list[SimulatedError]] = []
-    pool = ThreadPoolExecutor(min(available_threads(), draws))
+    numbers = range(draws) if isinstance(draws, int) else draws
+    pool = ThreadPoolExecutor(min(available_threads(), len(numbers)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", QuietcrowdWarning)
         try:
-            for errors in pool.map(one, range(draws)):
+            for errors in pool.map(one, numbers):
                 found.append(errors)
                 told()
         finally:
