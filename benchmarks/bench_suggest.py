@@ -160,10 +160,9 @@ def row(cell, kept):
     shown = (kept[0]["constant"], plain, mean["even"].iloc[-1], mean["suggested"].iloc[-1])
     errors = " | ".join(f"{one:.3g}" for one in shown)
     spread = jackknife(lambda draw: ratio_of(but(kept, draw))[0], len(kept))
-    return (
-        f"| {name} | {per_task} | {len(kept)} | {errors} | {gained.mean().round(12):.2g} ± {error:.1g} | "
-        f"{with_error(found, spread)} |"
-    )
+    less = f"{gained.mean().round(12):.2g} ± {error:.1g}"
+    ratio = with_error(found, spread)
+    return f"| {name} | {per_task} | {len(kept)} | {errors} | {less} | {ratio} |"
 
 
 def table(kept, epsilon):
