@@ -53,6 +53,10 @@ error is not reached without one of them. They are about the draws of reports an
 about other sets. A ratio near 0 means that even allotments to the end are hardly better than the
 first one.
 
+On real answers the bar is missed at both epsilons: tasks that are hard for people stay unsure, and
+what is asked about them is spent in vain (`duchenne`, ε = 3). Of numbers at ε = 1 the suggestion is
+worse than an even allotment. On fitted crowds, where all tasks are equally hard, it is met.
+
 That two reports of each task come first, and that batches are that small, was chosen with these
 sets in view: with three at first, and batches of a report for every task, the medians on fitted
 crowds were about 0.79 (ε = 1) and 0.91 (ε = 3), and on real answers, with these settings in an
@@ -125,8 +129,8 @@ def ratio_of(kept):
 
 def jackknife(estimate, count):
     """Return the standard error of an estimate that can do without one of so many draws."""
-    without = np.array([estimate(draw) for draw in range(count)])
-    if count < 2 or not np.isfinite(without).all():
+    without = np.array([estimate(draw) for draw in range(count)] if count > 1 else [np.nan])
+    if not np.isfinite(without).all():
         return np.nan
     return float(np.sqrt((count - 1) * without.var()))
 
@@ -150,16 +154,15 @@ def row(cell, kept):
     last = {
         way: np.array([one["curves"][way][-1] for one in kept]) for way in ("even", "suggested")
     }
-    gained = last["even"] - last["suggested"]
+    gained = (last["even"] - last["suggested"]).round(12)
     error = gained.std(ddof=1) / np.sqrt(len(kept)) if len(kept) > 1 else np.nan
     plain = np.mean([one["plain"] for one in kept])
     shown = (kept[0]["constant"], plain, mean["even"].iloc[-1], mean["suggested"].iloc[-1])
     errors = " | ".join(f"{one:.3g}" for one in shown)
     spread = jackknife(lambda draw: ratio_of(but(kept, draw))[0], len(kept))
-    return (
-        f"| {name} | {per_task} | {len(kept)} | {errors} | {gained.mean():.2g} ± {error:.1g} | "
-        f"{with_error(found, spread)} |"
-    )
+    less = f"{gained.mean().round(12):.2g} ± {error:.1g}"
+    ratio = with_error(found, spread)
+    return f"| {name} | {per_task} | {len(kept)} | {errors} | {less} | {ratio} |"
 
 
 def table(kept, epsilon):
