@@ -195,8 +195,8 @@ def compare(statistics: Sequence[Statistic]) -> Comparison:
     columns: list[tuple[npt.NDArray[Any], ...]] = []
     for number, statistic in enumerate(statistics):
         both = len(statistic.one) == len(statistic.other)
-        ways = zip(*(_ways(*sides, both=both) for sides in statistic.scores()), strict=True)
-        for place, (choose, prove) in enumerate(ways):
+        chosen_by, proven_by = (_ways(*sides, both=both) for sides in statistic.scores())
+        for place, (choose, prove) in enumerate(zip(chosen_by, proven_by, strict=True)):
             cuts = _cuts(np.concatenate(choose))
             if place == BOTH:
                 cuts = cuts[cuts > 0]

@@ -90,10 +90,11 @@ def _label_error(law: LabelAssumption, size: CrowdSize, channel: Channel | None)
     weights = np.full(len(known), 1.0)
     if not law.accuracies:
         weights[:] = 1 - law.guessers
-    error = _error_of_labels(labels, size.per_task * float(np.mean(weights * told)))
+    error: float = _error_of_labels(labels, size.per_task * float(np.mean(weights * told)))
     if law.pull <= (1 - law.pull) * float(np.mean(weights * known)):
         return error
-    return (1 - law.misled) * error + law.misled * (1 - error / (labels - 1))  # the lure wins
+    lured: float = (1 - law.misled) * error + law.misled * (1 - error / (labels - 1))
+    return lured
 
 
 def _usual_skills(law: LabelAssumption) -> Floats:

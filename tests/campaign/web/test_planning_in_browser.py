@@ -46,7 +46,7 @@ def test_a_form_leads_to_the_command_line_that_makes_the_campaign(
     requester = planning(person, desk, viewport={"width": 320, "height": 568})
     page = requester.page
     fields = {
-        "Labels": "no, \"it's, perhaps\", yes",
+        "Labels": 'no, "it\'s, perhaps", yes',
         "Tasks": "40",
         "Workers": "10, 20",
         "Answers of each worker": "8",

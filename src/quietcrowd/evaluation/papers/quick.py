@@ -128,7 +128,8 @@ def compared(found: pd.DataFrame, stored: pd.DataFrame) -> Comparison:
             values=0, farthest=0.0, off=("its rows are not those that are stored: store it anew",)
         )
     off, farthest = [], 0.0
-    for name, new, old in zip(names, found.itertuples(), stored.itertuples(), strict=True):
+    rows: list[tuple[Any, Any]] = list(zip(found.itertuples(), stored.itertuples(), strict=True))
+    for name, (new, old) in zip(names, rows, strict=True):
         error = old.se * math.sqrt(1.0 + old.trials / new.trials)
         distance = abs(new.value - old.value)
         if math.isnan(new.value) and math.isnan(old.value):
