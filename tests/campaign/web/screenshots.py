@@ -223,7 +223,9 @@ def running():
     """Give a requester of a server of one's own."""
     with tempfile.TemporaryDirectory() as folder:
         database = f"sqlite:///{folder}/quietcrowd.db"
-        server = Running(Settings(database=database, infer=False, requests_per_second=0, longest_plan=600)).start()
+        server = Running(
+            Settings(database=database, infer=False, requests_per_second=0, longest_plan=600)
+        ).start()
         try:
             yield new_desk(server)
         finally:

@@ -65,9 +65,9 @@ class PlanOrder(Request):
     answers: Sizes | None = Field(
         default=None, description="Of each worker; null: one to every task."
     )
-    mechanisms: (
-        Annotated[list[Label], Field(min_length=1, max_length=MOST_MECHANISMS)] | None
-    ) = Field(default=None, description="By their names; null: the usual one.")
+    mechanisms: Annotated[list[Label], Field(min_length=1, max_length=MOST_MECHANISMS)] | None = (
+        Field(default=None, description="By their names; null: the usual one.")
+    )
     epsilon: Annotated[list[Number], Field(min_length=1, max_length=MOST_EPSILONS)]
     per: Literal["answer", "worker"] = Field(
         default="answer",

@@ -52,7 +52,10 @@ class PlanJobs:
     _lock: Lock = field(factory=Lock, init=False)
 
     async def make(
-        self, requester: bytes, order: Mapping[str, Any], leaving: Callable[[], Coroutine[Any, Any, None]]
+        self,
+        requester: bytes,
+        order: Mapping[str, Any],
+        leaving: Callable[[], Coroutine[Any, Any, None]],
     ) -> dict[str, Any]:
         """Return a plan.
 

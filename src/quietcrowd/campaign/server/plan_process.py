@@ -169,9 +169,7 @@ def _makers(domain: Domain, names: Sequence[str] | None) -> dict[str, _NotingMak
     return {name: _NotingMaker(maker) for name, maker in makers.items()}
 
 
-def _require_bounded(
-    assumption: CrowdAssumption, sizes: Sequence[CrowdSize], cells: int
-) -> None:
+def _require_bounded(assumption: CrowdAssumption, sizes: Sequence[CrowdSize], cells: int) -> None:
     """Refuse what is more than a server simulates; large campaigns are simulated by small ones."""
     simulated = [simulated_size(assumption, size) for size in sizes]
     answers = [one.workers * one.answers for one in simulated]
