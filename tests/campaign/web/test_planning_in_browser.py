@@ -1,4 +1,4 @@
-"""The form of a plan in a browser: from what is asked to the command line that makes the campaign."""
+"""The form of a plan in a browser: from what is asked to the command line of the campaign."""
 
 import re
 import shlex
@@ -7,10 +7,9 @@ import pytest
 from tests.campaign.people import new_desk
 from tests.campaign.waiting import LONG
 from tests.campaign.web.people_in_browsers import RequesterInBrowser
-from typer.testing import CliRunner
 
 import quietcrowd as qc
-from quietcrowd.commands.main import app
+from quietcrowd.commands.app import run
 
 pytestmark = [
     pytest.mark.slow,
@@ -41,7 +40,7 @@ def chosen_command(requester, name, place):
 
 
 def test_a_form_leads_to_the_command_line_that_makes_the_campaign(
-    person, desk, tmp_path, monkeypatch
+    person, desk, tmp_path, monkeypatch, capsys
 ):
     requester = planning(person, desk, viewport={"width": 320, "height": 568})
     page = requester.page
@@ -69,9 +68,9 @@ def test_a_form_leads_to_the_command_line_that_makes_the_campaign(
     (tmp_path / "tasks.csv").write_text("task,a\n" + "".join(f"t{n},{n}\n" for n in range(40)))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("QUIETCROWD_KEY", desk.key)
-    made = CliRunner().invoke(app, words[1:])
-    assert made.exit_code == 0, made.output
-    draft = desk.client.get(f"/campaigns/{made.stdout.split()[-1]}").raise_for_status().json()
+    assert run(words[1:]) == 0
+    made = capsys.readouterr().out.strip()
+    draft = desk.client.get(f"/campaigns/{made}").raise_for_status().json()
     domain = qc.Categorical(["no", "it's, perhaps", "yes"])
     wanted = qc.SubsetSelection.from_claimed_epsilon(domain=domain, epsilon=4.0)
     assert draft["mechanism"] == wanted.to_dict()
@@ -100,20 +99,21 @@ def test_a_mistake_is_told_at_its_field(person, desk):
 
 def test_a_campaign_fills_the_form(person, desk):
     domain = qc.Interval(low=-5.0, high=5.0)
-    mechanism = qc.LaplacePerturbation(domain=domain, epsilon=3.0, fill=None)
+    mechanism = qc.LaplacePerturbation(domain=domain, epsilon=3.0, participation="released")
     made = desk.campaign(mechanism, tasks=4, answers_per_participant=2, max_participants=30)
     requester = person(RequesterInBrowser).open(desk.server.url, made, desk.key)
     requester.page.get_by_role("button", name=LIKE).click()
     requester.heading("Plan a campaign")
+    assert "others are as usual" in requester.page.locator("#plan-status").inner_text()
     shown = {
         name: requester.page.get_by_role("textbox", name=name, exact=True).input_value()
         for name in ("Lowest answer", "Highest answer", "Tasks", "Workers", "ε")
     }
     assert list(shown.values()) == ["-5", "5", "4", "30", "0.5,1,2,3,4"]
     checked = requester.page.get_by_role("checkbox", checked=True)
-    assert [one.get_attribute("value") for one in checked.all()] == ["laplace:fill=none"]
+    assert [one.get_attribute("value") for one in checked.all()] == ["laplace"]
     requester.make_plan()
-    words = chosen_command(requester, "laplace:fill=none", 3)
+    words = chosen_command(requester, "laplace", 3)
     assert words[3] == "Birds"
     assert "--between=-5,5" in words
     requester.press("All campaigns")
@@ -125,7 +125,13 @@ def test_a_campaign_fills_the_form(person, desk):
 
 def test_leaving_stops_a_plan(person, desk):
     requester = planning(person, desk)
-    requester.page.route(re.compile("/plans$"), lambda _: None)  # no answer comes
+
+    def keep(route):
+        """Let no plan come."""
+        if route.request.method != "POST":
+            route.continue_()
+
+    requester.page.route(re.compile("/plans$"), keep)
     requester.press("Plan")
     requester.page.get_by_text("Crowds are being simulated").wait_for()
     requester.press("Stop")

@@ -28,6 +28,7 @@ export async function openPlan(requester, campaign) {
   makeForm(limits);
   if (campaign !== null) {
     title = campaign.title;
+    say(byId("plan-elapsed"), "");
     fillFrom(campaign);
     show(null);
   }

@@ -55,6 +55,9 @@ const CROWD = [
 const ALL = [...ASKED, ...SIZE, ...PRIVACY, ...CROWD];
 const FIELDS = Object.fromEntries(ALL.map((field) => [field.name, field]));
 
+const OTHER =
+  "The campaign’s mechanism has parameters that cannot be planned with here: ε is its own, others are as usual.";
+
 let limits = null;
 
 /** Make the form, once, with what the server plans with. */
@@ -167,7 +170,7 @@ function showFirst() {
 
 /** Fill the form with what is public of a campaign. */
 export function fillFrom(campaign) {
-  const { domain, mechanism: kind, epsilon, fill } = campaign.mechanism;
+  const { domain, mechanism: kind, epsilon, fill, participation = null } = campaign.mechanism;
   const values = { unit: "", per: "answer", target: "" };
   const kinds = { categorical: "labels", ordinal: "levels", interval: "numbers" };
   FIELDS.kind.value = kinds[domain.kind] ?? "labels";
@@ -193,6 +196,7 @@ export function fillFrom(campaign) {
   const named = fill === null ? `${kind}:fill=none` : kind;
   const offered = FIELDS.mechanisms.controls.map((box) => box.value);
   FIELDS.mechanisms.value = offered.includes(named) ? [named] : offered.slice(0, 1);
+  say(byId("plan-status"), offered.includes(named) && participation === null ? "" : OTHER);
   CROWD.forEach((field) => (field.value = ""));
   tellMistakes([]);
 }
