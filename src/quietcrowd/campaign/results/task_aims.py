@@ -58,8 +58,8 @@ def next_answers(campaign: Any, tasks: int) -> int:
         How many there are.
     """
     each: int = json.loads(campaign.config)["answers_per_participant"]
-    of_a_batch: int = each * campaign.at_least
-    return max(of_a_batch, -(-tasks // 2))
+    least: int = campaign.at_least
+    return max(each * least, -(-tasks // 2))
 
 
 def task_aims(
