@@ -35,6 +35,7 @@ NO_MIRROR = {
     "test_decisions": "nothing can be decided after the draw, over the modules of a device",
     "test_documents": "the README and the pages of docs/",
     "test_draws_in_page": "the laws, and the losses, of what the page's modules draw in a browser",
+    "test_examples": "examples/, the scenarios of the papers",
     "test_every_format": "every format, in and out",
     "test_floating_point": "an attack on noise in floats, and every mechanism under it",
     "test_floods": "the whole server, while strangers send it what nobody asked for",

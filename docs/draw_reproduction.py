@@ -1,0 +1,98 @@
+"""Write ``docs/reproduction.md`` from the records of the papers' claims.
+
+``python docs/draw_reproduction.py`` writes it anew; a test holds the page to the records.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from quietcrowd.evaluation.papers.claim_records import (
+    VERDICTS,
+    Claim,
+    Document,
+    load_documents,
+)
+
+PAGE = Path(__file__).parent / "reproduction.md"
+NOT_TRIED = "not tried yet"
+HEAD = """\
+# What the papers claim, and what comes out
+
+Every printed claim of five documents: what we find, a verdict, and how it is checked. Look for a
+table or a figure by its number in the first column. "Found" has standard errors, as ±, where a
+simulation was repeated and they are at hand; where none stand, the page that is linked says how
+often it was run. "Reproduced" needs a run, a count or a proof; "cannot be tried" says what is
+missing.
+
+This page is written from the records in `src/quietcrowd/evaluation/papers/claims/` by
+`python docs/draw_reproduction.py`.
+"""
+
+
+def written() -> str:
+    """Return the page."""
+    documents = load_documents()
+    parts = [HEAD, _counts(documents)]
+    parts += map(_document, documents)
+    return "\n".join(parts)
+
+
+def _counts(documents: tuple[Document, ...]) -> str:
+    """Return how many claims of each document have which verdict."""
+    columns = (*VERDICTS, NOT_TRIED)
+    rows = []
+    total: Counter[str] = Counter()
+    for document in documents:
+        count = Counter(claim.verdict or NOT_TRIED for claim in document.claims)
+        total += count
+        rows.append(_row(f"[{document.name}](#{document.name})", count, columns))
+    rows.append(_row("all", total, columns))
+    head = f"| document | claims | {' | '.join(columns)} |\n|---|{'---|' * (len(columns) + 1)}"
+    return "\n".join([head, *rows, ""])
+
+
+def _row(name: str, count: Counter[str], columns: tuple[str, ...]) -> str:
+    numbers = " | ".join(str(count[column]) for column in columns)
+    return f"| {name} | {sum(count.values())} | {numbers} |"
+
+
+def _document(document: Document) -> str:
+    lines = [
+        f"## {document.name}\n",
+        f"{document.title}.\n",
+        f"{document.note}\n",
+        "| where | claim | found | verdict | how it is checked |",
+        "|---|---|---|---|---|",
+        *map(_claim, document.claims),
+        "\nOf other people's work, and not tried: " + "; ".join(document.skipped) + ".\n",
+    ]
+    return "\n".join(lines)
+
+
+def _claim(claim: Claim) -> str:
+    said = claim.claim + (f" Printed: {claim.printed}." if claim.printed else "")
+    found = claim.reason or "Nothing yet."
+    if claim.noise_aware:
+        found += f" *Noise-aware: {claim.noise_aware}*"
+    checked = "; ".join([claim.check.rstrip("."), *map(_link, claim.exists)])
+    mark = f'<a id="{claim.id}"></a>{claim.where}'
+    cells = (mark, said, found, f"**{claim.verdict or NOT_TRIED}**", checked)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _link(name: str) -> str:
+    """Return a link to a page or a test; the command of a figure; a public name as it is."""
+    if name.startswith("figure:"):
+        return f"`quietcrowd reproduce {name.removeprefix('figure:')}`"
+    path, _, test = name.partition("::")
+    if "/" not in path:
+        return f"`{name}`"
+    target = path.removeprefix("docs/") if path.startswith("docs/") else f"../{path}"
+    shown = test.replace("_", " ").removeprefix("test ") if test else Path(path).name
+    return f"[{shown}]({target})"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(), encoding="utf-8")

@@ -1,0 +1,45 @@
+"""Search results: raters score a few pages each from 0 to 9, and which ones is private, too.
+
+Nine of ten cells are empty. Matrix factorisation sends a few noisy numbers for all of them;
+a noisy number and a noisy bit per page, read by a method that knows the noise, tell more. All
+raters here are simulated.
+"""
+
+import numpy as np
+
+import quietcrowd as qc
+
+RATERS, PAGES, EPSILON = 3_000, 60, 4.0
+
+
+def main() -> None:
+    """Simulate the raters, randomise by both mechanisms, and print what is found."""
+    crowd = qc.sparse_crowd(tasks=PAGES, workers=RATERS, sparsity=0.9, truths="uniform", seed=3)
+    domain = crowd.answers.domain
+    factors = qc.MatrixFactorization(domain=domain, epsilon=EPSILON, variant="fill", rank=30)
+    bits = qc.LaplacePerturbation(domain=domain, epsilon=EPSILON, participation="released")
+    noise = {
+        name: mechanism.randomize(crowd.answers, rng=np.random.default_rng(0))
+        for name, mechanism in (("factors", factors), ("bits", bits))
+    }
+    with qc.noise_ignored():
+        found = {
+            "no privacy, weighted mean": qc.WeightedMean().fit(crowd.answers),
+            "matrix factorisation, weighted mean": qc.WeightedMean().fit(noise["factors"]),
+            "numbers with bits, ratio mean": qc.RatioMean().fit(noise["bits"]),
+            "numbers with bits, noise-aware": qc.NoiseAware().fit(noise["bits"]),
+        }
+    truths = np.array(crowd.truths["label"].to_numpy(), dtype=float)
+    guess = np.abs(truths - np.median(truths)).mean()
+    print(f"{RATERS} simulated raters, {PAGES} pages, nine of ten cells empty, epsilon {EPSILON:g}")
+    print("\nMean error of a score from 0 to 9:")
+    for name, estimate in found.items():
+        print(f"  {name:38} {qc.mean_absolute_error(estimate, crowd.truths):.2f}")
+    print(f"  {'always the same score, the best one':38} {guess:.2f}")
+
+
+if __name__ == "__main__":
+    import warnings
+
+    warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
+    main()
