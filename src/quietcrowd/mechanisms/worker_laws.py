@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 
@@ -162,8 +161,12 @@ class TableLaw(WorkerLaw):
     """
 
     size: int
-    table: Sequence[int]
     null: bool
+
+    @property
+    @abstractmethod
+    def table(self) -> tuple[int, ...]:
+        """The weights."""
 
     @property
     @override
