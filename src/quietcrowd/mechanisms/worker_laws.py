@@ -32,7 +32,7 @@ from quietcrowd.privacy.shared_weight import (
     drawn_row_epsilon,
 )
 
-__all__ = ["BetaFlips", "UniformEpsilons", "UniformFlips", "WorkerLaw"]
+__all__ = ["BetaFlips", "TableLaw", "UniformEpsilons", "UniformFlips", "WorkerLaw"]
 
 MAX_LISTED = 2**16
 """So many answers, times 1,024 weights, are summed for the law of the loss."""
