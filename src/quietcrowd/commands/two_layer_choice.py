@@ -10,6 +10,7 @@ from quietcrowd.accounting.calibration import two_layer_bounds
 from quietcrowd.commands.printing import counted, note
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.mechanisms import Mechanism
+from quietcrowd.mechanisms.label_mechanism import at_least_two_labels
 from quietcrowd.mechanisms.two_layer import USUAL_SHAPE, TwoLayerRandomizedResponse
 
 __all__ = ["TwoLayerChoice"]
@@ -47,8 +48,8 @@ class TwoLayerChoice:
         ParameterError
             Where a parameter is out of its range, or the domain has no labels.
         """
-        if not isinstance(domain, FiniteDomain):
-            return TwoLayerRandomizedResponse.from_claimed_epsilon(domain=domain, epsilon=epsilon)
+        at_least_two_labels(None, None, domain)
+        assert isinstance(domain, FiniteDomain)
         usual = {"alpha": USUAL_SHAPE, "beta": USUAL_SHAPE}
         parameters = (usual if self.parameters.get("law") == "beta" else {}) | self.parameters
         shapes = {name: parameters[name] for name in usual.keys() & parameters.keys()}

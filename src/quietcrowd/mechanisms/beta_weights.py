@@ -28,8 +28,8 @@ STEPS = 1024
 def _distribution(others: int, alpha: int, beta: int) -> Callable[[int], int]:
     """Return the distribution function by the weight, up to a factor: whole numbers."""
     common = math.lcm(*range(alpha, alpha + beta))
-    factors = [
-        (-1) ** j * math.comb(beta - 1, j) * (common // (alpha + j)) * TOTAL ** (beta - 1 - j)
+    factors: list[int] = [
+        (1, -1)[j % 2] * math.comb(beta - 1, j) * (common // (alpha + j)) * TOTAL ** (beta - 1 - j)
         for j in range(beta)
     ]
 
@@ -37,7 +37,7 @@ def _distribution(others: int, alpha: int, beta: int) -> Callable[[int], int]:
         x, total = others * weight, 0
         for factor in reversed(factors):
             total = total * x + factor
-        return total * x**alpha
+        return total * int(x**alpha)
 
     return below
 

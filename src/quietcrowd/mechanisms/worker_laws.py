@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 
@@ -33,7 +32,7 @@ from quietcrowd.privacy.shared_weight import (
     drawn_row_epsilon,
 )
 
-__all__ = ["BetaFlips", "UniformEpsilons", "UniformFlips", "WorkerLaw"]
+__all__ = ["BetaFlips", "TableLaw", "UniformEpsilons", "UniformFlips", "WorkerLaw"]
 
 MAX_LISTED = 2**16
 """So many answers, times 1,024 weights, are summed for the law of the loss."""
@@ -162,8 +161,12 @@ class TableLaw(WorkerLaw):
     """
 
     size: int
-    table: Sequence[int]
     null: bool
+
+    @property
+    @abstractmethod
+    def table(self) -> tuple[int, ...]:
+        """The weights."""
 
     @property
     @override

@@ -61,11 +61,12 @@ def _plain(frame: pd.DataFrame) -> dict[str, float]:
     return dict(zip(rows["method"], rows["error_rate"], strict=True))
 
 
-def _cells(frame: pd.DataFrame) -> Iterator[tuple[float, str, float, pd.DataFrame]]:
+def _cells(frame: pd.DataFrame) -> Iterator[tuple[float, str, float, Any]]:
     """Go through claimed epsilon, mechanism, exact epsilon, and the rows of its methods."""
     private = frame[frame["mechanism"] != "none"]
     keys = ["claimed_epsilon", "mechanism", "exact_epsilon_mean"]
-    for (claimed, mechanism, exact), rows in private.groupby(keys, sort=False):
+    cells: Any = private.groupby(keys, sort=False)
+    for (claimed, mechanism, exact), rows in cells:
         yield claimed, mechanism, exact, rows.set_index("method")
 
 
@@ -236,7 +237,8 @@ def _draw_line(axes: Any, rows: pd.DataFrame, places: Mapping[float, int], score
 
 def _draw_changes(axes: Any, rows: pd.DataFrame, places: Mapping[float, int]) -> None:
     printed = PRINTED[rows["dataset"].iloc[0]]
-    for (mechanism, method), line in rows.groupby(["mechanism", "method"], sort=False):
+    lines: Any = rows.groupby(["mechanism", "method"], sort=False)
+    for (mechanism, method), line in lines:
         _draw_line(axes, line, places, "change")
         known = printed[mechanism, method]
         axes.plot(

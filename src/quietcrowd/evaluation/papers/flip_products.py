@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -55,7 +56,8 @@ def tell_change_densities(frame: pd.DataFrame) -> Sequence[pd.DataFrame | str]:
     Minus the logarithm of A, less n times that of b, has the gamma law of shape n.
     """
     rows = []
-    for (panel, workers, high), _ in frame.groupby(["panel", "workers", "high"], sort=False):
+    curves: Any = frame.groupby(["panel", "workers", "high"], sort=False)
+    for (panel, workers, high), _ in curves:
         rows.append(
             {
                 "panel": panel,
@@ -91,7 +93,8 @@ def draw_change_densities(frame: pd.DataFrame, path: Path, title: str) -> None:
     names = {"a": f"(a) n = {WORKERS} with different b", "b": f"(b) b = {HIGH:g}, different n"}
     for axes, (panel, rows) in zip(every, frame.groupby("panel", sort=False), strict=True):
         axes.set_title(names[str(panel)], fontsize="medium")
-        for place, ((workers, high), line) in enumerate(rows.groupby(["workers", "high"])):
+        curves: Any = rows.groupby(["workers", "high"])
+        for place, ((workers, high), line) in enumerate(curves):
             label = f"{panel}: " + (f"b = {high:g}" if panel == "a" else f"n = {workers}")
             colour = f"C{place}"
             axes.plot(line["change"], line["density"], color=colour, label=label)

@@ -33,6 +33,7 @@ from quietcrowd.evaluation.papers.flip_products import (
 )
 from quietcrowd.evaluation.papers.li2018_printed import DUCHENNE, EPSILONS, PRINTED_SIZES
 from quietcrowd.evaluation.papers.peer_grading import PEER_GRADING, drawn_peer_grading
+from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.voting import MajorityVote, WeightedVote
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
@@ -40,7 +41,7 @@ from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse
 
 __all__ = ["LI_2018"]
 
-METHODS = {
+METHODS: Mapping[str, FittingMethod[Any, Any]] = {
     "majority": MajorityVote(),
     "weighted-vote": WeightedVote(smoothing=1.0),
     "weighted-vote:smoothing=3": WeightedVote(smoothing=3.0),
@@ -49,7 +50,7 @@ METHODS = {
 WEIGHTS_AT = 1.0
 """The claim of Figure 2. The paper names none; its b, .538, allows the p_u that the text tells."""
 
-SHAPE = {"alpha": 2, "beta": 2}
+SHAPE: Mapping[str, Any] = {"alpha": 2, "beta": 2}
 """Of the beta law; the paper names the uniform law alone."""
 
 _SKIPPED = ("Peer Grading is not public: a drawn crowd of its size, 72 x 26 x 360, stands for it",)
