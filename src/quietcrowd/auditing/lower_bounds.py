@@ -195,13 +195,14 @@ def compare(statistics: Sequence[Statistic]) -> Comparison:
     columns: list[tuple[npt.NDArray[Any], ...]] = []
     for number, statistic in enumerate(statistics):
         both = len(statistic.one) == len(statistic.other)
-        chosen_by, proven_by = (_ways(*sides, both=both) for sides in statistic.scores())
-        for place, (choose, prove) in enumerate(zip(chosen_by, proven_by, strict=True)):
-            cuts = _cuts(np.concatenate(choose))
+        ways = zip(*(_ways(*sides, both=both) for sides in statistic.scores()), strict=True)
+        for place, (choose, prove) in enumerate(ways):
+            left, right = choose
+            cuts = _cuts(np.concatenate([left, right]))
             if place == BOTH:
                 cuts = cuts[cuts > 0]
             proof = [count for side in prove for count in _count(side, cuts)]
-            choices = _choices(statistic, *choose, cuts)
+            choices = _choices(statistic, left, right, cuts)
             columns += [(*chosen, *proof, np.full(len(cuts), number)) for chosen in choices]
     rows = [np.concatenate(parts) for parts in zip(*columns, strict=True)]
     return Comparison(_Counts(*rows[:4]), _Counts(*rows[4:8]), rows[8])
