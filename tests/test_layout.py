@@ -49,6 +49,7 @@ NO_MIRROR = {
     "test_page_refuses": "the whole page for workers, where a server is not honest",
     "test_participation": "whether having answered is hidden, for every mechanism that says so",
     "test_profile_folder": "every page, and what a browser keeps of a visit in its files",
+    "test_planning_in_browser": "the form of a plan, with a server",
     "test_randomness_sources": "where every module takes its randomness from",
     "test_read_only_database": "the whole server, while PostgreSQL may only be read",
     "test_roles": "every route, for every kind of asker",
