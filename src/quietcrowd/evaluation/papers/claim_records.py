@@ -160,7 +160,7 @@ def _claim(record: Mapping[str, Any], document: str) -> Claim:
             raise FormatError(f"claim {name}: {key} {texts[key]!r} is none of {', '.join(allowed)}")
     if ("verdict" in record) != ("reason" in record):
         raise FormatError(f"claim {name}: a verdict and its reason go together")
-    return Claim(**texts, exists=tuple(record.get("exists", ())))  # type: ignore[arg-type]
+    return Claim(**texts, exists=tuple(record.get("exists", ())))
 
 
 def _line(text: str) -> str:
