@@ -273,6 +273,7 @@ def _equal(labels: pa.Array, truths: pa.Array) -> npt.NDArray[np.bool_]:
     """Return where labels are the truths: as numbers, if all are, or else as texts."""
     ours, others = _as_numbers(labels), _as_numbers(truths)
     if ours is not None and others is not None:
-        return ours == others
-    same: npt.NDArray[np.bool_] = np.array(_texts(labels), str) == np.array(_texts(truths), str)
+        same: npt.NDArray[np.bool_] = ours == others
+    else:
+        same = np.array(_texts(labels), str) == np.array(_texts(truths), str)
     return same
