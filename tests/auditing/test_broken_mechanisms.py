@@ -147,11 +147,12 @@ def test_weights_rounded_the_wrong_way_are_caught(domain, epsilon):
 
 @pytest.mark.slow
 def test_a_table_that_is_not_the_one_sampled_from_is_caught():
+    words = np.random.default_rng(1)  # one for all devices: those of equal words would be alike
+
     class Swapped(RandomizedResponse):
         def _randomize(self, answers, rng):
             other = FiniteChannel.randomized_response(2, TOTAL // 8)
             honest = super()._randomize(answers, rng)
-            words = np.random.default_rng(1)
             drawn = other.sample(
                 answers.values, lambda n: words.integers(0, 2**32, n, dtype=np.uint32)
             )

@@ -95,7 +95,7 @@ def audit(
         `proven_delta`, `proven_worker_epsilon`, and that randomness is reused if it says so.
         Where a mechanism is as stated, reports convict it with a probability of at most one minus
         that. Each point of a curve that is proven holds with this probability as well, not all of
-        them together. The bounds take workers to be independent of each other.
+        them together. The bounds take all workers, of either row, to be independent of each other.
     draws : int
         Workers for each of two inputs, at least 100; fewer are drawn where their reports are
         long: at most 5 million reports, or 3 million exact draws of noise, a side. A tenth of them
