@@ -1,4 +1,4 @@
-"""``quietcrowd evaluate`` and ``quietcrowd reproduce`` as a user meets them."""
+"""``quietcrowd evaluate`` and one figure of ``quietcrowd reproduce`` as a user meets them."""
 
 import json
 import subprocess

@@ -42,8 +42,9 @@ def describe(
     field: options.Field = None,
     as_json: options.Json = False,
 ) -> None:
-    """Tell how sparse a file of answers is, who answered how much, and which labels occur.
+    """Tell how sparse answers are, and which labels occur.
 
+    And how much each worker answered, how many rows repeat an answer, and what known truths say.
     Answers are counted as they are: who may not see them may not see these counts.
 
     Example: quietcrowd describe answers.csv --truths known.csv

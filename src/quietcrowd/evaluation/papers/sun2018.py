@@ -19,6 +19,7 @@ from quietcrowd.evaluation.papers.sun2018_mechanisms import (
     EPSILONS,
     MECHANISMS,
     METHODS,
+    small,
 )
 from quietcrowd.evaluation.papers.sun2018_real import REAL, TABLES
 from quietcrowd.inference.averaging import Mean
@@ -84,6 +85,7 @@ def _synthetic(
 
     def parts(
         size: tuple[int, int],
+        makers: Mapping[str, Callable[..., Mechanism]],
         few: Sequence[float],
         at: Sequence[float],
         trials: int,
@@ -96,7 +98,7 @@ def _synthetic(
                 tasks=size[1],
                 truths=truths,
                 epsilons=at,
-                mechanisms=mechanisms,
+                mechanisms=makers,
                 trials=trials,
                 seed=seed,
             )
@@ -107,8 +109,14 @@ def _synthetic(
         title=title,
         across=across,
         panel="sparsity" if across == "claimed_epsilon" else "claimed_epsilon",
-        parts=partial(parts, (workers, tasks), sparsities, epsilons),
-        quick=partial(parts, SMALL, quick or (sparsities[0], sparsities[-1]), (1.0, 10.0)),
+        parts=partial(parts, (workers, tasks), mechanisms, sparsities, epsilons),
+        quick=partial(
+            parts,
+            SMALL,
+            small(mechanisms),
+            quick or (sparsities[0], sparsities[-1]),
+            (1.0, 10.0),
+        ),
     )
 
 

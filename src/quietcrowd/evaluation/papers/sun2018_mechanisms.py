@@ -14,7 +14,7 @@ from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
 from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse
 
-__all__ = ["AS_PRINTED", "EPSILONS", "MECHANISMS", "METHODS", "TWO_LAYER"]
+__all__ = ["AS_PRINTED", "EPSILONS", "MECHANISMS", "METHODS", "TWO_LAYER", "small"]
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 """Of Figures 2 and 5; randomised response drops above 3."""
@@ -23,17 +23,17 @@ RANK, RIDGE = 100, 1.0
 """Of matrix factorisation in all figures; the rank is that of the paper's example of Theorem 5."""
 
 
-def _ridge(*, domain: Any, epsilon: float) -> MatrixFactorization:
+def _ridge(*, domain: Any, epsilon: float, rank: int = RANK) -> MatrixFactorization:
     """Return matrix factorisation as the paper means it: answers as they are, a ridge at least."""
     return MatrixFactorization(
-        domain=domain, epsilon=epsilon, variant="ridge", rank=RANK, ridge=RIDGE, fill=0.0
+        domain=domain, epsilon=epsilon, variant="ridge", rank=rank, ridge=RIDGE, fill=0.0
     )
 
 
-def _fill(*, domain: Any, epsilon: float) -> MatrixFactorization:
+def _fill(*, domain: Any, epsilon: float, rank: int = RANK) -> MatrixFactorization:
     """Return the variant that hides NULL, with the lowest number in place of missing answers."""
     return MatrixFactorization(
-        domain=domain, epsilon=epsilon, variant="fill", rank=RANK, ridge=RIDGE, fill=domain.low
+        domain=domain, epsilon=epsilon, variant="fill", rank=rank, ridge=RIDGE, fill=domain.low
     )
 
 
@@ -49,6 +49,20 @@ MECHANISMS: Mapping[str, Callable[..., Mechanism]] = MappingProxyType(
     }
 )
 """The paper's three mechanisms; "fill" is the repair of matrix factorisation that hides NULL."""
+
+SMALL_RANK = 10
+
+
+def small(
+    mechanisms: Mapping[str, Callable[..., Mechanism]],
+) -> dict[str, Callable[..., Mechanism]]:
+    """Return the same mechanisms for ``--quick``, with factorisation at a low rank."""
+    ranked = ("ridge", "fill")
+    return {
+        name: partial(maker, rank=SMALL_RANK) if name in ranked else maker
+        for name, maker in mechanisms.items()
+    }
+
 
 AS_PRINTED: Mapping[str, Callable[..., Mechanism]] = MappingProxyType(
     {
