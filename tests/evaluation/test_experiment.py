@@ -119,12 +119,12 @@ def test_exact_losses_are_written_inside_of_the_picture(tmp_path, monkeypatch):
         assert frame.x0 < box.x0 < box.x1 < frame.x1
 
 
-def test_a_picture_is_a_png_file(tmp_path):
+def test_a_picture_is_a_png_or_svg_file(tmp_path):
     result = qc.Experiment(
         dataset=CROWD, mechanisms=BOTH, epsilons=[1.0], methods=METHODS, trials=2
     ).run()
-    with pytest.raises(ParameterError, match=r"must end in \.png"):
-        result.plot(tmp_path / "rates.svg")
+    with pytest.raises(ParameterError, match=r"must end in \.png or \.svg"):
+        result.plot(tmp_path / "rates.jpg")
 
 
 def test_what_is_impossible_is_left_out_and_said():

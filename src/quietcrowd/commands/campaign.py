@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     import httpx
 
 __all__ = [
+    "HandOut",
     "app",
     "close",
     "create",

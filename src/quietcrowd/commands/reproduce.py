@@ -124,7 +124,7 @@ def _list(figures: Mapping[str, Figure]) -> None:
         table.add_row(f"{name}{' *' if figure.quick else ''}", figure.title)
     console(None if sys.stdout.isatty() else 80).print(table)
     papers = ", ".join(dict.fromkeys(name.split("-")[0] for name in figures))
-    print(f"\n{ALL}, or all of a paper: {papers}. *: with --quick, too.")
+    print(f"\n{ALL}, or a paper: {papers}. *: with --quick, too.")
 
 
 def _run_one(
