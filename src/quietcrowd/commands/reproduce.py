@@ -83,7 +83,7 @@ def reproduce(
         beside = {"--output": output, "--plot": plot, "--json": as_json, "--trials": trials}
         _refuse("full figures, not with --quick", beside)
         raise typer.Exit(_compare(_chosen(figure or ALL, FIGURES), seed))
-    if figure in FIGURES:
+    if figure is not None and figure in FIGURES:
         _run_one(FIGURES[figure], trials or 3, seed, output, plot, as_json)
         return
     figures = _chosen(str(figure), FIGURES)

@@ -274,4 +274,4 @@ def _equal(labels: pa.Array, truths: pa.Array) -> npt.NDArray[np.bool_]:
     ours, others = _as_numbers(labels), _as_numbers(truths)
     if ours is not None and others is not None:
         return np.asarray(ours == others)
-    return np.array(_texts(labels), object) == np.array(_texts(truths), object)
+    return np.asarray(np.array(_texts(labels), object) == np.array(_texts(truths), object))

@@ -45,7 +45,7 @@ def _curves(crowd: Crowd, seed: int, _: bool) -> pd.DataFrame:
     dataset = crowd.datasets(2, seed)[0]
     method = PrisCrowd(release="paper", epsilon0=1.0, bandwidth=crowd.bandwidth)
     density = method.fit(dataset.answers)
-    truth = crowd.truths[next(reversed(crowd.truths))](density, dataset)
+    truth = [*crowd.truths.values()][-1](density, dataset)
     known = np.flatnonzero((np.diff(truth.offsets) > 0) & density.released)
     rng = np.random.default_rng(np.random.SeedSequence((seed, len(known))))
     frames = []
@@ -54,10 +54,14 @@ def _curves(crowd: Crowd, seed: int, _: bool) -> pd.DataFrame:
         claims = density.values[own]
         x = places_around(claims, crowd.bandwidth, None)
         name = str(density.claims.tasks[int(task)].as_py())
-        curves = {kind: density.densities(kind).pdf(int(task), x) for kind in WEIGHTINGS}
+        curves: dict[str, Any] = {
+            kind: density.densities(kind).pdf(int(task), x) for kind in WEIGHTINGS
+        }
         curves["true"] = truth.pdf(int(task), x)
         frames.append(pd.DataFrame({"task": name, "kind": "density", "x": x, **curves}))
-        weights = {kind: density.claim_weights(kind)[own] * len(claims) for kind in WEIGHTINGS}
+        weights: dict[str, Any] = {
+            kind: density.claim_weights(kind)[own] * len(claims) for kind in WEIGHTINGS
+        }
         frames.append(pd.DataFrame({"task": name, "kind": "claim", "x": claims, **weights}))
     return pd.concat(frames, ignore_index=True)
 

@@ -185,7 +185,11 @@ def _times(
     ]
 
 
-TIMED = {"moon": MOON(truth_prior=None), "crh": CRH(), "tesla-like": TeslaLike(within_bounds=False)}
+TIMED: Mapping[str, FittingMethod[Any, Any]] = {
+    "moon": MOON(truth_prior=None),
+    "crh": CRH(),
+    "tesla-like": TeslaLike(within_bounds=False),
+}
 
 TIMED_CROWDS: Mapping[str, Callable[[int], Dataset]] = MappingProxyType(
     {

@@ -159,8 +159,8 @@ AS_CODED = {"wsd": (partial(load_dataset, "wsd"), ALL)}
 
 def _bounds(_: bool) -> pd.DataFrame:
     """Return the bounds of Theorems 2, 3 and 5 in the paper's example, for truths of 0 and of 1."""
-    setting = {"answered": 0.1, "sigma": 1.0, "epsilon": 1.0}
-    filled = {**setting, "fill": range(10), "sensitivity": 10.0}
+    setting: dict[str, Any] = {"answered": 0.1, "sigma": 1.0, "epsilon": 1.0}
+    filled: dict[str, Any] = {**setting, "fill": range(10), "sensitivity": 10.0}
     rows: list[tuple[str, str, float, float, float]] = []
     for truth, said in ((0.0, "14.13 (paper)"), (1.0, "14.13 (slides)")):
         claimed = claimed_laplace_error_bound(truth, **filled)
