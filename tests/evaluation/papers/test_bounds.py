@@ -17,6 +17,7 @@ from quietcrowd.evaluation.papers import bounds
 from quietcrowd.evaluation.papers.bounds import (
     claimed_change_density,
     claimed_factorization_error_bound,
+    claimed_laplace_error_bound,
     claimed_randomized_response_error_bound,
     claimed_vote_error_bound,
     flipped_accuracy,
@@ -396,6 +397,7 @@ CALLS = {
     important_workers: {"importance": [2.0, 3.0], "threshold": 0.5},
     claimed_change_density: {"change": 0.1, "workers": 2, "high": 0.5},
     laplace_error_bound: SUN | {"fill": [0, 1], "sensitivity": 1.0},
+    claimed_laplace_error_bound: SUN | {"fill": [0, 1], "sensitivity": 1.0},
     claimed_randomized_response_error_bound: SUN | {"levels": [0, 1, 2]},
     claimed_factorization_error_bound: {
         "factors": 2,
