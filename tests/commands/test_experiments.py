@@ -80,6 +80,8 @@ def test_a_figure_is_reproduced(run, tmp_path, monkeypatch):
     figure = FIGURES["sun2018-2"]
 
     class Quick:
+        has_picture = True
+
         def run(self, **options):
             parts = figure.parts(2, 0)[:1]
             small = attrs.evolve(

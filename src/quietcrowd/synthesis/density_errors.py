@@ -233,7 +233,7 @@ def claimed_theorem_1_bound(
     >>> from quietcrowd.synthesis.kde import GAUSSIAN
     >>> round(claimed_theorem_1_bound(slope=0.24, bandwidth=1.0, draws=30, kernel=GAUSSIAN,
     ...                               support=20.0), 3)
-    2.166
+    2.167
     """
     check_choice("kernel", kernel, list(KERNELS.values()))
     check_real("slope", slope, 0)

@@ -1,5 +1,7 @@
 """PrisCrowd against what it is compared with: Table 2, Figures 4 and 5."""
 
+from functools import partial
+
 import attrs
 import numpy as np
 import pytest
@@ -8,20 +10,20 @@ from tests.nightly import nightly
 from quietcrowd.commands.experiment_tables import print_figure
 from quietcrowd.datasets import load_dataset, log10_dataset, opinion_crowd, selected_tasks
 from quietcrowd.evaluation import FIGURES, DensityExperiment
+from quietcrowd.evaluation.papers.figure import TablePart
 from quietcrowd.evaluation.papers.huai2019 import (
     BANDWIDTHS,
     HUAI_2019,
     common_methods,
     private_methods,
 )
-from quietcrowd.evaluation.papers.huai2019_crowds import DRAWN, NEAR, REAL
+from quietcrowd.evaluation.papers.huai2019_cases import _curves
+from quietcrowd.evaluation.papers.huai2019_crowds import DRAWN, NEAR, REAL, SMALL
 from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.synthesis import PrisCrowd
 
 RELEASED = ("PrisCrowd, as meant", "Uniform, as printed")
 BASIC = tuple(f"Basic, {level}" for level in ("0.1", "1", "10"))
-NIGHTLY = ("huai2019-2", "huai2019-2-bandwidths", "huai2019-2-mad", "huai2019-5")
-"""Figures that are drawn as others are, and take long."""
-
 UNTESTED = ("no test, combined", "no test, uniform")
 
 
@@ -108,31 +110,57 @@ def quick(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    [
-        *(name for name in HUAI_2019 if name not in NIGHTLY),
-        *map(nightly, NIGHTLY),
-    ],
+    [name if name != "huai2019-5" else nightly(name) for name in HUAI_2019],
 )
 @pytest.mark.usefixtures("quick")
 def test_tables_and_pictures(name, tmp_path, capsys):
-    result = FIGURES[name].run(trials=2, seed=1)
-    result.plot(tmp_path / "figure.png")
-    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    figure = FIGURES[name]
+    result = attrs.evolve(figure, parts=figure.quick or figure.parts).run(trials=2, seed=1)
+    if figure.lines == "table":
+        result = attrs.evolve(result, figure=attrs.evolve(figure, digest=None))
+    else:
+        result.plot(tmp_path / "figure.png")
+        assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
     print_figure(result)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
-    methods = set(result.frame["method"])
-    for method in methods:
-        assert any(line.strip().startswith(method) for line in lines), method
-    across = result.figure.across
-    crowds = 2 if name.endswith("bandwidths") else 4 if name[-1] in "45" else 5
-    assert result.frame["dataset"].nunique() == crowds
-    for score in result.figure.scores:
-        assert np.isfinite(result.frame[score]).all()
+    for method in set(result.frame["method" if "method" in result.frame else "weights"]):
+        assert any(method in line for line in lines), method
+    assert result.frame["dataset"].nunique() == (4 if name == "huai2019-5" else 1)
+    for score in figure.scores:
+        assert not result.frame[score].isna().any()
         assert (result.frame[f"{score}_se"] >= 0).all()
-    if across != "method":
-        assert result.frame[across].nunique() == (7 if across == "bandwidth" else 2)
+    if figure.lines == "density" and figure.across != "method":
+        assert result.frame[figure.across].nunique() == (2 if name == "huai2019-5" else 3)
     assert bool(result.skipped) == name.endswith(("silverman", "mad"))
+
+
+@pytest.mark.slow
+def test_densities_of_single_tasks_are_drawn(tmp_path, capsys):
+    """Each panel has the densities by all weights and the true one; what is printed is short."""
+    parts = [
+        TablePart(columns={"dataset": crowd.name}, measure=partial(_curves, crowd, 3))
+        for crowd in (SMALL, DRAWN[1])
+    ]
+    result = attrs.evolve(FIGURES["huai2019-3"], parts=lambda *_: parts).run(trials=2)
+    result.plot(tmp_path / "figure.svg")
+    assert "claim of low weight" in (tmp_path / "figure.svg").read_text()
+    frame = result.frame[result.frame["kind"] == "density"]
+    for _, curve in frame.groupby(["dataset", "task"]):
+        for kind in ("combined", "global", "uniform"):
+            assert np.trapezoid(curve[kind], curve["x"]) == pytest.approx(1, abs=0.01)
+    print_figure(result)
+    assert len(capsys.readouterr().out.splitlines()) == 6 + 4
+
+
+def test_printed_weights_favour_outliers():
+    """Hampel's loss rises with the distance: what lies apart weighs most, against the text."""
+    crowd = opinion_crowd(tasks=20)
+    density = PrisCrowd(release="paper", epsilon0=1.0, bandwidth=1.0).fit(crowd.answers)
+    unreliable = density.claims.worker_codes >= 10
+    for kind, more in (("combined", False), ("printed", True)):
+        weights = density.claim_weights(kind)
+        assert (weights[unreliable].mean() > weights[~unreliable].mean()) == more
 
 
 @pytest.mark.slow

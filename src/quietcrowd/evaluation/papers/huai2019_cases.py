@@ -45,7 +45,7 @@ def _curves(crowd: Crowd, seed: int, _: bool) -> pd.DataFrame:
     dataset = crowd.datasets(2, seed)[0]
     method = PrisCrowd(release="paper", epsilon0=1.0, bandwidth=crowd.bandwidth)
     density = method.fit(dataset.answers)
-    truth = crowd.truths[list(crowd.truths)[-1]](density, dataset)
+    truth = [*crowd.truths.values()][-1](density, dataset)
     known = np.flatnonzero((np.diff(truth.offsets) > 0) & density.released)
     rng = np.random.default_rng(np.random.SeedSequence((seed, len(known))))
     frames = []
@@ -58,11 +58,11 @@ def _curves(crowd: Crowd, seed: int, _: bool) -> pd.DataFrame:
             kind: density.densities(kind).pdf(int(task), x) for kind in WEIGHTINGS
         }
         curves["true"] = truth.pdf(int(task), x)
-        frames.append(pd.DataFrame({"task": name, "kind": "density", "x": x} | curves))
+        frames.append(pd.DataFrame({"task": name, "kind": "density", "x": x, **curves}))
         weights: dict[str, Any] = {
             kind: density.claim_weights(kind)[own] * len(claims) for kind in WEIGHTINGS
         }
-        frames.append(pd.DataFrame({"task": name, "kind": "claim", "x": claims} | weights))
+        frames.append(pd.DataFrame({"task": name, "kind": "claim", "x": claims, **weights}))
     return pd.concat(frames, ignore_index=True)
 
 

@@ -63,7 +63,7 @@ def _pairs(crowd: Crowd, trials: int, seed: int, _: bool) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     datasets = crowd.datasets(trials, seed)
     for weights in WEIGHTINGS:
-        found: dict[int, list[Any]] = {t: [] for t in range(1, LEAST_USERS)}
+        found: dict[int, list[tuple[float, float]]] = {t: [] for t in range(1, LEAST_USERS)}
         for dataset in datasets:
             density = _method(crowd, weights).fit(dataset.answers)
             for t, pairs in found.items():

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 from attrs import evolve, frozen
@@ -99,7 +99,7 @@ def quick_values(
         for row in frame.to_dict("records")
         for score in scores
     ]
-    return pd.DataFrame(rows, columns=["figure", "row", "score", "value", "se", "trials"])
+    return pd.DataFrame(rows, columns=[*_Value._fields])
 
 
 def _mark(row: dict[Any, Any], figure: Figure) -> str:
@@ -114,6 +114,19 @@ def _mark(row: dict[Any, Any], figure: Figure) -> str:
     )
 
 
+class _Value(NamedTuple):
+    figure: str
+    row: str
+    score: str
+    value: float
+    se: float
+    trials: int
+
+
+def _values(frame: pd.DataFrame) -> list[_Value]:
+    return [_Value(*row) for row in frame[[*_Value._fields]].to_numpy(object).tolist()]
+
+
 def compared(found: pd.DataFrame, stored: pd.DataFrame) -> Comparison:
     """Compare the scores of one figure with the stored ones.
 
@@ -122,18 +135,17 @@ def compared(found: pd.DataFrame, stored: pd.DataFrame) -> Comparison:
     found, stored : pandas.DataFrame
         As `quick_values` returns it, of the same figure.
     """
-    names = [f"{one.row}: {one.score}" for one in found.itertuples()]
-    if names != [f"{one.row}: {one.score}" for one in stored.itertuples()]:
+    names = [f"{one.row}: {one.score}" for one in _values(found)]
+    if names != [f"{one.row}: {one.score}" for one in _values(stored)]:
         return Comparison(
             values=0, farthest=0.0, off=("its rows are not those that are stored: store it anew",)
         )
     off, farthest = [], 0.0
-    rows: list[tuple[Any, Any]] = list(zip(found.itertuples(), stored.itertuples(), strict=True))
-    for name, (new, old) in zip(names, rows, strict=True):
+    for name, new, old in zip(names, _values(found), _values(stored), strict=True):
         error = old.se * math.sqrt(1.0 + old.trials / new.trials)
         distance = abs(new.value - old.value)
-        if math.isnan(new.value) and math.isnan(old.value):
-            continue
+        if new.value == old.value or (math.isnan(new.value) and math.isnan(old.value)):
+            continue  # infinite ones too
         # "not <=" and not ">": a NaN beside a number is off
         if not distance <= ERRORS * error + ROUNDING * max(1.0, abs(old.value)):
             off.append(
