@@ -117,7 +117,7 @@ def test_tables_and_pictures(name, tmp_path, capsys):
     figure = FIGURES[name]
     result = attrs.evolve(figure, parts=figure.quick or figure.parts).run(trials=2, seed=1)
     if figure.lines == "table":
-        result = attrs.evolve(result, figure=attrs.evolve(figure, digest=None))
+        result = attrs.evolve(result, figure=attrs.evolve(figure, tell=None))
     else:
         result.plot(tmp_path / "figure.png")
         assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
