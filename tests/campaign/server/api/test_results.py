@@ -229,4 +229,4 @@ def test_truths_come_of_sets_of_labels(server, desk):
         MECHANISMS["sets of labels"].domain.labels
     )
     assert 0 <= found["agreement"]["reports"] <= 1
-    assert "agreement-unknown" not in [warning["code"] for warning in found["warnings"]]
+    assert "agreement-unknown" in [warning["code"] for warning in found["warnings"]]  # few workers
