@@ -38,9 +38,7 @@ def main() -> None:
     ledger = qc.PrivacyLedger.of_reports(*sent, campaigns=[f"day {n + 1}" for n in range(DAYS)])
     spent = ledger.spent(sent[0].to_frame()["worker"].iloc[0])
     print("\nWhat one phone has spent, by the ledger:")
-    print(
-        f"epsilon {spent.total_epsilon:g} in all, {spent.answer_epsilon:g} of what concerns one place"
-    )
+    print(f"epsilon {spent.total_epsilon:g} in all, {spent.answer_epsilon:g} about one place")
 
 
 if __name__ == "__main__":
