@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast nightly postgresql prometheus chromium check format screenshots bench lock clean python
+.PHONY: help demo test test-fast docs nightly postgresql prometheus chromium check format screenshots bench lock clean python
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -25,7 +25,11 @@ test-fast: $(VENV)/.ready ## the tests that are not slow, something of every fol
 	$(BIN)/python -m pytest tests -m "not nightly and not slow" --hypothesis-profile fast \
 		--durations 10 --durations-min 0.5 --numprocesses auto --dist worksteal
 
-nightly: $(VENV)/.ready postgresql chromium prometheus ## the whole suite with its branch coverage, and long simulations
+docs: $(VENV)/.ready ## a site of the docs in build/docs: a warning, or a link that leads nowhere, is an error
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going docs build/docs
+	@echo "build/docs/index.html"
+
+nightly: $(VENV)/.ready postgresql chromium prometheus docs ## the whole suite with its branch coverage, and long simulations
 	$(BIN)/python -m pytest --cov --cov-report term:skip-covered --numprocesses auto --dist worksteal
 	$(BIN)/python -m pytest -m nightly --numprocesses auto --dist worksteal
 
@@ -59,7 +63,7 @@ bench: $(VENV)/.ready $(PEERS)/.ready chromium ## benchmarks, with the compariso
 	$(BIN)/python -m pytest -c benchmarks/pytest.ini benchmarks tests/inference/test_crowd_kit.py
 
 lock: $(VENV)/.ready ## write requirements.lock and benchmarks/peers.lock
-	$(LOCK) --all-extras --group dev pyproject.toml -o requirements.lock
+	$(LOCK) --all-extras --group dev --group docs pyproject.toml -o requirements.lock
 	$(LOCK) benchmarks/peers.in -o benchmarks/peers.lock
 
 clean: ## remove what the other targets made

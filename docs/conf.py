@@ -27,9 +27,10 @@ html_title = "quietcrowd"
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False
+html_show_copyright = False
 html_show_sphinx = False
 html_static_path: list[str] = ["static"]
-html_css_files = ["tables.css"]
+html_css_files = ["pages.css"]
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4

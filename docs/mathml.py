@@ -3,6 +3,8 @@
 An extension of Sphinx. Docutils knows most of LaTeX; what it does not know is an error of the build.
 """
 
+from xml.etree import ElementTree
+
 from docutils import nodes
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
@@ -12,28 +14,56 @@ from sphinx.util.typing import ExtensionMetadata
 from sphinx.writers.html5 import HTML5Translator
 
 LOG = logging.getLogger(__name__)
+NAMESPACE = "http://www.w3.org/1998/Math/MathML"
+ACCENTS = {"ˆ", "ˉ", "~", "˙", "˜"}
+
+ElementTree.register_namespace("", NAMESPACE)
+
+
+def _tag(name: str) -> str:
+    return f"{{{NAMESPACE}}}{name}"
+
+
+def formula(latex: str, *, block: bool) -> str:
+    """Return a formula as MathML.
+
+    Docutils writes the subscript of a letter with an accent below the letter, as that of a sum: it
+    goes beside it here.
+
+    Raises
+    ------
+    docutils.utils.math.MathError
+        Where a command is not known.
+    """
+    root = ElementTree.fromstring(tex2mathml(latex, as_block=block))
+    for stacked in root.iter(_tag("munderover")):
+        letter, index, accent = stacked
+        if accent.text in ACCENTS:
+            stacked.tag = _tag("msub")
+            stacked[:] = [ElementTree.Element(_tag("mover"), {"accent": "true"}), index]
+            stacked[0].extend([letter, accent])
+    return ElementTree.tostring(root, encoding="unicode")
 
 
 def _write(translator: HTML5Translator, node: nodes.Element, *, block: bool) -> None:
     try:
-        translator.body.append(tex2mathml(node.astext(), as_block=block))
+        translator.body.append(formula(node.astext(), block=block))
     except MathError as error:
         LOG.warning("%s in the formula %r", error, node.astext(), location=node)
-    raise nodes.SkipNode
 
 
 def visit_inline(translator: HTML5Translator, node: nodes.math) -> None:
     """Write a formula of a sentence."""
     _write(translator, node, block=False)
+    raise nodes.SkipNode
 
 
 def visit_block(translator: HTML5Translator, node: nodes.math_block) -> None:
     """Write a formula of its own line, which scrolls by itself where a screen is narrow."""
     translator.body.append('<div class="math" style="overflow-x: auto">')
-    try:
-        _write(translator, node, block=True)
-    finally:
-        translator.body.append("</div>\n")
+    _write(translator, node, block=True)
+    translator.body.append("</div>\n")
+    raise nodes.SkipNode
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

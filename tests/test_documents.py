@@ -1,4 +1,4 @@
-"""Every code block of the README and of the theory pages runs and prints what it says."""
+"""Every code block of the README and of the docs runs and prints what it says; tables are whole."""
 
 import contextlib
 import io
@@ -11,10 +11,16 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.evaluation import FIGURES
+from quietcrowd.inference import METHODS
+from quietcrowd.mechanisms import Mechanism
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCS = ROOT / "docs"
+README = ROOT / "README.md"
+PAGES = [README, *sorted(DOCS.rglob("*.md"))]
+NOTEBOOKS = sorted(page for page in PAGES if "file_format: mystnb" in page.read_text())
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CELL = re.compile(r"^```\{code-cell\} ipython3\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks(page):
@@ -23,7 +29,7 @@ def blocks(page):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_python_blocks_run_and_print_what_they_say(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "__main__"}
@@ -39,7 +45,65 @@ def test_python_blocks_run_and_print_what_they_say(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_commands_of_the_readme_run(run, tmp_path, monkeypatch):
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda notebook: notebook.stem)
+def test_the_cells_of_a_tutorial_run(notebook, tmp_path, monkeypatch):
+    """`make docs` runs them as well, in a kernel, and shows what comes out."""
+    monkeypatch.chdir(tmp_path)
+    cells = CELL.findall(notebook.read_text())
+    assert len(cells) >= 5
+    namespace = {"__name__": "__main__"}
+    with contextlib.redirect_stdout(io.StringIO()):
+        for cell in cells:
+            exec(compile(cell, notebook.name, "exec"), namespace)
+
+
+def test_there_are_three_tutorials():
+    assert [page.stem for page in NOTEBOOKS] == ["crowd-kit", "requester", "researcher"]
+
+
+@pytest.mark.parametrize("folder", ["mechanisms", "methods"])
+def test_every_mechanism_and_every_method_has_a_page(folder):
+    known = METHODS if folder == "methods" else Mechanism.registry()
+    ours = {name: one for name, one in known.items() if one.__module__.startswith("quietcrowd.")}
+    index = (DOCS / folder / "index.md").read_text()
+    for name, one in ours.items():
+        page = (DOCS / folder / f"{name}.md").read_text()
+        assert f"`{one.__name__}`, on the command line `{name}" in page
+        assert re.findall(r"^\*\*(\w+)\.\*\*", page, re.MULTILINE) == [
+            *("Formula", "Guarantee", "Cost", "When", "Source")
+        ], page
+        assert f"({name}.md)" in index
+        assert f"`{one.__name__}`" in index
+
+
+def test_the_reference_has_every_public_name_once():
+    pages = "".join(page.read_text() for page in sorted((DOCS / "api").glob("*.md")))
+    names = re.findall(r"^\.\. auto\w+:: quietcrowd\.(\w+)$", pages, re.MULTILINE)
+    assert sorted(names) == sorted(qc.__all__)
+
+
+def test_the_tables_of_the_readme_are_what_was_measured(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS)
+    import draw_accuracy
+
+    measured = draw_accuracy.tables(draw_accuracy.MEASURED.read_text())
+    assert measured in README.read_text(), "run: python docs/draw_accuracy.py"
+
+
+def test_the_campaign_of_the_readme_is_that_of_its_page():
+    """The page is played from its first line to its last, by a test of its own."""
+    (campaign,) = (text for language, text in blocks(README) if language == "sh")
+    page = (DOCS / "campaigns.md").read_text().splitlines()
+    assert set(campaign.splitlines()) <= set(page)
+    assert len(campaign.splitlines()) <= 10
+
+
+def test_the_readme_is_short():
+    assert len(README.read_text().splitlines()) <= 165
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_page_on_commands_run(run, tmp_path, monkeypatch):
     """Warnings are printed, as in a shell: whether the noise hides the truths is up to the draw."""
     monkeypatch.chdir(tmp_path)
     crowd = qc.synthetic_crowd(
@@ -58,7 +122,7 @@ def test_the_commands_of_the_readme_run(run, tmp_path, monkeypatch):
     qc.write_table(answer[["worker"]], tmp_path / "ann_alone.csv")
     qc.write_answers(qc.sensor_crowd(tasks=2, workers=300).answers, tmp_path / "claims.csv")
     ran = 0
-    for language, text in blocks(ROOT / "README.md"):
+    for language, text in blocks(DOCS / "how-to" / "command-line.md"):
         for line in text.splitlines() if language == "console" else []:
             words = shlex.split(line, comments=True)
             if words[:2] == ["quietcrowd", "reproduce"]:  # takes a minute
@@ -74,7 +138,7 @@ def test_the_commands_of_the_readme_run(run, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_the_commands_of_the_page_on_synthetic_claims_run(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    page = blocks(ROOT / "docs" / "synthetic-claims.md")
+    page = blocks(DOCS / "synthetic-claims.md")
     first = next(text for language, text in page if "to_csv" in text)
     exec(compile(first, "synthetic-claims.md", "exec"), {})
     (commands,) = (text for language, text in page if language == "console")
@@ -88,13 +152,12 @@ def test_the_commands_of_the_page_on_synthetic_claims_run(run, tmp_path, monkeyp
 
 def test_make_knows_the_commands_of_the_readme():
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    console = "".join(
-        text for language, text in blocks(ROOT / "README.md") if language == "console"
-    )
+    console = "".join(text for language, text in blocks(README) if language == "console")
     named = set(re.findall(r"^make (\w+)", console, re.MULTILINE))
     assert named == {"demo", "test"}
     assert named <= targets
-    assert "make test" in (ROOT / ".ci" / "run").read_text()
+    for command in ("make test", "make docs"):
+        assert command in (ROOT / ".ci" / "run").read_text()
 
 
 def test_links_within_the_repository_lead_somewhere():
