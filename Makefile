@@ -33,13 +33,13 @@ nightly: $(VENV)/.ready postgresql chromium prometheus docs ## the whole suite w
 	$(BIN)/python -m pytest --cov --cov-report term:skip-covered --numprocesses auto --dist worksteal
 	$(BIN)/python -m pytest -m nightly --numprocesses auto --dist worksteal
 
-postgresql: $(VENV)/.ready ## install PostgreSQL for the tests, where one may (Debian)
+postgresql: $(VENV)/.ready ## install PostgreSQL for the tests, where one may (Debian); asks first
 	@$(BIN)/python -m tests.campaign.install_postgresql
 
-prometheus: $(VENV)/.ready ## install Prometheus for the dashboard's test, where one may (Debian)
+prometheus: $(VENV)/.ready ## install Prometheus for the dashboard's test, where one may (Debian); asks first
 	@$(BIN)/python -m tests.campaign.install_prometheus
 
-chromium: $(VENV)/.ready ## install Chromium for the tests, where one may (Debian)
+chromium: $(VENV)/.ready ## install Chromium for the tests, where one may (Debian); asks first
 	@$(BIN)/python -m tests.campaign.web.install_chromium
 
 check: $(VENV)/.ready ## lint, format, types, import contracts

@@ -1,6 +1,7 @@
 """Brings the tests a program from Debian's packages, where there is none and one may install it.
 
-Asks nobody anything: where it may not install, it says so in one line, and ends with success.
+Whoever sits at a terminal is asked first. Without one, and with QUIETCROWD_CI set, nobody is. Where it
+may not install, it says so in one line, and ends with success.
 """
 
 import os
@@ -44,7 +45,7 @@ class Program:
         """Install it, unless there is nothing to do or no way to do it; print one line."""
         if self.find() is None and shutil.which("apt-get") is not None:
             root = superuser()
-            if root is not None:
+            if root is not None and agreed(self.name):
                 with suppress(subprocess.CalledProcessError):  # apt-get has said why
                     self._install(root)
         place = self.find()
@@ -59,6 +60,18 @@ class Program:
         )
         for command in commands:
             subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.__stderr__, check=True)
+
+
+def agreed(name: str) -> bool:
+    """Ask the person at the terminal whether to install a program; where there is none, yes."""
+    at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if not at_terminal or os.environ.get("QUIETCROWD_CI"):
+        return True
+    try:
+        answer = input(f"Install {name} for the tests, by apt-get as root? [y/N] ")
+    except EOFError:
+        return False
+    return answer.strip().lower() in ("y", "yes")
 
 
 def superuser() -> list[str] | None:

@@ -1,5 +1,6 @@
 """`debian`, which brings the tests their PostgreSQL, Chromium and Prometheus."""
 
+import io
 import os
 import subprocess
 
@@ -96,6 +97,44 @@ def test_who_may_not_install_is_asked_nothing(program, bare, monkeypatch, capsys
     assert debian.superuser() is None
     program.provide()
     assert capsys.readouterr().out == f"{program.how_to_get_it}\n"
+
+
+class Terminal(io.StringIO):
+    """What a person types, and then nothing."""
+
+    def isatty(self):
+        return True
+
+
+@all_of_them
+@pytest.mark.parametrize(
+    ("typed", "installed"), [("y\n", True), (" Yes \n", True), ("\n", False), ("n\n", False), ("", False)]
+)
+def test_a_person_at_a_terminal_is_asked_first(program, typed, installed, bare, monkeypatch):
+    write_program(bare, "apt-get")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.delenv("QUIETCROWD_CI", raising=False)
+    screen = Terminal()
+    monkeypatch.setattr("sys.stdin", Terminal(typed))
+    monkeypatch.setattr("sys.stdout", screen)
+    ran = []
+    monkeypatch.setattr(debian.subprocess, "run", lambda command, **_: ran.append(command))
+    program.provide()
+    assert screen.getvalue().count(f"Install {program.name} for the tests") == 1
+    assert screen.getvalue().endswith(f"{program.how_to_get_it}\n")
+    assert bool(ran) == installed
+
+
+@pytest.mark.usefixtures("bare")
+def test_nobody_is_asked_where_all_tests_must_run(monkeypatch):
+    monkeypatch.setattr("sys.stdin", Terminal())
+    monkeypatch.setattr("sys.stdout", Terminal())
+    monkeypatch.setenv("QUIETCROWD_CI", "1")
+    assert debian.agreed("PostgreSQL")
+    monkeypatch.delenv("QUIETCROWD_CI")
+    assert not debian.agreed("PostgreSQL")
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert debian.agreed("PostgreSQL")
 
 
 @all_of_them
