@@ -13,7 +13,7 @@ SHARE = 0.01
 
 
 CROWDS = 6
-"""How many crowds a warm fit is tried on: where it comes to rest is different in each."""
+"""How many crowds a warm fit is tried on: where it converges to is different in each."""
 
 
 def reports_of(answers, seed=0):

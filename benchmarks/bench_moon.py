@@ -1,4 +1,4 @@
-"""How fast MOON is: a sweep, sweeps to rest, and runs against a method without privacy."""
+"""How fast MOON is: a sweep, sweeps until it converges, and runs against a method without privacy."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -78,7 +78,7 @@ def test_a_sweep(benchmark, sensors, compare, remark):
 
 
 def test_sweeps_to_rest(benchmark, sensors, compare, remark):
-    """From a cold start until the posterior rests."""
+    """From a cold start until the posterior converges."""
     partition, summary, truths = sensors
     found = []
     benchmark.pedantic(
@@ -87,7 +87,7 @@ def test_sweeps_to_rest(benchmark, sensors, compare, remark):
     result = found[0]
     assert result.converged
     error = np.abs(result.estimates.truths * summary.extent + summary.middle - truths).mean()
-    compare("MOON, sweeps to rest", result.iterations / 1.0, "the limit of 60", 60.0, 1)
+    compare("MOON, sweeps until it converges", result.iterations / 1.0, "the limit of 60", 60.0, 1)
     remark(
         f"MOON rests after {result.iterations} sweeps over 10^7 reports of {summary.workers:,} "
         f"workers (wanted: below 60), "

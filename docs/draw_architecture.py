@@ -1,4 +1,4 @@
-"""Draw the rooms of the package, and which imports which, from the imports as they are.
+"""Draw the folders of the package, and which imports which, from the imports as they are.
 
 ``python docs/draw_architecture.py`` writes ``docs/figures/architecture.svg`` and
 ``docs/figures/architecture-campaign.svg``; a test holds both to the code.
@@ -24,67 +24,67 @@ PICTURES = {"architecture.svg": PACKAGE, "architecture-campaign.svg": f"{PACKAGE
 WIDTH, HEIGHT, GAP, FLOOR, MARGIN = 140, 40, 28, 92, 20
 INK, PAPER, FILL = "#1f2937", "#ffffff", "#e8eef6"
 
-Rooms: TypeAlias = Mapping[str, frozenset[str]]
-"""For each room, the rooms that it imports."""
+Folders: TypeAlias = Mapping[str, frozenset[str]]
+"""For each folder, the folders that it imports."""
 
 Spot: TypeAlias = str | tuple[str, str, int]
-"""A room, or where an arrow passes a floor between its two rooms."""
+"""A folder, or where an arrow passes a floor between its two folders."""
 
 Point: TypeAlias = tuple[float, float]
 
 
-def rooms_of(parent: str) -> Rooms:
-    """Return the rooms of a package and what each imports; lone files are one room, the ground."""
+def folders_of(parent: str) -> Folders:
+    """Return the folders of a package and what each imports; lone files count as one folder, the ground."""
     graph = grimp.build_graph(PACKAGE, cache_dir=None)
-    room_of: dict[str, str] = {}
+    folder_of: dict[str, str] = {}
     for child in graph.find_children(parent):
         inside = graph.find_descendants(child)
         if child.endswith("__main__"):
             continue
         name = child.removeprefix(f"{parent}.") if inside else GROUND
-        room_of |= dict.fromkeys([child, *inside], name)
-    arrows: dict[str, set[str]] = {name: set() for name in room_of.values()}
-    for module, room in room_of.items():
+        folder_of |= dict.fromkeys([child, *inside], name)
+    arrows: dict[str, set[str]] = {name: set() for name in folder_of.values()}
+    for module, folder in folder_of.items():
         imported = graph.find_modules_directly_imported_by(module)
-        arrows[room] |= {room_of[one] for one in imported if one in room_of} - {room}
-    tied = {room for room, imported in arrows.items() if imported}.union(*arrows.values())
-    return {room: frozenset(arrows[room]) for room in sorted(tied)}
+        arrows[folder] |= {folder_of[one] for one in imported if one in folder_of} - {folder}
+    tied = {folder for folder, imported in arrows.items() if imported}.union(*arrows.values())
+    return {folder: frozenset(arrows[folder]) for folder in sorted(tied)}
 
 
-def floors(rooms: Rooms) -> list[list[str]]:
-    """Return the rooms by floor, the ground first: each stands above all that it imports.
+def floors(folders: Folders) -> list[list[str]]:
+    """Return the folders by floor, the ground first: each stands above all that it imports.
 
     Raises
     ------
     graphlib.CycleError
-        Where rooms import each other in a circle.
+        Where folders import each other in a circle.
     """
     height: dict[str, int] = {}
-    for room in TopologicalSorter(rooms).static_order():
-        height[room] = 1 + max((height[one] for one in rooms[room]), default=-1)
+    for folder in TopologicalSorter(folders).static_order():
+        height[folder] = 1 + max((height[one] for one in folders[folder]), default=-1)
     return [
-        sorted(room for room in rooms if height[room] == floor)
+        sorted(folder for folder in folders if height[folder] == floor)
         for floor in range(max(height.values()) + 1)
     ]
 
 
-def needed(rooms: Rooms) -> list[tuple[str, str]]:
-    """Return the arrows without those that follow from others, by way of a room between."""
+def needed(folders: Folders) -> list[tuple[str, str]]:
+    """Return the arrows without those that follow from others, by way of a folder between."""
 
-    def reach(room: str) -> set[str]:
-        return set(rooms[room]).union(*map(reach, rooms[room]))
+    def reach(folder: str) -> set[str]:
+        return set(folders[folder]).union(*map(reach, folders[folder]))
 
     return [
-        (room, one)
-        for room in rooms
-        for one in sorted(rooms[room])
-        if not any(one in reach(other) for other in rooms[room] - {one})
+        (folder, one)
+        for folder in folders
+        for one in sorted(folders[folder])
+        if not any(one in reach(other) for other in folders[folder] - {one})
     ]
 
 
-def picture(rooms: Rooms) -> str:
+def picture(folders: Folders) -> str:
     """Return the picture as SVG: the ground at the bottom, an arrow to what is imported."""
-    lanes, ways = _lanes(rooms)
+    lanes, ways = _lanes(folders)
     _order(lanes, ways)
     widths = [sum(_wide(one) + GAP for one in lane) - GAP for lane in lanes]
     width, height = MARGIN * 2 + max(widths), MARGIN * 2 + (len(lanes) - 1) * FLOOR + HEIGHT
@@ -98,17 +98,17 @@ def picture(rooms: Rooms) -> str:
     return "\n".join([*_head(width, height), *lines, *_boxes(place), "</svg>", ""])
 
 
-def _lanes(rooms: Rooms) -> tuple[list[list[Spot]], list[list[Spot]]]:
+def _lanes(folders: Folders) -> tuple[list[list[Spot]], list[list[Spot]]]:
     """Return who stands on each floor, and each arrow's way: a spot on every floor it passes."""
-    storeys = floors(rooms)
-    height = {room: floor for floor, storey in enumerate(storeys) for room in storey}
+    storeys = floors(folders)
+    height = {folder: floor for floor, storey in enumerate(storeys) for folder in storey}
     lanes: list[list[Spot]] = [list(storey) for storey in storeys]
     ways: list[list[Spot]] = []
-    for room, one in needed(rooms):
-        between = [(room, one, floor) for floor in range(height[room] - 1, height[one], -1)]
+    for folder, one in needed(folders):
+        between = [(folder, one, floor) for floor in range(height[folder] - 1, height[one], -1)]
         for spot in between:
             lanes[spot[2]].append(spot)
-        ways.append([room, *between, one])
+        ways.append([folder, *between, one])
     return lanes, ways
 
 
@@ -170,18 +170,18 @@ def _head(width: float, height: float) -> list[str]:
 
 
 def _boxes(place: Mapping[Spot, Point]) -> Iterable[str]:
-    for room, (x, y) in place.items():
-        if isinstance(room, str):
+    for folder, (x, y) in place.items():
+        if isinstance(folder, str):
             yield (
                 f'<rect x="{x - WIDTH / 2:.0f}" y="{y:.0f}" width="{WIDTH}" height="{HEIGHT}" '
                 f'rx="6" fill="{FILL}" stroke="{INK}"/>'
             )
             yield (
                 f'<text x="{x:.0f}" y="{y + HEIGHT / 2 + 5:.0f}" text-anchor="middle" '
-                f'fill="{INK}">{escape(room)}</text>'
+                f'fill="{INK}">{escape(folder)}</text>'
             )
 
 
 if __name__ == "__main__":
     for name, parent in PICTURES.items():
-        (FIGURES / name).write_text(picture(rooms_of(parent)))
+        (FIGURES / name).write_text(picture(folders_of(parent)))

@@ -24,17 +24,17 @@ DRAWING = drawing()
 
 @pytest.mark.parametrize("name", DRAWING.PICTURES)
 def test_the_pictures_show_the_imports_as_they_are(name):
-    drawn = DRAWING.picture(DRAWING.rooms_of(DRAWING.PICTURES[name]))
+    drawn = DRAWING.picture(DRAWING.folders_of(DRAWING.PICTURES[name]))
     assert drawn == (DRAWING.FIGURES / name).read_text(), "run: python docs/draw_architecture.py"
 
 
 def test_a_picture_leaves_out_what_follows_from_other_arrows():
-    rooms = {"top": {"middle", "ground"}, "middle": {"ground"}, "ground": frozenset()}
-    assert DRAWING.floors(rooms) == [["ground"], ["middle"], ["top"]]
-    assert DRAWING.needed(rooms) == [("top", "middle"), ("middle", "ground")]
+    folders = {"top": {"middle", "ground"}, "middle": {"ground"}, "ground": frozenset()}
+    assert DRAWING.floors(folders) == [["ground"], ["middle"], ["top"]]
+    assert DRAWING.needed(folders) == [("top", "middle"), ("middle", "ground")]
 
 
-def test_the_page_names_every_room():
+def test_the_page_names_every_folder():
     page = (ROOT / "docs" / "architecture.md").read_text()
     folders = {
         path.parent.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("__init__.py")

@@ -20,7 +20,7 @@ MODULES = [place for place in PLACES if place.name[:5] == "test_"]
 FOLDERS = sorted({place.parent for place in PLACES})
 
 NO_MIRROR = {
-    "test_architecture": "the pictures of the rooms, and the page about them",
+    "test_architecture": "the pictures of the folders, and the page about them",
     "test_audit_shares": "a table of docs/audit.md, for all mechanisms",
     "test_broken_mechanisms": "mechanisms that are broken on purpose, and the audit of each",
     "test_choosing": "docs/choosing.md, and what works it out",

@@ -88,7 +88,7 @@ def test_gradient_descent_finds_the_solution():
     assert found == pytest.approx(expected, abs=1e-6)
     with pytest.raises(AnswerError, match="grew without end"):
         factor_solve.descend(matrices, sums, sums, 10.0, 100_000)
-    with pytest.raises(AnswerError, match="did not come to rest in 3 steps"):
+    with pytest.raises(AnswerError, match="did not converge in 3 steps"):
         factor_solve.descend(matrices, sums, sums, None, 3)
 
 

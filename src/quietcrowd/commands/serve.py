@@ -239,7 +239,7 @@ def key(
 ) -> None:
     """Make a key for a requester.
 
-    The requester is added where there is none of that name. The key is printed once: what is
+    A requester of a new name is added. The key is printed once: what is
     stored is a hash, and its last four characters.
 
     Example: quietcrowd campaign key "bird group" --days 365

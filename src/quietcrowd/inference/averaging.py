@@ -138,7 +138,7 @@ class WeightedMean(AveragingMethod[WeightState], IterativeInference[WeightState,
         Answers of the crowd's mean error that are added to every worker's record, at least 0; 0 is
         the printed method.
     tolerance : float
-        As of every method; smaller here, since the objective is flat where the truths come to rest.
+        As of every method; smaller here, since the objective is flat where the truths converge.
 
     References
     ----------

@@ -53,7 +53,7 @@ class TruthEstimate(ABC):
     iterations : int
         How many times the workers were weighed.
     converged : bool
-        Whether the objective came to rest before the limit of iterations.
+        Whether the objective converged before the limit of iterations.
     history : tuple of float
         The objective per answer after each iteration.
     backend : {"pandas", "polars", "pyarrow"}

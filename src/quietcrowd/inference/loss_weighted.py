@@ -89,7 +89,7 @@ class LossWeighted(
         `Ordinal` domains; the squared or the absolute distance, for numbers. The truth is then the
         weighted vote, mean or median.
     tolerance : float
-        As of every method; smaller here, since the objective is flat where the truths come to rest.
+        As of every method; smaller here, since the objective is flat where the truths converge.
     """
 
     loss: Loss = field(default="squared", validator=one_of(*get_args(Loss)))
@@ -208,7 +208,7 @@ class LossWeighted(
     ) -> tuple[WeightState, float]:
         """Weigh the workers by their losses.
 
-        The objective is minus the weighted loss per answer. It tells when the loop rests; weights
+        The objective is minus the weighted loss per answer. It tells when the loop has converged; weights
         are scaled anew each time, so it may fall.
         """
         if isinstance(tally, AgreementTally):

@@ -266,7 +266,7 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
     max_iterations : int
         Most sweeps before the loop gives up.
     tolerance : float
-        The loop rests when the objective per answer changes by no more than this.
+        The loop has converged when the objective per answer changes by no more than this.
     seed : int
         For ties, which are broken by a hash of seed and task id.
 

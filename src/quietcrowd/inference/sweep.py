@@ -4,7 +4,7 @@ Worker state in, one pass over the tasks, a tally out::
 
     repeat:  tally = sum of method.sweep(partition, state)      # state None: majority
              state, objective = method.update(summary, tally, state)
-    until    the objective per answer rests
+    until    the objective per answer converges
 
 then one more pass with the last state fills in the estimates, so that estimates, workers and
 state belong together. A pass remembers nothing and tallies add up exactly, so partitions and
@@ -52,7 +52,7 @@ class LoopProgress(Generic[StateT]):
     history: tuple[float, ...] = ()
 
     def rests(self, method: TruthInference[StateT, TallyT]) -> bool:
-        """Return whether the objective came to rest, or the method learns nothing of workers."""
+        """Return whether the objective converged, or the method learns nothing of workers."""
         if not isinstance(method, IterativeInference):
             return True
         if len(self.history) < 2:
@@ -75,7 +75,7 @@ class LoopResult(Generic[StateT, TallyT]):
     iterations : int
         How many updates were made.
     converged : bool
-        Whether the objective came to rest before the limit.
+        Whether the objective converged before the limit.
     history : tuple of float
         The objective per answer after each update.
     """
@@ -164,7 +164,7 @@ def iterate(
     keep: Callable[[LoopProgress[StateT]], None] | None = None,
     update: Callable[[Summary, TallyT, StateT | None], tuple[StateT, float]] | None = None,
 ) -> LoopProgress[StateT]:
-    """Pass over all tasks and update, in turn, until the objective rests.
+    """Pass over all tasks and update, in turn, until the objective converges.
 
     Parameters
     ----------

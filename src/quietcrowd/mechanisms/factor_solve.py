@@ -113,7 +113,7 @@ def descend(
         moving = moving[still]
         points[moving] -= rates[moving, np.newaxis] * gradients[still]
     raise AnswerError(
-        f"gradient descent of {len(moving):,} of {len(points):,} workers did not come to rest in "
+        f"gradient descent of {len(moving):,} of {len(points):,} workers did not converge in "
         f"{max_steps:,} steps: their answered tasks hardly fix a profile of this rank. Take a "
         'lower rank, a larger max_steps, or variant="ridge".'
     )

@@ -94,7 +94,7 @@ class LabelMechanism(TaskwiseMechanism):
 
     A subclass has a `name`, its parameters, and its `channel`: a table with a row for each label,
     and one for NULL where that is a label. Where it says no more, every answer is replaced by a
-    draw from its row, with a random word of its own.
+    draw from its row, with a random number of its own.
 
     Attributes
     ----------

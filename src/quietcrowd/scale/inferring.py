@@ -281,7 +281,7 @@ class StoreEstimate:
     iterations : int
         How many times the workers were weighed.
     converged : bool
-        Whether the objective came to rest before the limit of iterations.
+        Whether the objective converged before the limit of iterations.
     history : tuple of float
         The objective per answer after each iteration.
     notes : tuple of str

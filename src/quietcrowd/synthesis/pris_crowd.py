@@ -68,7 +68,7 @@ class PrisCrowd(Parameters):
     max_iterations : int
         Of learning weights; at least 1.
     tolerance : float
-        Weights are at rest when none changes by more than this part of the largest.
+        Weights have converged when none changes by more than this part of the largest.
 
     Raises
     ------

@@ -68,7 +68,7 @@ class GlobalWeights:
     iterations : int
         How many updates were made.
     converged : bool
-        Whether the weights came to rest before the limit.
+        Whether the weights converged before the limit.
     """
 
     weights: Floats

@@ -34,7 +34,7 @@ class Inferred:
     iterations : int
         How many times the workers were weighed.
     converged : bool
-        Whether the objective came to rest.
+        Whether the method has converged.
     truths, workers : pyarrow.Table
         As of `TruthEstimate`; tasks and workers are sorted.
     start : TruthEstimate or KeptEstimate

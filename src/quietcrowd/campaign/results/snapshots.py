@@ -154,7 +154,7 @@ def _about_the_fit(found: Inferred) -> list[Caution]:
     if found.converged:
         return []
     message = (
-        f"the method has not come to rest after {found.iterations:,} iterations: truths may "
+        f"the method has not converged after {found.iterations:,} iterations: truths may "
         "still change. Take a larger max_iterations."
     )
     return [Caution(code="not-converged", message=message)]

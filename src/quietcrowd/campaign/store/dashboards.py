@@ -66,7 +66,7 @@ class Reader:
         Raises
         ------
         ProblemError
-            Where there is none of this id that may: no difference can be seen.
+            Where there is no campaign of this id that may be read: no difference shows.
         """
         if self.only is not None and self.only != bytes.fromhex(campaign):
             raise ProblemError("not-found", "This link shows another campaign.")

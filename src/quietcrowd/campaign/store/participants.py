@@ -43,7 +43,7 @@ def public_campaign(connection: Connection, campaign: str, *, lock: bool = False
     Raises
     ------
     ProblemError
-        Where there is none of this id, or it is a draft.
+        Where there is no campaign of this id, or it is a draft.
     """
     wanted = select(tables.campaign).where(
         tables.campaign.c.id == bytes.fromhex(campaign), tables.campaign.c.state != "draft"

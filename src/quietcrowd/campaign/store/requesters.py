@@ -55,7 +55,7 @@ class KeyHolder:
 def issue_key(
     database: Database, name: str, *, replace: bool = False, expires_at: int | None = None
 ) -> str:
-    """Return a new key of a requester, who is added where there is none of that name.
+    """Return a new key of a requester, who is added where there is no requester of that name.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def owned_campaign(
     Raises
     ------
     ProblemError
-        Where there is none of this id, or it is another requester's: no difference can be seen.
+        Where there is no campaign of this id, or it is another requester's: no difference shows.
     """
     wanted = select(tables.campaign).where(
         tables.campaign.c.id == bytes.fromhex(campaign),

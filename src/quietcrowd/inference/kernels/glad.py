@@ -164,7 +164,7 @@ def _step(
     brackets: npt.NDArray[np.float64],
     eases: npt.NDArray[np.float64],
 ) -> float:
-    """Move the log-easiness of each task that is not at rest yet; return the longest move.
+    """Move the log-easiness of each task that has not converged yet; return the longest move.
 
     The brackets are, for each task: the lower and the upper end, the last move and the one before.
     """
@@ -201,7 +201,7 @@ def _ease(
     """Fill in the log-easiness at which each task's log-posterior has no slope.
 
     Newton's method from the prior mean towards the side that rises, within a bracket that is halved
-    where a step leaves it or is longer than half the step before the last. A task at rest stays
+    where a step leaves it or is longer than half the step before the last. A task that has converged stays
     there while others move.
 
     Parameters
