@@ -47,7 +47,7 @@ def answer(
         typer.Argument(
             metavar="LINK",
             envvar="QUIETCROWD_LINK",
-            help="As who invites you gives it: https://.../j/...#i=...",
+            help="As it was given to you: https://.../j/...#i=...",
         ),
     ],
     answers: Annotated[

@@ -45,7 +45,7 @@ def describe(
     """Tell how sparse answers are, and which labels occur.
 
     And how much each worker answered, how many rows repeat an answer, and what known truths say.
-    Answers are counted as they are: who may not see them may not see these counts.
+    Answers are counted as they are: show the counts to nobody who may not see the answers.
 
     Example: quietcrowd describe answers.csv --truths known.csv
 

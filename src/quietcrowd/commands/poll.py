@@ -50,9 +50,9 @@ def poll(
     How frequent each answer is follows from the counts and the law of the reports: labels, by
     one-layer or optimal, or sets of labels, by subset-selection.
 
-    Who runs it is the shuffler: it sees who sent which report, and gives out none of that, but how
-    frequent each answer is. Give the files to nobody. Two losses are told: that of a report,
-    which needs no shuffler; and a second one, of who sees the output alone, with its assumption.
+    Whoever runs it is the shuffler: it sees who sent which report, and gives out how frequent each
+    answer is, nothing else. Give the files to nobody. Two losses are told: that of a report, which
+    needs no shuffler; and that towards those who see the output alone, with its assumption.
 
     Example: quietcrowd poll reports.parquet --honest 500
 

@@ -82,7 +82,7 @@ class Client:
     Raises
     ------
     ParameterError
-        Where the link is none, leads through a network without HTTPS, or a number is out of range.
+        Where it is not a worker's link, leads through a network without HTTPS, or a number is out of range.
 
     Notes
     -----

@@ -442,7 +442,7 @@ class Rejected(BaseModel):
 
     report_id: Id
     code: Literal["conflict", "unknown-task", "out-of-domain", "budget"] = Field(
-        description="unknown-task: there is none, or this worker was not given it."
+        description="unknown-task: there is no such task, or this worker was not given it."
     )
 
 

@@ -71,7 +71,7 @@ def migrate(database: Database) -> None:
     FormatError
         Where the database was made by a newer version.
     ParameterError
-        Where it cannot be reached, is none, or others are busy with its tables for a minute.
+        Where it cannot be reached, is no database, or others are busy with its tables for a minute.
     """
     with _one_sentence(database):
         until = time.monotonic() + _PATIENCE
@@ -104,7 +104,7 @@ def require_current(database: Database) -> None:
     FormatError
         Where it was made by a newer version, or holds something and is older.
     ParameterError
-        Where it cannot be reached, or is none.
+        Where it cannot be reached, or is no database.
     """
     with _one_sentence(database), database.read() as connection:
         found = found_revision(connection)
@@ -126,7 +126,7 @@ def ready_beside_server(database: Database) -> None:
     FormatError
         As of `require_current`.
     ParameterError
-        Where it cannot be reached, is none, or is new and a server has it.
+        Where it cannot be reached, is no database, or is new and a server has it.
     """
     with _one_sentence(database), database.read() as connection:
         found = found_revision(connection)

@@ -53,7 +53,7 @@ def restore(
     Raises
     ------
     ParameterError
-        Where a server has the database, the copy is none, or it is not known who left.
+        Where a server has the database, the copy is not valid, or it is not known who left.
     FormatError
         Where the copy was made by a newer version.
     """

@@ -2,7 +2,7 @@
 
 A column of a task is an image where its value is ``{"image": SHA-256 in hex, "alt": words}`` and
 nothing else: so the hash of the tasks, which workers agree to, is that of their images as well.
-SVG is none: it is a page, with programs in it.
+SVG is not taken: it is a page, with programs in it.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def spell_server(parts: SplitResult) -> str:
     Raises
     ------
     ValueError
-        Where the host or the port is none.
+        Where the host or the port is not valid.
     """
     host, port = _spell_host(parts.hostname or ""), parts.port
     shown = f"[{host}]" if ":" in host else host
@@ -77,7 +77,7 @@ def without_user(url: str) -> str:
 
 
 def _spell_host(host: str) -> str:
-    """Return the one spelling of a host; ValueError where it is none."""
+    """Return the one spelling of a host; ValueError where it is not valid."""
     if ":" in host:
         address = ipaddress.IPv6Address(host)
         plain = address.ipv4_mapped or address
@@ -139,7 +139,7 @@ class ServerAddress:
         Raises
         ------
         ParameterError
-            Where it is none, or a key would go through a network without HTTPS.
+            Where it is not valid, or a key would go through a network without HTTPS.
         """
         shown = repr(without_user(re.split("[?#]", text, maxsplit=1)[0]))
         try:
@@ -191,9 +191,9 @@ def address_of_host(host: str) -> str:
     Raises
     ------
     ParameterError
-        Where the host is none.
+        Where the host is not valid.
     """
     if _HOST.fullmatch(host) is None:
-        raise ParameterError("the server is asked under a name that is none")
+        raise ParameterError("the server is asked under a name that is not valid")
     scheme = "http" if is_here(host.partition(":")[0].lower()) else "https"
     return address_in_page(f"{scheme}://{host}")

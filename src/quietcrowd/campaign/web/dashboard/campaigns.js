@@ -28,7 +28,7 @@ export function showCampaigns(campaigns, choose) {
     number("Reports", "reports"),
   ];
   byId("campaigns-found").hidden = rows.length === 0;
-  say(byId("campaigns-none"), rows.length ? "" : "There is none yet: quietcrowd campaign create makes one.");
+  say(byId("campaigns-none"), rows.length ? "" : "There is no campaign yet: quietcrowd campaign create makes one.");
   say(byId("campaigns-note"), rows.length ? `Yours: ${count(rows.length)}.` : "");
   table.show(columns, rows, null);
 }
