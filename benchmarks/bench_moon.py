@@ -1,4 +1,4 @@
-"""How fast MOON is: a sweep, sweeps until it converges, and runs against a method without privacy."""
+"""How fast MOON is: a sweep, sweeps to convergence, and runs against one without privacy."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,7 @@
-"""How Sphinx makes a site of the pages of this folder: ``make docs``, for which a warning is an error.
+"""How Sphinx makes a site of the pages of this folder, by ``make docs``; a warning is an error.
 
-Pages also lead to what stands beside this folder. The README is the start page here; files without a
-page, as scripts and tests, come with the site.
+Pages also lead to what stands beside this folder. The README is the start page here; files without
+a page, as scripts and tests, come with the site.
 """
 
 import sys
@@ -47,7 +47,11 @@ napoleon_use_rtype = False
 napoleon_custom_sections = [("Guarantee", "notes_style")]
 default_role = "code"
 
-PAGES = {ROOT / "README": "index", ROOT / "CONTRIBUTING": "contributing", ROOT / "CHANGELOG": "changes"}
+PAGES = {
+    ROOT / "README": "index",
+    ROOT / "CONTRIBUTING": "contributing",
+    ROOT / "CHANGELOG": "changes",
+}
 
 
 def lead_to_pages(_: Sphinx, document: nodes.document) -> None:

@@ -1,4 +1,4 @@
-"""Write the tables of accuracy in the README from the measurements of ``docs/truth-under-noise.md``.
+"""Write the tables of accuracy in the README from what ``docs/truth-under-noise.md`` measured.
 
 ``python docs/draw_accuracy.py`` copies figures and computes none; a test fails where it was not run
 after a new measurement.
@@ -30,7 +30,7 @@ def cells(page: str, section: str) -> dict[tuple[str, str], list[str]]:
 
 def figure(measured: str) -> str:
     """Return a figure without what stands behind it, as its standard error."""
-    return measured.split()[0]
+    return measured.split(maxsplit=1)[0]
 
 
 def table(

@@ -34,7 +34,7 @@ Point: TypeAlias = tuple[float, float]
 
 
 def folders_of(parent: str) -> Folders:
-    """Return the folders of a package and what each imports; lone files count as one folder, the ground."""
+    """Return the folders of a package and what each imports; lone files are the ground."""
     graph = grimp.build_graph(PACKAGE, cache_dir=None)
     folder_of: dict[str, str] = {}
     for child in graph.find_children(parent):

@@ -1,8 +1,11 @@
 """Formulas of the pages as MathML, which browsers draw by themselves: no script, nobody is asked.
 
-An extension of Sphinx. Docutils knows most of LaTeX; what it does not know is an error of the build.
+An extension of Sphinx. Docutils knows most of LaTeX; what it does not know is an error of the
+build.
 """
 
+import html
+import re
 from xml.etree import ElementTree
 
 from docutils import nodes
@@ -15,7 +18,8 @@ from sphinx.writers.html5 import HTML5Translator
 
 LOG = logging.getLogger(__name__)
 NAMESPACE = "http://www.w3.org/1998/Math/MathML"
-ACCENTS = {"ˆ", "ˉ", "~", "˙", "˜"}
+NAMED = re.compile(r"&(?!amp;|lt;|gt;)[A-Za-z]+;")
+"""Characters by names that HTML has and XML has not."""
 
 ElementTree.register_namespace("", NAMESPACE)
 
@@ -35,10 +39,11 @@ def formula(latex: str, *, block: bool) -> str:
     docutils.utils.math.MathError
         Where a command is not known.
     """
-    root = ElementTree.fromstring(tex2mathml(latex, as_block=block))
+    written = tex2mathml(latex, as_block=block)
+    root = ElementTree.fromstring(NAMED.sub(lambda name: html.unescape(name[0]), written))
     for stacked in root.iter(_tag("munderover")):
         letter, index, accent = stacked
-        if accent.text in ACCENTS:
+        if accent.get("stretchy") == "false":
             stacked.tag = _tag("msub")
             stacked[:] = [ElementTree.Element(_tag("mover"), {"accent": "true"}), index]
             stacked[0].extend([letter, accent])

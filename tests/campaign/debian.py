@@ -1,7 +1,7 @@
 """Brings the tests a program from Debian's packages, where there is none and one may install it.
 
-Whoever sits at a terminal is asked first. Without one, and with QUIETCROWD_CI set, nobody is. Where it
-may not install, it says so in one line, and ends with success.
+Whoever sits at a terminal is asked first. Without one, and with QUIETCROWD_CI set, nobody is. Where
+it may not install, it says so in one line, and ends with success.
 """
 
 import os

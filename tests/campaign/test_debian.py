@@ -108,7 +108,8 @@ class Terminal(io.StringIO):
 
 @all_of_them
 @pytest.mark.parametrize(
-    ("typed", "installed"), [("y\n", True), (" Yes \n", True), ("\n", False), ("n\n", False), ("", False)]
+    ("typed", "installed"),
+    [("y\n", True), (" Yes \n", True), ("\n", False), ("n\n", False), ("", False)],
 )
 def test_a_person_at_a_terminal_is_asked_first(program, typed, installed, bare, monkeypatch):
     write_program(bare, "apt-get")

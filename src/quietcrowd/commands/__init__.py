@@ -1,1 +1,1 @@
-"""The command line, one file per group of commands. Imports from all folders, and none imports from it."""
+"""The command line, one file per group of commands. Imports from all folders; none imports it."""

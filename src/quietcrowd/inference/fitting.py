@@ -1,4 +1,4 @@
-"""A fit: answers are read, swept until the objective converges, and what was found is put together."""
+"""A fit: answers are read, swept until the objective converges, and put together."""
 
 from __future__ import annotations
 

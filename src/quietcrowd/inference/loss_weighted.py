@@ -208,7 +208,7 @@ class LossWeighted(
     ) -> tuple[WeightState, float]:
         """Weigh the workers by their losses.
 
-        The objective is minus the weighted loss per answer. It tells when the loop has converged; weights
+        The objective is minus the weighted loss per answer. It tells when the loop converged; weights
         are scaled anew each time, so it may fall.
         """
         if isinstance(tally, AgreementTally):

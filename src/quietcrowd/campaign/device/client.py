@@ -82,7 +82,8 @@ class Client:
     Raises
     ------
     ParameterError
-        Where it is not a worker's link, leads through a network without HTTPS, or a number is out of range.
+        Where it is no worker's link, it leads through a network without HTTPS, or a number is out
+        of range.
 
     Notes
     -----

@@ -201,8 +201,8 @@ def _ease(
     """Fill in the log-easiness at which each task's log-posterior has no slope.
 
     Newton's method from the prior mean towards the side that rises, within a bracket that is halved
-    where a step leaves it or is longer than half the step before the last. A task that has converged stays
-    there while others move.
+    where a step leaves it or is longer than half the step before the last. A task that has
+    converged stays there while others move.
 
     Parameters
     ----------
