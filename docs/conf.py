@@ -4,6 +4,7 @@ Pages also lead to what stands beside this folder. The README is the start page 
 a page, as scripts and tests, come with the site.
 """
 
+import re
 import sys
 from pathlib import Path
 
@@ -62,8 +63,17 @@ def lead_to_pages(_: Sphinx, document: nodes.document) -> None:
             link["reftarget"] = page
 
 
+def know_anchors(app: Sphinx, document: nodes.document) -> None:
+    """Let links lead to the anchors within tables, which are HTML; others are errors."""
+    slugs = app.env.metadata[app.env.docname].setdefault("myst_slugs", {})
+    for written in document.findall(nodes.raw):
+        for name in re.findall(r'<a id="([^"]+)">', written.astext()):
+            slugs.setdefault(name, (0, name, name))
+
+
 def setup(app: Sphinx) -> None:
     """Add what these pages need: their links, and blocks without colours."""
     app.connect("doctree-read", lead_to_pages)
+    app.connect("doctree-read", know_anchors)
     for name in ("csv", "output", "plain"):
         app.add_lexer(name, TextLexer)

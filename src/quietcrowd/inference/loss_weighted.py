@@ -208,8 +208,8 @@ class LossWeighted(
     ) -> tuple[WeightState, float]:
         """Weigh the workers by their losses.
 
-        The objective is minus the weighted loss per answer. It tells when the loop converged; weights
-        are scaled anew each time, so it may fall.
+        The objective is minus the weighted loss per answer. It tells when the loop has
+        converged; weights are scaled anew each time, so it may fall.
         """
         if isinstance(tally, AgreementTally):
             losses = summary.answers_per_worker - integer_sums.from_shares(tally.agreed)
