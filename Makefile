@@ -26,7 +26,7 @@ test-fast: $(VENV)/.ready ## the tests that are not slow, something of every fol
 		--durations 10 --durations-min 0.5 --numprocesses auto --dist worksteal
 
 docs: $(VENV)/.ready ## a site of the docs in build/docs: a warning, or a link that leads nowhere, is an error
-	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going docs build/docs
+	$(BIN)/python -m sphinx --quiet --fail-on-warning docs build/docs
 	@echo "build/docs/index.html"
 
 nightly: $(VENV)/.ready postgresql chromium prometheus docs ## the whole suite with its branch coverage, and long simulations

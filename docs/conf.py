@@ -21,10 +21,7 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "mathml"]
 exclude_patterns = ["figures"]
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", ".*")]  # docstrings say types in words
-suppress_warnings = [
-    "ref.python",  # words of docstrings that name several attributes
-    "toc.empty_glob",  # pages that a run of the experiments writes, or has not written yet
-]
+suppress_warnings = ["ref.python"]  # words of docstrings that name several attributes
 
 html_theme = "furo"
 html_title = "quietcrowd"
