@@ -11,6 +11,7 @@ SOURCE = TESTS.parent / PACKAGE
 APART = {
     Path("compatibility"): "what earlier versions wrote, read and used by this one",
     Path("campaign", "conformance"): "both clients of a worker, the Python one and the page",
+    Path("deploy"): "deploy/, with the programs that it is for",
 }
 """Folders that are about several of the package, and what about them."""
 
