@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast nightly postgresql prometheus nginx mmdebstrap chromium check format screenshots bench lock clean python
+.PHONY: help demo test test-fast nightly postgresql prometheus nginx mmdebstrap chromium check format screenshots dist bench lock clean python
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -53,6 +53,9 @@ check: $(VENV)/.ready ## lint, format, types, import contracts
 	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32
 	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 
 format: $(VENV)/.ready ## format the code and apply the safe fixes of the linter
 	$(BIN)/ruff check --fix .
@@ -60,6 +63,12 @@ format: $(VENV)/.ready ## format the code and apply the safe fixes of the linter
 
 screenshots: $(VENV)/.ready chromium ## pictures of every screen of the pages, for people, in build/screenshots
 	$(BIN)/python -m tests.campaign.web.screenshots build/screenshots
+
+dist: $(VENV)/.ready ## the wheel and the sdist, checked, in dist
+	rm -rf dist
+	$(BIN)/uv build --quiet --no-build-isolation --python $(BIN)/python --out-dir dist .
+	$(BIN)/twine check --strict dist/*.whl dist/*.tar.gz
+	$(BIN)/check-wheel-contents dist/*.whl
 
 bench: $(VENV)/.ready $(PEERS)/.ready chromium ## benchmarks, with the comparison with peers
 	$(BIN)/python -m pytest -c benchmarks/pytest.ini benchmarks tests/inference/test_crowd_kit.py
