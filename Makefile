@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast docs nightly postgresql prometheus chromium check format screenshots bench lock clean python
+.PHONY: help demo test test-fast docs nightly postgresql prometheus nginx mmdebstrap chromium check format screenshots dist bench lock clean python
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -29,7 +29,7 @@ docs: $(VENV)/.ready ## a site of the docs in build/docs: a warning, or a link t
 	$(BIN)/python -m sphinx --quiet --fail-on-warning docs build/docs
 	@echo "build/docs/index.html"
 
-nightly: $(VENV)/.ready postgresql chromium prometheus docs ## the whole suite with its branch coverage, and long simulations
+nightly: $(VENV)/.ready postgresql chromium prometheus nginx mmdebstrap docs ## the whole suite with its branch coverage, and long simulations
 	$(BIN)/python -m pytest --cov --cov-report term:skip-covered --numprocesses auto --dist worksteal
 	$(BIN)/python -m pytest -m nightly --numprocesses auto --dist worksteal
 
@@ -38,6 +38,12 @@ postgresql: $(VENV)/.ready ## install PostgreSQL for the tests, where one may (D
 
 prometheus: $(VENV)/.ready ## install Prometheus for the dashboard's test, where one may (Debian); asks first
 	@$(BIN)/python -m tests.campaign.install_prometheus
+
+nginx: $(VENV)/.ready ## install nginx for the tests of deploy/, where one may (Debian); asks first
+	@$(BIN)/python -m tests.deploy.install_nginx
+
+mmdebstrap: $(VENV)/.ready ## install mmdebstrap for the tests of deploy/, where one may (Debian); asks first
+	@$(BIN)/python -m tests.deploy.install_mmdebstrap
 
 chromium: $(VENV)/.ready ## install Chromium for the tests, where one may (Debian); asks first
 	@$(BIN)/python -m tests.campaign.web.install_chromium
@@ -51,6 +57,9 @@ check: $(VENV)/.ready ## lint, format, types, import contracts
 	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32
 	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 
 format: $(VENV)/.ready ## format the code and apply the safe fixes of the linter
 	$(BIN)/ruff check --fix .
@@ -59,11 +68,18 @@ format: $(VENV)/.ready ## format the code and apply the safe fixes of the linter
 screenshots: $(VENV)/.ready chromium ## pictures of every screen of the pages, for people, in build/screenshots
 	$(BIN)/python -m tests.campaign.web.screenshots build/screenshots
 
+dist: $(VENV)/.ready ## the wheel and the sdist, checked, in dist
+	rm -rf dist
+	$(BIN)/uv build --quiet --no-build-isolation --python $(BIN)/python --out-dir dist .
+	$(BIN)/twine check --strict dist/*.whl dist/*.tar.gz
+	$(BIN)/check-wheel-contents dist/*.whl
+
 bench: $(VENV)/.ready $(PEERS)/.ready chromium ## benchmarks, with the comparison with peers
 	$(BIN)/python -m pytest -c benchmarks/pytest.ini benchmarks tests/inference/test_crowd_kit.py
 
-lock: $(VENV)/.ready ## write requirements.lock and benchmarks/peers.lock
+lock: $(VENV)/.ready ## write requirements.lock, deploy/requirements.lock and benchmarks/peers.lock
 	$(LOCK) --all-extras --group dev --group docs pyproject.toml -o requirements.lock
+	$(LOCK) --extra campaign --extra otel --group build --constraints requirements.lock pyproject.toml -o deploy/requirements.lock
 	$(LOCK) benchmarks/peers.in -o benchmarks/peers.lock
 
 clean: ## remove what the other targets made

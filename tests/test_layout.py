@@ -11,6 +11,7 @@ SOURCE = TESTS.parent / PACKAGE
 APART = {
     Path("compatibility"): "what earlier versions wrote, read and used by this one",
     Path("campaign", "conformance"): "both clients of a worker, the Python one and the page",
+    Path("deploy"): "deploy/, with the programs that it is for",
 }
 """Folders that are about several of the package, and what about them."""
 
@@ -33,6 +34,7 @@ NO_MIRROR = {
     "test_debian": "what installs PostgreSQL, Chromium and Prometheus for the tests",
     "test_decimal_context": "every number that is worked out in decimals",
     "test_decisions": "nothing can be decided after the draw, over the modules of a device",
+    "test_distributions": "the wheel and the sdist, and where they are installed",
     "test_documents": "the README and the pages of docs/",
     "test_draws_in_page": "the laws, and the losses, of what the page's modules draw in a browser",
     "test_examples": "examples/, the scenarios of the papers",

@@ -1,4 +1,4 @@
-"""`debian`, which brings the tests their PostgreSQL, Chromium and Prometheus."""
+"""`debian`, which brings the tests their PostgreSQL, Chromium, Prometheus and nginx."""
 
 import io
 import os
@@ -10,6 +10,7 @@ from tests.campaign.install_postgresql import POSTGRESQL
 from tests.campaign.install_prometheus import PROMETHEUS
 from tests.campaign.web import browser
 from tests.campaign.web.install_chromium import CHROMIUM
+from tests.deploy.install_nginx import NGINX
 
 PROGRAM = "#!/bin/sh\necho {answer}\nexit {status}\n"
 
@@ -21,7 +22,7 @@ def write_program(folder, name, answer="", status=0):
 
 
 all_of_them = pytest.mark.parametrize(
-    "program", [POSTGRESQL, CHROMIUM, PROMETHEUS], ids=lambda one: one.name
+    "program", [POSTGRESQL, CHROMIUM, PROMETHEUS, NGINX], ids=lambda one: one.name
 )
 
 

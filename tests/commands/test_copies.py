@@ -1,13 +1,16 @@
 """``quietcrowd campaign backup``, ``restore`` and ``migrate``."""
 
 import sqlite3
+import time
 from contextlib import closing
+from stat import S_IMODE
 
 import pytest
 from tests.campaign.older_databases import all_revisions, load_first, said_at_first
 
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.opening import only_server, ready_database
 from quietcrowd.campaign.store.revisions import found_revision, newest_revision
 
@@ -127,6 +130,33 @@ def test_copies_in_a_folder_are_kept_for_so_many_days(run, first, tmp_path):
         "campaign", "backup", tmp_path / "one.db", "--database", first, "--keep-days", 30
     )
     assert (status, "for a folder of copies" in told) == (2, True)
+
+
+def test_the_newest_copy_of_who_left_lies_beside_the_copies(run, tmp_path):
+    settings = Settings(database=f"sqlite:///{tmp_path}/q.db")
+    folder = tmp_path / "copies"
+    folder.mkdir()
+    words = ("campaign", "backup", folder, "--database", settings.database)
+    with ready_database(settings), closing(Departures.open(settings)) as departures:
+        newest = folder / "q.db.departures.newest"
+        for count in (1, 2):
+            departures.leave(b"campaign", bytes([count]), b"kept")
+            assert f"Who left is copied to {newest}." in run(*words)[2]
+            time.sleep(1.1)  # a copy is named by the second
+            assert S_IMODE(newest.stat().st_mode) == 0o600
+            with closing(sqlite3.connect(newest)) as connection:
+                assert connection.execute("SELECT count(*) FROM departure").fetchone() == (count,)
+    assert len(list(folder.iterdir())) == 3
+    (tmp_path / "q.db.departures").unlink()
+    copy = next(folder.glob("q.db.copy-*"))
+    newest.rename(tmp_path / "q.db.departures")
+    restored = run("campaign", "restore", copy, "--database", settings.database)
+    assert restored[0] == 0, restored
+
+
+def test_a_journal_that_is_not_known_is_told(run, first, tmp_path):
+    words = ("campaign", "backup", tmp_path, "--database", first, "--departures")
+    assert "name the journal with --departures" in run(*words, "none")[2]
 
 
 def test_a_copy_is_restored_though_the_journal_was_lost(run, tmp_path):

@@ -57,11 +57,15 @@ def backup(
             help="Delete copies in the folder that this command made more days ago.",
         ),
     ] = None,
+    departures: options.Departures = None,
 ) -> None:
     """Copy a database to a file, while the server runs.
 
     Of PostgreSQL it is what pg_dump writes. What is deleted later stays in the copy: delete old
     copies too. Who leaves later does not come back with it: quietcrowd campaign restore.
+
+    Into a folder, the journal of who left is copied as well, in place of its copy before: an older
+    one would let people come back.
 
     Example: quietcrowd campaign backup copy.db
 
@@ -70,6 +74,7 @@ def backup(
     require_server()
     from quietcrowd.campaign.store.copies import copy_name, copy_to, delete_old_copies
 
+    journal = _journal(database, departures)
     if keep_days is not None and not target.is_dir():
         raise ParameterError(f"--keep-days is for a folder of copies, and {target} is none")
     with closing(_existing(database)) as opened:
@@ -77,9 +82,33 @@ def backup(
         file = target / copy_name(opened, now) if target.is_dir() else target
         copy_to(opened, file)
         note(f"Copied to {file}.")
+        if target.is_dir():  # after the database: whoever left in between is in the journal
+            _copy_journal(journal, target)
         if keep_days is not None:
             for old in delete_old_copies(opened, target, keep_days, now):
                 note(f"Deleted {old}.")
+
+
+def _journal(database: str, departures: str | None) -> str | None:
+    """Return the URL of the journal of who left; None where there is none, or nobody says where."""
+    from quietcrowd.campaign.server.settings import Settings
+    from quietcrowd.campaign.store.departures import place_of_departures
+
+    return place_of_departures(Settings(database=database, departures=departures))
+
+
+def _copy_journal(journal: str | None, folder: Path) -> None:
+    from quietcrowd.campaign.store.copies import replace_newest_copy
+    from quietcrowd.campaign.store.database import Database
+
+    if journal is None:
+        note("Who left was not copied: name the journal with --departures, if there is one.")
+        return
+    with closing(Database.open(journal)) as opened:
+        if opened.path is not None and not opened.path.exists():
+            note(f"Who left was not copied: there is no journal {opened.path} yet.")
+            return
+        note(f"Who left is copied to {replace_newest_copy(opened, folder)}.")
 
 
 def restore(

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from quietcrowd.campaign.store.database import Database, create_private
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["copy_name", "copy_to", "delete_old_copies", "pg_dump"]
+__all__ = ["copy_name", "copy_to", "delete_old_copies", "pg_dump", "replace_newest_copy"]
 
 _WHEN = "%Y%m%dT%H%M%SZ"
 _STAMP = r"\.copy-(\d{8}T\d{6}Z)(?:\.dump|-wal)?"
@@ -58,6 +58,34 @@ def copy_to(database: Database, target: Path) -> None:
         pg_dump(database, target)
     else:
         database.backup(target)
+
+
+def replace_newest_copy(database: Database, folder: Path) -> Path:
+    """Copy a database of which no older copy is of use, in place of the one before; return where.
+
+    There is one copy at any moment, the former or the new one, and it is its owner's alone.
+
+    Parameters
+    ----------
+    database : Database
+        Such as the journal of who left.
+    folder : Path
+        Where the copy lies.
+
+    Raises
+    ------
+    ParameterError
+        As of `copy_to`.
+    """
+    ending = ".dump" if database.path is None else ""
+    target = folder / f"{_stem(database)}.newest{ending}"
+    with TemporaryDirectory(dir=folder, prefix=f".{target.name}.") as place:
+        new = Path(place) / target.name
+        copy_to(database, new)
+        with new.open("rb") as file:
+            os.fsync(file.fileno())
+        new.replace(target)
+    return target
 
 
 def delete_old_copies(database: Database, folder: Path, days: int, now: float) -> list[Path]:

@@ -1,0 +1,100 @@
+"""Connections from one address of this machine that keep nginx busy, from a process of its own.
+
+Usage: python -m tests.deploy.tls_flood KIND PORT COUNT SECONDS ADDRESS
+
+The last line says in JSON how many connections were open at most, and how requests were answered.
+"""
+
+import asyncio
+import json
+import resource
+import ssl
+import sys
+import time
+from collections import Counter
+
+REQUEST = b"GET /api/v1/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+class Flood:
+    """Connections that all do the same, from one address."""
+
+    def __init__(self, kind: str, port: int, seconds: float, address: str) -> None:
+        self.act = {"idle": self.idle, "trickle": self.trickle, "hasty": self.hasty}[kind]
+        self.port, self.until, self.address = port, time.monotonic() + seconds, address
+        self.trust = ssl.create_default_context()
+        self.trust.check_hostname, self.trust.verify_mode = False, ssl.CERT_NONE
+        self.answers: Counter[str] = Counter()
+        self.open = self.most = 0
+
+    async def run(self, count: int) -> None:
+        await asyncio.gather(*(self.one() for _ in range(count)))
+
+    async def one(self) -> None:
+        while (left := self.until - time.monotonic()) > 0:
+            try:
+                async with asyncio.timeout(left):
+                    await self.act()
+            except TimeoutError:
+                return
+            except (OSError, asyncio.IncompleteReadError):
+                await asyncio.sleep(0.1)
+
+    async def connected(self, trust: ssl.SSLContext | None):
+        ends = await asyncio.open_connection(
+            "127.0.0.1", self.port, ssl=trust, local_addr=(self.address, 0)
+        )
+        self.open += 1
+        self.most = max(self.most, self.open)
+        return ends
+
+    def left(self, writer: asyncio.StreamWriter) -> None:
+        self.open -= 1
+        writer.transport.abort()
+
+    async def idle(self) -> None:
+        """Connect, and say nothing."""
+        reader, writer = await self.connected(None)
+        try:
+            await reader.read(1)
+        finally:
+            self.left(writer)
+
+    async def trickle(self) -> None:
+        """Send the head of a request, a byte a second."""
+        _, writer = await self.connected(self.trust)
+        try:
+            for byte in REQUEST:
+                writer.write(bytes([byte]))
+                await writer.drain()
+                await asyncio.sleep(1)
+        finally:
+            self.left(writer)
+
+    async def hasty(self) -> None:
+        """Ask one thing after the other."""
+        reader, writer = await self.connected(self.trust)
+        try:
+            while True:
+                writer.write(REQUEST)
+                head = await reader.readuntil(b"\r\n\r\n")
+                status = head.split(b" ", 2)[1].decode()
+                self.answers[status] += 1
+                lines = head.lower().split(b"\r\n")
+                length = next(line for line in lines if line.startswith(b"content-length:"))
+                await reader.readexactly(int(length.split(b":")[1]))
+        finally:
+            self.left(writer)
+
+
+def main(kind: str, port: str, count: str, seconds: str, address: str) -> None:
+    """Flood, and print how it was answered."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 16_384), most))
+    flood = Flood(kind, int(port), float(seconds), address)
+    asyncio.run(flood.run(int(count)))
+    print(json.dumps({"open": flood.most, **flood.answers}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

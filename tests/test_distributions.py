@@ -1,0 +1,103 @@
+"""The wheel and the sdist: what is in them, and that the wheel works where it is installed."""
+
+import subprocess
+import sys
+import tarfile
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+import quietcrowd
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = ("", *PROJECT["optional-dependencies"])
+
+TRIED = """
+import quietcrowd as qc
+crowd = qc.synthetic_crowd(tasks=30, workers=20, answers_per_task=5, labels=["a", "b"], seed=2)
+reports = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0).randomize(crowd.answers)
+assert len(qc.NoiseAware().fit(reports).truths) == 30
+"""
+"""What is asked of every installation."""
+
+TRIED_WITH = {
+    "campaign": "import quietcrowd.campaign.server.app",
+    "plots": "import quietcrowd.evaluation.plots",
+    "scale": "import distributed",
+    "testing": "import quietcrowd.testing",
+}
+"""What is asked where an extra is installed, too."""
+
+
+def test_the_version_is_the_same_everywhere():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert PROJECT["version"] == quietcrowd.__version__ == cited["version"]
+    assert PROJECT["license"] == cited["license"]
+    assert f"This will be {PROJECT['version']}" in (ROOT / "CHANGELOG.md").read_text() or (
+        f"## {PROJECT['version']}" in (ROOT / "CHANGELOG.md").read_text()
+    )
+
+
+def uv(*words, **settings):
+    done = subprocess.run(
+        [Path(sys.executable).parent / "uv", *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        **settings,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def distributions(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dist")
+    uv("build", "--quiet", "--no-build-isolation", "--python", sys.executable, "-o", folder, ".")
+    return folder
+
+
+@pytest.mark.nightly
+def test_the_sdist_has_what_the_repository_has(distributions):
+    (file,) = distributions.glob("*.tar.gz")
+    with tarfile.open(file) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert set(listed.splitlines()) <= held
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("extra", EXTRAS)
+@pytest.mark.parametrize("versions", ["lowest-direct", "highest"])
+def test_the_wheel_works_with_the_versions_that_it_asks_for(
+    distributions, tmp_path, versions, extra
+):
+    """The lowest of what `pyproject.toml` names, and the newest that there are."""
+    (wheel,) = distributions.glob("*.whl")
+    chosen = tmp_path / "requirements.txt"
+    words = ["--python-version", f"3.{sys.version_info.minor}", "--resolution", versions]
+    words += ["--extra", extra] if extra else []
+    uv("pip", "compile", "--quiet", "--no-header", *words, "pyproject.toml", "-o", chosen)
+    place = tmp_path / "venv"
+    uv("venv", "--quiet", "--python", sys.executable, place)
+    python = str(place / "bin" / "python")
+    uv("pip", "install", "--quiet", "--python", python, "-r", chosen)
+    uv("pip", "install", "--quiet", "--python", python, "--no-deps", wheel)
+    for text in (TRIED, TRIED_WITH.get(extra, "")):
+        done = subprocess.run(
+            [python, "-W", "error::FutureWarning:quietcrowd", "-c", text],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    told = subprocess.run(
+        [place / "bin" / "quietcrowd", "--version"], capture_output=True, check=True
+    )
+    assert told.stdout.decode().split() == ["quietcrowd", PROJECT["version"]]
