@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from quietcrowd.commands import options
 from quietcrowd.commands.choices import METHODS_LISTED, MethodName, choose_method
 from quietcrowd.commands.files import is_store, read_gold, read_plain
 from quietcrowd.commands.printing import closing_words, note, print_frame
-from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.exceptions import AnswerError, NotConvergedWarning, ParameterError
 from quietcrowd.formats import check_target, read_reports, write_table
 from quietcrowd.formats.files import check_new, refuse_overwriting
 from quietcrowd.known_truths import KnownTruthError
@@ -119,7 +120,9 @@ def infer(
     _check_files(reports, gold, output, workers, posterior)
     known = None if gold is None else read_gold(gold, field, beside_answers=plain)
     data = _read_plain(reports, said, chosen) if plain else _read_reports(reports, said, gold)
-    estimate = _fit(chosen or choose(_usual_method(data)), data, known, gold)
+    from quietcrowd.inference import usual_method_of
+
+    estimate = _fit(chosen or choose(usual_method_of(data)), data, known, gold)
     _show_estimate(estimate, output, workers, posterior, as_json=as_json)
     note(_closing_words(estimate, by_default=chosen is None))
     for sentence in estimate.notes:
@@ -129,9 +132,14 @@ def infer(
 def _fit(
     method: FittingMethod[Any, Any], data: Reports | Answers, known: Any, gold: Path | None
 ) -> TruthEstimate:
-    """Return what a method finds; an error about known truths names their file."""
+    """Return what a method finds; an error about known truths names their file.
+
+    Whether it came to rest is told in the end, and not by a warning too.
+    """
     try:
-        return method.fit(data, gold=known)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotConvergedWarning)
+            return method.fit(data, gold=known)
     except KnownTruthError as error:
         raise AnswerError(error.in_file(gold)) from None
 
@@ -226,15 +234,6 @@ def _closing_words(estimate: TruthEstimate, *, by_default: bool) -> str:
         tied=tied,
         by_default=by_default,
     )
-
-
-def _usual_method(data: Reports | Answers) -> str:
-    """Return the name of the method that suits the answers."""
-    from quietcrowd.inference import usual_method
-
-    if isinstance(data, Reports):
-        return usual_method(data.table.domain, data.mechanism)
-    return usual_method(data.domain)
 
 
 def _read_plain(paths: list[Path], said: _Said, method: FittingMethod[Any, Any] | None) -> Answers:

@@ -17,6 +17,7 @@ from quietcrowd.inference.registry import (
     register_method,
     usual_method,
 )
+from quietcrowd.inference.usual import fit, usual_method_of
 from quietcrowd.inference.voting import MajorityVote, WeightedVote
 
 __all__ = [
@@ -38,8 +39,10 @@ __all__ = [
     "TruthEstimate",
     "WeightedMean",
     "WeightedVote",
+    "fit",
     "method_from_dict",
     "noise_ignored",
     "register_method",
     "usual_method",
+    "usual_method_of",
 ]

@@ -20,6 +20,7 @@ from quietcrowd.inference.accuracies import (
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.confusion import confusion_kernel, learn_coins, learn_confusions
+from quietcrowd.inference.label_posteriors import probabilities, task_rows, vote_counts
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, State, Tally
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.validation import at_least, one_of, plain
@@ -164,6 +165,7 @@ class DawidSkene(
     """
 
     name: ClassVar[str] = "dawid-skene"
+    has_posterior: ClassVar[bool] = True
     one_coin: bool = field(default=False, converter=plain, validator=one_of(False, True))
     smoothing: float = field(default=0.1, converter=plain, validator=at_least(0))
     trust: float = field(default=1.0, converter=plain, validator=at_least(0))
@@ -236,6 +238,22 @@ class DawidSkene(
             log_odds=log_odds, fraction_bits=bits, log_priors=integer_sums.to_fixed(log_priors)
         )
         return learned, (climbed + tally.entropy) / unit / summary.answers
+
+    @override
+    def posterior(
+        self, partition: Partition, summary: Summary, state: ConfusionState
+    ) -> npt.NDArray[np.float64]:
+        """Return the probability of each label, shape (tasks, labels)."""
+        labels, scale = summary.labels, 2.0**-state.fraction_bits
+        votes = np.tile(state.log_priors / integer_sums.ONE, (partition.tasks, 1))
+        if self.one_coin:
+            votes += vote_counts(partition, labels, state.log_odds.reshape(-1) * scale)
+            return probabilities(votes, partition)
+        tasks, workers = task_rows(partition), partition.worker_codes
+        for label in range(labels):  # a column at a time: all rows at once take more memory
+            odds = state.log_odds[workers, partition.values, label]
+            votes[:, label] += np.bincount(tasks, weights=odds, minlength=partition.tasks) * scale
+        return probabilities(votes, partition)
 
     @override
     def extend_tally(self, tally: ConfusionTally, extension: Extension) -> ConfusionTally:
