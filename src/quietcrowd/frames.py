@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import narwhals as nw
 
 __all__ = [
-    "MARK",
     "ALIASES",
+    "MARK",
     "TRUTH_ALIASES",
     "Backend",
     "as_frame",

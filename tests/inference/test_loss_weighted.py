@@ -298,4 +298,4 @@ def test_whole_numbers_that_may_be_classes_are_asked_about(method):
     ]
     assert all(estimate.truths["truth"].dtype == float for estimate in numbers)
     many = pd.DataFrame({"task": range(11), "worker": "u", "label": range(11)})
-    assert method.fit(many).truths["truth"].tolist() == [*range(11)]
+    assert method.fit(many).truths["truth"].tolist() == pytest.approx([*range(11)])

@@ -52,9 +52,10 @@ class FittingMethod(TruthInference[StateT, TallyT], Parameters):
         data : Reports, Answers or dataframe
             A frame has columns ``task``, ``worker``, ``label``, or the names that crowd-kit has
             for them, as ``performer``; its domain is what occurs: the labels, or all numbers. Of a
-            lazy frame of Polars these columns are collected, by its streaming engine. Reports that say NULL are left out;
-            ``estimate.answers.dropped.null_reports`` counts them. What a frame of reports holds is
-            read as plain answers: its columns may have been changed since it was made.
+            lazy frame of Polars these columns are collected, by its streaming engine. Reports that
+            say NULL are left out; ``estimate.answers.dropped.null_reports`` counts them. What a
+            frame of reports holds is read as plain answers: its columns may have been changed
+            since it was made.
         start : TruthEstimate, optional
             An earlier estimate of the same method: its workers' state is the first one here.
             Workers are matched by what their ids print as; a new one starts as the median.

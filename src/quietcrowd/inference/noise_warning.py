@@ -9,13 +9,13 @@ from typing import Any
 
 from attrs import fields_dict
 
+from quietcrowd.domains import FiniteDomain
 from quietcrowd.exceptions import (
     NoiseIgnoredWarning,
     NoSignalWarning,
     NotConvergedWarning,
     SimulatedNoiseWarning,
 )
-from quietcrowd.domains import FiniteDomain
 from quietcrowd.inference.method import Scatter, TruthInference
 from quietcrowd.inference.observations import Observations
 from quietcrowd.inference.partition import Summary
@@ -107,7 +107,7 @@ def rest_warnings(method: Method, *, converged: bool) -> Iterator[Warning]:
     if not converged and limit >= usual and not method.enough_at_limit:
         yield NotConvergedWarning(
             f"{type(method).__name__} stopped after {limit:,} iterations, before it came to rest: "
-            f"the truths may still change. More: max_iterations={10 * limit:,} (on the command "
+            f"the truths may still change. More: max_iterations={10 * limit} (on the command "
             f"line: --max-iterations {10 * limit})."
         )
 

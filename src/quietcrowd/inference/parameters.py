@@ -18,7 +18,7 @@ class Parameters:
     another one, where scikit-learn's estimators change.
     """
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT001, FBT002
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
         """Return the parameters by name; `deep` changes nothing, a method holds no other.
 
         Examples
