@@ -83,7 +83,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     return rows.filter(_filled(rows["label"]))
 
 
-def _filled(column: pa.ChunkedArray) -> Any:
+def _filled(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return where something stands; what is empty may stand in quotes."""
     return pc.fill_null(pc.not_equal(column, ""), False)
 

@@ -52,13 +52,14 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     answers = tuple(name for name in named if name.startswith(_ANSWER))
     status = (_STATUS,) if _STATUS in named else ()
     table = csv_files.read(path, (_TASK, _WORKER, *answers, *status))
+    count = 0
     if status and not choice.rejected:
         rejected = pc.fill_null(pc.equal(table[_STATUS], "Rejected"), False)
         table = table.filter(pc.invert(rejected))
         count = pc.sum(rejected).as_py() or 0
-        warn_left_out(path, {"rejected assignments (convert --rejected takes them)": count})
     fields = answered_fields(path, table.select(answers), _ANSWER)
     field = choose_field(path, list(fields), choice.field, _ANSWER)
+    warn_left_out(path, {"rejected assignments (convert --rejected takes them)": count})
     labels = pa.array(fields[field], pa.string())
     return pa.table({"task": table[_TASK], "worker": table[_WORKER], "label": labels})
 

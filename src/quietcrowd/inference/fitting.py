@@ -28,6 +28,7 @@ from quietcrowd.inference.observations import Observations
 from quietcrowd.inference.parameters import Parameters
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.sweep import LoopResult, run_loop
+from quietcrowd.inference.waiting import Waiting
 from quietcrowd.known_truths import UNKNOWN
 
 __all__ = ["FittingMethod", "is_known"]
@@ -161,7 +162,8 @@ class FittingMethod(TruthInference[StateT, TallyT], Parameters):
             earlier: Any = start.state_of(observed.answers.workers)
             first = self.start_from(earlier, start.method, summary)
         warn_of(noise_warnings(self, observed), 3)  # after all errors of what came in
-        result = run_loop(self, [partition], summary, start=first, threads=threads)
+        with Waiting(type(self).__name__) as waiting:
+            result = run_loop(self, [partition], summary, first, threads, waiting.keep)
         scatter = Scatter.of(result.estimates)
         told = signal_warnings(
             self, observed.mechanism, summary, result.tally, result.state, scatter
