@@ -45,6 +45,7 @@ from quietcrowd.inference import CATD as CATD
 from quietcrowd.inference import CRH as CRH
 from quietcrowd.inference import GLAD as GLAD
 from quietcrowd.inference import GTM as GTM
+from quietcrowd.inference import MACE as MACE
 from quietcrowd.inference import MOON as MOON
 from quietcrowd.inference import DawidSkene as DawidSkene
 from quietcrowd.inference import KDEm as KDEm

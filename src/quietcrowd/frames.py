@@ -113,7 +113,7 @@ def _read(data: Any) -> Any:
 def _collect(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     import narwhals as nw
 
-    streaming = {"engine": "streaming"} if frame.implementation.is_polars() else {}
+    streaming: dict[str, Any] = {"engine": "streaming"} if frame.implementation.is_polars() else {}
     try:
         return frame.collect(**streaming)
     except (pa.ArrowException, nw.exceptions.NarwhalsError) as error:

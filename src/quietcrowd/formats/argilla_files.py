@@ -87,7 +87,7 @@ def _records(path: Path) -> list[dict[str, Any]]:
     for place, record in enumerate(records):
         if not isinstance(record, dict):
             raise FormatError(f"{path}: record {place}: expected a JSON object")
-    return records  # type: ignore[no-any-return]
+    return records
 
 
 def _responses(path: Path, place: int, record: Mapping[str, Any]) -> Iterator[Response]:

@@ -97,7 +97,7 @@ def _answers(place: str, file_of: str, line: str) -> list[tuple[str, str, str | 
             (str(task), _worker(place, one.get("user"), file_of), _text(one.get("label")))
             for one in record["annotations"]
         ]
-    found = next((record[name] for name in _LABELS if name in record), [])
+    found: Any = next((record[name] for name in _LABELS if name in record), [])
     labels = found if isinstance(found, list) else [found]
     if len(labels) > 1:
         raise FormatError(

@@ -7,6 +7,7 @@ from quietcrowd.inference.glad import GLAD
 from quietcrowd.inference.gtm import GTM
 from quietcrowd.inference.kdem import KDEm
 from quietcrowd.inference.loss_weighted import CATD, CRH
+from quietcrowd.inference.mace import MACE
 from quietcrowd.inference.moon import MOON
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.inference.noise_warning import noise_ignored
@@ -25,6 +26,7 @@ __all__ = [
     "CRH",
     "GLAD",
     "GTM",
+    "MACE",
     "METHODS",
     "MOON",
     "DawidSkene",
