@@ -19,12 +19,12 @@ METHODS = (qc.MajorityVote(), qc.WeightedVote(), qc.DawidSkene(), qc.GLAD())
 
 
 def told(call, *given, **options):
-    """Return the kinds of warnings that a call gives, all of them about this file."""
+    """Return the kinds of warnings about noise that a call gives, all of them about this file."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         call(*given, **options)
     assert {one.filename for one in seen} <= {__file__}
-    return [one.category for one in seen]
+    return [one.category for one in seen if one.category is not qc.NotConvergedWarning]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -150,9 +150,7 @@ SLOW = qc.synthetic_crowd(tasks=80, workers=20, answers_per_task=5, seed=2).answ
 
 def test_a_fit_that_stops_before_it_rests_says_so_and_how_to_go_on():
     method = qc.GLAD(tolerance=0)
-    with pytest.warns(
-        qc.NotConvergedWarning, match="GLAD stopped after 100 .*max_iterations=1,000"
-    ):
+    with pytest.warns(qc.NotConvergedWarning, match="GLAD stopped after 100 .*max_iterations=1000"):
         assert not method.fit(SLOW).converged
 
 

@@ -120,7 +120,7 @@ class ConfusionTally(Tally):
     agreed: npt.NDArray[np.int64]
     histograms: npt.NDArray[np.int64] = field(factory=no_histograms)
 
-    def extended(self, extension: Extension, unit: Callable[[Summary], float]) -> ConfusionTally:
+    def extended_in(self, extension: Extension, unit: Callable[[Summary], float]) -> ConfusionTally:
         """Return the tally as one of the workers, and in the units, of more answers."""
         entropy = extension.total(np.array([self.entropy]), unit)
         return ConfusionTally(
@@ -242,7 +242,7 @@ class DawidSkene(
 
     @override
     def extend_tally(self, tally: ConfusionTally, extension: Extension) -> ConfusionTally:
-        return tally.extended(extension, self.unit)
+        return tally.extended_in(extension, self.unit)
 
     def unit(self, summary: Summary) -> float:
         """Return what a probability of 1 is stored as in tallies."""

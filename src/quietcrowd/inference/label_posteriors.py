@@ -37,7 +37,7 @@ def vote_counts(partition: Partition, labels: int, weights: npt.NDArray[Any]) ->
     cells = task_rows(partition) * labels + partition.values.astype(np.int64)
     size = partition.tasks * labels
     counts = np.bincount(cells, weights=weights[partition.worker_codes], minlength=size)
-    table: Floats = counts.reshape(partition.tasks, labels)
+    table: Floats = counts.reshape(partition.tasks, labels).astype(np.float64, copy=False)
     return table
 
 

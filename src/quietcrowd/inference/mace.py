@@ -181,7 +181,7 @@ class MACE(
 
     @override
     def extend_tally(self, tally: ConfusionTally, extension: Extension) -> ConfusionTally:
-        return tally.extended(extension, self.unit)
+        return tally.extended_in(extension, self.unit)
 
     def unit(self, summary: Summary) -> float:
         """Return what a probability of 1 is stored as in tallies."""

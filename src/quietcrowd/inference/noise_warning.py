@@ -103,7 +103,7 @@ def signal_warnings(
 def rest_warnings(method: Method, *, converged: bool) -> Iterator[Warning]:
     """Yield what to warn of where a loop stopped at its limit; not at one lower than the usual."""
     limit = method.max_iterations
-    usual = fields_dict(type(method))["max_iterations"].default
+    usual: Any = fields_dict(type(method))["max_iterations"].default
     if not converged and limit >= usual and not method.enough_at_limit:
         yield NotConvergedWarning(
             f"{type(method).__name__} stopped after {limit:,} iterations, before it came to rest: "
