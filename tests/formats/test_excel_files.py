@@ -6,7 +6,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.exceptions import FormatError, MissingExtraError
-from quietcrowd.formats import excel_files, read_table
+from quietcrowd.formats import check_target, excel_files, read_table
 
 DOMAIN = qc.Categorical(["no", "yes"])
 
@@ -88,4 +88,6 @@ def test_what_is_no_workbook_is_one_line(tmp_path):
 def test_without_openpyxl_the_extra_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
     with pytest.raises(MissingExtraError, match=r"need openpyxl: .*\[excel\]"):
-        excel_files.write(pa.table({"task": ["a"]}), tmp_path / "a.xlsx", None)
+        excel_files.names(tmp_path / "a.xlsx")
+    with pytest.raises(MissingExtraError, match=r"need openpyxl: .*\[excel\]"):
+        check_target(tmp_path / "a.xlsx")

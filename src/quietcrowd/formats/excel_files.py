@@ -21,7 +21,7 @@ from quietcrowd.formats.columns import resolve
 from quietcrowd.formats.csv_files import as_text
 from quietcrowd.formats.files import read_note, replacing, sidecar, write_beside
 
-__all__ = ["names", "read", "read_note", "write"]
+__all__ = ["check_installed", "names", "read", "read_note", "write"]
 
 NAME = "an Excel workbook"
 """What this module reads, for messages."""
@@ -111,6 +111,11 @@ def _without_times(written: IO[bytes], path: Path) -> None:
         for part in book.namelist():
             content = _TIME.sub(_NO_TIME, book.read(part))
             packed.writestr(zipfile.ZipInfo(part), content, zipfile.ZIP_DEFLATED)
+
+
+def check_installed() -> None:
+    """Raise MissingExtraError unless openpyxl is installed: before long work, not after it."""
+    _openpyxl()
 
 
 def _openpyxl() -> Any:

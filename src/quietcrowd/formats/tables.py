@@ -296,6 +296,8 @@ def check_target(path: Path, file_format: str | None = None) -> None:
         Where the format is unknown, its files have other suffixes, or none is written.
     OSError
         Where no file can be put there.
+    MissingExtraError
+        Where what writes it is not installed.
     """
     kind = find_format(path, file_format)
     if not kind.written:
@@ -313,6 +315,8 @@ def check_target(path: Path, file_format: str | None = None) -> None:
             f"{path}: the name of a file of {kind.module.NAME} must end in "
             f"{' or '.join(kind.suffixes)}"
         )
+    if kind.module is excel_files:
+        excel_files.check_installed()
     check_folder(path)
 
 
