@@ -137,7 +137,8 @@ class FittingMethod(TruthInference[StateT, TallyT], Parameters):
 
         Examples
         --------
-        >>>         >>> import quietcrowd as qc
+        >>> import pandas as pd
+        >>> import quietcrowd as qc
         >>> votes = pd.DataFrame({"task": ["a"] * 4, "worker": [*"uvwx"], "label": [*"xyyy"]})
         >>> qc.MajorityVote().fit_predict_proba(votes).loc["a"].to_dict()
         {'x': 0.25, 'y': 0.75}
