@@ -5,9 +5,11 @@ import json
 import pickle
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
+import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import MARK, mark_in, mark_of, to_native, unmarked
 
@@ -94,3 +96,49 @@ def test_broken_metadata_of_pandas_are_no_mark():
 def test_what_is_no_frame_has_no_mark():
     with pytest.raises(AnswerError, match="expected a pandas, Polars or PyArrow dataframe"):
         mark_of([1])
+
+
+ROWS = {"task": [1, 1, 2], "worker": [*"uvu"], "label": [*"aab"]}
+
+
+def test_a_lazy_frame_is_collected_by_streaming_and_no_more_of_it_than_is_needed(monkeypatch):
+    asked = []
+    collect = pl.LazyFrame.collect
+
+    def watched(frame, **options):
+        asked.append((options.get("engine"), frame.collect_schema().names()))
+        return collect(frame, **options)
+
+    monkeypatch.setattr(pl.LazyFrame, "collect", watched)
+    lazy = pl.DataFrame({**ROWS, "note": [*"xyz"]}).lazy()
+    estimate = qc.MajorityVote().fit(lazy)
+    assert asked == [("streaming", ["task", "worker", "label"])]
+    assert isinstance(estimate.truths, pl.DataFrame)
+    assert estimate.truths["truth"].to_list() == ["a", "b"]
+    found = qc.MajorityVote().fit_predict(lazy)
+    assert found.columns == ["task", "agg_label"]
+    qc.Answers.from_frame(lazy, qc.Categorical([*"ab"]))
+    assert asked[-1] == ("streaming", ["task", "worker", "label"])
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_columns_may_have_the_names_that_crowd_kit_has(kind):
+    frame = kind({"taskId": ROWS["task"], "performer": ROWS["worker"], "answer": ROWS["label"]})
+    assert len(qc.Answers.from_frame(frame, qc.Categorical([*"ab"]))) == 3
+    assert len(qc.MajorityVote().fit(frame).truths) == 2
+
+
+def test_another_name_is_none_where_the_usual_one_is_there_or_two_could_be_meant():
+    both = pd.DataFrame({**ROWS, "performer": "z"})
+    assert qc.MajorityVote().fit(both).workers["worker"].tolist() == ["u", "v"]
+    two = pd.DataFrame(ROWS).rename(columns={"worker": "performer"}).assign(workerId="z")
+    with pytest.raises(qc.AnswerError, match="column 'worker' is missing"):
+        qc.MajorityVote().fit(two)
+
+
+def test_names_that_differ_by_capital_letters_are_named():
+    frame = pd.DataFrame(ROWS).rename(columns=str.title)
+    with pytest.raises(qc.AnswerError, match="task='Task', worker='Worker', label='Label'"):
+        qc.MajorityVote().fit(frame)
+    with pytest.raises(qc.AnswerError, match="task='Task', worker='Worker', label='Label'"):
+        qc.Answers.from_frame(frame, qc.Categorical([*"ab"]))

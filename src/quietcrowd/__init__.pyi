@@ -30,6 +30,7 @@ from quietcrowd.exceptions import LeftOutWarning as LeftOutWarning
 from quietcrowd.exceptions import MissingMechanismError as MissingMechanismError
 from quietcrowd.exceptions import NoiseIgnoredWarning as NoiseIgnoredWarning
 from quietcrowd.exceptions import NoSignalWarning as NoSignalWarning
+from quietcrowd.exceptions import NotConvergedWarning as NotConvergedWarning
 from quietcrowd.exceptions import ParameterError as ParameterError
 from quietcrowd.exceptions import QuietcrowdError as QuietcrowdError
 from quietcrowd.exceptions import SimulatedNoiseWarning as SimulatedNoiseWarning
@@ -44,6 +45,7 @@ from quietcrowd.inference import CATD as CATD
 from quietcrowd.inference import CRH as CRH
 from quietcrowd.inference import GLAD as GLAD
 from quietcrowd.inference import GTM as GTM
+from quietcrowd.inference import MACE as MACE
 from quietcrowd.inference import MOON as MOON
 from quietcrowd.inference import DawidSkene as DawidSkene
 from quietcrowd.inference import KDEm as KDEm
@@ -55,6 +57,7 @@ from quietcrowd.inference import RatioMean as RatioMean
 from quietcrowd.inference import TruthEstimate as TruthEstimate
 from quietcrowd.inference import WeightedMean as WeightedMean
 from quietcrowd.inference import WeightedVote as WeightedVote
+from quietcrowd.inference import fit as fit
 from quietcrowd.inference import noise_ignored as noise_ignored
 from quietcrowd.inference.shuffled_poll import ShuffledPoll as ShuffledPoll
 from quietcrowd.inference.shuffled_poll import shuffled_poll as shuffled_poll

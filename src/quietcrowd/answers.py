@@ -30,13 +30,16 @@ from quietcrowd.answer_errors import (
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
 from quietcrowd.frames import (
+    ALIASES,
     Backend,
     as_frame,
+    collected,
     column_of,
     dictionary_codes,
     mark_of,
     positions_by_text,
     to_native,
+    with_usual_names,
 )
 from quietcrowd.row_order import Duplicates, first_or_last, offsets_of, sort_rows
 from quietcrowd.validation import check_choice
@@ -153,11 +156,13 @@ class Answers:
         Parameters
         ----------
         frame : pandas, Polars or PyArrow dataframe
-            One row per answer; any eager frame that Narwhals knows.
+            One row per answer; any frame that Narwhals knows. Of a lazy one the three columns are
+            collected, by Polars' streaming engine.
         domain : Domain
             What an answer can be.
         task, worker, label : str
-            Names of the three columns.
+            Names of the three columns. Where they are not named, ``taskId``, ``performer`` or
+            ``workerId``, and ``answer`` are taken for those that are missing.
         tasks, workers : iterable, optional
             All ids, in the wanted order, including those without an answer; they match by what
             they print as. Default: the ids that occur, in the order of their first row. Where
@@ -209,7 +214,9 @@ class Answers:
         check_choice("duplicates", duplicates, ("error", "first", "last"))
         check_choice("out_of_domain", out_of_domain, ("error", "skip"))
         check_choice("advice", advice, list(ADVICE))
-        native, ways = as_frame(frame), ADVICE[advice]
+        native, ways = as_frame(collected(frame, _meant(task, worker, label))), ADVICE[advice]
+        if (task, worker, label) == tuple(ALIASES):
+            native = with_usual_names(native)
         columns = {name: column_of(native, name, ways.column) for name in (task, worker, label)}
         all_listed = tasks is not None and workers is not None
         if not len(native) and not all_listed:
@@ -356,6 +363,11 @@ class Answers:
             },
             backend,
         )
+
+
+def _meant(*names: str) -> list[str]:
+    """Return the names of columns, and what else may stand for those that are usual."""
+    return [*names, *(other for name in names for other in ALIASES.get(name, ()))]
 
 
 def _warn_of_reports(frame: Any) -> None:

@@ -16,7 +16,8 @@
         ├── NoiseIgnoredWarning                   randomised reports are read as plain answers
         ├── NoSignalWarning                       the noise hides how the truths differ
         ├── SimulatedNoiseWarning                 reports of a simulation are read as workers' own
-        └── LeftOutWarning                        rows of a file are left out
+        ├── NotConvergedWarning                   a fit stopped before it came to rest
+        └── LeftOutWarning                        rows, or known truths, are left out
 
 Messages name the place, the value that was met, and the way out. They are written for the
 person who holds the data: nothing that a worker's device sends is ever derived from them.
@@ -33,6 +34,7 @@ __all__ = [
     "MissingMechanismError",
     "NoSignalWarning",
     "NoiseIgnoredWarning",
+    "NotConvergedWarning",
     "ParameterError",
     "QuietcrowdError",
     "QuietcrowdWarning",
@@ -110,4 +112,8 @@ class SimulatedNoiseWarning(QuietcrowdWarning):
 
 
 class LeftOutWarning(QuietcrowdWarning):
-    """Rows of a file are no answers that count, such as rejected ones, and are left out."""
+    """Rows that are no answers that count, or truths of other tasks, are left out."""
+
+
+class NotConvergedWarning(QuietcrowdWarning):
+    """A fit stopped at its limit of iterations, before its objective came to rest."""

@@ -8,7 +8,8 @@ compares ``attrs`` in nearly everything that it does. Polars has no place for it
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -21,10 +22,13 @@ if TYPE_CHECKING:
     import narwhals as nw
 
 __all__ = [
+    "ALIASES",
     "MARK",
+    "TRUTH_ALIASES",
     "Backend",
     "as_frame",
     "backend_of",
+    "collected",
     "column_of",
     "dictionary_codes",
     "mark_in",
@@ -32,6 +36,7 @@ __all__ = [
     "positions_by_text",
     "to_native",
     "unmarked",
+    "with_usual_names",
 ]
 
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
@@ -39,28 +44,93 @@ Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 MARK = "quietcrowd"
 """Under this key stands what made the reports of a frame."""
 
+ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"task": ("taskId",), "worker": ("performer", "workerId"), "label": ("answer",)}
+)
+"""Other names of the columns of answers, which crowd-kit knows too."""
+
+TRUTH_ALIASES = ("truth", "true_label", "agg_label")
+"""Other names of the label where there are no workers: those of estimates and of crowd-kit."""
+
 
 def as_frame(data: Any) -> nw.DataFrame[Any]:
-    """Return a dataframe of any library as Narwhals sees it.
+    """Return a dataframe of any library as Narwhals sees it; a lazy one is collected.
 
     Raises
     ------
     AnswerError
-        Where it is no dataframe, or a lazy one.
+        Where it is no dataframe, or cannot be collected.
     """
     import narwhals as nw
 
-    try:
-        frame = nw.from_native(data, pass_through=True)
-    except nw.exceptions.NarwhalsError as error:
-        raise AnswerError(f"the frame cannot be read: {' '.join(str(error).split())}") from None
+    frame = _read(data)
     if isinstance(frame, nw.LazyFrame):
-        raise AnswerError("the frame is lazy: call .collect() on it first")
+        frame = _collect(frame)
     if not isinstance(frame, nw.DataFrame):
         raise AnswerError(
             f"expected a pandas, Polars or PyArrow dataframe; got {type(data).__name__}"
         )
     return frame
+
+
+def collected(data: Any, columns: Sequence[str]) -> Any:
+    """Return a lazy frame with its wanted columns in memory, and anything else as it is.
+
+    Parameters
+    ----------
+    data : object
+        A frame of Polars that is lazy is collected by its streaming engine, which holds what is
+        wanted and a part of the rest; other lazy frames by their library.
+    columns : sequence of str
+        Names of the wanted columns, or others that may be meant; those that are not there are
+        left to who looks for them.
+
+    Raises
+    ------
+    AnswerError
+        Where it cannot be collected.
+    """
+    import narwhals as nw
+
+    frame = _read(data)
+    if not isinstance(frame, nw.LazyFrame):
+        return data
+    there = frame.collect_schema().names()
+    wanted = [name for name in columns if name in there]
+    return _collect(frame.select(wanted) if wanted else frame).to_native()
+
+
+def _read(data: Any) -> Any:
+    """Return a frame as Narwhals sees it, and what is none as it is."""
+    import narwhals as nw
+
+    try:
+        return nw.from_native(data, pass_through=True)
+    except nw.exceptions.NarwhalsError as error:
+        raise AnswerError(f"the frame cannot be read: {' '.join(str(error).split())}") from None
+
+
+def _collect(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    import narwhals as nw
+
+    streaming: dict[str, Any] = {"engine": "streaming"} if frame.implementation.is_polars() else {}
+    try:
+        return frame.collect(**streaming)
+    except (pa.ArrowException, nw.exceptions.NarwhalsError) as error:
+        raise AnswerError(f"the frame cannot be read: {' '.join(str(error).split())}") from None
+
+
+def with_usual_names(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """Return a frame of answers whose columns have their usual names where these are missing.
+
+    ``performer`` is taken for ``worker`` as `ALIASES` says, where one other name alone is there.
+    """
+    renamed = {}
+    for name, others in ALIASES.items():
+        meant = [other for other in others if other in frame.columns]
+        if name not in frame.columns and len(meant) == 1:
+            renamed[meant[0]] = name
+    return frame.rename(renamed) if renamed else frame
 
 
 def column_of(frame: nw.DataFrame[Any], name: str, way_out: str = "") -> pa.ChunkedArray:
@@ -77,7 +147,7 @@ def column_of(frame: nw.DataFrame[Any], name: str, way_out: str = "") -> pa.Chun
     if name not in frame.columns:
         raise AnswerError(
             f"column {name!r} is missing; there are {', '.join(map(repr, frame.columns))}. "
-            f"{way_out}".rstrip()
+            f"{_with_names(way_out, frame.columns)}".rstrip()
         )
     try:
         column = frame[name]
@@ -98,6 +168,20 @@ def column_of(frame: nw.DataFrame[Any], name: str, way_out: str = "") -> pa.Chun
     if pa.types.is_floating(chunks.type):
         chunks = pc.if_else(chunks.is_nan(), None, chunks)
     return chunks
+
+
+def _with_names(way_out: str, columns: Sequence[str]) -> str:
+    """Return a way out that names the columns, where they differ by small and capital letters."""
+    there = {column.lower(): column for column in columns}
+    if not all(name in there for name in ALIASES):
+        return way_out
+    task, worker, label = (there[name] for name in ALIASES)
+    named = f"task={task!r}, worker={worker!r}, label={label!r}"
+    return (
+        way_out.replace("TASK,WORKER,LABEL", f"{task},{worker},{label}")
+        .replace("task=, worker= and label=", named)
+        .replace("task=..., worker=..., label=...", named)
+    )
 
 
 def dictionary_codes(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], pa.Array]:

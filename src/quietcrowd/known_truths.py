@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import narwhals as nw
@@ -10,13 +12,16 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from quietcrowd.domains import FiniteDomain, NumericDomain, as_numbers
-from quietcrowd.exceptions import AnswerError
-from quietcrowd.frames import as_frame, column_of, positions_by_text
+from quietcrowd.exceptions import AnswerError, LeftOutWarning
+from quietcrowd.frames import TRUTH_ALIASES, as_frame, column_of, positions_by_text
 
 __all__ = ["UNKNOWN", "KnownTruthError", "MatchedTruths", "label_per_task", "number_per_task"]
 
 UNKNOWN = -1
 """The code of a task whose label is not known."""
+
+MOST_NAMED = 5
+"""So many tasks that the answers do not have are named."""
 
 
 class KnownTruthError(AnswerError):
@@ -53,9 +58,10 @@ class MatchedTruths:
     ----------
     tasks : pyarrow.Array
         Ids of all tasks.
-    truths : dataframe or pandas Series
-        Columns ``task`` and ``label``, or labels indexed by task, as crowd-kit has them; tasks
-        match by what their ids print as.
+    truths : mapping, pandas Series, dataframe or TruthEstimate
+        Labels by task; or indexed by task, as crowd-kit has them; or columns ``task`` and
+        ``label``, which may be called ``truth``, ``true_label`` or ``agg_label``; or what an
+        estimate found. Tasks match by what their ids print as.
 
     Attributes
     ----------
@@ -69,8 +75,13 @@ class MatchedTruths:
     Raises
     ------
     KnownTruthError
-        Where a column is missing, a task is not among the answers' tasks or occurs twice, or no
+        Where a column is missing, a task occurs twice, none is among the answers' tasks, or no
         truth is given.
+
+    Warns
+    -----
+    LeftOutWarning
+        Where some tasks are not among the answers' tasks; it names them.
     """
 
     def __init__(self, tasks: pa.Array, truths: Any) -> None:
@@ -83,20 +94,16 @@ class MatchedTruths:
         names = column_of(frame, "task")
         if not len(names):
             raise KnownTruthError("there is no known truth")
-        self.tasks = positions_by_text(names, tasks)
-        if (self.tasks < 0).any():
-            row = int(np.argmin(self.tasks))
-            raise KnownTruthError(
-                f"task {names[row].as_py()!r} is no task of the answers. Drop it",
-                row,
-                ", or give the answers the full list with tasks=.",
-            )
+        places = positions_by_text(names, tasks)
+        found = _check_found(names, places)
+        self.tasks, rows = places[found], np.flatnonzero(found)
         counts = np.bincount(self.tasks, minlength=len(tasks))
         if counts.max() > 1:
             twice = tasks[int(counts.argmax())].as_py()
-            row = int(np.flatnonzero(self.tasks == counts.argmax())[1])
+            row = int(rows[np.flatnonzero(self.tasks == counts.argmax())[1]])
             raise KnownTruthError(f"task {twice!r} occurs {counts.max()} times", row)
-        self.labels: pa.ChunkedArray = column_of(frame, "label")
+        self.labels: pa.ChunkedArray = column_of(frame, "label").take(pa.array(rows))
+        self._rows = rows
         self.of_tasks = tasks
 
     def codes(self, domain: FiniteDomain) -> npt.NDArray[Any]:
@@ -132,15 +139,58 @@ class MatchedTruths:
         return numbers
 
     def _outside(self, row: int, what: str) -> KnownTruthError:
-        return KnownTruthError(f"{self.labels[row].as_py()!r} is {what}", row)
+        return KnownTruthError(f"{self.labels[row].as_py()!r} is {what}", int(self._rows[row]))
+
+
+def _check_found(names: pa.ChunkedArray, places: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+    """Return which truths are of a task of the answers; warn of the others, by their names."""
+    found: npt.NDArray[np.bool_] = places >= 0
+    strangers = np.flatnonzero(~found)
+    if not len(strangers):
+        return found
+    if not found.any():
+        row = int(strangers[0])
+        raise KnownTruthError(
+            f"task {names[row].as_py()!r} is no task of the answers, nor is any other. Name the "
+            "tasks as the answers do",
+            row,
+            ", or give the answers the full list with tasks=.",
+        )
+    shown = ", ".join(repr(names[int(row)].as_py()) for row in strangers[:MOST_NAMED])
+    more = f" and {len(strangers) - MOST_NAMED:,} more" if len(strangers) > MOST_NAMED else ""
+    warnings.warn(
+        f"known truths of {len(strangers):,} of {len(names):,} tasks are left out, which are no "
+        f"tasks of the answers: {shown}{more}",
+        LeftOutWarning,
+        stacklevel=4,
+    )
+    return found
 
 
 def _frame_of(truths: Any) -> nw.DataFrame[Any]:
     """Return known truths as a frame with columns ``task`` and ``label``."""
+    if isinstance(truths, Mapping):
+        return as_frame(_table_of(truths))
+    if hasattr(truths, "truths_as"):  # an estimate: of some tasks it may have found nothing
+        found: pa.Table = truths.truths_as("pyarrow").select(["task", "truth"])
+        return as_frame(found.rename_columns(["task", "label"]).drop_null())
     read = nw.from_native(truths, pass_through=True, allow_series=True)
     if isinstance(read, nw.Series) and read.implementation.is_pandas():
         return as_frame(truths.rename("label").rename_axis("task").reset_index())
-    return as_frame(truths)
+    frame = as_frame(truths)
+    meant = [name for name in TRUTH_ALIASES if name in frame.columns]
+    if "label" not in frame.columns and len(meant) == 1:
+        return frame.rename({meant[0]: "label"})
+    return frame
+
+
+def _table_of(truths: Mapping[Any, Any]) -> pa.Table:
+    try:
+        return pa.table({"task": pa.array(list(truths)), "label": pa.array([*truths.values()])})
+    except (pa.ArrowException, OverflowError) as error:
+        raise KnownTruthError(
+            f"tasks, and labels, must be of one type each: {error}. Write them as texts"
+        ) from None
 
 
 def label_per_task(tasks: pa.Array, truths: Any, domain: FiniteDomain) -> npt.NDArray[np.int32]:

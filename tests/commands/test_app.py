@@ -159,7 +159,7 @@ def test_what_nobody_foresaw_is_one_line_too(run, folder, monkeypatch):
         ),
         (["evaluate", "{folder}", "--plot", "x.pdf"], "must end in .png"),
         (["evaluate", "{folder}/answers.csv"], "give the folder that it lies in"),
-        (["infer", "{folder}", "-o", "truths.xlsx"], "the name must end in"),
+        (["infer", "{folder}", "-o", "truths.ods"], "the name must end in"),
         (["infer", "{folder}", "--plain", "--seed", "-1"], "seed must be a whole number"),
         (["randomize", "{folder}"], "say where the reports go"),
         (["randomize", "{folder}", "-e", "17", "-o", "r.csv"], "epsilon must be from 0 to 16"),

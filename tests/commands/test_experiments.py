@@ -21,7 +21,7 @@ def test_targets_are_checked_before_long_work(run, folder, monkeypatch):
         raise AssertionError("the work was begun")
 
     monkeypatch.setattr(qc.Experiment, "run", never)
-    for words in (("-o", "x.xlsx"), ("-o", folder / "no/x.csv"), ("--plot", folder / "no/x.png")):
+    for words in (("-o", "x.ods"), ("-o", folder / "no/x.csv"), ("--plot", folder / "no/x.png")):
         status, _, errors = run("evaluate", folder, *words)
         assert status == 2
         assert "suffix" in errors or "must end in" in errors or "no such folder" in errors

@@ -1,6 +1,11 @@
 """What is read of plain answers, and advice on what cannot be."""
 
+import json
+
+import pyarrow as pa
 import pytest
+
+import quietcrowd as qc
 
 
 def test_what_is_left_out_of_a_folder_is_counted(run, folder):
@@ -48,3 +53,30 @@ def test_duplicates_of_a_folder_are_dropped_where_that_is_said(run, folder):
     (folder / "answers.csv").write_text("\n".join([*lines, lines[1]]) + "\n")
     assert run("infer", folder, "--plain")[0] == 2
     assert run("infer", folder, "--plain", "--duplicates", "last")[0] == 0
+
+
+def test_names_that_differ_by_capital_letters_are_named(run, tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("Task,Worker,Label\na,u,x\nb,u,y\n")
+    status, _, errors = run("infer", path, "--plain")
+    assert status == 2
+    assert errors.rstrip().endswith("Name the columns of answers with --columns Task,Worker,Label.")
+    assert "Rows count" not in errors
+    assert run("infer", path, "--plain", "--columns", "Task,Worker,Label")[0] == 0
+
+
+def test_rows_count_where_a_row_is_meant(run, tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("task,worker,label\na,u,x\na,u,y\n")
+    assert "Rows count from 0, below the header" in run("infer", path, "--plain")[2]
+
+
+def test_texts_of_a_typed_file_stay_texts(run, tmp_path):
+    rows = {"task": ["7", "7"], "worker": ["u", "v"], "label": ["1", "1"]}
+    for suffix, label in ((".parquet", "1"), (".jsonl", "1"), (".csv", 1)):
+        path = tmp_path / f"answers{suffix}"
+        qc.write_table(pa.table(rows), path)
+        status, output, _ = run("infer", path, "--plain", "--json")
+        assert status == 0
+        [truth] = json.loads(output)["truths"]
+        assert (truth["task"], truth["truth"]) == ("7", label)

@@ -65,12 +65,23 @@ def test_what_infer_writes_can_be_known_truths(run, ratings):
     assert (found["standard_error"] == 0).all()
 
 
+def test_known_truths_of_other_tasks_are_named_and_left_out(run, folder, tmp_path):
+    path = tmp_path / "known.csv"
+    path.write_text("task,label\n0,yes\nnone,no\n")
+    status, _, errors = run("infer", folder, "--plain", "--gold", path)
+    assert status == 0
+    assert "known truths of 1 of 2 tasks are left out" in errors
+    assert "'none'" in errors
+    assert "1 truth known" in errors
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         (
-            "task,label\n0,yes\nnone,no\n",
-            "known.csv: row 1: task 'none' is no task of the answers. Drop it\n",
+            "task,label\nnone,no\nx,yes\n",
+            "known.csv: row 0: task 'none' is no task of the answers, nor is any other. Name the "
+            "tasks as the answers do\n",
         ),
         ("task,label\n0,maybe\n", "known.csv: row 0: 'maybe' is outside the domain 'no', 'yes'"),
         ("task,label\n0,\n", "row 0: None is outside the domain"),

@@ -41,8 +41,12 @@ def test_known_truths(run, store, tmp_path):
     assert "1 truth known" in run("infer", store, "-o", truths, "--gold", gold)[2]
     gold.write_text("task,label\n3,yes\n99,no\n")
     status, _, errors = run("infer", store, "-o", tmp_path / "u.parquet", "--gold", gold)
+    assert status == 0
+    assert "known truths of 1 of 2 tasks are left out" in errors
+    gold.write_text("task,label\n99,no\n")
+    status, _, errors = run("infer", store, "-o", tmp_path / "v.parquet", "--gold", gold)
     assert status == 2
-    assert "gold.csv: row 1: task '99' is no task of the answers" in errors
+    assert "gold.csv: row 0: task '99' is no task of the answers" in errors
 
 
 def test_simulated_reports_are_called_so(run, reports, tmp_path):

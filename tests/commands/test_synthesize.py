@@ -145,7 +145,7 @@ def test_pictures_of_chosen_tasks(run, claims, tmp_path):
     assert errors.count("for the collector's eyes only") == 2
     names = {path.name for path in (tmp_path / "pictures").iterdir()}
     assert names == {"density-a%2Fb.png", "density-drug 03.png"}
-    run(claims, *GIVEN, "-o", tmp_path / "s.csv", "--plot", "drug 01")
+    run(claims, *GIVEN, "-o", tmp_path / "s.csv", "--plot", "drug 01", "--force")
     assert (tmp_path / "collector-only" / "density-drug 01.png").stat().st_size > 10_000
 
 
@@ -156,7 +156,7 @@ def test_equal_and_single_claims_break_nothing(run, tmp_path, weights, users):
     frame = pd.DataFrame({"task": "t", "worker": range(users), "label": 5.0})
     frame.to_csv(tmp_path / "claims.csv", index=False)
     words = (*PUBLIC, "--epsilon0", "1", "--k", "1", "--weights", weights, "--plot", "t")
-    words = (tmp_path / "claims.csv", *words, "-o", tmp_path / "s.csv")
+    words = (tmp_path / "claims.csv", *words, "-o", tmp_path / "s.csv", "--force")
     status, text, errors = run(*words, "--simulate", "1")
     assert status == 0, errors
     assert "1 released, 0 refused" in text
@@ -178,13 +178,13 @@ def test_a_release_for_next_to_nothing_is_refused(run, claims, tmp_path):
 def test_a_strange_bandwidth_is_remarked_on(run, claims, tmp_path):
     for bandwidth, word in (("0.001", "narrow"), ("5", "wide")):
         words = ("--between", "0,10", "--bandwidth", bandwidth, *GIVEN[4:])
-        status, _, errors = run(claims, *words, "-o", tmp_path / "s.csv")
+        status, _, errors = run(claims, *words, "-o", tmp_path / f"{word}.csv")
         assert status == 0
         assert f"--bandwidth {bandwidth} is {word} for a range of 10" in errors
 
 
 def test_a_large_loss_is_no_promise(run, claims, tmp_path):
-    words = (*GIVEN[:-1], "9", "-o", tmp_path / "s.csv")
+    words = (*GIVEN[:-1], "9", "-o", tmp_path / "s.csv", "--force")
     status, text, _ = run(claims, *words)
     assert status == 0
     assert "protects nobody" in text
@@ -201,6 +201,7 @@ def test_single_claims_afford_nothing(run, tmp_path):
 
 def test_the_loop_as_printed_warns(run, claims, tmp_path):
     words = ("--between", "0,10", "--release", "paper", "--epsilon0", "1", "--claims", "2")
+    words = (*words, "--force")
     status, text, errors = run(claims, *words, "-o", tmp_path / "s.csv", "--simulate", "1")
     assert status == 0
     assert errors == (
@@ -293,7 +294,7 @@ def test_ctrl_c_leaves_no_half_file(run, claims, tmp_path, monkeypatch):
     monkeypatch.setattr(CrowdDensity, "release", stop)
     output = tmp_path / "s.csv"
     output.write_text("as it was")
-    assert run(claims, *GIVEN, "-o", output) == (130, "", "quietcrowd: stopped\n")
+    assert run(claims, *GIVEN, "-o", output, "--force") == (130, "", "quietcrowd: stopped\n")
     assert output.read_text() == "as it was"
 
 
@@ -325,3 +326,17 @@ def test_the_example_with_a_noise_of_its_own_is_sound(run, tmp_path):
     status, text, errors = run(path, *options, "-o", tmp_path / "s.csv", "--json")
     assert status == 0, errors
     assert json.loads(text)["guarantee"]["epsilon"] < 8.5
+
+
+@pytest.mark.slow
+def test_nothing_is_overwritten_without_force(run, claims, tmp_path):
+    target = tmp_path / "s.csv"
+    target.write_text("mine")
+    status, output, errors = run(claims, *GIVEN, "-o", target)
+    assert (status, output) == (2, "")
+    assert errors == (
+        f"quietcrowd: error: {target} is there already: name a new file, or say --force\n"
+    )
+    assert target.read_text() == "mine"
+    assert run(claims, *GIVEN, "-o", target, "--force")[0] == 0
+    assert target.read_text() != "mine"

@@ -49,7 +49,7 @@ def test_constant_guess():
 @pytest.mark.parametrize(
     ("truths", "message"),
     [
-        (TRUTHS.assign(task=["3", "9", "2"]), "row 1: task '9' is no task of the answers"),
+        (TRUTHS.assign(task=["7", "8", "9"]), "row 0: task '7' is no task of the answers"),
         (TRUTHS.assign(task=["3", "3", "2"]), "task 3 occurs 2 times"),
         (TRUTHS.assign(label=["a", "b", "c"]), "row 2: 'c' is outside the domain"),
         (TRUTHS.iloc[:0], "there is no known truth"),

@@ -188,7 +188,7 @@ def test_other_column_names_and_further_columns(tmp_path):
             "key 'task' holds more than one type",
         ),
         ("a.jsonl.gz", b'{"task": 1}\n', "this cannot be read as"),
-        ("a.xlsx", b"", "the name must end in one of .csv, .csv.gz, .tsv"),
+        ("a.ods", b"", "the name must end in one of .csv, .csv.gz, .tsv"),
     ],
 )
 def test_bad_files_name_the_place(tmp_path, name, content, message):

@@ -6,6 +6,7 @@ import pytest
 from attrs import evolve
 from scipy import stats
 
+import quietcrowd as qc
 import quietcrowd.inference.loss_weighted as catd_module
 from quietcrowd.answers import Answers
 from quietcrowd.datasets import sparse_crowd, synthetic_crowd
@@ -281,3 +282,20 @@ def test_quantiles_are_found_once_per_number_of_answers(monkeypatch):
     rows.append((3, 0, 1.0))
     CATD().fit(pd.DataFrame(rows, columns=["task", "worker", "label"]))
     assert set(asked) == {2}
+
+
+@pytest.mark.parametrize("method", [CRH(), CATD(loss="absolute")], ids=["crh", "catd"])
+def test_whole_numbers_that_may_be_classes_are_asked_about(method):
+    frame = pd.DataFrame({"task": [1, 1, 2], "worker": [*"uvu"], "label": [0, 3, 3]})
+    named = f"labels are 0, 3: classes, or numbers.*--method {method.name}:loss=zero-one"
+    with pytest.raises(AnswerError, match=named):
+        method.fit(frame)
+    classes = method.set_params(loss="zero-one").fit(frame).truths["truth"]
+    assert set(classes) <= {0, 3}
+    numbers = [
+        method.fit(frame.assign(label=frame["label"] * 1.0)),
+        method.fit(qc.Answers.from_frame(frame, qc.Ordinal([0, 1, 2, 3]))),
+    ]
+    assert all(estimate.truths["truth"].dtype == float for estimate in numbers)
+    many = pd.DataFrame({"task": range(11), "worker": "u", "label": range(11)})
+    assert method.fit(many).truths["truth"].tolist() == pytest.approx([*range(11)])

@@ -19,12 +19,12 @@ METHODS = (qc.MajorityVote(), qc.WeightedVote(), qc.DawidSkene(), qc.GLAD())
 
 
 def told(call, *given, **options):
-    """Return the kinds of warnings that a call gives, all of them about this file."""
+    """Return the kinds of warnings about noise that a call gives, all of them about this file."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         call(*given, **options)
     assert {one.filename for one in seen} <= {__file__}
-    return [one.category for one in seen]
+    return [one.category for one in seen if one.category is not qc.NotConvergedWarning]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -143,3 +143,23 @@ def test_a_secret_probability_around_a_half_is_not_called_nothing():
     assert mechanism.channel.epsilon == 0
     reports = mechanism.randomize(CROWD.answers)
     assert told(qc.MajorityVote().fit, reports) == [qc.NoiseIgnoredWarning]
+
+
+SLOW = qc.synthetic_crowd(tasks=80, workers=20, answers_per_task=5, seed=2).answers
+
+
+def test_a_fit_that_stops_before_it_rests_says_so_and_how_to_go_on():
+    method = qc.GLAD(tolerance=0)
+    with pytest.warns(qc.NotConvergedWarning, match="GLAD stopped after 100 .*max_iterations=1000"):
+        assert not method.fit(SLOW).converged
+
+
+@pytest.mark.parametrize(
+    "method",
+    [qc.GLAD(tolerance=0, max_iterations=5), qc.NoiseAware(tolerance=0), qc.WeightedVote()],
+    ids=["a lower limit was asked for", "its limit is enough", "it rests"],
+)
+def test_nothing_is_said_of_a_fit_that_stops_where_it_should(method):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        method.fit(SLOW)

@@ -1,11 +1,13 @@
 import pytest
 
 from quietcrowd.domains import Categorical, Interval, Ordinal
-from quietcrowd.exceptions import FormatError
-from quietcrowd.inference import METHODS, WeightedVote, method_from_dict, usual_method
+from quietcrowd.exceptions import FormatError, NoiseIgnoredWarning, ParameterError
+from quietcrowd.inference import METHODS, Mean, WeightedVote, method_from_dict, usual_method
+from quietcrowd.inference.noise_warning import report_warnings
 from quietcrowd.mechanisms import (
     LaplacePerturbation,
     MatrixFactorization,
+    Mechanism,
     RandomizedResponse,
     SampledVarianceGaussian,
     TwoLayerRandomizedResponse,
@@ -73,3 +75,22 @@ def test_reports_have_a_usual_method(mechanism, usual):
 )
 def test_plain_answers_have_a_usual_method(domain, usual):
     assert usual_method(domain) == usual
+
+
+@pytest.mark.parametrize("kind", Mechanism.registry().values(), ids=lambda kind: kind.name)
+def test_a_method_without_a_model_of_the_noise_names_the_one_that_has_it(kind):
+    for domain in (LABELS, LEVELS):
+        try:
+            mechanism = kind.from_claimed_epsilon(domain=domain, epsilon=1.0)
+        except (ParameterError, TypeError):
+            continue
+        reads = [WeightedVote(), Mean()]
+        told = [
+            str(warning)
+            for method in reads
+            for warning in report_warnings(method, mechanism, simulated=False)
+            if isinstance(warning, NoiseIgnoredWarning) and "no model" in str(warning)
+        ]
+        serves = usual_method(mechanism.report_domain, mechanism) == "noise-aware"
+        assert told
+        assert all(("--method noise-aware" in text) == serves for text in told), mechanism

@@ -126,9 +126,9 @@ def test_it_is_computed_from_the_estimate_alone(labels):
     )
 
 
-def test_methods_without_a_posterior_are_refused():
+def test_methods_that_do_not_say_what_a_report_would_tell_are_refused():
     crowd = qc.synthetic_crowd(tasks=10, workers=5, answers_per_task=3, seed=1)
-    with pytest.raises(qc.ParameterError, match="one of MajorityVote"):
+    with pytest.raises(qc.ParameterError, match=r"^MajorityVote does not say .* NoiseAware does"):
         qc.suggest_tasks(qc.MajorityVote().fit(crowd.answers))
     with pytest.raises(qc.ParameterError, match="with a posterior, as NoiseAware"):
         qc.suggest_tasks(crowd)

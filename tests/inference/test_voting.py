@@ -307,10 +307,10 @@ def test_agreement_counts_a_tie_as_a_share(frame):
     ("frame", "way_out"),
     [
         (
-            {"task": [1], "performer": [1], "label": ["a"]},
+            {"task": [1], "who": [1], "label": ["a"]},
             r"from_frame\(\.\.\., task=\.\.\., worker",
         ),
-        ({"task": [1], "worker": [1], "answer": ["a"]}, r"from_frame\(\.\.\., task=\.\.\., worker"),
+        ({"task": [1], "worker": [1], "said": ["a"]}, r"from_frame\(\.\.\., task=\.\.\., worker"),
         ({"task": [1, 1], "worker": [1, 1], "label": ["a", "b"]}, r"from_frame\(.*duplicates="),
         ({"task": [1, 1], "worker": [1, 2], "label": ["a", None]}, r"from_frame\(.*out_of_domain="),
     ],

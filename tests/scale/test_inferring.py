@@ -142,7 +142,7 @@ def test_ties_are_counted(write, tmp_path):
 @pytest.mark.parametrize(
     ("gold", "words"),
     [
-        ({"task": ["task 3", "nobody's"], "label": ["no", "no"]}, 'row 1: task "nobody\'s" is no'),
+        ({"task": ["nobody's", "none"], "label": ["no", "no"]}, 'row 0: task "nobody\'s" is no'),
         ({"task": ["task 3", "task 3"], "label": ["no", "no"]}, "'task 3' occurs 2 times"),
         ({"task": ["task 9", "task 3"], "label": ["no", "never"]}, "row 1: 'never' is outside"),
         ({"task": ["task 3"]}, "column 'label' is missing"),

@@ -132,13 +132,19 @@ def run(words: list[str]) -> int:
         except Exception as error:
             if DEBUG in os.environ and not isinstance(error, _EXPECTED):
                 raise
-            tell(f"error: {_told(error)}")
+            tell(f"error: {_shown(_told(error))}")
             return 2
     return status if isinstance(status, int) else 0
 
 
 _EXPECTED = (typer.TyperException, QuietcrowdError, OSError)
 """What is not our fault."""
+
+
+def _shown(text: str) -> str:
+    """Return a message as who piped something in knows it."""
+    streams = sys.modules.get("quietcrowd.commands.streams")
+    return text if streams is None else str(streams.shown(text))
 
 
 def _told(error: Exception) -> str:
@@ -155,4 +161,4 @@ def _told(error: Exception) -> str:
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:
-    tell(f"note: {message}")
+    tell(f"note: {_shown(str(message))}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from quietcrowd.answer_errors import ADVICE, check_ids
 from quietcrowd.commands import options
 from quietcrowd.commands.files import check_label_config
 from quietcrowd.commands.printing import counted, note, print_frame
+from quietcrowd.commands.streams import STREAM, from_stdin, place_of, to_stdout
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats import FORMATS, check_target, read_reports, read_table, write_table
 from quietcrowd.formats.answer_files import read_scored_truths
@@ -40,11 +42,15 @@ def _format(flag: str, what: str) -> Any:
 
 @app.command()
 def convert(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="File of answers or reports.")],
+    source: Annotated[
+        Path, typer.Argument(metavar="IN", help="File of answers or reports; - is standard input.")
+    ],
     target: Annotated[
         Path | None,
         typer.Argument(
-            metavar="OUT", help="Its suffix says how it is written. Default: printed as CSV."
+            metavar="OUT",
+            help="Its suffix says how it is written; - is standard output. Default: printed as "
+            "CSV.",
         ),
     ] = None,
     from_format: Annotated[
@@ -72,12 +78,38 @@ def convert(
 
     Example: quietcrowd convert answers.parquet batch.csv --to mturk
     """
+    source = from_stdin(source)
+    if target == STREAM and to_format in _PRINTED:
+        target = None
+    suffix = ".csv" if to_format is None else find_format(STREAM, to_format).suffixes[0]
+    with to_stdout(target, suffix) if target is not None else nullcontext() as place:
+        _convert(
+            source, place, (from_format, to_format), field, columns, label_config, rejected=rejected
+        )
+
+
+_PRINTED = (None, "csv", "crowd-kit")
+"""Formats whose files are printed as tables are."""
+
+
+def _convert(
+    source: Path,
+    target: Path | None,
+    formats: tuple[str | None, str | None],
+    field: str | None,
+    columns: str,
+    label_config: Path | None,
+    *,
+    rejected: bool,
+) -> None:
+    """Convert a file into another one, or into what is printed."""
+    from_format, to_format = formats
     if target is not None:
         to_format = find_format(target, to_format).name
         check_target(target, to_format)
         refuse_overwriting(source, target, sidecar(target), label_config)
         refuse_overwriting(sidecar(source), target)
-    elif to_format not in (None, "csv", "crowd-kit"):
+    elif to_format not in _PRINTED:
         raise ParameterError(f"say where the file of {to_format} goes: quietcrowd convert IN OUT")
     check_label_config(label_config, None if target is None else to_format)
     held = read_note(source, from_format)
@@ -103,7 +135,7 @@ def _convert_reports(
         )
     reports = read_reports(source, file_format=formats[0])
     write_reports(reports, target, file_format=formats[1])
-    note(f"{counted(len(reports), 'report')} written to {target}. {RANDOMISED}")
+    note(f"{counted(len(reports), 'report')} written to {place_of(target)}. {RANDOMISED}")
     if label_config is not None:
         write_label_config(label_config, reports.mechanism.report_domain)
 
@@ -122,7 +154,7 @@ def _convert_plain(
         note(f"{counted(len(table), what)}.")
         return
     write_table(table, target, file_format=formats[1])
-    note(f"{counted(len(table), what)} written to {target}.")
+    note(f"{counted(len(table), what)} written to {place_of(target)}.")
     if label_config is not None:
         write_label_config(label_config, None, pc.unique(table["label"]).drop_null().to_pylist())
     formulas = count_formulas(table) if _is_spreadsheet(target) else 0

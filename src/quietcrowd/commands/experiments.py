@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,7 @@ from quietcrowd.commands.choices import (
     choose_mechanism,
     choose_method,
 )
-from quietcrowd.commands.printing import tell
+from quietcrowd.commands.printing import records_of, tell
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.formats import check_target, write_table
 
@@ -101,6 +102,6 @@ def hand_over(
     for sentence in result.skipped:
         tell(f"note: {sentence}")
     if as_json:
-        typer.echo(result.frame.to_json(orient="records", double_precision=15))
+        typer.echo(json.dumps(records_of(result.frame)))
     else:
         show(result)

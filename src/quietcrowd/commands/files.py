@@ -17,7 +17,7 @@ from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.formats import read_answers, read_table, read_truths
 from quietcrowd.formats.columns import Choice
 from quietcrowd.formats.files import check_folder
-from quietcrowd.formats.tables import read_names
+from quietcrowd.formats.tables import find_format, read_names
 from quietcrowd.frames import as_frame
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.report_domains import Reals
@@ -91,7 +91,8 @@ def _found_domain(
 ) -> Domain:
     """Return the domain that a method finds in a file of answers, as in a frame of them.
 
-    Texts that all are numbers are numbers, as those of a CSV file are in a frame.
+    Texts that all are numbers are numbers, as those of a CSV file are in a frame; whole numbers
+    that a file of another format has as texts stay texts.
     """
     table = read_table(path, names, choice=Choice(field=field))
     if names[2] not in table.column_names:
@@ -100,13 +101,19 @@ def _found_domain(
     if not len(labels):
         raise AnswerError(f"{path}: there is no answer: column {names[2]!r} is empty")
     if pa.types.is_string(plain_type(labels.type)):
-        labels = _as_numbers_or_labels(labels)
+        found = _as_numbers_or_labels(labels)
+        labels = labels if _has_types(path) and not pa.types.is_floating(found.type) else found
     try:
         domain = method.domain_of(as_frame(pa.table({"label": labels})))
     except AnswerError as error:
         raise AnswerError(f"{path}: {error}") from None
     _tell_domain(domain)
     return domain
+
+
+def _has_types(path: Path) -> bool:
+    """Return whether a text in such a file is one on purpose."""
+    return find_format(path).name in ("parquet", "jsonl")
 
 
 def _tell_domain(domain: Domain) -> None:

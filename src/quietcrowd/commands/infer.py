@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,8 +16,15 @@ from quietcrowd.answers import Answers
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import METHODS_LISTED, MethodName, choose_method
 from quietcrowd.commands.files import is_store, read_gold, read_plain
-from quietcrowd.commands.printing import closing_words, note, print_frame
-from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.commands.printing import (
+    closing_words,
+    note,
+    print_csv,
+    print_frame,
+    records_of,
+)
+from quietcrowd.commands.streams import STREAM, check_one_stream, from_stdin
+from quietcrowd.exceptions import AnswerError, NotConvergedWarning, ParameterError
 from quietcrowd.formats import check_target, read_reports, write_table
 from quietcrowd.formats.files import check_new, refuse_overwriting
 from quietcrowd.known_truths import KnownTruthError
@@ -37,7 +45,8 @@ def infer(
         list[Path],
         typer.Argument(
             metavar="REPORTS",
-            help="Files of reports, made alike; or one of answers, with --plain. Or a store.",
+            help="Files of reports, made alike; or one of answers, with --plain. Or a store. - is "
+            "standard input.",
         ),
     ],
     method: MethodName = None,
@@ -82,6 +91,8 @@ def infer(
 
     Example: quietcrowd infer reports.parquet --method moon:variant=variance
 
+    Example: quietcrowd convert pool.tsv - | quietcrowd infer - --plain -o truths.csv
+
     Example: quietcrowd infer big -o truths.parquet --checkpoint big.checkpoint
     """
     choose = partial(choose_method, max_iterations=max_iterations, seed=seed)
@@ -116,22 +127,46 @@ def infer(
         option = "--scheduler" if checkpoint is None else "--checkpoint"
         raise ParameterError(f"{option} goes with a store: quietcrowd partition makes one")
     chosen = None if method is None else choose(method)
+    reports, gold = _piped(reports, gold)
+    check_one_stream(output, workers, posterior, STREAM if as_json else None)
     _check_files(reports, gold, output, workers, posterior)
     known = None if gold is None else read_gold(gold, field, beside_answers=plain)
     data = _read_plain(reports, said, chosen) if plain else _read_reports(reports, said, gold)
-    estimate = _fit(chosen or choose(_usual_method(data)), data, known, gold)
+    from quietcrowd.inference import usual_method_of
+
+    estimate = _fit(chosen or choose(usual_method_of(data)), data, known, gold)
     _show_estimate(estimate, output, workers, posterior, as_json=as_json)
     note(_closing_words(estimate, by_default=chosen is None))
     for sentence in estimate.notes:
         note(sentence)
 
 
+def _piped(reports: list[Path], gold: Path | None) -> tuple[list[Path], Path | None]:
+    """Return the files to read, one of which may be standard input."""
+    if [*reports, gold].count(STREAM) > 1:
+        raise ParameterError("only one file can be -, standard input")
+    return [from_stdin(path) for path in reports], None if gold is None else from_stdin(gold)
+
+
+def _write(frame: Any, target: Path | None) -> None:
+    """Write a frame to a file, or to standard output as CSV, if either is asked for."""
+    if target == STREAM:
+        print_csv(frame)
+    elif target is not None:
+        write_table(frame, target)
+
+
 def _fit(
     method: FittingMethod[Any, Any], data: Reports | Answers, known: Any, gold: Path | None
 ) -> TruthEstimate:
-    """Return what a method finds; an error about known truths names their file."""
+    """Return what a method finds; an error about known truths names their file.
+
+    Whether it came to rest is told in the end, and not by a warning too.
+    """
     try:
-        return method.fit(data, gold=known)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotConvergedWarning)
+            return method.fit(data, gold=known)
     except KnownTruthError as error:
         raise AnswerError(error.in_file(gold)) from None
 
@@ -185,11 +220,12 @@ def _infer_from_store(
 
 def _check_files(sources: list[Path], gold: Path | None, *targets: Path | None) -> None:
     """Raise unless targets can be written, and nothing is there yet: before long work."""
-    for target in filter(None, targets):
+    files = [target for target in targets if target not in (None, STREAM)]
+    for target in filter(None, files):
         check_target(target)
     for path in (*sources, *([] if gold is None else [gold])):
-        refuse_overwriting(path, *targets)
-    for target in filter(None, targets):
+        refuse_overwriting(path, *files)
+    for target in filter(None, files):
         check_new(target)
 
 
@@ -203,14 +239,12 @@ def _show_estimate(
 ) -> None:
     """Write or print what was found."""
     if posterior is not None:
-        write_table(estimate.posterior, posterior)
-    if output is not None:
-        write_table(estimate.truths, output)
-    if workers is not None:
-        write_table(estimate.workers, workers)
+        _write(estimate.posterior, posterior)
+    _write(estimate.truths, output)
+    _write(estimate.workers, workers)
     if as_json:
         typer.echo(_estimate_as_json(estimate))
-    elif output is None:
+    elif output is None and STREAM not in (workers, posterior):
         print_frame(estimate.truths, "--output truths.csv")
 
 
@@ -226,15 +260,6 @@ def _closing_words(estimate: TruthEstimate, *, by_default: bool) -> str:
         tied=tied,
         by_default=by_default,
     )
-
-
-def _usual_method(data: Reports | Answers) -> str:
-    """Return the name of the method that suits the answers."""
-    from quietcrowd.inference import usual_method
-
-    if isinstance(data, Reports):
-        return usual_method(data.table.domain, data.mechanism)
-    return usual_method(data.domain)
 
 
 def _read_plain(paths: list[Path], said: _Said, method: FittingMethod[Any, Any] | None) -> Answers:
@@ -274,18 +299,13 @@ def _read_reports(paths: list[Path], said: _Said, gold: Path | None) -> Reports:
 
 
 def _estimate_as_json(estimate: TruthEstimate) -> str:
-    frames = {"truths": estimate.truths, "workers": estimate.workers}
     return json.dumps(
         {
             "method": estimate.method.to_dict(),
             "iterations": estimate.iterations,
             "converged": estimate.converged,
             "notes": list(estimate.notes),
-        }
-        | {
-            name: json.loads(
-                frame.to_json(orient="records", double_precision=15, date_format="iso")
-            )
-            for name, frame in frames.items()
+            "truths": records_of(estimate.truths),
+            "workers": records_of(estimate.workers),
         }
     )

@@ -18,6 +18,7 @@ METHODS = {
     "weighted-vote": "smoothing",
     "dawid-skene": "one_coin, smoothing, trust, class_smoothing",
     "glad": "",
+    "mace": "smoothing, trust",
     "mean": "",
     "median": "",
     "weighted-mean": "floor, smoothing",

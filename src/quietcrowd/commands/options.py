@@ -139,7 +139,10 @@ Levels = Annotated[
 MaxIterations = Annotated[
     int | None, typer.Option(metavar="NUMBER", help="Most iterations before giving up.")
 ]
-_SUFFIXES = "Ends in .csv, .tsv, .parquet or .jsonl; .csv.gz, .tsv.gz, .jsonl.gz."
+_SUFFIXES = (
+    "Ends in .csv, .tsv, .parquet, .jsonl or .xlsx; .csv.gz, .tsv.gz, .jsonl.gz. - is standard "
+    "output."
+)
 
 NewLabelConfig = Annotated[
     Path | None,

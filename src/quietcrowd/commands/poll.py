@@ -10,7 +10,7 @@ import typer
 
 from quietcrowd.accounting.shuffled import ShuffledGuarantee, fewest_honest, shuffled_guarantee
 from quietcrowd.commands import options
-from quietcrowd.commands.printing import counted, note, print_frame
+from quietcrowd.commands.printing import counted, note, print_frame, records_of
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import check_target, read_reports, write_table
 from quietcrowd.formats.files import check_new, refuse_overwriting
@@ -91,7 +91,7 @@ def _as_json(
         {
             "workers": found.workers,
             "simulated": found.simulated,
-            "shares": json.loads(found.to_frame().to_json(orient="records", double_precision=15)),
+            "shares": records_of(found.to_frame()),
             "local_epsilon": told.local.worker_epsilon,
             "shuffled": {
                 "epsilon": told.epsilon,

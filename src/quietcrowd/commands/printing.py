@@ -6,7 +6,7 @@ Rich is loaded by what draws with it: the help of a command does not.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +27,9 @@ __all__ = [
     "counted",
     "note",
     "plain_table",
+    "print_csv",
     "print_frame",
+    "records_of",
     "tell",
     "tell_guarantee",
     "tell_no_signal",
@@ -158,7 +160,7 @@ def print_frame(frame: pd.DataFrame, way: str) -> None:
     `way` says there what writes all of it to a file, where there are more rows.
     """
     if not sys.stdout.isatty():
-        _guarded(frame).to_csv(sys.stdout, index=False)
+        print_csv(frame)
         return
     from rich.text import Text
 
@@ -170,6 +172,30 @@ def print_frame(frame: pd.DataFrame, way: str) -> None:
     console().print(table)
     if len(frame) > SHOWN:
         print(f"… and {len(frame) - SHOWN:,} more; write all with {way}")
+
+
+def print_csv(frame: pd.DataFrame) -> None:
+    """Print all of a frame as CSV."""
+    _guarded(frame).to_csv(sys.stdout, index=False)
+
+
+def records_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows as JSON has them: numbers with all their digits, and texts as they are.
+
+    What is missing, or no finite number, is None; dates are texts in ISO 8601.
+    """
+    import pyarrow as pa
+
+    from quietcrowd.formats.json_files import json_ready
+
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    return [
+        {
+            name: cell.isoformat() if hasattr(cell, "isoformat") else json_ready(cell)
+            for name, cell in row.items()
+        }
+        for row in table.to_pylist()
+    ]
 
 
 def _guarded(frame: pd.DataFrame) -> pd.DataFrame:

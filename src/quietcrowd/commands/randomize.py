@@ -14,6 +14,7 @@ from quietcrowd.commands.best_choice import BEST
 from quietcrowd.commands.choices import MechanismName, choose_mechanism
 from quietcrowd.commands.files import is_store, read_ids, read_plain, refuse_own_lists
 from quietcrowd.commands.printing import announce_exact_noise, counted, note, tell_guarantee
+from quietcrowd.commands.streams import STREAM, from_stdin, place_of, to_stdout
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import check_target, write_reports
@@ -28,7 +29,11 @@ app = typer.Typer(rich_markup_mode=None)
 @app.command()
 def randomize(
     answers: Annotated[
-        Path, typer.Argument(metavar="ANSWERS", help="File of answers, dataset folder, or store.")
+        Path,
+        typer.Argument(
+            metavar="ANSWERS",
+            help="File of answers, dataset folder, or store; - is standard input.",
+        ),
     ],
     output: options.NeededOutput = None,
     mechanism: MechanismName = "one-layer",
@@ -89,9 +94,11 @@ def randomize(
         return
     if scheduler is not None:
         raise ParameterError("--scheduler goes with a store: quietcrowd partition makes one")
-    check_target(output)
-    refuse_overwriting(answers, output)
-    check_new(output)
+    answers = from_stdin(answers)
+    if output != STREAM:
+        check_target(output)
+        refuse_overwriting(answers, output)
+        check_new(output)
     if mechanism.partition(":")[0] == BEST:
         # Before the answers are read: no choice may depend on them.
         maker(domain=_public_domain(answers, domain), epsilon=epsilon)
@@ -112,8 +119,10 @@ def randomize(
     )
     randomiser = maker(domain=table.domain, epsilon=epsilon)
     reports = _randomized(randomiser, table, simulate, public=participation_public)
-    write_reports(reports, output)
-    note(f"{counted(len(reports), 'report')} written to {output}; workers: {len(table.workers):,}.")
+    with to_stdout(output, ".jsonl") as place:  # these hold the mechanism too
+        write_reports(reports, place)
+    written = f"{counted(len(reports), 'report')} written to {place_of(output)}"
+    note(f"{written}; workers: {len(table.workers):,}.")
     tell_guarantee(
         randomiser,
         mechanism,

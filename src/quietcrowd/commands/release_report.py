@@ -14,7 +14,7 @@ from rich.text import Text
 
 from quietcrowd.accounting.consent import show_most_sure
 from quietcrowd.answers import Answers
-from quietcrowd.commands.printing import console, counted, plain_table
+from quietcrowd.commands.printing import console, counted, plain_table, records_of
 from quietcrowd.formats.json_files import json_ready
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
 from quietcrowd.privacy.tail_bound import TailBound
@@ -227,7 +227,7 @@ def show_release_as_json(
             "expected_per_task": expected,
             "parameters": {name: getattr(method, name) for name in PARAMETERS},
             "guarantee": asdict(synthetic.guarantee),
-            "refused": json.loads(refused.to_json(orient="records", date_format="iso")),
+            "refused": records_of(refused),
             "simulated": synthetic.simulated,
             "may_be_shared": synthetic.may_be_shared,
             "output": str(output),

@@ -11,7 +11,7 @@ import typer
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import METHODS_LISTED, MethodName, choose_method
 from quietcrowd.commands.files import read_gold
-from quietcrowd.commands.printing import counted, note, print_frame
+from quietcrowd.commands.printing import counted, note, print_frame, records_of
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.formats import check_target, read_reports, write_table
 from quietcrowd.formats.files import check_new, refuse_overwriting
@@ -85,5 +85,5 @@ def suggest(
 
 
 def _as_json(found: Any) -> str:
-    rows = json.loads(found.to_json(orient="records", double_precision=15, date_format="iso"))
+    rows = records_of(found)
     return json.dumps({"tasks": rows})

@@ -85,6 +85,9 @@ Epsilon0 = Annotated[
 Weights = Annotated[str | None, _words(*names.WEIGHTS, text="Of the claims. Default: uniform.")]
 Kernel = Annotated[str, _words(*names.KERNELS, text="Of the densities.")]
 Release = Annotated[str, _words(*names.RELEASES, text="paper: as printed; has no finite loss.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Overwrite what is at --output, and pictures.")
+]
 Plan = Annotated[bool, typer.Option("--plan", help="Print what --epsilon affords; write nothing.")]
 Plot = Annotated[
     list[str] | None,
@@ -123,9 +126,12 @@ def synthesize(
     plot_folder: PlotFolder = None,
     truths: Truths = None,
     simulate: options.Simulate = None,
+    force: Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Give synthetic claims for real ones (trusted collector).
+
+    Overwrites nothing without --force: another release tells more of the claims.
 
     Example: quietcrowd synthesize claims.csv --between 0,10 --bandwidth 0.4
     --claims 5 --epsilon 8 -o synthetic.csv
@@ -152,7 +158,7 @@ def synthesize(
     target = Path() if plan else _check_output(output)
     pictures = _name_pictures(plot or [], plot_folder or target.parent / "collector-only")
     if not plan:
-        _check_files((source, truths), target, pictures)
+        _check_files((source, truths), target, pictures, force=force)
     answers = _read_claims(source, between, columns, duplicates)
     _check_bandwidth(parameters["bandwidth"], answers)
     drawn = _truths_of(pictures, truths, answers)
@@ -261,9 +267,9 @@ def _file_name(task: str) -> str:
 
 
 def _check_files(
-    sources: tuple[Path, Path | None], output: Path, pictures: dict[str, Path]
+    sources: tuple[Path, Path | None], output: Path, pictures: dict[str, Path], *, force: bool
 ) -> None:
-    """Raise unless all pictures can be written, and nothing that is read is overwritten."""
+    """Raise unless all pictures can be written, and nothing is overwritten that must not be."""
     if sources[1] is not None and not pictures:
         raise ParameterError("--truths goes with --plot TASK")
     for picture in pictures.values():
@@ -275,6 +281,9 @@ def _check_files(
         new_figure()
     for source in filter(None, sources):
         refuse_overwriting(source, output, *pictures.values())
+    there = [path for path in (output, *pictures.values()) if path.exists()]
+    if there and not force:
+        raise ParameterError(f"{there[0]} is there already: name a new file, or say --force")
 
 
 def _read_claims(source: Path, between: str | None, columns: str, duplicates: str) -> Answers:

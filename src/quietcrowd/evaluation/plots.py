@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quietcrowd.exceptions import MissingExtraError, ParameterError
+from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats.files import check_folder, replacing
+from quietcrowd.inference.estimate_views import new_figure
 from quietcrowd.privacy.guarantee import show_loss
 
 if TYPE_CHECKING:
@@ -55,24 +56,6 @@ def check_picture(path: Path) -> None:
         raise ParameterError(f"the name of a picture must end in .png or .svg; got {path.name!r}")
     check_folder(path)
     new_figure()
-
-
-def new_figure() -> Any:
-    """Return an empty Matplotlib figure that needs no screen.
-
-    Raises
-    ------
-    MissingExtraError
-        Where Matplotlib is not installed.
-    """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError.of("plots need Matplotlib", "plots") from None
-    figure = Figure(figsize=(8, 5), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
 
 
 SCORE_NAMES = {

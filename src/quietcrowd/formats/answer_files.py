@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +37,15 @@ def read_answers(
     ----------
     path : str or Path
         Ends in ``.csv``, ``.tsv``, ``.jsonl`` or ``.json``, or in one of these and ``.gz``, or in
-        ``.parquet``. Ids in a CSV file are texts.
+        ``.parquet``, ``.xlsx`` or ``.zip``. Ids in a CSV file and in a workbook are texts.
     domain : Domain
         What an answer can be.
     task, worker, label : str
         Names of the columns of a table.
     file_format : str, optional
-        ``csv``, ``parquet``, ``jsonl``, ``mturk``, ``toloka``, ``label-studio``,
-        ``label-studio-min`` or ``label-studio-csv``. Default: what
-        the suffix and the header say.
+        ``csv``, ``parquet``, ``jsonl``, ``excel``, ``mturk``, ``toloka``, ``label-studio``,
+        ``label-studio-min``, ``label-studio-csv``, ``doccano``, ``argilla`` or ``limesurvey``.
+        Default: what the suffix and the header say.
     field : str, optional
         Which question of a platform's file is meant, where there are several.
     rejected : bool
@@ -81,7 +82,12 @@ def read_answers(
     try:
         return Answers.from_frame(table, domain, task, worker, label, **options)
     except AnswerError as error:
-        raise AnswerError(f"{path}: {error} {_place_of_rows(path, file_format)}") from None
+        place = _place_of_rows(path, file_format) if _ROW.search(str(error)) else ""
+        raise AnswerError(f"{path}: {error} {place}".rstrip()) from None
+
+
+_ROW = re.compile(r"\brow \d")
+"""Where a message says which row is meant."""
 
 
 def _place_of_rows(path: Path, file_format: str | None) -> str:

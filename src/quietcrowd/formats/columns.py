@@ -10,6 +10,7 @@ import pyarrow as pa
 from attrs import frozen
 
 from quietcrowd.exceptions import FormatError, LeftOutWarning, ParameterError
+from quietcrowd.frames import ALIASES, TRUTH_ALIASES
 from quietcrowd.validation import did_you_mean
 
 __all__ = [
@@ -20,16 +21,6 @@ __all__ = [
     "resolve",
     "warn_left_out",
 ]
-
-_ALIASES: Mapping[str, tuple[str, ...]] = {
-    "task": ("taskId",),
-    "worker": ("performer", "workerId"),
-    "label": ("answer",),
-}
-"""Names in files of answers that crowd-kit's loaders know too."""
-
-_TRUTH_ALIASES = ("truth", "true_label", "agg_label")
-"""Names of the label in files without workers: those of `infer` and of crowd-kit."""
 
 
 def resolve(path: Path, names: Sequence[str], wanted: Sequence[str]) -> dict[str, str]:
@@ -57,9 +48,9 @@ def resolve(path: Path, names: Sequence[str], wanted: Sequence[str]) -> dict[str
     """
     found = {}
     for name in wanted:
-        others = _ALIASES.get(name, ())
+        others = ALIASES.get(name, ())
         if name == "label" and "worker" not in wanted:
-            others = _TRUTH_ALIASES
+            others = TRUTH_ALIASES
         meant = [name] if name in names else [other for other in others if other in names]
         if len(meant) > 1:
             raise FormatError(

@@ -37,6 +37,7 @@ __all__ = [
     "names",
     "read",
     "read_note",
+    "shorten",
     "sniff_header",
     "unguard",
     "write",
@@ -131,6 +132,11 @@ def _with_texts(table: pa.Table) -> pa.Table:
 def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column as the texts that it prints as."""
     return column if pa.types.is_large_string(column.type) else pc.cast(column, pa.string())
+
+
+def shorten(text: str, most: int = 40) -> str:
+    """Return a text as a message shows it, cut off where it is long."""
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 LONGEST_HEADER = 2**16

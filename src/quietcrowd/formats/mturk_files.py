@@ -13,6 +13,7 @@ from quietcrowd.exceptions import FormatError
 from quietcrowd.formats import csv_files
 from quietcrowd.formats.columns import Choice, check_plain_columns, choose_field, warn_left_out
 from quietcrowd.formats.files import read_note
+from quietcrowd.formats.mturk_answers import answered_fields
 
 __all__ = ["read", "read_note", "recognises", "write"]
 
@@ -41,24 +42,26 @@ def recognises(names: Sequence[str]) -> bool:
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     """Return the answers to one question; a HIT is a task.
 
+    What is a question, and its answer, `mturk_answers` says.
+
     Rejected assignments are left out, with a warning, unless `choice` asks for them.
     """
     if "label" in wanted and "worker" not in wanted:
         raise FormatError(f"{path}: {NAME} hold no known truths: write a file with task and label")
-    names = csv_files.names(path)
-    fields = [
-        name.removeprefix(_ANSWER) for name in dict.fromkeys(names) if name.startswith(_ANSWER)
-    ]
-    field = choose_field(path, fields, choice.field, _ANSWER)
-    columns = (_TASK, _WORKER, f"{_ANSWER}{field}")
-    with_status = _STATUS in names
-    table = csv_files.read(path, (*columns, _STATUS) if with_status else columns)
-    if with_status and not choice.rejected:
+    named = dict.fromkeys(csv_files.names(path))
+    answers = tuple(name for name in named if name.startswith(_ANSWER))
+    status = (_STATUS,) if _STATUS in named else ()
+    table = csv_files.read(path, (_TASK, _WORKER, *answers, *status))
+    count = 0
+    if status and not choice.rejected:
         rejected = pc.fill_null(pc.equal(table[_STATUS], "Rejected"), False)
         table = table.filter(pc.invert(rejected))
         count = pc.sum(rejected).as_py() or 0
-        warn_left_out(path, {"rejected assignments (convert --rejected takes them)": count})
-    return table.select(columns).rename_columns(["task", "worker", "label"])
+    fields = answered_fields(path, table.select(answers), _ANSWER)
+    field = choose_field(path, list(fields), choice.field, _ANSWER)
+    warn_left_out(path, {"rejected assignments (convert --rejected takes them)": count})
+    labels = pa.array(fields[field], pa.string())
+    return pa.table({"task": table[_TASK], "worker": table[_WORKER], "label": labels})
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:

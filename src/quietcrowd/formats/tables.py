@@ -13,11 +13,15 @@ from attrs import frozen
 
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats import (
+    argilla_files,
     csv_files,
+    doccano_files,
+    excel_files,
     json_files,
     label_studio_csv_files,
     label_studio_files,
     label_studio_min_files,
+    limesurvey_files,
     mturk_files,
     parquet_files,
     toloka_files,
@@ -55,22 +59,27 @@ class Format:
     platform : bool
         Whether it is the file of a platform, which holds answers in its own columns. All others
         are tables of any columns.
+    written : bool
+        Whether such files are written, too.
     """
 
     name: str
     module: ModuleType
     suffixes: tuple[str, ...]
     platform: bool = False
+    written: bool = True
 
 
 _CSV, _TSV, _JSON = (".csv", ".csv.gz"), (".tsv", ".tsv.gz"), (".json", ".json.gz")
+_JSONL = (".jsonl", ".jsonl.gz")
 
 FORMATS: Mapping[str, Format] = {
     one.name: one
     for one in (
         Format(name="csv", module=csv_files, suffixes=(*_CSV, *_TSV)),
         Format(name="parquet", module=parquet_files, suffixes=(".parquet",)),
-        Format(name="jsonl", module=json_files, suffixes=(".jsonl", ".jsonl.gz")),
+        Format(name="jsonl", module=json_files, suffixes=_JSONL),
+        Format(name="excel", module=excel_files, suffixes=(".xlsx",)),
         Format(name="crowd-kit", module=csv_files, suffixes=_CSV),
         Format(name="mturk", module=mturk_files, suffixes=_CSV, platform=True),
         Format(name="toloka", module=toloka_files, suffixes=_TSV, platform=True),
@@ -91,6 +100,27 @@ FORMATS: Mapping[str, Format] = {
             module=label_studio_csv_files,
             suffixes=_CSV,
             platform=True,
+        ),
+        Format(
+            name="doccano",
+            module=doccano_files,
+            suffixes=(*_JSONL, ".zip"),
+            platform=True,
+            written=False,
+        ),
+        Format(
+            name="argilla",
+            module=argilla_files,
+            suffixes=(*_JSON, *_JSONL),
+            platform=True,
+            written=False,
+        ),
+        Format(
+            name="limesurvey",
+            module=limesurvey_files,
+            suffixes=(*_CSV, *_TSV),
+            platform=True,
+            written=False,
         ),
     )
 }
@@ -128,15 +158,21 @@ def _fits(path: Path, kind: Format) -> bool:
 def _format_inside(path: Path, name: str | None) -> Format:
     """Return the format of a file that is there: its beginning may say that it is another's."""
     kind = find_format(path, name)
-    if name is None and kind.module is csv_files:
+    if name is not None:
+        return kind
+    if kind.module is csv_files:
         header = _read(path, kind, csv_files.names)
-        for one in (FORMATS["mturk"], FORMATS["toloka"], FORMATS["label-studio-csv"]):
-            if one.module.recognises(header):
-                return one
-    if name is None and kind.module is label_studio_files:
-        flat = FORMATS["label-studio-min"]
-        return flat if _read(path, flat, flat.module.recognises) else kind
+        for other in ("mturk", "toloka", "label-studio-csv", "limesurvey"):
+            if FORMATS[other].module.recognises(header):
+                return FORMATS[other]
+    for other in _INSIDE_JSON.get(kind.name, ()):
+        if _read(path, kind, FORMATS[other].module.recognises):
+            return FORMATS[other]
     return kind
+
+
+_INSIDE_JSON = {"jsonl": ("argilla", "doccano"), "label-studio": ("argilla", "label-studio-min")}
+"""Whose files end as those of another format do, and are told from them by their beginning."""
 
 
 def read_table(
@@ -257,11 +293,18 @@ def check_target(path: Path, file_format: str | None = None) -> None:
     FormatError
         Where the suffix is unknown, or, where no format is named, is a platform's.
     ParameterError
-        Where the format is unknown, or its files have other suffixes.
+        Where the format is unknown, its files have other suffixes, or none is written.
     OSError
         Where no file can be put there.
+    MissingExtraError
+        Where what writes it is not installed.
     """
     kind = find_format(path, file_format)
+    if not kind.written:
+        raise ParameterError(
+            f"{path}: files of {kind.module.NAME} are read, and not written: write a table, whose "
+            "name ends in .csv, .parquet or .jsonl"
+        )
     if file_format is None and kind.platform:
         raise FormatError(
             f"{path}: write a table, whose name ends in .csv, .parquet or .jsonl; quietcrowd "
@@ -272,6 +315,8 @@ def check_target(path: Path, file_format: str | None = None) -> None:
             f"{path}: the name of a file of {kind.module.NAME} must end in "
             f"{' or '.join(kind.suffixes)}"
         )
+    if kind.module is excel_files:
+        excel_files.check_installed()
     check_folder(path)
 
 
@@ -289,13 +334,13 @@ def write_table(
     frame : pandas, Polars or PyArrow dataframe
         What to write.
     path : str or Path
-        Its suffix says how: ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl``; or ``.csv.gz``,
-        ``.tsv.gz``, ``.jsonl.gz``.
+        Its suffix says how: ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl``, ``.xlsx``; or
+        ``.csv.gz``, ``.tsv.gz``, ``.jsonl.gz``.
     note : mapping, optional
         What to keep with the table; JSON-ready. Default: what a frame with a column ``worker``
         says of the reports in it.
     file_format : str, optional
-        One of ``csv``, ``parquet``, ``jsonl``, ``crowd-kit``, ``mturk``, ``toloka``,
+        One of ``csv``, ``parquet``, ``jsonl``, ``excel``, ``crowd-kit``, ``mturk``, ``toloka``,
         ``label-studio``, ``label-studio-min``, ``label-studio-csv``.
 
     Raises

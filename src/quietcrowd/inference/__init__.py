@@ -7,6 +7,7 @@ from quietcrowd.inference.glad import GLAD
 from quietcrowd.inference.gtm import GTM
 from quietcrowd.inference.kdem import KDEm
 from quietcrowd.inference.loss_weighted import CATD, CRH
+from quietcrowd.inference.mace import MACE
 from quietcrowd.inference.moon import MOON
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.inference.noise_warning import noise_ignored
@@ -17,6 +18,7 @@ from quietcrowd.inference.registry import (
     register_method,
     usual_method,
 )
+from quietcrowd.inference.usual import fit, usual_method_of
 from quietcrowd.inference.voting import MajorityVote, WeightedVote
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "CRH",
     "GLAD",
     "GTM",
+    "MACE",
     "METHODS",
     "MOON",
     "DawidSkene",
@@ -38,8 +41,10 @@ __all__ = [
     "TruthEstimate",
     "WeightedMean",
     "WeightedVote",
+    "fit",
     "method_from_dict",
     "noise_ignored",
     "register_method",
     "usual_method",
+    "usual_method_of",
 ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +21,18 @@ from quietcrowd.inference.accuracies import (
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.confusion import confusion_kernel, learn_coins, learn_confusions
+from quietcrowd.inference.label_posteriors import probabilities, task_rows, vote_counts
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, State, Tally
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.validation import at_least, one_of, plain
 
-__all__ = ["ConfusionState", "ConfusionTally", "DawidSkene"]
+__all__ = [
+    "ConfusionState",
+    "ConfusionTally",
+    "DawidSkene",
+    "confusion_posterior",
+    "sweep_confusions",
+]
 
 FLOOR = 1e-10
 """Least number of answers of a kind in a record; crowd-kit's, to match it without priors."""
@@ -112,6 +120,17 @@ class ConfusionTally(Tally):
     agreed: npt.NDArray[np.int64]
     histograms: npt.NDArray[np.int64] = field(factory=no_histograms)
 
+    def extended_in(self, extension: Extension, unit: Callable[[Summary], float]) -> ConfusionTally:
+        """Return the tally as one of the workers, and in the units, of more answers."""
+        entropy = extension.total(np.array([self.entropy]), unit)
+        return ConfusionTally(
+            counts=extension.sums(self.counts, unit),
+            classes=extension.total(self.classes, unit),
+            entropy=int(entropy[0]),
+            agreed=extension.sums(self.agreed),
+            histograms=extension.sums(self.histograms),
+        )
+
 
 @frozen(kw_only=True, slots=False)
 class DawidSkene(
@@ -164,6 +183,7 @@ class DawidSkene(
     """
 
     name: ClassVar[str] = "dawid-skene"
+    has_posterior: ClassVar[bool] = True
     one_coin: bool = field(default=False, converter=plain, validator=one_of(False, True))
     smoothing: float = field(default=0.1, converter=plain, validator=at_least(0))
     trust: float = field(default=1.0, converter=plain, validator=at_least(0))
@@ -178,33 +198,9 @@ class DawidSkene(
         estimates: LabelEstimates | None,
     ) -> ConfusionTally:
         """Find posteriors, and vote shares at first."""
-        labels = summary.labels
         shape = self._check_shape(summary, state)
-        integer_sums.check_room(summary.longest_task + 1, _LARGEST_LOG + math.log(labels))
-        room = estimates or LabelEstimates.empty(0, partition.values.dtype)
-        counts = np.zeros(shape, np.int64)
-        classes = np.zeros(labels, np.int64)
-        agreed = np.zeros(summary.workers, np.int64)
-        kernel = confusion_kernel(labels, one_coin=self.one_coin)
-        entropy = kernel(
-            *partition.labels,
-            np.zeros(0, np.int32) if state is None else state.log_odds.reshape(-1),
-            1.0 if state is None else 2.0**-state.fraction_bits,
-            np.zeros(labels) if state is None else state.log_priors / integer_sums.ONE,
-            state is None,
-            self.unit(summary),
-            integer_sums.shares(labels),
-            np.uint64(self.seed),
-            counts.reshape(-1),
-            classes,
-            agreed,
-            *room.arrays,
-        )
-        histograms = no_histograms()
-        if estimates is not None:
-            histograms = accuracy_histograms(partition, summary, self._votes(summary, state))
-        return ConfusionTally(
-            counts=counts, classes=classes, entropy=entropy, agreed=agreed, histograms=histograms
+        return sweep_confusions(
+            self, partition, summary, state, estimates, shape, self._votes(summary, state)
         )
 
     def _votes(self, summary: Summary, state: ConfusionState | None) -> OwnVotes:
@@ -238,15 +234,15 @@ class DawidSkene(
         return learned, (climbed + tally.entropy) / unit / summary.answers
 
     @override
+    def posterior(
+        self, partition: Partition, summary: Summary, state: ConfusionState
+    ) -> npt.NDArray[np.float64]:
+        """Return the probability of each label, shape (tasks, labels)."""
+        return confusion_posterior(partition, summary, state)
+
+    @override
     def extend_tally(self, tally: ConfusionTally, extension: Extension) -> ConfusionTally:
-        entropy = extension.total(np.array([tally.entropy]), self.unit)
-        return ConfusionTally(
-            counts=extension.sums(tally.counts, self.unit),
-            classes=extension.total(tally.classes, self.unit),
-            entropy=int(entropy[0]),
-            agreed=extension.sums(tally.agreed),
-            histograms=extension.sums(tally.histograms),
-        )
+        return tally.extended_in(extension, self.unit)
 
     def unit(self, summary: Summary) -> float:
         """Return what a probability of 1 is stored as in tallies."""
@@ -314,6 +310,73 @@ class DawidSkene(
         longest, total = self._longest_record(summary), summary.answers + added
         room = min(50 - math.log2(longest), 61 - math.log2(total))
         return 2.0 ** math.floor(room - math.log2(_LARGEST_LOG + math.log(summary.labels)))
+
+
+def sweep_confusions(
+    method: Any,
+    partition: Partition,
+    summary: Summary,
+    state: ConfusionState | None,
+    estimates: LabelEstimates | None,
+    shape: tuple[int, int, int],
+    votes: OwnVotes,
+) -> ConfusionTally:
+    """Find posteriors from tables of the workers' answers, and vote shares at first.
+
+    Parameters
+    ----------
+    method : TruthInference
+        Whose `unit` the tally is in, and whose seed breaks ties.
+    partition, summary, state, estimates
+        As of `TruthInference.sweep`.
+    shape : (int, int, int)
+        Of the tables: as `ConfusionState.log_odds`.
+    votes : OwnVotes
+        What reports are worth.
+    """
+    labels = summary.labels
+    integer_sums.check_room(summary.longest_task + 1, _LARGEST_LOG + math.log(labels))
+    room = estimates or LabelEstimates.empty(0, partition.values.dtype)
+    counts = np.zeros(shape, np.int64)
+    classes = np.zeros(labels, np.int64)
+    agreed = np.zeros(summary.workers, np.int64)
+    kernel = confusion_kernel(labels, one_coin=shape[1] < labels)
+    entropy = kernel(
+        *partition.labels,
+        np.zeros(0, np.int32) if state is None else state.log_odds.reshape(-1),
+        1.0 if state is None else 2.0**-state.fraction_bits,
+        np.zeros(labels) if state is None else state.log_priors / integer_sums.ONE,
+        state is None,
+        method.unit(summary),
+        integer_sums.shares(labels),
+        np.uint64(method.seed),
+        counts.reshape(-1),
+        classes,
+        agreed,
+        *room.arrays,
+    )
+    histograms = no_histograms()
+    if estimates is not None:
+        histograms = accuracy_histograms(partition, summary, votes)
+    return ConfusionTally(
+        counts=counts, classes=classes, entropy=entropy, agreed=agreed, histograms=histograms
+    )
+
+
+def confusion_posterior(
+    partition: Partition, summary: Summary, state: ConfusionState
+) -> npt.NDArray[np.float64]:
+    """Return the probability of each label, shape (tasks, labels), by the workers' tables."""
+    labels, scale = summary.labels, 2.0**-state.fraction_bits
+    votes = np.tile(state.log_priors / integer_sums.ONE, (partition.tasks, 1))
+    if state.log_odds.shape[1] < labels:
+        votes += vote_counts(partition, labels, state.log_odds.reshape(-1) * scale)
+        return probabilities(votes, partition)
+    tasks, workers = task_rows(partition), partition.worker_codes
+    for label in range(labels):  # a column at a time: all rows at once take more memory
+        odds = state.log_odds[workers, partition.values, label]
+        votes[:, label] += np.bincount(tasks, weights=odds, minlength=partition.tasks) * scale
+    return probabilities(votes, partition)
 
 
 def _least(unit: float) -> int:

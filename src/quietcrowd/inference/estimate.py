@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,13 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.frames import Backend, positions_by_text, to_native
+from quietcrowd.inference.estimate_views import as_html, plot_estimate
 from quietcrowd.inference.method import Estimates, LabelEstimates, NumericEstimates, State
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
     from quietcrowd.inference.method import TruthInference
     from quietcrowd.inference.partition import Partition, Summary
 
@@ -95,17 +99,37 @@ class TruthEstimate(ABC):
         """Dataframe of the workers; see the kind of estimate for its columns."""
         return self.workers_as(self.backend)
 
+    @overload
+    def truths_as(self, backend: Literal["pandas"]) -> pd.DataFrame: ...
+    @overload
+    def truths_as(self, backend: Literal["polars"]) -> pl.DataFrame: ...
+    @overload
+    def truths_as(self, backend: Literal["pyarrow"]) -> pa.Table: ...
+    @overload
+    def truths_as(self, backend: Backend) -> Any: ...
+
     def truths_as(self, backend: Backend) -> Any:
         """Return `truths` as a dataframe of another library."""
+        return to_native(self._truth_columns(), backend)
+
+    def _truth_columns(self) -> dict[str, pa.Array]:
         answers = self.answers
-        columns = truth_columns(
+        return truth_columns(
             answers.tasks,
             self.estimates,
             self.known,
             answers.answers_per_task,
             self.summary.domain,
         )
-        return to_native(columns, backend)
+
+    @overload
+    def workers_as(self, backend: Literal["pandas"]) -> pd.DataFrame: ...
+    @overload
+    def workers_as(self, backend: Literal["polars"]) -> pl.DataFrame: ...
+    @overload
+    def workers_as(self, backend: Literal["pyarrow"]) -> pa.Table: ...
+    @overload
+    def workers_as(self, backend: Backend) -> Any: ...
 
     def workers_as(self, backend: Backend) -> Any:
         """Return `workers` as a dataframe of another library."""
@@ -127,17 +151,50 @@ class TruthEstimate(ABC):
         """
         return self.posterior_as(self.backend)
 
+    @overload
+    def posterior_as(self, backend: Literal["pandas"]) -> pd.DataFrame: ...
+    @overload
+    def posterior_as(self, backend: Literal["polars"]) -> pl.DataFrame: ...
+    @overload
+    def posterior_as(self, backend: Literal["pyarrow"]) -> pa.Table: ...
+    @overload
+    def posterior_as(self, backend: Backend) -> Any: ...
+
     def posterior_as(self, backend: Backend) -> Any:
         """Return `posterior` as a dataframe of another library."""
         if self.partition is None:
             raise ParameterError(
-                f"{type(self.method).__name__} has no posterior of the truths; NoiseAware has one"
+                f"{type(self.method).__name__} has no posterior of the truths; NoiseAware and the "
+                "other methods for labels have one"
             )
         return to_native(self._posterior(self.partition), backend)
 
     @abstractmethod
     def _posterior(self, partition: Partition) -> dict[str, pa.Array]:
         """Return the columns of `posterior`."""
+
+    def predictions(self) -> Any:
+        """Return the truths as `FittingMethod.fit_predict` does."""
+        if self.backend != "pandas":
+            found = self._truth_columns()
+            return to_native({"task": found["task"], "agg_label": found["truth"]}, self.backend)
+        return self.truths_as("pandas").set_index("task")["truth"].rename("agg_label")
+
+    def plot(self) -> Any:
+        """Return a Matplotlib figure: how sure the truths are, and how good the workers.
+
+        Of labels a histogram of confidences, and the workers' quality with its intervals; of
+        numbers the truths with two standard errors either way, and the workers' errors.
+
+        Raises
+        ------
+        MissingExtraError
+            Where Matplotlib is not installed.
+        """
+        return plot_estimate(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
 
     def state_of(self, workers: pa.Array) -> State | None:
         """Return what is believed of workers with these ids, matched by what they print as."""
@@ -199,14 +256,38 @@ class LabelEstimate(TruthEstimate):
     @override
     def _posterior(self, partition: Partition) -> dict[str, pa.Array]:
         """Return columns ``task``, ``label`` and ``probability``, a row per task and label."""
-        chances = self.method.posterior(partition, self.summary, self.state)
+        chances = self._chances(partition)
         tasks, labels = chances.shape
-        codes = np.tile(np.arange(labels), tasks).astype(self.answers.domain.dtype)
+        codes = np.tile(np.arange(labels), tasks).astype(self.domain.dtype)
         return {
             "task": self.answers.tasks.take(pa.array(np.repeat(np.arange(tasks), labels))),
-            "label": self.answers.domain.decode(pa.array(codes)),
-            "probability": pa.array(chances.reshape(-1)),
+            "label": self.domain.decode(pa.array(codes)),
+            "probability": pa.array(chances.reshape(-1), from_pandas=True),
         }
+
+    def _chances(self, partition: Partition) -> npt.NDArray[np.float64]:
+        """Return the probability of each label, shape (tasks, labels); NaN where nobody tells."""
+        found = np.array(self.method.posterior(partition, self.summary, self.state))
+        found[(self.answers.answers_per_task == 0) & ~self.known] = np.nan
+        return found
+
+    def probabilities(self) -> Any:
+        """Return the probability of every label as `FittingMethod.fit_predict_proba` does."""
+        if self.partition is None:
+            return self.posterior  # says what has one
+        chances, domain = self._chances(self.partition), self.domain
+        names = domain.decode(pa.array(np.arange(chances.shape[1]).astype(domain.dtype)))
+        if self.backend == "pandas":
+            import pandas as pd
+
+            columns = pd.Index(names.to_pandas(), name="label")
+            index = pd.Index(self.answers.tasks.to_pandas(), name="task")
+            return pd.DataFrame(chances, index=index, columns=columns)
+        shares = {
+            str(name): pa.array(column, from_pandas=True)
+            for name, column in zip(names.to_pylist(), chances.T, strict=True)
+        }
+        return to_native({"task": self.answers.tasks, **shares}, self.backend)
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from attrs import evolve, frozen
 
 from quietcrowd.domains import Domain
@@ -19,17 +18,24 @@ from quietcrowd.inference.extending import (
     refuse_swept_tasks,
 )
 from quietcrowd.inference.method import Scatter, StateT, TallyT, TruthInference
-from quietcrowd.inference.noise_warning import noise_warnings, signal_warnings, warn_of
+from quietcrowd.inference.noise_warning import (
+    noise_warnings,
+    rest_warnings,
+    signal_warnings,
+    warn_of,
+)
 from quietcrowd.inference.observations import Observations
+from quietcrowd.inference.parameters import Parameters
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.sweep import LoopResult, run_loop
+from quietcrowd.inference.waiting import Waiting
 from quietcrowd.known_truths import UNKNOWN
 
 __all__ = ["FittingMethod", "is_known"]
 
 
 @frozen(kw_only=True, slots=False)
-class FittingMethod(TruthInference[StateT, TallyT]):
+class FittingMethod(TruthInference[StateT, TallyT], Parameters):
     """A truth-inference method that takes reports, answers and frames."""
 
     def fit(
@@ -45,16 +51,19 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         Parameters
         ----------
         data : Reports, Answers or dataframe
-            A frame has columns ``task``, ``worker``, ``label``; its domain is what occurs: the
-            labels, or all numbers. Reports that say NULL are left out;
-            ``estimate.answers.dropped.null_reports`` counts them. What a frame of reports holds is
-            read as plain answers: its columns may have been changed since it was made.
+            A frame has columns ``task``, ``worker``, ``label``, or the names that crowd-kit has
+            for them, as ``performer``; its domain is what occurs: the labels, or all numbers. Of a
+            lazy frame of Polars these columns are collected, by its streaming engine. Reports that
+            say NULL are left out; ``estimate.answers.dropped.null_reports`` counts them. What a
+            frame of reports holds is read as plain answers: its columns may have been changed
+            since it was made.
         start : TruthEstimate, optional
             An earlier estimate of the same method: its workers' state is the first one here.
             Workers are matched by what their ids print as; a new one starts as the median.
-        gold : dataframe or pandas Series, optional
-            Known truths, columns ``task`` and ``label``; tasks match by what their ids print as.
-            These truths stay as they are, and tell of the workers as inferred ones do.
+        gold : mapping, pandas Series, dataframe or TruthEstimate, optional
+            Known truths: labels by task, or indexed by task, or columns ``task`` and ``label``, or
+            what an estimate found; tasks match by what their ids print as. These truths stay as
+            they are, and tell of the workers as inferred ones do.
         threads : int, optional
             Default: as many as the process may use and the answers are worth.
 
@@ -67,8 +76,8 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         ------
         AnswerError
             Where the method cannot use the domain, there is no answer, the frame breaks a rule
-            of `Answers.from_frame`, or a known truth is of no task of the answers, given twice,
-            or none that the method can use.
+            of `Answers.from_frame`, or a known truth is given twice, or none that the method can
+            use, or all are of no task of the answers.
         ParameterError
             Where `start` comes from another kind of method or another domain.
 
@@ -82,14 +91,65 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         NoSignalWarning
             Where the reports tell nothing of the answers, or so little that the method finds that
             the noise hides how the truths differ.
+        NotConvergedWarning
+            Where the loop stopped before it came to rest, at the usual limit of iterations or a
+            higher one: who sets a lower one has asked for it.
+        LeftOutWarning
+            Where some known truths are of no task of the answers.
         """
         return self._fit(data, start, gold, threads)
 
-    def fit_predict(self, data: Any) -> pd.Series[Any]:
-        """Return the truths as crowd-kit does: a pandas Series ``agg_label``, indexed by task."""
-        truths = self._fit(data, None, None, None).truths_as("pandas")
-        series: pd.Series[Any] = truths.set_index("task")["truth"].rename("agg_label")
-        return series
+    def fit_predict(self, data: Any) -> Any:
+        """Return the truths as crowd-kit does.
+
+        Parameters
+        ----------
+        data : Reports, Answers or dataframe
+            As of `fit`.
+
+        Returns
+        -------
+        pandas Series, or dataframe
+            A Series ``agg_label``, indexed by task; for a frame of Polars or PyArrow one of the
+            same library, with columns ``task`` and ``agg_label``.
+        """
+        return self._fit(data, None, None, None).predictions()
+
+    def fit_predict_proba(self, data: Any) -> Any:
+        """Return the probability of every label, as crowd-kit does.
+
+        Parameters
+        ----------
+        data : Reports, Answers or dataframe
+            As of `fit`.
+
+        Returns
+        -------
+        dataframe
+            Of pandas: indexed by task, a column for each label. Of Polars or PyArrow: a column
+            ``task``, and one for each label, named by what it prints as. Rows sum to 1; where
+            nobody answered a task they are missing.
+
+        Raises
+        ------
+        ParameterError
+            Where the method gives no probabilities of labels.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import quietcrowd as qc
+        >>> votes = pd.DataFrame({"task": ["a"] * 4, "worker": [*"uvwx"], "label": [*"xyyy"]})
+        >>> qc.MajorityVote().fit_predict_proba(votes).loc["a"].to_dict()
+        {'x': 0.25, 'y': 0.75}
+        """
+        estimate = self._fit(data, None, None, None)
+        if not isinstance(estimate, LabelEstimate):
+            raise ParameterError(
+                f"{type(self).__name__} found numbers: they have no probabilities of labels. Take "
+                "fit(data).truths, with its standard_error"
+            )
+        return estimate.probabilities()
 
     def _fit(
         self, data: Any, start: TruthEstimate | None, gold: Any, threads: int | None
@@ -103,12 +163,13 @@ class FittingMethod(TruthInference[StateT, TallyT]):
             earlier: Any = start.state_of(observed.answers.workers)
             first = self.start_from(earlier, start.method, summary)
         warn_of(noise_warnings(self, observed), 3)  # after all errors of what came in
-        result = run_loop(self, [partition], summary, start=first, threads=threads)
+        with Waiting(type(self).__name__) as waiting:
+            result = run_loop(self, [partition], summary, first, threads, waiting.keep)
         scatter = Scatter.of(result.estimates)
         told = signal_warnings(
             self, observed.mechanism, summary, result.tally, result.state, scatter
         )
-        warn_of(told, 3)
+        warn_of([*told, *rest_warnings(self, converged=result.converged)], 3)
         return self._estimate(observed, known, summary, result, partition.draws, partition)
 
     def extend(self, start: TruthEstimate, data: Any, *, gold: Any = None) -> TruthEstimate:
@@ -176,7 +237,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         told = signal_warnings(
             self, observed.mechanism, summary, result.tally, result.state, scatter
         )
-        warn_of(told, 2)
+        warn_of([*told, *rest_warnings(self, converged=result.converged)], 2)
         swept = np.concatenate([start.swept, partition.draws])
         return self._estimate(observed, known, summary, result, swept, partition)
 

@@ -15,6 +15,7 @@ from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.glad import MOST_EASE, PRIOR_EASE, glad_kernel
 from quietcrowd.inference.kernels.posteriors import block_of
+from quietcrowd.inference.label_posteriors import probabilities, vote_counts
 from quietcrowd.inference.method import (
     IterativeInference,
     LabelEstimates,
@@ -153,6 +154,7 @@ class GLAD(
     """
 
     name: ClassVar[str] = "glad"
+    has_posterior: ClassVar[bool] = True
 
     @override
     def room(self, tasks: int, summary: Summary) -> EasinessEstimates:
@@ -209,6 +211,18 @@ class GLAD(
         climbed = (pulls - bends * alpha / 2.0) * alpha - (alpha - PRIOR_ABILITY) ** 2 / 2.0
         objective = integer_sums.exact_sum(climbed, summary.workers) + tally.rest / rest_unit
         return learned, objective / summary.answers
+
+    @override
+    def posterior(
+        self, partition: Partition, summary: Summary, state: AbilityState
+    ) -> npt.NDArray[np.float64]:
+        """Return the probability of each label, shape (tasks, labels), at each task's easiness."""
+        room = self.room(partition.tasks, summary)
+        self.sweep(partition, summary, state, room)
+        spread = math.log(max(summary.labels - 1, 1))
+        votes = vote_counts(partition, summary.labels, state.alpha) * room.easiness[:, np.newaxis]
+        votes += vote_counts(partition, summary.labels, np.ones(summary.workers)) * spread
+        return probabilities(votes, partition)
 
     @override
     def extend_tally(self, tally: GladTally, extension: Extension) -> GladTally:

@@ -40,6 +40,9 @@ __all__ = [
     "Losses",
 ]
 
+MOST_CLASSES = 10
+"""Where no more whole numbers than these are answered, they may be classes."""
+
 Loss: TypeAlias = Literal["zero-one", "squared", "absolute"]
 
 
@@ -134,8 +137,24 @@ class LossWeighted(
             column = column_of(frame, "label")
             if column.null_count < len(column) and np.isnan(as_numbers(column)).all():
                 raise self._labels_error("labels that are no numbers")
+            self._ask_of_classes(column)
         domain: Domain = self._kind.domain_of(self, frame)
         return domain
+
+    def _ask_of_classes(self, column: pa.ChunkedArray) -> None:
+        """Raise AnswerError where the answers may be classes that are numbered."""
+        if not pa.types.is_integer(column.type):
+            return
+        found = sorted(column.unique().drop_null().to_pylist())
+        if len(found) > MOST_CLASSES:
+            return
+        name = type(self).__name__
+        raise AnswerError(
+            f"the labels are {', '.join(map(str, found))}: classes, or numbers? {name} takes both. "
+            f"For classes take {name}(loss='zero-one') (on the command line: --method "
+            f"{self.name}:loss=zero-one); for numbers pass floats, or Answers.from_frame(frame, "
+            "Ordinal([...])) (on the command line: --levels or --between)."
+        )
 
     def _labels_error(self, what: str) -> AnswerError:
         return AnswerError(

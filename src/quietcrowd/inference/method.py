@@ -283,6 +283,8 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
         single one; otherwise they come from how a task's answers spread, if the method gives any.
     has_posterior : bool
         Whether the method says how probable each truth is.
+    enough_at_limit : bool
+        Whether its usual limit of iterations is enough, though the objective seldom rests by then.
     tells_further : bool
         Whether it says what further reports would tell: see `further_report`.
     """
@@ -294,6 +296,7 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
     counts_filled: ClassVar[bool] = False
     errors_from_model: ClassVar[bool] = False
     has_posterior: ClassVar[bool] = False
+    enough_at_limit: ClassVar[bool] = False
     tells_further: ClassVar[bool] = False
     max_iterations: int = field(default=100, converter=plain, validator=whole_number(1))
     tolerance: float = field(default=1e-8, converter=plain, validator=at_least(0))

@@ -100,6 +100,7 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
     name: ClassVar[str] = "noise-aware"
     errors_from_model: ClassVar[bool] = True
     has_posterior: ClassVar[bool] = True
+    enough_at_limit: ClassVar[bool] = True
     tells_further: ClassVar[bool] = True
     prior: Any = field(
         default=None, converter=as_label_frequencies, validator=check_label_frequencies

@@ -1,4 +1,4 @@
-"""What to warn of: noise that is read as if it were answers, simulated, or without a signal."""
+"""What to warn of: noise that is read as answers, simulated, or without a signal; no rest."""
 
 from __future__ import annotations
 
@@ -7,15 +7,25 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from quietcrowd.exceptions import NoiseIgnoredWarning, NoSignalWarning, SimulatedNoiseWarning
+from attrs import fields_dict
+
+from quietcrowd.domains import FiniteDomain
+from quietcrowd.exceptions import (
+    NoiseIgnoredWarning,
+    NoSignalWarning,
+    NotConvergedWarning,
+    SimulatedNoiseWarning,
+)
 from quietcrowd.inference.method import Scatter, TruthInference
 from quietcrowd.inference.observations import Observations
 from quietcrowd.inference.partition import Summary
+from quietcrowd.mechanisms.channel import known_grid
 
 __all__ = [
     "noise_ignored",
     "noise_warnings",
     "report_warnings",
+    "rest_warnings",
     "signal_warnings",
     "warn_of",
 ]
@@ -90,6 +100,18 @@ def signal_warnings(
         yield from method.signal_warnings(summary, tally, state, scatter)
 
 
+def rest_warnings(method: Method, *, converged: bool) -> Iterator[Warning]:
+    """Yield what to warn of where a loop stopped at its limit; not at one lower than the usual."""
+    limit = method.max_iterations
+    usual: Any = fields_dict(type(method))["max_iterations"].default
+    if not converged and limit >= usual and not method.enough_at_limit:
+        yield NotConvergedWarning(
+            f"{type(method).__name__} stopped after {limit:,} iterations, before it came to rest: "
+            f"the truths may still change. More: max_iterations={10 * limit} (on the command "
+            f"line: --max-iterations {10 * limit})."
+        )
+
+
 def _ignored(method: Method, mechanism: Any) -> NoiseIgnoredWarning:
     more = ""
     if method.corrects_quality:
@@ -98,11 +120,22 @@ def _ignored(method: Method, mechanism: Any) -> NoiseIgnoredWarning:
         more += (
             " Every worker reports every task: what noise made of no answer counts as an answer."
         )
+    if _has_known_law(mechanism):
+        more += " NoiseAware knows the noise (on the command line: --method noise-aware)."
     return NoiseIgnoredWarning(
         f"{type(method).__name__} has no model of the noise: it reads the reports of "
         f"{type(mechanism).__name__} as plain answers, and is surer of the truths than it should "
         f"be.{more}"
     )
+
+
+def _has_known_law(mechanism: Any) -> bool:
+    """Return whether `NoiseAware` serves such reports; a test holds it to `usual_method`."""
+    if isinstance(mechanism.domain, FiniteDomain) and mechanism.channel.sets is not None:
+        return True
+    grid = known_grid(mechanism.worker_channel) is not None
+    filled = mechanism.every_task and mechanism.participation_domain is None
+    return (grid and not filled) or (not grid and mechanism.report_law is not None)
 
 
 def _simulated() -> SimulatedNoiseWarning:

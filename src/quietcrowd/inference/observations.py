@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,16 @@ from attrs import evolve, frozen
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError
-from quietcrowd.frames import Backend, as_frame, backend_of, mark_of, unmarked
+from quietcrowd.frames import (
+    ALIASES,
+    Backend,
+    as_frame,
+    backend_of,
+    collected,
+    mark_of,
+    unmarked,
+    with_usual_names,
+)
 from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.partition import Summary
 from quietcrowd.mechanisms.channel import Channel
@@ -68,9 +78,10 @@ class Observations:
         elif isinstance(data, Answers):
             observed = cls(answers=data, domain=data.domain)
         else:
+            data = collected(data, [*ALIASES, *chain(*ALIASES.values())])
             frame, mark = unmarked(data), mark_of(data)
             if domain is None:
-                found = method.domain_of(as_frame(frame))
+                found = method.domain_of(with_usual_names(as_frame(frame)))
                 answers = Answers.from_frame(frame, found, advice="frame")
             else:  # no other one would do
                 answers = Answers.from_frame(frame, domain, advice="reports")

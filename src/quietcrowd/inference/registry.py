@@ -15,6 +15,7 @@ from quietcrowd.inference.glad import GLAD
 from quietcrowd.inference.gtm import GTM
 from quietcrowd.inference.kdem import KDEm
 from quietcrowd.inference.loss_weighted import CATD, CRH
+from quietcrowd.inference.mace import MACE
 from quietcrowd.inference.moon import MOON
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.inference.ratio_mean import RatioMean
@@ -51,6 +52,7 @@ for _method in (
     WeightedVote,
     DawidSkene,
     GLAD,
+    MACE,
     Mean,
     Median,
     WeightedMean,

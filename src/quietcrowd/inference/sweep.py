@@ -117,6 +117,7 @@ def run_loop(
     summary: Summary,
     start: StateT | None = None,
     threads: int | None = None,
+    keep: Callable[[LoopProgress[StateT]], None] | None = None,
 ) -> LoopResult[StateT, TallyT]:
     """Run a method on partitions in memory.
 
@@ -132,6 +133,8 @@ def run_loop(
         What is believed of the workers at first.
     threads : int, optional
         Default: as many as the process may use and the answers are worth.
+    keep : callable, optional
+        As of `iterate`.
 
     Raises
     ------
@@ -150,7 +153,7 @@ def run_loop(
             total: TallyT = add_up(tallies)
             return total
 
-        progress = iterate(method, summary, tally_at, LoopProgress(state=start))
+        progress = iterate(method, summary, tally_at, LoopProgress(state=start), keep)
         last = list(run_all(lambda run: estimate(method, run, summary, progress.state), runs))
     estimates = type(last[0][0]).concatenate([room for room, _ in last])
     return LoopResult.of(method, progress, estimates, add_up(tally for _, tally in last))

@@ -13,6 +13,7 @@ from typing_extensions import override
 from quietcrowd.inference.accuracies import OwnVotes
 from quietcrowd.inference.categorical import AgreementTally, CategoricalMethod, sweep_votes
 from quietcrowd.inference.kernels import integer_sums
+from quietcrowd.inference.label_posteriors import probabilities, vote_counts, vote_shares
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, State, known_or_median
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.validation import at_least, plain
@@ -46,6 +47,7 @@ class MajorityVote(CategoricalMethod[State, AgreementTally]):
     """
 
     name: ClassVar[str] = "majority"
+    has_posterior: ClassVar[bool] = True
 
     @override
     def sweep(
@@ -64,6 +66,14 @@ class MajorityVote(CategoricalMethod[State, AgreementTally]):
             seed=self.seed,
             estimates=estimates,
         )
+
+    @override
+    def posterior(
+        self, partition: Partition, summary: Summary, state: State | None
+    ) -> npt.NDArray[np.float64]:
+        """Return the shares of the votes, shape (tasks, labels)."""
+        votes = vote_counts(partition, summary.labels, np.ones(summary.workers))
+        return vote_shares(votes, partition)
 
 
 FLOOR = 1e-3
@@ -149,6 +159,7 @@ class WeightedVote(
     """
 
     name: ClassVar[str] = "weighted-vote"
+    has_posterior: ClassVar[bool] = True
     smoothing: float = field(default=1.0, converter=plain, validator=at_least(0))
 
     @override
@@ -196,6 +207,14 @@ class WeightedVote(
         )
         objective = integer_sums.exact_sum(climbed, summary.workers) / summary.answers
         return AccuracyState.from_accuracy(accuracy, summary.labels), objective
+
+    @override
+    def posterior(
+        self, partition: Partition, summary: Summary, state: AccuracyState
+    ) -> npt.NDArray[np.float64]:
+        """Return the probability of each label, shape (tasks, labels)."""
+        votes = vote_counts(partition, summary.labels, state.weights / integer_sums.ONE)
+        return probabilities(votes, partition)
 
 
 def _range_of_accuracy(summary: Summary) -> tuple[float, float]:

@@ -1,0 +1,129 @@
+"""Records of Argilla as JSON: what each user answered to the questions of a record.
+
+Version 2 has ``responses`` by question, a list of ``value``, ``user_id`` and ``status`` each;
+version 1 a list by user, with ``values`` by question. Rows that were flattened have columns
+``QUESTION.responses``, ``QUESTION.responses.users`` and ``QUESTION.responses.status``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from quietcrowd.exceptions import FormatError
+from quietcrowd.formats.columns import Choice, choose_field, warn_left_out
+from quietcrowd.formats.files import open_text
+
+__all__ = ["read", "read_note", "recognises"]
+
+NAME = "Argilla records"
+"""What this module reads, for messages."""
+
+_RESPONSES = "responses"
+_FLAT = f".{_RESPONSES}"
+_HEAD = 2**20
+"""Characters in which the first record ends."""
+
+Response: TypeAlias = tuple[str, str, Any, str]
+"""A question, who answered it, what, and the status of that."""
+
+
+def recognises(path: Path) -> bool:
+    """Return whether the first object of a file is a record with responses."""
+    with open_text(path, "utf-8-sig") as file:
+        head = file.read(_HEAD).lstrip()
+    try:
+        first, _ = json.JSONDecoder().raw_decode(head.removeprefix("[").lstrip())
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(first, dict):
+        return False
+    return isinstance(first.get(_RESPONSES), (dict, list)) or any(
+        name.endswith(_FLAT) for name in first
+    )
+
+
+def read_note(path: Path) -> None:
+    """Return no note: records have none."""
+
+
+def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
+    """Return the answers to one question; a record is a task.
+
+    Responses that are drafts, or discarded, are left out, with a warning.
+    """
+    if "label" in wanted and "worker" not in wanted:
+        raise FormatError(f"{path}: {NAME} hold no known truths: write a file with task and label")
+    found = [
+        (str(record.get("id", place)), response)
+        for place, record in enumerate(_records(path))
+        for response in _responses(path, place, record)
+    ]
+    fields = list(dict.fromkeys(response[0] for _, response in found))
+    field = choose_field(path, fields, choice.field)
+    rows = [(task, one) for task, one in found if one[0] == field]
+    submitted = [(task, one) for task, one in rows if one[3] == "submitted"]
+    warn_left_out(path, {"responses that were not submitted": len(rows) - len(submitted)})
+    return pa.table(
+        {
+            "task": pa.array([task for task, _ in submitted], pa.string()),
+            "worker": pa.array([worker for _, (_, worker, _, _) in submitted], pa.string()),
+            "label": pa.array([_label(path, one) for _, one in submitted], pa.string()),
+        }
+    )
+
+
+def _records(path: Path) -> list[dict[str, Any]]:
+    """Return the records of a JSON list, or of JSON Lines."""
+    with open_text(path, "utf-8-sig") as file:
+        text = file.read()
+    lines = text.lstrip()[:1] == "{"
+    found = [json.loads(line) for line in text.splitlines() if line.strip()] if lines else None
+    records = json.loads(text) if found is None else found
+    for place, record in enumerate(records):
+        if not isinstance(record, dict):
+            raise FormatError(f"{path}: record {place}: expected a JSON object")
+    return records
+
+
+def _responses(path: Path, place: int, record: Mapping[str, Any]) -> Iterator[Response]:
+    """Give what users answered, as each of the three forms has it."""
+    try:
+        yield from _in_any_form(record)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise FormatError(
+            f"{path}: record {place}: its responses cannot be read: {error}"
+        ) from None
+
+
+def _in_any_form(record: Mapping[str, Any]) -> Iterator[Response]:
+    responses = record.get(_RESPONSES)
+    if isinstance(responses, dict):
+        for field, answers in responses.items():
+            for one in answers:
+                status = one.get("status") or "submitted"
+                yield field, str(one["user_id"]), one.get("value"), status
+        return
+    for one in responses or []:
+        for field, answer in (one.get("values") or {}).items():
+            yield field, str(one["user_id"]), answer.get("value"), one.get("status", "submitted")
+    for name in record:
+        if name.endswith(_FLAT) and record[name] is not None:
+            users = record[f"{name}.users"]
+            states = record.get(f"{name}.status") or ["submitted"] * len(users)
+            for value, user, status in zip(record[name], users, states, strict=True):
+                yield name.removesuffix(_FLAT), str(user), value, status
+
+
+def _label(path: Path, response: Response) -> str | None:
+    field, worker, value, _ = response
+    if isinstance(value, (list, dict)):
+        raise FormatError(
+            f"{path}: question {field!r}, user {worker!r}: {value!r} is not one label: make a yes "
+            "or no of each label, in a file with task, worker and label"
+        )
+    return None if value is None else str(value)

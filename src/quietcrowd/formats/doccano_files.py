@@ -1,0 +1,124 @@
+"""Exports of doccano: JSON Lines of texts with their labels, in a file for each annotator.
+
+doccano packs the files ``NAME.jsonl`` of all annotators into one archive; older versions write one
+file whose rows have a ``username``, or ``annotations`` with a ``user`` each.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pyarrow as pa
+
+from quietcrowd.exceptions import FormatError
+from quietcrowd.formats.columns import Choice
+from quietcrowd.formats.files import open_text
+
+__all__ = ["read", "read_note", "recognises"]
+
+NAME = "doccano export"
+"""What this module reads, for messages."""
+
+_LABELS = ("label", "labels", "category", "categories")
+_EVERYBODY = frozenset({"all", "unknown"})
+"""Names of files that say of nobody whose labels they hold."""
+
+
+def recognises(path: Path) -> bool:
+    """Return whether a file of JSON Lines is an export: a text, and a list of labels."""
+    with open_text(path, "utf-8-sig") as file:
+        line = file.readline()
+    try:
+        first = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(first, dict) or "text" not in first:
+        return False
+    return isinstance(first.get("annotations"), list) or any(
+        isinstance(first.get(name), list) for name in _LABELS
+    )
+
+
+def read_note(path: Path) -> None:
+    """Return no note: exports have none."""
+
+
+def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
+    """Return one answer per text and annotator; a task is the id of a text."""
+    if "label" in wanted and "worker" not in wanted:
+        raise FormatError(f"{path}: a {NAME} holds no known truths")
+    if choice.field is not None:
+        raise FormatError(f"{path}: a {NAME} has one question: it takes no field")
+    rows: list[tuple[str, str, str | None]] = []
+    for file, worker, lines in _files(path):
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                rows += _answers(f"{file}: line {number}", worker, line)
+    columns = zip(*rows, strict=True) if rows else ([], [], [])
+    texts = (pa.array(column, pa.string()) for column in columns)
+    return pa.table(dict(zip(("task", "worker", "label"), texts, strict=True)))
+
+
+def _files(path: Path) -> Iterator[tuple[str, str, Iterator[str]]]:
+    """Give the files of an export: what messages call them, who annotated, and their lines."""
+    if path.suffix.lower() != ".zip":
+        with open_text(path, "utf-8-sig") as file:
+            yield str(path), path.name.partition(".")[0], file
+        return
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for name in archive.namelist():
+                if name.endswith(".jsonl"):
+                    with archive.open(name) as packed:
+                        text = io.TextIOWrapper(packed, "utf-8-sig")
+                        yield f"{path}: {name}", PurePosixPath(name).stem, text
+    except zipfile.BadZipFile as error:
+        raise FormatError(f"{path}: this is no {NAME}: {error}") from None
+
+
+def _answers(place: str, file_of: str, line: str) -> list[tuple[str, str, str | None]]:
+    """Return what a line says: by whom, and which label."""
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise FormatError(f"{place} is no JSON: {error}") from None
+    if not isinstance(record, dict):
+        raise FormatError(f"{place}: expected a JSON object")
+    task = record.get("id", record.get("doc_id"))
+    if task is None:
+        raise FormatError(f"{place} has no key 'id': that names the task")
+    if isinstance(record.get("annotations"), list):
+        return [
+            (str(task), _worker(place, one.get("user"), file_of), _text(one.get("label")))
+            for one in record["annotations"]
+        ]
+    found: Any = next((record[name] for name in _LABELS if name in record), [])
+    labels = found if isinstance(found, list) else [found]
+    if len(labels) > 1:
+        raise FormatError(
+            f"{place}: {len(labels)} labels at once, and an answer is one label: make a yes or no "
+            "of each, in a file with task, worker and label"
+        )
+    if not labels:
+        return []
+    worker = _worker(place, record.get("username"), file_of)
+    return [(str(task), worker, _text(labels[0]))]
+
+
+def _worker(place: str, named: Any, file_of: str) -> str:
+    worker = file_of if named is None else str(named)
+    if named is None and worker in _EVERYBODY:
+        raise FormatError(
+            f"{place}: nothing says who annotated: export with annotators apart, in a file named "
+            "after each"
+        )
+    return worker
+
+
+def _text(label: Any) -> str | None:
+    return None if label is None else str(label)

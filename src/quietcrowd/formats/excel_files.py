@@ -1,0 +1,126 @@
+"""Workbooks of Excel: the first sheet, whose first row names the columns.
+
+Every cell is read as the text that it prints as, as in a CSV file, and every text is written as a
+text: none becomes a formula.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+
+from quietcrowd.exceptions import FormatError, MissingExtraError
+from quietcrowd.formats.columns import resolve
+from quietcrowd.formats.csv_files import as_text
+from quietcrowd.formats.files import read_note, replacing, sidecar, write_beside
+
+__all__ = ["check_installed", "names", "read", "read_note", "write"]
+
+NAME = "an Excel workbook"
+"""What this module reads, for messages."""
+
+_TEXTS = ("task", "worker", "label", "truth")
+_UNFIT = re.compile(r"[\x00-\x08\x0b-\x1f\ufffe\uffff]")
+"""Characters that XML does not hold, or not as they are."""
+
+_TIME = re.compile(rb"(?<=W3CDTF\">)[^<]+")
+_NO_TIME = b"1980-01-01T00:00:00Z"
+"""When a workbook was written is left out: the same content gives the same bytes."""
+
+
+def names(path: Path) -> list[str]:
+    """Return the names of the columns."""
+    with _rows(path) as rows:
+        return [_text(cell) or "" for cell in next(rows, ())]
+
+
+def read(path: Path, wanted: tuple[str, ...]) -> pa.Table:
+    """Return the wanted columns as texts, or all where one is missing; empty rows are left out."""
+    header = names(path)
+    found = resolve(path, header, wanted)
+    chosen = found if len(found) == len(wanted) else {name: name for name in header if name}
+    places = [header.index(name) for name in chosen.values()]
+    with _rows(path) as rows:
+        next(rows, None)
+        kept = [row for row in rows if any(cell is not None for cell in row)]
+    columns = [
+        pa.array([_text(row[place]) if place < len(row) else None for row in kept], pa.string())
+        for place in places
+    ]
+    return pa.table(dict(zip(chosen, columns, strict=True)))
+
+
+@contextmanager
+def _rows(path: Path) -> Iterator[Iterator[tuple[Any, ...]]]:
+    """Give the rows of the first sheet, with what formulas came to."""
+    load = _openpyxl().load_workbook
+    try:
+        with path.open("rb") as file:
+            book = load(file, read_only=True, data_only=True)
+            try:
+                yield book.worksheets[0].iter_rows(values_only=True)
+            finally:
+                book.close()
+    except (zipfile.BadZipFile, KeyError, IndexError) as error:
+        raise FormatError(f"{path}: this cannot be read as {NAME}: {error}") from None
+
+
+def _text(cell: Any) -> str | None:
+    """Return a cell as it prints; a whole number has no point, and an empty text is none."""
+    if cell is None or cell == "":
+        return None
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return str(cell)
+
+
+def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
+    """Write a sheet, and the note into the sidecar; ids and labels are texts."""
+    book = _openpyxl().Workbook()
+    book.active.append(table.column_names)
+    columns = [
+        as_text(column) if name in _TEXTS else column
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    ]
+    for row, values in enumerate(zip(*(column.to_pylist() for column in columns), strict=True)):
+        for place, value in enumerate(values, start=1):
+            if isinstance(value, str) and _UNFIT.search(value):
+                raise FormatError(f"{path}: row {row}: {value!r} does not fit a cell: write .csv")
+            cell = book.active.cell(row + 2, place, value)
+            if isinstance(value, str):
+                cell.data_type = "s"  # also where it begins as a formula does
+    sidecar(path).unlink(missing_ok=True)
+    written = io.BytesIO()
+    book.save(written)
+    with replacing(path) as temporary:
+        _without_times(written, temporary)
+    if note is not None:
+        write_beside(path, note)
+
+
+def _without_times(written: IO[bytes], path: Path) -> None:
+    """Write a workbook without the time when it was made."""
+    with zipfile.ZipFile(written) as book, zipfile.ZipFile(path, "w") as packed:
+        for part in book.namelist():
+            content = _TIME.sub(_NO_TIME, book.read(part))
+            packed.writestr(zipfile.ZipInfo(part), content, zipfile.ZIP_DEFLATED)
+
+
+def check_installed() -> None:
+    """Raise MissingExtraError unless openpyxl is installed: before long work, not after it."""
+    _openpyxl()
+
+
+def _openpyxl() -> Any:
+    try:
+        import openpyxl
+    except ImportError:
+        raise MissingExtraError.of("files of Excel need openpyxl", "excel") from None
+    return openpyxl

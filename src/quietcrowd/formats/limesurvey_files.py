@@ -1,0 +1,104 @@
+"""Responses of LimeSurvey as CSV: a row for each who answered, a column for each question.
+
+Who answered is the token, or the number of the response. A task is a question, by its code: those
+of an array, ``G1Q2[SQ001]``, are the tasks of the field ``G1Q2``; questions without brackets are
+those of the field ``questions``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from quietcrowd.exceptions import FormatError
+from quietcrowd.formats import csv_files
+from quietcrowd.formats.columns import Choice, choose_field, warn_left_out
+
+__all__ = ["read", "read_note", "recognises"]
+
+NAME = "LimeSurvey responses"
+"""What this module reads, for messages."""
+
+SINGLE = "questions"
+"""The field of all questions that are none of an array."""
+
+_ID, _SUBMITTED = ("id", "Response ID"), ("submitdate", "Date submitted")
+_PAGE, _LANGUAGE = ("lastpage", "Last page"), ("startlanguage", "Start language")
+_TOKEN = ("token", "Access code", "Token")
+_OTHERS = frozenset(
+    (
+        *_ID,
+        *_SUBMITTED,
+        *_PAGE,
+        *_LANGUAGE,
+        *_TOKEN,
+        *("seed", "Seed", "startdate", "Date started", "datestamp", "Date last action"),
+        *("ipaddr", "IP address", "refurl", "Referrer URL", "completed", "firstname", "lastname"),
+        *("email", "interviewtime", "Total time"),
+    )
+)
+"""What is no question; nor are times of pages, and of questions."""
+
+
+def recognises(names: Sequence[str]) -> bool:
+    """Return whether these columns are those of responses."""
+    there = set(names)
+    return all(there & {*either} for either in (_ID, _SUBMITTED, _PAGE, _LANGUAGE))
+
+
+def read_note(path: Path) -> None:
+    """Return no note: responses have none."""
+
+
+def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
+    """Return one answer per question of the field and response.
+
+    Responses that were not submitted are left out, with a warning, and so are questions that
+    somebody left open.
+    """
+    if "label" in wanted and "worker" not in wanted:
+        raise FormatError(f"{path}: {NAME} hold no known truths: write a file with task and label")
+    names = csv_files.names(path)
+    groups = _questions(names)
+    field = choose_field(path, list(groups), choice.field)
+    questions = groups[field]
+    who = next(name for either in (_TOKEN, _ID) for name in either if name in names)
+    date = next(name for name in _SUBMITTED if name in names)
+    table = csv_files.read(path, (who, date, *questions))
+    submitted = _filled(table[date])
+    warn_left_out(path, {"responses not submitted": len(table) - (pc.sum(submitted).as_py() or 0)})
+    table = table.filter(submitted)
+    columns = [table[question].combine_chunks() for question in questions]
+    tasks = [_task(name) for name in questions for _ in range(len(table))]
+    rows = pa.table(
+        {
+            "task": pa.array(tasks, pa.string()),
+            "worker": pa.concat_arrays([table[who].combine_chunks()] * len(questions)),
+            "label": pa.concat_arrays(columns),
+        }
+    )
+    return rows.filter(_filled(rows["label"]))
+
+
+def _filled(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return where something stands; what is empty may stand in quotes."""
+    return pc.fill_null(pc.not_equal(column, ""), False)
+
+
+def _questions(names: Sequence[str]) -> dict[str, list[str]]:
+    """Return the columns of each field."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        if name in _OTHERS or name.endswith("Time") or name.endswith("[other]"):
+            continue
+        array, bracket, _ = name.partition("[")
+        groups.setdefault(array if bracket else SINGLE, []).append(name)
+    return groups
+
+
+def _task(name: str) -> str:
+    """Return the code of a question; that of an array is what stands in its brackets."""
+    return name.partition("[")[2].removesuffix("]") if "[" in name else name

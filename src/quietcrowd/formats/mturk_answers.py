@@ -1,0 +1,143 @@
+"""What the ``Answer.`` columns of MTurk say: fields, JSON of a form, or a column per radio button.
+
+A form of Crowd HTML Elements is one column ``Answer.taskAnswers`` of JSON: a list of one object,
+with a value for each field, or an object of ``{"option": true}``. Elsewhere a radio button is a
+column ``Answer.field.option`` of its own, ``true`` where it was chosen.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from quietcrowd.exceptions import FormatError
+from quietcrowd.formats import csv_files
+
+__all__ = ["FORM", "Answered", "answered_fields"]
+
+FORM = "taskAnswers"
+"""The field whose column holds the JSON of a form."""
+
+Answered: TypeAlias = dict[str, list[str | None]]
+"""Of each field the answers, one per row; None where there is none."""
+
+_TRUTH = {"true": True, "false": False, "": False}
+
+
+def answered_fields(path: Path, table: pa.Table, prefix: str) -> Answered:
+    """Return the fields of a file, and what each row answers.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file, for messages.
+    table : pyarrow.Table
+        Its columns that hold answers, as texts.
+    prefix : str
+        What stands before a field in the header.
+
+    Raises
+    ------
+    FormatError
+        Where a cell is no JSON of a form, or several options of one field are chosen.
+    """
+    columns: Answered = {
+        name.removeprefix(prefix): table[name].to_pylist() for name in table.column_names
+    }
+    if FORM in columns:
+        form = _of_forms(path, columns.pop(FORM))
+        columns = {**columns, **form}
+    return _with_options_joined(path, columns)
+
+
+def _of_forms(path: Path, cells: Sequence[str | None]) -> Answered:
+    """Return the fields of forms, from the JSON of each row."""
+    forms = [_form(path, row, cell) for row, cell in enumerate(cells)]
+    names = dict.fromkeys(name for form in forms for name in form)
+    return {
+        name: [_answer(path, row, name, form.get(name)) for row, form in enumerate(forms)]
+        for name in names
+    }
+
+
+def _form(path: Path, row: int, cell: str | None) -> Mapping[str, Any]:
+    if cell is None:
+        return {}
+    try:
+        found = json.loads(cell)
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, list) and len(found) == 1:
+        found = found[0]
+    if not isinstance(found, dict):
+        raise FormatError(
+            f"{path}: row {row}, column 'Answer.{FORM}': expected the JSON of a form, a list of "
+            f"one object; got {csv_files.shorten(cell)!r}"
+        )
+    return _with_buttons_joined(found)
+
+
+def _with_buttons_joined(form: dict[str, Any]) -> Mapping[str, Any]:
+    """Return a form in which buttons that each have a name of their own are one field.
+
+    ``{"cat": {"cat": true}, "dog": {"dog": false}}`` says what ``{"choice": {"cat": true, "dog":
+    false}}`` does.
+    """
+    alone = {
+        name: value[name]
+        for name, value in form.items()
+        if isinstance(value, dict) and list(value) == [name] and isinstance(value[name], bool)
+    }
+    if len(alone) < 2:
+        return form
+    return {"choice": alone, **{name: form[name] for name in form if name not in alone}}
+
+
+def _answer(path: Path, row: int, field: str, value: Any) -> str | None:
+    """Return what a value of a form says, as a text."""
+    if isinstance(value, dict) and value and all(isinstance(on, bool) for on in value.values()):
+        return _chosen(path, row, field, value)
+    if isinstance(value, dict) and set(value) == {"label"}:  # of an image or a text classifier
+        value = value["label"]
+    if value is None or value == "":
+        return None
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _chosen(path: Path, row: int, field: str, options: Mapping[str, bool]) -> str | None:
+    """Return the option that is chosen; several at once are no single answer."""
+    on = [option for option, chosen in options.items() if chosen]
+    if len(on) > 1:
+        raise FormatError(
+            f"{path}: row {row}, field {field!r}: {' and '.join(map(repr, on))} are chosen, and "
+            "an answer is one label: make a yes or no of each, in a file with task, worker and "
+            "label"
+        )
+    return on[0] if on else None
+
+
+def _with_options_joined(path: Path, columns: Answered) -> Answered:
+    """Return fields in which columns of one option each, ``field.option``, are one field."""
+    groups: dict[str, list[str]] = {}
+    for name, cells in columns.items():
+        field, point, option = name.rpartition(".")
+        if point and option and all((cell or "").lower() in _TRUTH for cell in cells):
+            groups.setdefault(field, []).append(name)
+    joined: Answered = {}
+    for name, cells in columns.items():
+        field = name.rpartition(".")[0]
+        options = groups.get(field, [])
+        if name not in options or len(options) < 2:
+            joined[name] = cells
+        elif field not in joined:
+            chosen = [[_TRUTH[(cell or "").lower()] for cell in columns[one]] for one in options]
+            names = [one.rpartition(".")[2] for one in options]
+            joined[field] = [
+                _chosen(path, row, field, dict(zip(names, cells_of_row, strict=True)))
+                for row, cells_of_row in enumerate(zip(*chosen, strict=True))
+            ]
+    return joined

@@ -1,0 +1,84 @@
+"""Estimates as they are looked at: a page of a notebook, and pictures."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from quietcrowd.exceptions import MissingExtraError
+
+__all__ = ["as_html", "new_figure", "plot_estimate"]
+
+SHOWN = 10
+"""So many tasks, and workers, are shown in a notebook."""
+
+DRAWN = 100
+"""So many tasks, or workers, have a bar of their own in a picture."""
+
+
+def as_html(estimate: Any) -> str:
+    """Return what a notebook shows of an estimate: what it is, the first tasks and workers."""
+    parts = [f"<p>{escape(repr(estimate))}</p>"]
+    parts += [f"<p>{escape(sentence)}</p>" for sentence in estimate.notes]
+    for name, frame in (
+        ("tasks", estimate.truths_as("pandas")),
+        ("workers", estimate.workers_as("pandas")),
+    ):
+        parts.append(frame.head(SHOWN).to_html(index=False, float_format="{:.3f}".format))
+        if len(frame) > SHOWN:
+            parts.append(f"<p>… and {len(frame) - SHOWN:,} more {name}</p>")
+    return "\n".join(parts)
+
+
+def new_figure() -> Any:
+    """Return an empty Matplotlib figure that needs no screen.
+
+    Raises
+    ------
+    MissingExtraError
+        Where Matplotlib is not installed.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError.of("plots need Matplotlib", "plots") from None
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def plot_estimate(estimate: Any) -> Any:
+    """Return a figure of how sure the truths are, and how good the workers."""
+    figure = new_figure()
+    left, right = figure.subplots(1, 2)
+    truths, workers = estimate.truths_as("pandas"), estimate.workers_as("pandas")
+    if "confidence" in truths:
+        left.hist(truths["confidence"].dropna(), bins=np.linspace(0.0, 1.0, 21))
+        left.set(xlabel="confidence", ylabel="tasks", title="truths")
+        _plot_intervals(right, workers, "quality")
+    else:
+        _plot_intervals(left, _with_ends(truths), "truth")
+        left.set_title("truths")
+        _plot_intervals(right, workers, "sigma" if "sigma" in workers else "error")
+    right.set_title("workers")
+    return figure
+
+
+def _with_ends(truths: Any) -> Any:
+    """Return truths of numbers with the ends of their intervals: two standard errors either way."""
+    around = 2.0 * truths["standard_error"]
+    return truths.assign(truth_low=truths["truth"] - around, truth_high=truths["truth"] + around)
+
+
+def _plot_intervals(axes: Any, frame: Any, name: str) -> None:
+    """Draw a column in rising order, with bars to its ends where it has some and there is room."""
+    rows = frame.dropna(subset=[name]).sort_values(name, kind="stable")
+    places, middle = np.arange(len(rows)), rows[name].to_numpy(float)
+    if f"{name}_low" in rows and len(rows) <= DRAWN:
+        ends = np.array([rows[f"{name}_low"], rows[f"{name}_high"]], float)
+        axes.vlines(places, *ends, alpha=0.4)
+    axes.plot(places, middle, "o", markersize=3)
+    axes.set(xlabel=f"in the order of their {name}", ylabel=name)

@@ -1,0 +1,33 @@
+import pytest
+
+import quietcrowd as qc
+
+CROWD = qc.synthetic_crowd(tasks=20, workers=12, answers_per_task=4, labels=["<b>", "y"], seed=1)
+NUMBERS = qc.sensor_crowd(tasks=20, workers=12, seed=1)
+
+
+def test_a_notebook_shows_the_first_rows_and_no_label_as_html():
+    page = qc.WeightedVote().fit(CROWD.answers)._repr_html_()
+    assert "<b>" not in page
+    assert "&lt;b&gt;" in page
+    assert page.count("<table") == 2
+    assert "… and 10 more tasks" in page
+    assert "… and 2 more workers" in page
+
+
+@pytest.mark.parametrize(
+    ("estimate", "axes"),
+    [
+        (qc.WeightedVote().fit(CROWD.answers), ("confidence", "quality")),
+        (qc.Mean().fit(NUMBERS.answers), ("truth", "error")),
+        (qc.NoiseAware().fit(NUMBERS.answers), ("truth", "sigma")),
+    ],
+    ids=["labels", "numbers", "numbers with a model"],
+)
+def test_a_picture_shows_truths_and_workers(estimate, axes):
+    figure = estimate.plot()
+    left, right = figure.axes
+    assert axes[0] in (left.get_xlabel(), left.get_ylabel())
+    assert right.get_ylabel() == axes[1]
+    assert len(right.lines[0].get_xdata()) == 12
+    figure.canvas.draw()
