@@ -32,7 +32,12 @@ from quietcrowd.evaluation.papers.flip_products import (
     tell_change_densities,
 )
 from quietcrowd.evaluation.papers.guiding_users import WEIGHTINGS, guiding_users
-from quietcrowd.evaluation.papers.li2018_printed import DUCHENNE, EPSILONS, PRINTED_SIZES
+from quietcrowd.evaluation.papers.li2018_printed import (
+    DUCHENNE,
+    EPSILONS,
+    PRINTED,
+    PRINTED_SIZES,
+)
 from quietcrowd.evaluation.papers.means import tell_means
 from quietcrowd.evaluation.papers.peer_grading import PEER_GRADING, drawn_peer_grading
 from quietcrowd.inference.fitting import FittingMethod
@@ -111,7 +116,7 @@ def _errors(title: str, name: str, *, picture: bool) -> Figure:
         title=f"Li et al. 2018, {title}: {name}",
         lines="table",
         parts=ERRORS[name],
-        quick=partial(_error_parts, name, (1.0, 0.1, 0.0)),
+        quick=partial(_error_parts, name, (1.0, 0.1, 0.0)) if name in PRINTED else None,
         skipped=_SKIPPED if name == PEER_GRADING else (),
         draw=draw_error_changes if picture else None,
         tell=tell_error_changes,
