@@ -13,6 +13,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from attrs import evolve
 from rich.console import Console
 
@@ -26,6 +27,9 @@ from quietcrowd.formats.files import replacing
 __all__ = ["INDEX", "write_figures"]
 
 INDEX = "index.md"
+
+DIGITS = 7
+"""Of the numbers in a CSV file: more than any of them is sure of."""
 
 
 def write_figures(
@@ -114,7 +118,7 @@ def _write(
     note = folder / f"{name}.json"
     note.unlink(missing_ok=True)
     files = _files(name, result.figure, svg=svg)
-    write_table(result.frame, folder / f"{name}.csv")
+    write_table(_rounded(result.frame), folder / f"{name}.csv")
     for file in files:
         if file.endswith((".png", ".svg")):
             result.plot(folder / file)
@@ -125,6 +129,14 @@ def _write(
     noted = {**made, "date": today, "title": result.figure.title, "files": files}
     with replacing(note) as temporary:
         temporary.write_text(json.dumps(noted, indent=1) + "\n", encoding="utf-8")
+
+
+def _rounded(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the numbers with `DIGITS` digits."""
+    real = frame.select_dtypes("float").columns
+    return frame.assign(
+        **{name: [float(f"{each:.{DIGITS}g}") for each in frame[name]] for name in real}
+    )
 
 
 def _page(name: str, result: FigureResult, made: Mapping[str, Any], files: Sequence[str]) -> str:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quietcrowd.commands import names, options
-from quietcrowd.commands.choices import choose
 from quietcrowd.commands.experiments import check_targets, hand_over
 from quietcrowd.commands.printing import note, plain_table, tell
 from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.validation import did_you_mean
 
 if TYPE_CHECKING:
     from quietcrowd.evaluation import Figure
@@ -112,8 +112,12 @@ def _chosen(name: str, figures: Mapping[str, Figure]) -> dict[str, Figure]:
     of_paper = {key: figure for key, figure in figures.items() if key.split("-")[0] == name}
     if of_paper:
         return of_paper
-    known = {ALL: None, **dict.fromkeys(key.split("-")[0] for key in figures), **figures}
-    choose(name, known, "FIGURE")
+    if name not in figures:
+        known = [ALL, *dict.fromkeys(key.split("-")[0] for key in figures), *figures]
+        raise ParameterError(
+            "FIGURE must be a name that `quietcrowd reproduce` lists, a paper's or all; got "
+            f"{name!r}{did_you_mean(name, known)}"
+        )
     return {name: figures[name]}
 
 
@@ -127,7 +131,10 @@ def _list(figures: Mapping[str, Figure]) -> None:
         table.add_row(f"{name}{' *' if figure.quick else ''}", figure.title)
     console(None if sys.stdout.isatty() else 80).print(table)
     papers = ", ".join(dict.fromkeys(name.split("-")[0] for name in figures))
-    print(f"\n{ALL}, or a paper: {papers}. *: with --quick, too.")
+    print(
+        f"\n{ALL}, or a paper: {papers}. *: with --quick, too.\n"
+        "docs/reproduction.md says which figures and tables have no name here, and why."
+    )
 
 
 def _run_one(

@@ -23,9 +23,7 @@ class TwoLayerChoice:
     is claimed.
     """
 
-    def __init__(
-        self, parameters: dict[str, Any], answers: int, *, quietly: bool = False
-    ) -> None:
+    def __init__(self, parameters: dict[str, Any], answers: int, *, quietly: bool = False) -> None:
         self.parameters, self.answers, self.quietly = parameters, answers, quietly
 
     @staticmethod

@@ -43,9 +43,10 @@ def tell_error_changes(frame: pd.DataFrame) -> Sequence[pd.DataFrame | str]:
     return [
         _changes(frame),
         "Change of the error rate from the same method on the plain answers. printed: the paper's, "
-        "means of 100 trials, where it has this set. TD s3: truth discovery with smoothing 3 instead of 1. exact: what "
-        "one answer of a worker with the mean number of answers loses at most. one-layer*: at the "
-        "exact epsilon of the row above. two-layer*: it really loses the claimed epsilon. "
+        "means of 100 trials, where it has this set. TD s3: truth discovery with smoothing 3 "
+        "instead of 1. exact: what one answer of a worker with the mean number of answers loses at "
+        "most. one-layer*: at the exact epsilon of the row above. two-layer*: it really loses the "
+        "claimed epsilon. "
         f"{BETA}: p_u from a beta law, truncated. Means of {int(private['trials'].max())} trials; "
         f"the largest standard error is {private['change_se'].max():.4f}.",
         _errors(frame, plain["constant"]),

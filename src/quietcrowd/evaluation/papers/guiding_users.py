@@ -1,4 +1,4 @@
-"""Section 6.3 of Li et al., KDD 2018: do users who drew a small flip probability guide the result?
+"""Section 6.3 of Li et al., KDD 2018: whether users who drew a small p guide the result.
 
 One set of reports, and votes by several weights of the same users: even ones, those of truth
 discovery, those of the plain answers, and those of truth discovery for a part of the users alone.

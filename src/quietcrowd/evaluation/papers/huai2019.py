@@ -304,7 +304,7 @@ HUAI_2019: Mapping[str, Figure] = MappingProxyType(
         "huai2019-table-2-silverman": _by_rule("silverman"),
         "huai2019-table-2-mad": _by_rule("mad"),
         "huai2019-table-2-bandwidths": Figure(
-            title="Huai et al. 2019: the bandwidth, drawn crowds",
+            title="Huai et al. 2019, Table 2, by bandwidth, drawn crowds",
             lines="density",
             across="bandwidth",
             scores=("ise",),
@@ -313,7 +313,7 @@ HUAI_2019: Mapping[str, Figure] = MappingProxyType(
         ),
         **CASES,
         "huai2019-4": Figure(
-            title="Huai et al. 2019, Figure 4",
+            title="Huai et al. 2019, Figure 4: error by the number of claims",
             lines="density",
             across="claims",
             scores=("ise", "sise"),
@@ -321,7 +321,7 @@ HUAI_2019: Mapping[str, Figure] = MappingProxyType(
             quick=partial(_by_claims, (SMALL,), NUMBERS[::4]),
         ),
         "huai2019-5": Figure(
-            title="Huai et al. 2019, Figure 5",
+            title="Huai et al. 2019, Figure 5: time of a release",
             lines="density",
             across="claims",
             scores=("milliseconds",),

@@ -30,8 +30,10 @@ GAMMAS = (1.5, 2.0, 4.0, 8.0)
 CLAIMS = (20, 100)
 EPSILON0 = 1.0
 EPSILON = 2.0
-"""The delta of an attempt is told at this epsilon: above `EPSILON0`, which the noisy threshold alone
-can lose."""
+"""The delta of an attempt is told at this epsilon.
+
+It is above `EPSILON0`, which the noisy threshold alone can lose.
+"""
 
 FAR = 3.0
 """A claim farther than so many bandwidths from the middle of the true density is an outlier."""

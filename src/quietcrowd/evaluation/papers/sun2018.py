@@ -16,6 +16,7 @@ import pandas as pd
 from quietcrowd.datasets.synthetic import Truths, sparse_crowd
 from quietcrowd.evaluation.experiment import Experiment
 from quietcrowd.evaluation.papers.figure import Across, Figure, Part, TablePart
+from quietcrowd.evaluation.papers.means import tell_means
 from quietcrowd.evaluation.papers.sun2018_mechanisms import (
     AS_PRINTED,
     EPSILONS,
@@ -24,7 +25,6 @@ from quietcrowd.evaluation.papers.sun2018_mechanisms import (
     RANK,
     small,
 )
-from quietcrowd.evaluation.papers.means import tell_means
 from quietcrowd.evaluation.papers.sun2018_real import REAL, TABLES
 from quietcrowd.evaluation.papers.task_profiles import task_profiles
 from quietcrowd.inference.averaging import Mean
@@ -213,7 +213,7 @@ SUN_2018: Mapping[str, Figure] = MappingProxyType(
         ),
         **REAL,
         "sun2018-2-paper": _synthetic(
-            "As Figure 2, with variant='paper' at low ranks",
+            "Sun et al. 2018, Figure 2, with variant='paper' at low ranks",
             workers=2_000,
             tasks=200,
             sparsities=(0.9, 0.5),
@@ -222,7 +222,7 @@ SUN_2018: Mapping[str, Figure] = MappingProxyType(
             quick=(0.5,),
         ),
         "sun2018-3-spread": _synthetic(
-            "As Figure 3, with truths spread over the whole domain",
+            "Sun et al. 2018, Figure 3, with truths spread over the whole domain",
             workers=2_000,
             tasks=200,
             truths="uniform",
@@ -237,7 +237,7 @@ SUN_2018: Mapping[str, Figure] = MappingProxyType(
             tell=tell_means,
         ),
         "sun2018-2-kept": Figure(
-            title="The crowds of Figure 2, where nothing is filled in",
+            title="Sun et al. 2018, Figure 2, where nothing is filled in",
             lines="method",
             scores=("mae",),
             parts=partial(_kept, (2_000, 200), PANELS),
