@@ -7,6 +7,7 @@ discovery, those of the plain answers, and those of truth discovery for a part o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -111,7 +112,8 @@ def _truths(dataset: Dataset, answers: Answers) -> Floats:
             strict=True,
         )
     )
-    first = str(answers.domain.labels[0])  # type: ignore[union-attr]
+    domain: Any = answers.domain
+    first = str(domain.labels[0])
     return np.array(
         [
             np.nan if task not in known else (-1.0 if str(known[task]) == first else 1.0)

@@ -124,4 +124,5 @@ def _constant_error(truths: Any) -> float:
 def _means(frame: pd.DataFrame, trials: int) -> pd.DataFrame:
     groups = frame.groupby(["claimed_epsilon", "rank", "profile"], sort=False)
     errors = (groups.std(ddof=1) / np.sqrt(trials)).add_suffix("_se")
-    return pd.concat([groups.mean(), errors], axis=1).reset_index().assign(trials=trials)
+    found: pd.DataFrame = pd.concat([groups.mean(), errors], axis=1).reset_index()
+    return found.assign(trials=trials)
