@@ -107,7 +107,7 @@ def _truths(dataset: Dataset, answers: Answers) -> Floats:
     """Return -1 or 1 for the labels of the tasks, and NaN where none is known."""
     known = dict(
         zip(
-            dataset.truths.column("task").to_pylist(),
+            map(str, dataset.truths.column("task").to_pylist()),
             dataset.truths.column("label").to_pylist(),
             strict=True,
         )
