@@ -12,6 +12,7 @@ from quietcrowd.evaluation.papers.claim_records import (
     VERDICTS,
     Claim,
     Document,
+    Printed,
     load_documents,
 )
 
@@ -20,8 +21,9 @@ NOT_TRIED = "not tried yet"
 HEAD = """\
 # What the papers claim, and what comes out
 
-Every printed claim of five documents: what we find, a verdict, and how it is checked. Look for a
-table or a figure by its number in the first column. "Found" has standard errors, as ±, where a
+Every printed claim of five documents: what we find, a verdict, and how it is checked. Each document
+begins with its figures and tables by their numbers, the commands that draw them again, and
+[what these wrote](reproduction/index.md). "Found" has standard errors, as ±, where a
 simulation was repeated and they are at hand; where none stand, the page that is linked says how
 often it was run. "Reproduced" needs a run, a count or a proof; "cannot be tried" says what is
 missing.
@@ -41,7 +43,9 @@ def written() -> str:
 
 def _counts(documents: tuple[Document, ...]) -> str:
     """Return how many claims of each document have which verdict."""
-    columns = (*VERDICTS, NOT_TRIED)
+    claims = [claim for document in documents for claim in document.claims]
+    untried = any(claim.verdict is None for claim in claims)
+    columns = (*VERDICTS, *(NOT_TRIED,) * untried)
     rows = []
     total: Counter[str] = Counter()
     for document in documents:
@@ -63,12 +67,22 @@ def _document(document: Document) -> str:
         f"## {document.name}\n",
         f"{document.title}.\n",
         f"{document.note}\n",
+        "| in the document | `quietcrowd reproduce` | |",
+        "|---|---|---|",
+        *map(_printed, document.printed),
+        "",
         "| where | claim | found | verdict | how it is checked |",
         "|---|---|---|---|---|",
         *map(_claim, document.claims),
         "\nOf other people's work, and not tried: " + "; ".join(document.skipped) + ".\n",
     ]
     return "\n".join(lines)
+
+
+def _printed(printed: Printed) -> str:
+    """Return what shows a figure or table, with a link to what was written."""
+    shown = ", ".join(f"[`{name}`](reproduction/{name}.md)" for name in printed.figures)
+    return f"| {printed.number} | {shown} | {printed.note} |"
 
 
 def _claim(claim: Claim) -> str:
@@ -85,7 +99,8 @@ def _claim(claim: Claim) -> str:
 def _link(name: str) -> str:
     """Return a link to a page or a test; the command of a figure; a public name as it is."""
     if name.startswith("figure:"):
-        return f"`quietcrowd reproduce {name.removeprefix('figure:')}`"
+        figure = name.removeprefix("figure:")
+        return f"[`quietcrowd reproduce {figure}`](reproduction/{figure}.md)"
     path, _, test = name.partition("::")
     if "/" not in path:
         return f"`{name}`"

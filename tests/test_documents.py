@@ -131,7 +131,7 @@ def test_the_commands_of_the_page_on_commands_run(run, tmp_path, monkeypatch):
                 status, _, errors = run(*words[1:])
                 assert status == 0, errors
                 ran += 1
-    assert ran == 11
+    assert ran == 12
     assert (tmp_path / "truths.csv").exists()
 
 

@@ -25,6 +25,7 @@ SPECIFICATIONS = (
     "subset-selection",
     "optimal",
     "two-layer",
+    "two-layer:law=beta:alpha=2:beta=2",
     "two-layer:law=epsilon",
     "laplace",
     "laplace:fill=none",

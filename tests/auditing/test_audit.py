@@ -62,6 +62,7 @@ FINITE = [
     (printed(), 277),
     (printed(2.0, domain=LEVELS), 30),
     (TwoLayerRandomizedResponse(domain=LEVELS, low=0.3, high=0.6), 50),
+    (TwoLayerRandomizedResponse(domain=LEVELS, low=0.2, high=0.7, law="beta", alpha=2, beta=2), 20),
     (TwoLayerRandomizedResponse(domain=LEVELS, epsilon=1.0, law="epsilon"), 20),
     (TwoLayerRandomizedResponse(domain=LEVELS, epsilon=1.0, law="epsilon", null="category"), 7),
     (TwoLayerRandomizedResponse(domain=LEVELS, epsilon=1.0, law="epsilon", null="category"), 60),

@@ -81,12 +81,26 @@ def test_all_is_written_and_resumed(run, figures, tmp_path):
     index = (folder / "index.md").read_text()
     assert "[one2001-1](one2001-1.md)" in index
     assert "there is no such dataset folder" in index
+    assert "| One, Figure 1 | 2 | 0 | 20" in index
     assert len(runs) == 2
     (folder / "one2001-1.svg").unlink()
     run("reproduce", "one2001", "-o", folder, "--trials", "2")
     assert runs[2:] == ["One, Figure 1"], "what is whole is not run again"
     run("reproduce", "one2001", "-o", folder, "--trials", "3")
     assert len(runs) == 5, "other trials are another figure"
+
+
+def test_figures_of_several_runs_are_listed_together(run, figures, tmp_path):
+    assert run("reproduce", "one2001-1", "-o", tmp_path, "--no-svg", "--trials", "2")[0] == 0
+    assert not (tmp_path / "one2001-1.svg").exists()
+    assert "SVG" not in (tmp_path / "one2001-1.md").read_text()
+    assert run("reproduce", "one2001-table-1", "-o", tmp_path, "--trials", "5")[0] == 0
+    index = (tmp_path / "index.md").read_text().splitlines()
+    assert [line.split(" | ")[2] for line in index if "(one2001-" in line] == ["2", "5"]
+    assert "not run yet" in index[-1]
+    assert run("reproduce", "one2001-1", "-o", tmp_path, "--trials", "2")[0] == 0
+    assert (tmp_path / "one2001-1.svg").exists()
+    assert len(figures[1]) == 3
 
 
 def test_an_interrupted_run_leaves_whole_files(run, figures, tmp_path):

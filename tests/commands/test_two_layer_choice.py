@@ -5,9 +5,11 @@ import json
 import pytest
 
 from quietcrowd.commands.choices import choose_mechanism
-from quietcrowd.commands.two_layer_choice import TwoLayerChoice
+from quietcrowd.commands.two_layer_choice import TwoLayerChoice, sized_maker
 from quietcrowd.domains import Categorical, Interval
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.planning.crowd_assumption import CrowdSize
+from quietcrowd.planning.equal_loss import mechanism_within
 
 LABELS = Categorical(["no", "yes", "maybe"])
 
@@ -42,6 +44,17 @@ def test_the_loss_is_what_was_asked_for(text, capsys):
     told = " ".join(capsys.readouterr().err.split())
     assert "one of 40 answers loses at most epsilon = 1." in told
     assert "two-layer:low=0" in told
+
+
+@pytest.mark.parametrize("answers", [1, 20])
+def test_a_plan_has_the_mechanism_of_a_campaign(answers, capsys):
+    _, maker = choose_mechanism("two-layer")
+    size = CrowdSize(tasks=20, workers=50, answers=answers)
+    planned = mechanism_within(sized_maker(maker), LABELS, 1.0, size)
+    assert capsys.readouterr().err == ""
+    assert planned == TwoLayerChoice({}, answers)(domain=LABELS, epsilon=1.0)
+    _, fixed = choose_mechanism("two-layer:low=0")
+    assert sized_maker(fixed) is fixed
 
 
 def test_what_cannot_be_made():

@@ -7,11 +7,13 @@ seed, is not run again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from attrs import evolve
 from rich.console import Console
 
@@ -26,13 +28,18 @@ __all__ = ["INDEX", "write_figures"]
 
 INDEX = "index.md"
 
+DIGITS = 7
+"""Of the numbers in a CSV file: more than any of them is sure of."""
+
 
 def write_figures(
     figures: Mapping[str, Figure],
     folder: Path,
     *,
+    listed: Mapping[str, Figure],
     trials: int,
     seed: int,
+    svg: bool,
     progress: bool,
     say: Callable[[str], None],
 ) -> None:
@@ -44,8 +51,12 @@ def write_figures(
         By the names of their files.
     folder : Path
         Is made if it is not there; what else lies in it stays.
+    listed : mapping of str to Figure
+        All that the page lists, made now, before or not at all.
     trials, seed : int
         As of `Figure.run`.
+    svg : bool
+        Whether pictures are written as SVG, too.
     progress : bool
         Whether to show bars on standard error.
     say : callable
@@ -59,7 +70,7 @@ def write_figures(
     runs: dict[Any, FigureResult] = {}
     for place, (name, figure) in enumerate(figures.items(), start=1):
         head = f"{name} ({place} of {len(figures)})"
-        if _is_there(folder, name, made):
+        if _is_there(folder, name, made, _files(name, figure, svg=svg)):
             states[name] = ""
             say(f"{head}: is there already.")
             continue
@@ -72,47 +83,63 @@ def write_figures(
                 say(f"{head}: {states[name]}")
                 continue
         ran = runs[figure.parts]
-        _write(name, evolve(ran, figure=figure), folder, made)
+        _write(name, evolve(ran, figure=figure), folder, made, svg=svg)
         states[name] = ""
-        _write_index(figures, states, folder)
-    _write_index(figures, states, folder)
+        _write_index(listed, states, folder)
+    _write_index(listed, states, folder)
 
 
-def _files(name: str, *, picture: bool) -> list[str]:
-    return [f"{name}{suffix}" for suffix in (".md", ".csv", *(".png", ".svg") * picture)]
+def _files(name: str, figure: Figure, *, svg: bool) -> list[str]:
+    pictures = (".png", *(".svg",) * svg) if figure.has_picture else ()
+    return [f"{name}{suffix}" for suffix in (".md", ".csv", *pictures)]
 
 
-def _is_there(folder: Path, name: str, made: Mapping[str, Any]) -> bool:
-    """Return whether a figure is there, made alike; its note is written last."""
+def _note(folder: Path, name: str) -> dict[str, Any]:
+    """Return what is noted of a figure, empty where nothing is; it is written last."""
     try:
         note = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
-        return False
-    if not isinstance(note, dict) or any(note.get(key) != value for key, value in made.items()):
-        return False
-    files = note.get("files", [])
-    return bool(files) and all((folder / str(file)).is_file() for file in files)
+        return {}
+    return note if isinstance(note, dict) else {}
 
 
-def _write(name: str, result: FigureResult, folder: Path, made: Mapping[str, Any]) -> None:
+def _is_there(folder: Path, name: str, made: Mapping[str, Any], files: Sequence[str]) -> bool:
+    """Return whether a figure is there, made alike."""
+    note = _note(folder, name)
+    return all(note.get(key) == value for key, value in made.items()) and all(
+        (folder / file).is_file() for file in files
+    )
+
+
+def _write(
+    name: str, result: FigureResult, folder: Path, made: Mapping[str, Any], *, svg: bool
+) -> None:
     """Write the files of a figure, its note last."""
     note = folder / f"{name}.json"
     note.unlink(missing_ok=True)
-    pictured = result.figure.has_picture
-    write_table(result.frame, folder / f"{name}.csv")
-    if pictured:
-        for suffix in (".png", ".svg"):
-            result.plot(folder / f"{name}{suffix}")
-    page = _page(name, result, made, pictured)
+    files = _files(name, result.figure, svg=svg)
+    write_table(_rounded(result.frame), folder / f"{name}.csv")
+    for file in files:
+        if file.endswith((".png", ".svg")):
+            result.plot(folder / file)
+    page = _page(name, result, made, files)
     with replacing(folder / f"{name}.md") as temporary:
         temporary.write_text(page, encoding="utf-8")
-    files = _files(name, picture=pictured)
+    today = datetime.now(UTC).date().isoformat()
+    noted = {**made, "date": today, "title": result.figure.title, "files": files}
     with replacing(note) as temporary:
-        text = json.dumps({**made, "title": result.figure.title, "files": files}, indent=1)
-        temporary.write_text(text + "\n", encoding="utf-8")
+        temporary.write_text(json.dumps(noted, indent=1) + "\n", encoding="utf-8")
 
 
-def _page(name: str, result: FigureResult, made: Mapping[str, Any], pictured: bool) -> str:
+def _rounded(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the numbers with `DIGITS` digits."""
+    real = frame.select_dtypes("float").columns
+    return frame.assign(
+        **{name: [float(f"{each:.{DIGITS}g}") for each in frame[name]] for name in real}
+    )
+
+
+def _page(name: str, result: FigureResult, made: Mapping[str, Any], files: Sequence[str]) -> str:
     """Return the Markdown of a figure: what it is, its table as it is printed, its picture."""
     sheet = StringIO()
     print_figure(result, Console(file=sheet, width=80, highlight=False, markup=False))
@@ -128,17 +155,27 @@ def _page(name: str, result: FigureResult, made: Mapping[str, Any], pictured: bo
     ]
     if result.skipped:
         lines += ["", *(f"- {sentence}" for sentence in result.skipped)]
-    if pictured:
-        lines += ["", f"![{result.figure.title}]({name}.png)", "", f"The same: [SVG]({name}.svg)"]
+    if f"{name}.png" in files:
+        lines += ["", f"![{result.figure.title}]({name}.png)"]
+    if f"{name}.svg" in files:
+        lines += ["", f"The same: [SVG]({name}.svg)"]
     return "\n".join(lines) + "\n"
 
 
 def _write_index(figures: Mapping[str, Figure], states: Mapping[str, str], folder: Path) -> None:
-    """Write the page that lists what was made, and what was not, by paper."""
-    lines = ["# Figures and tables, run again", "", "| name | what it is | |", "|---|---|---|"]
+    """Write the page that lists what is there, how it was made, and what is not there."""
+    lines = [
+        "# Figures and tables, run again",
+        "",
+        "| name | what it is | trials | seed | made on | version |",
+        "|---|---|---|---|---|---|",
+    ]
     for name, figure in figures.items():
-        state = states.get(name, "not run yet")
-        link = f"[{name}]({name}.md)" if not state else name
-        lines.append(f"| {link} | {figure.title} | {state} |")
+        note = _note(folder, name)
+        state = states.get(name, "" if note else "not run yet")
+        link = name if state else f"[{name}]({name}.md)"
+        how = [str(note.get(key, "")) for key in ("trials", "seed", "date", "version")]
+        cells = [state, "", "", ""] if state else how
+        lines.append(f"| {' | '.join([link, figure.title, *cells])} |")
     with replacing(folder / INDEX) as temporary:
         temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")

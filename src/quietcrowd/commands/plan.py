@@ -12,6 +12,7 @@ import typer
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import MechanismNames, choose_mechanism
 from quietcrowd.commands.printing import tell
+from quietcrowd.commands.two_layer_choice import sized_maker
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import check_target, write_table
@@ -170,7 +171,8 @@ def plan(
         "domain": domain,
         "quality": quality or None,
         "pilot": None if pilot is None else _pilot(pilot, domain, plain),
-        "mechanisms": dict(map(choose_mechanism, chosen)) if chosen else None,
+        "mechanisms": {name: sized_maker(maker) for name, maker in map(choose_mechanism, chosen)}
+        or None,
         "epsilon": options.parse_numbers(epsilon, "--epsilon"),
         "per": per,
         "target": target,

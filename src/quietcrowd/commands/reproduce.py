@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quietcrowd.commands import names, options
-from quietcrowd.commands.choices import choose
 from quietcrowd.commands.experiments import check_targets, hand_over
 from quietcrowd.commands.printing import note, plain_table, tell
 from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.validation import did_you_mean
 
 if TYPE_CHECKING:
     from quietcrowd.evaluation import Figure
@@ -52,14 +52,17 @@ def reproduce(
             "--output",
             "-o",
             metavar="FILE|FOLDER",
-            help="Of one figure a table, as x.csv; of a paper or all a folder, where what is there "
-            "already is not run again.",
+            help="Of one figure a table, as x.csv, or a folder that is there; of a paper or all a "
+            "folder, where what is there already is not run again.",
         ),
     ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE.png", help="A picture of one figure, .png or .svg."),
     ] = None,
+    svg: Annotated[
+        bool, typer.Option("--svg/--no-svg", help="Of a paper or all: pictures as SVG, too.")
+    ] = True,
     as_json: options.Json = False,
 ) -> None:
     """Run the experiments behind published figures and tables.
@@ -83,7 +86,7 @@ def reproduce(
         beside = {"--output": output, "--plot": plot, "--json": as_json, "--trials": trials}
         _refuse("full figures, not with --quick", beside)
         raise typer.Exit(_compare(_chosen(figure or ALL, FIGURES), seed))
-    if figure is not None and figure in FIGURES:
+    if figure is not None and figure in FIGURES and not (output and output.is_dir()):
         _run_one(FIGURES[figure], trials or 3, seed, output, plot, as_json)
         return
     figures = _chosen(str(figure), FIGURES)
@@ -92,7 +95,7 @@ def reproduce(
         raise ParameterError(
             f"{figure} is {len(figures)} figures: name a folder for them with -o FOLDER"
         )
-    _write_all(figures, output, trials or 3, seed)
+    _write_all(figures, output, trials or 3, seed, svg=svg)
 
 
 def _refuse(what: str, said: Mapping[str, Any]) -> None:
@@ -109,8 +112,12 @@ def _chosen(name: str, figures: Mapping[str, Figure]) -> dict[str, Figure]:
     of_paper = {key: figure for key, figure in figures.items() if key.split("-")[0] == name}
     if of_paper:
         return of_paper
-    known = {ALL: None, **dict.fromkeys(key.split("-")[0] for key in figures), **figures}
-    choose(name, known, "FIGURE")
+    if name not in figures:
+        known = [ALL, *dict.fromkeys(key.split("-")[0] for key in figures), *figures]
+        raise ParameterError(
+            "FIGURE must be a name that `quietcrowd reproduce` lists, a paper's or all; got "
+            f"{name!r}{did_you_mean(name, known)}"
+        )
     return {name: figures[name]}
 
 
@@ -124,7 +131,10 @@ def _list(figures: Mapping[str, Figure]) -> None:
         table.add_row(f"{name}{' *' if figure.quick else ''}", figure.title)
     console(None if sys.stdout.isatty() else 80).print(table)
     papers = ", ".join(dict.fromkeys(name.split("-")[0] for name in figures))
-    print(f"\n{ALL}, or a paper: {papers}. *: with --quick, too.")
+    print(
+        f"\n{ALL}, or a paper: {papers}. *: with --quick, too.\n"
+        "docs/reproduction.md says which figures and tables have no name here, and why."
+    )
 
 
 def _run_one(
@@ -139,11 +149,23 @@ def _run_one(
     hand_over(result, print_figure, output, plot, as_json)
 
 
-def _write_all(figures: Mapping[str, Figure], folder: Path, trials: int, seed: int) -> None:
+def _write_all(
+    figures: Mapping[str, Figure], folder: Path, trials: int, seed: int, *, svg: bool
+) -> None:
     from quietcrowd.commands.figure_folder import INDEX, write_figures
+    from quietcrowd.evaluation import FIGURES
 
     check_targets(None, folder / "x.png" if folder.is_dir() else Path("x.png"))
-    write_figures(figures, folder, trials=trials, seed=seed, progress=sys.stderr.isatty(), say=tell)
+    write_figures(
+        figures,
+        folder,
+        listed=FIGURES,
+        trials=trials,
+        seed=seed,
+        svg=svg,
+        progress=sys.stderr.isatty(),
+        say=tell,
+    )
     note(f"All of it is listed in {folder / INDEX}.")
 
 

@@ -1,4 +1,4 @@
-"""``-m two-layer`` of a campaign: made for the loss that the campaign states at its answers."""
+"""``-m two-layer`` of campaigns and plans: made for the loss that is stated, at their answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from quietcrowd.mechanisms import Mechanism
 from quietcrowd.mechanisms.label_mechanism import at_least_two_labels
 from quietcrowd.mechanisms.two_layer import USUAL_SHAPE, TwoLayerRandomizedResponse
 
-__all__ = ["TwoLayerChoice"]
+__all__ = ["TwoLayerChoice", "sized_maker"]
 
 
 class TwoLayerChoice:
@@ -23,8 +23,8 @@ class TwoLayerChoice:
     is claimed.
     """
 
-    def __init__(self, parameters: dict[str, Any], answers: int) -> None:
-        self.parameters, self.answers = parameters, answers
+    def __init__(self, parameters: dict[str, Any], answers: int, *, quietly: bool = False) -> None:
+        self.parameters, self.answers, self.quietly = parameters, answers, quietly
 
     @staticmethod
     def of(maker: Callable[..., Mechanism]) -> dict[str, Any] | None:
@@ -41,7 +41,7 @@ class TwoLayerChoice:
         return given if given.get("law", "flip") != "epsilon" else None
 
     def __call__(self, *, domain: Domain, epsilon: float) -> Mechanism:
-        """Return the mechanism, and print what was chosen for it.
+        """Return the mechanism, and print what was chosen for it, unless quietly.
 
         Raises
         ------
@@ -55,9 +55,34 @@ class TwoLayerChoice:
         shapes = {name: parameters[name] for name in usual.keys() & parameters.keys()}
         low, high = two_layer_bounds(epsilon, self.answers, labels=domain.size, **shapes)
         mechanism = TwoLayerRandomizedResponse(domain=domain, low=low, high=high, **parameters)
+        if self.quietly:
+            return mechanism
         note(
             f"two-layer: low = {low:.4f} and high = {high:.4f}, with which one of "
             f"{counted(self.answers, 'answer')} loses at most epsilon = {epsilon:g}. With "
             "two-layer:low=0 the same epsilon is claimed as in the paper, and more is lost."
         )
         return mechanism
+
+
+class _ForAnswers:
+    """Makes the mechanism of `TwoLayerChoice` once a plan says how many answers there are."""
+
+    def __init__(self, maker: Callable[..., Mechanism], parameters: dict[str, Any]) -> None:
+        self.maker, self.parameters = maker, parameters
+
+    def for_answers(self, answers: int) -> TwoLayerChoice:
+        """Return what makes it for so many answers of a worker."""
+        return TwoLayerChoice(self.parameters, answers, quietly=True)
+
+    def __call__(self, *, domain: Domain, epsilon: float) -> Mechanism:
+        return self.maker(domain=domain, epsilon=epsilon)
+
+
+def sized_maker(maker: Callable[..., Mechanism]) -> Callable[..., Mechanism]:
+    """Return a maker that a plan asks for each number of answers, where the choice is open.
+
+    A plan then has the mechanism that a campaign of the same ``-m`` has.
+    """
+    parameters = TwoLayerChoice.of(maker)
+    return maker if parameters is None else _ForAnswers(maker, parameters)

@@ -47,7 +47,8 @@ def mechanism_within(
     Parameters
     ----------
     maker : callable
-        As `Mechanism.from_claimed_epsilon`; a larger claim loses more.
+        As `Mechanism.from_claimed_epsilon`; a larger claim loses more. Where it has a method
+        ``for_answers``, what that returns for the answers of each worker is called instead.
     domain : Domain
         What an answer can be.
     epsilon : float
@@ -74,6 +75,8 @@ def mechanism_within(
     check_real("epsilon", epsilon, 0)
     if not epsilon:
         raise ParameterError("epsilon must be above 0; got 0")
+    if (for_answers := getattr(maker, "for_answers", None)) is not None:
+        maker = for_answers(size.answers)
     start = epsilon if per == "answer" else epsilon / size.answers
     first = maker(domain=domain, epsilon=start)
     if (1 - CLOSE) * epsilon <= exact_loss(first, size, per) <= epsilon + CLAIM_ROUNDING:

@@ -14,13 +14,26 @@ from quietcrowd.evaluation.papers.claim_records import DOCUMENTS, load_document,
 
 ROOT = Path(__file__).parents[3]
 FILES = {path.stem: path for path in (Path(papers.__file__).parent / "claims").glob("*.toml")}
-CLAIMS = {claim.id: claim for document in load_documents() for claim in document.claims}
+DOCUMENT = {document.name: document for document in load_documents()}
+CLAIMS = {claim.id: claim for document in DOCUMENT.values() for claim in document.claims}
+
+LAST = {
+    "li2018": {"Figure": "1234", "Table": "123"},
+    "sun2018": {"Figure": "12345", "Table": ("I", "II")},
+    "sun2018slides": {},
+    "moon2025": {"Figure": "12345", "Table": "1"},
+    "huai2019": {"Figure": "12345", "Table": "12"},
+}
+"""The numbers of the figures and tables that are printed; those of the slides have none."""
 
 ONE = """
 document = "li2018"
 title = "A paper"
 note = "A note."
 skipped = []
+[[printed]]
+number = "Figure 1"
+note = "a sketch"
 [[claim]]
 id = "li2018-one"
 where = "Abstract"
@@ -83,6 +96,8 @@ def test_reasons_that_point_to_another_claim_find_it():
         ("li2018-one", "one", "its id must begin with li2018-"),
         ("note =", "remark =", "missing, unknown or wrong: note, remark"),
         ("kind =", "kind", "claims of li2018: "),
+        ('note = "a sketch"\n', "", "printed Figure 1 of li2018: it has a number, and figures"),
+        ('number = "Figure 1"\n', "", "printed without number of li2018"),
     ],
 )
 def test_a_record_that_is_not_whole_is_refused(old, new, told):
@@ -93,6 +108,25 @@ def test_a_record_that_is_not_whole_is_refused(old, new, told):
 def test_a_claim_that_stands_there_twice_is_refused():
     with pytest.raises(FormatError, match="li2018-one stands there twice"):
         load_document(ONE + ONE[ONE.index("[[") :], "li2018")
+
+
+def test_every_claim_has_its_verdict():
+    assert [claim.id for claim in CLAIMS.values() if claim.verdict is None] == []
+
+
+def test_a_figure_or_table_is_found_by_its_number():
+    """Without a hole; each has a figure or a sentence, and each figure is of one document."""
+    shown = []
+    for name, last in LAST.items():
+        printed = [each for each in DOCUMENT[name].printed if each.figures or each.note]
+        numbers = " ".join(each.number for each in printed)
+        for kind, numerals in last.items():
+            for numeral in numerals:
+                assert re.search(rf"{kind}s? ([0-9IV]+, )*{numeral}\b", numbers), (name, numeral)
+        assert {figure for each in printed for figure in each.figures} <= {*papers.FIGURES}
+        if name != "sun2018slides":
+            shown += [figure for each in printed for figure in each.figures]
+    assert sorted(shown) == sorted(papers.FIGURES)
 
 
 def test_the_page_is_what_the_records_say():

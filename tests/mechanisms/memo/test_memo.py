@@ -36,6 +36,9 @@ MECHANISMS = {
     "sets of labels": qc.SubsetSelection(domain=LABELS, epsilon=1.0),
     "labels, NULL": qc.RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"),
     "drawn flips": qc.TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.5),
+    "drawn flips, beta law": qc.TwoLayerRandomizedResponse(
+        domain=LABELS, low=0.1, high=0.5, law="beta", alpha=2, beta=2
+    ),
     "drawn losses, NULL": qc.TwoLayerRandomizedResponse(
         domain=LABELS, law="epsilon", epsilon=1.0, null="category"
     ),

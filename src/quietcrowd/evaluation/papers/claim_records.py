@@ -14,7 +14,16 @@ from attrs import fields, frozen
 
 from quietcrowd.exceptions import FormatError
 
-__all__ = ["DOCUMENTS", "KINDS", "VERDICTS", "Claim", "Document", "load_document", "load_documents"]
+__all__ = [
+    "DOCUMENTS",
+    "KINDS",
+    "VERDICTS",
+    "Claim",
+    "Document",
+    "Printed",
+    "load_document",
+    "load_documents",
+]
 
 DOCUMENTS = ("li2018", "sun2018", "sun2018slides", "moon2025", "huai2019")
 KINDS = ("theorem", "figure", "table", "number", "statement")
@@ -62,6 +71,25 @@ class Claim:
 
 
 @frozen(kw_only=True)
+class Printed:
+    """A figure, a table or another part of a document that has a number or a place.
+
+    Attributes
+    ----------
+    number : str
+        As it is printed, such as "Figure 1".
+    figures : tuple of str
+        Names of ``quietcrowd reproduce`` that show it.
+    note : str
+        What is different here, or why there is nothing to run; "" where there is nothing to say.
+    """
+
+    number: str
+    figures: tuple[str, ...] = ()
+    note: str = ""
+
+
+@frozen(kw_only=True)
 class Document:
     """A paper or its slides, with all of its claims.
 
@@ -73,6 +101,8 @@ class Document:
         What it is, and how it is read.
     skipped : tuple of str
         What it says of other people's work: not tried.
+    printed : tuple of Printed
+        Its figures and tables.
     claims : tuple of Claim
         In the order of the document.
     """
@@ -81,6 +111,7 @@ class Document:
     title: str
     note: str
     skipped: tuple[str, ...]
+    printed: tuple[Printed, ...]
     claims: tuple[Claim, ...]
 
 
@@ -123,7 +154,7 @@ def load_document(text: str, name: str) -> Document:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise FormatError(f"claims of {name}: {error}") from error
-    missing = {"document", "title", "note", "skipped", "claim"} ^ content.keys()
+    missing = {"document", "title", "note", "skipped", "printed", "claim"} ^ content.keys()
     if missing or content["document"] != name:
         odd = ", ".join(sorted(missing)) or f"document is {content['document']!r}"
         raise FormatError(f"claims of {name}: missing, unknown or wrong: {odd}")
@@ -137,7 +168,23 @@ def load_document(text: str, name: str) -> Document:
         title=_line(content["title"]),
         note=_line(content["note"]),
         skipped=tuple(map(_line, content["skipped"])),
+        printed=tuple(_printed(record, name) for record in content["printed"]),
         claims=claims,
+    )
+
+
+def _printed(record: Mapping[str, Any], document: str) -> Printed:
+    number = record.get("number", "without number")
+    unknown = record.keys() - {"number", "figures", "note"}
+    if unknown or "number" not in record or len(record) == 1:
+        raise FormatError(
+            f"printed {number} of {document}: it has a number, and figures, a note or both; "
+            f"got {', '.join(record)}"
+        )
+    return Printed(
+        number=number,
+        figures=tuple(record.get("figures", ())),
+        note=_line(record.get("note", "")),
     )
 
 

@@ -24,7 +24,7 @@ from quietcrowd.mechanisms.channel import TOTAL
 from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse
 from quietcrowd.privacy.guarantee import show_loss
 
-__all__ = ["draw_weights", "drawn_weights", "tell_weights"]
+__all__ = ["BUSY", "draw_weights", "drawn_weights", "log_odds_weights", "tell_weights"]
 
 SHOWN = 5
 """So many users are drawn at random into the picture."""
@@ -64,7 +64,7 @@ def drawn_weights(dataset: Dataset, *, epsilon: float, trials: int, seed: int) -
         epsilon=epsilon,
     )
     method = WeightedVote()
-    plain = _weights(answers, method)
+    plain = log_odds_weights(answers, method)
     counts = answers.answers_per_worker
     busy = np.flatnonzero(counts >= BUSY)
     rng = np.random.default_rng(np.random.SeedSequence((seed, len(counts))))
@@ -82,7 +82,7 @@ def drawn_weights(dataset: Dataset, *, epsilon: float, trials: int, seed: int) -
             "answers": counts,
             "flip": drawn[0] / TOTAL,
             "plain": plain,
-            "private": _weights(reports.table, method),
+            "private": log_odds_weights(reports.table, method),
             "shown": shown,
             "claimed_epsilon": epsilon,
             "exact_epsilon": [losses.get(count, 0.0) for count in counts],
@@ -91,7 +91,7 @@ def drawn_weights(dataset: Dataset, *, epsilon: float, trials: int, seed: int) -
     return pd.concat(frames, ignore_index=True).assign(trials=trials)
 
 
-def _weights(answers: Answers, method: WeightedVote) -> npt.NDArray[np.float64]:
+def log_odds_weights(answers: Answers, method: WeightedVote) -> npt.NDArray[np.float64]:
     """Return the weights at the found truths, in the order of `answers.workers`."""
     found = method.fit(answers, threads=1).workers.set_index("worker")
     found = found.reindex(answers.workers.to_pylist())

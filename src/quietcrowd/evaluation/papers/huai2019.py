@@ -38,6 +38,7 @@ from quietcrowd.evaluation.papers.huai2019_crowds import (
     near_truth,
 )
 from quietcrowd.evaluation.papers.huai2019_theorems import THEOREMS
+from quietcrowd.evaluation.papers.huai2019_weights import WEIGHTS
 from quietcrowd.evaluation.papers.release_times import release_times
 from quietcrowd.synthesis.baselines import Basic, Histogram
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
@@ -292,7 +293,7 @@ def _by_rule(rule: str) -> Figure:
 
 HUAI_2019: Mapping[str, Figure] = MappingProxyType(
     {
-        "huai2019-2": Figure(
+        "huai2019-table-2": Figure(
             title="Huai et al. 2019, Table 2, public bandwidths",
             lines="density",
             across="method",
@@ -300,10 +301,10 @@ HUAI_2019: Mapping[str, Figure] = MappingProxyType(
             parts=partial(_table, EVERY),
             quick=partial(_table, (SMALL,)),
         ),
-        "huai2019-2-silverman": _by_rule("silverman"),
-        "huai2019-2-mad": _by_rule("mad"),
-        "huai2019-2-bandwidths": Figure(
-            title="Huai et al. 2019: the bandwidth, drawn crowds",
+        "huai2019-table-2-silverman": _by_rule("silverman"),
+        "huai2019-table-2-mad": _by_rule("mad"),
+        "huai2019-table-2-bandwidths": Figure(
+            title="Huai et al. 2019, Table 2, by bandwidth, drawn crowds",
             lines="density",
             across="bandwidth",
             scores=("ise",),
@@ -312,7 +313,7 @@ HUAI_2019: Mapping[str, Figure] = MappingProxyType(
         ),
         **CASES,
         "huai2019-4": Figure(
-            title="Huai et al. 2019, Figure 4",
+            title="Huai et al. 2019, Figure 4: error by the number of claims",
             lines="density",
             across="claims",
             scores=("ise", "sise"),
@@ -320,13 +321,14 @@ HUAI_2019: Mapping[str, Figure] = MappingProxyType(
             quick=partial(_by_claims, (SMALL,), NUMBERS[::4]),
         ),
         "huai2019-5": Figure(
-            title="Huai et al. 2019, Figure 5",
+            title="Huai et al. 2019, Figure 5: time of a release",
             lines="density",
             across="claims",
             scores=("milliseconds",),
             parts=_times,
         ),
         **THEOREMS,
+        **WEIGHTS,
     }
 )
 """The table and the figures by their names on the command line."""

@@ -25,13 +25,20 @@ from quietcrowd.evaluation.papers.error_changes import (
     draw_error_changes,
     tell_error_changes,
 )
-from quietcrowd.evaluation.papers.figure import Figure, Part, TablePart
+from quietcrowd.evaluation.papers.figure import Figure, Part, Parts, TablePart
 from quietcrowd.evaluation.papers.flip_products import (
     change_densities,
     draw_change_densities,
     tell_change_densities,
 )
-from quietcrowd.evaluation.papers.li2018_printed import DUCHENNE, EPSILONS, PRINTED_SIZES
+from quietcrowd.evaluation.papers.guiding_users import WEIGHTINGS, guiding_users
+from quietcrowd.evaluation.papers.li2018_printed import (
+    DUCHENNE,
+    EPSILONS,
+    PRINTED,
+    PRINTED_SIZES,
+)
+from quietcrowd.evaluation.papers.means import tell_means
 from quietcrowd.evaluation.papers.peer_grading import PEER_GRADING, drawn_peer_grading
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.voting import MajorityVote, WeightedVote
@@ -93,18 +100,25 @@ def _experiment(name: str, epsilons: Sequence[float], trials: int, seed: int) ->
     )
 
 
-def _errors(title: str, name: str) -> Figure:
-    def parts(epsilons: Sequence[float], trials: int, seed: int) -> list[Part]:
-        build = partial(_experiment, name, epsilons, trials, seed)
-        return [Part(columns={"dataset": name}, experiment=build)]
+def _error_parts(name: str, epsilons: Sequence[float], trials: int, seed: int) -> list[Part]:
+    build = partial(_experiment, name, epsilons, trials, seed)
+    return [Part(columns={"dataset": name}, experiment=build)]
 
+
+ERRORS: Mapping[str, Parts] = {
+    name: partial(_error_parts, name, EPSILONS) for name in (PEER_GRADING, DUCHENNE, "duck")
+}
+"""A figure and a table of the paper show the same experiments."""
+
+
+def _errors(title: str, name: str, *, picture: bool) -> Figure:
     return Figure(
         title=f"Li et al. 2018, {title}: {name}",
         lines="table",
-        parts=partial(parts, EPSILONS),
-        quick=partial(parts, (1.0, 0.1, 0.0)),
+        parts=ERRORS[name],
+        quick=partial(_error_parts, name, (1.0, 0.1, 0.0)) if name in PRINTED else None,
         skipped=_SKIPPED if name == PEER_GRADING else (),
-        draw=draw_error_changes,
+        draw=draw_error_changes if picture else None,
         tell=tell_error_changes,
     )
 
@@ -118,6 +132,14 @@ def _weights(trials: int, seed: int) -> list[TablePart]:
         TablePart(columns={"dataset": name}, measure=partial(measure, name))
         for name in (PEER_GRADING, DUCHENNE)
     ]
+
+
+def _guides(epsilons: Sequence[float], trials: int, seed: int) -> list[TablePart]:
+    def measure(_: bool) -> pd.DataFrame:
+        crowd = load_dataset(DUCHENNE)
+        return guiding_users(crowd, epsilons=epsilons, trials=trials, seed=seed)
+
+    return [TablePart(columns={"dataset": DUCHENNE}, measure=measure)]
 
 
 def _products(_: int, __: int) -> list[TablePart]:
@@ -171,16 +193,25 @@ LI_2018: Mapping[str, Figure] = MappingProxyType(
             draw=draw_weights,
             tell=tell_weights,
         ),
-        "li2018-3": _errors("Figure 3", PEER_GRADING),
-        "li2018-4": _errors("Figure 4", DUCHENNE),
+        "li2018-3": _errors("Figure 3", PEER_GRADING, picture=True),
+        "li2018-4": _errors("Figure 4", DUCHENNE, picture=True),
+        "li2018-guides": Figure(
+            title="Li et al. 2018, Section 6.3: do users who drew a small p guide the result?",
+            lines="table",
+            scores=WEIGHTINGS,
+            parts=partial(_guides, (1.0, 0.5, 0.1, 0.0)),
+            quick=partial(_guides, (1.0, 0.0)),
+            tell=tell_means,
+        ),
+        "li2018-4-duck": _errors("Figure 4, on a set of ours", "duck", picture=True),
         "li2018-table-1": Figure(
             title="Li et al. 2018, Table 1: sizes of the data sets",
             lines="table",
             parts=_sizes,
             skipped=_SKIPPED,
         ),
-        "li2018-table-2": _errors("Table 2", PEER_GRADING),
-        "li2018-table-3": _errors("Table 3", DUCHENNE),
+        "li2018-table-2": _errors("Table 2", PEER_GRADING, picture=False),
+        "li2018-table-3": _errors("Table 3", DUCHENNE, picture=False),
     }
 )
 """Figures and tables by their names on the command line."""

@@ -216,10 +216,10 @@ def _on_drawn(number: int, what: str, score: str) -> Figure:
 
 MOON_2025: Mapping[str, Figure] = MappingProxyType(
     {
-        "moon2025-3": _on_real(3, "", "mae"),
-        "moon2025-3-rmse": _on_real(3, "", "rmse"),
-        "moon2025-3-drawn": _on_drawn(3, "", "mae"),
-        "moon2025-3-drawn-rmse": _on_drawn(3, "", "rmse"),
+        "moon2025-3": _on_real(3, ", MAE", "mae"),
+        "moon2025-3-rmse": _on_real(3, ", RMSE", "rmse"),
+        "moon2025-3-drawn": _on_drawn(3, ", MAE", "mae"),
+        "moon2025-3-drawn-rmse": _on_drawn(3, ", RMSE", "rmse"),
         "moon2025-4": _on_real(4, "", "weight_distance"),
         "moon2025-4-drawn": _on_drawn(4, "", "weight_distance"),
         "moon2025-5": Figure(

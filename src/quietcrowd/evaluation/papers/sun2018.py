@@ -11,17 +11,22 @@ from functools import partial
 from types import MappingProxyType
 from typing import get_args
 
+import pandas as pd
+
 from quietcrowd.datasets.synthetic import Truths, sparse_crowd
 from quietcrowd.evaluation.experiment import Experiment
-from quietcrowd.evaluation.papers.figure import Across, Figure, Part
+from quietcrowd.evaluation.papers.figure import Across, Figure, Part, TablePart
+from quietcrowd.evaluation.papers.means import tell_means
 from quietcrowd.evaluation.papers.sun2018_mechanisms import (
     AS_PRINTED,
     EPSILONS,
     MECHANISMS,
     METHODS,
+    RANK,
     small,
 )
 from quietcrowd.evaluation.papers.sun2018_real import REAL, TABLES
+from quietcrowd.evaluation.papers.task_profiles import task_profiles
 from quietcrowd.inference.averaging import Mean
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.mechanisms.laplace import LaplacePerturbation
@@ -153,6 +158,34 @@ def _kept(size: tuple[int, int], at: Sequence[float], trials: int, seed: int) ->
     ]
 
 
+def _profiles(
+    size: tuple[int, int], ranks: Sequence[int], trials: int, seed: int
+) -> list[TablePart]:
+    """Return the crowds of Figure 2 with the drawn task profile, and with a learnt one."""
+
+    def measure(sparsity: float, truths: Truths, _: bool) -> pd.DataFrame:
+        crowds = [
+            sparse_crowd(
+                workers=size[0],
+                tasks=size[1],
+                sparsity=sparsity,
+                truths=truths,
+                seed=seed + trial,
+            )
+            for trial in range(trials)
+        ]
+        return task_profiles(crowds, epsilons=(1.0, 10.0), ranks=ranks, seed=seed)
+
+    return [
+        TablePart(
+            columns={"dataset": f"{truths} truths, {sparsity:.0%} missing"},
+            measure=partial(measure, sparsity, truths),
+        )
+        for truths in get_args(Truths)
+        for sparsity in (0.9, 0.5)
+    ]
+
+
 SUN_2018: Mapping[str, Figure] = MappingProxyType(
     {
         **TABLES,
@@ -180,7 +213,7 @@ SUN_2018: Mapping[str, Figure] = MappingProxyType(
         ),
         **REAL,
         "sun2018-2-paper": _synthetic(
-            "As Figure 2, with variant='paper' at low ranks",
+            "Sun et al. 2018, Figure 2, with variant='paper' at low ranks",
             workers=2_000,
             tasks=200,
             sparsities=(0.9, 0.5),
@@ -189,14 +222,22 @@ SUN_2018: Mapping[str, Figure] = MappingProxyType(
             quick=(0.5,),
         ),
         "sun2018-3-spread": _synthetic(
-            "As Figure 3, with truths spread over the whole domain",
+            "Sun et al. 2018, Figure 3, with truths spread over the whole domain",
             workers=2_000,
             tasks=200,
             truths="uniform",
             across="sparsity",
         ),
+        "sun2018-profiles": Figure(
+            title="Sun et al. 2018, Section III-C: task profiles, drawn or learnt from answers",
+            lines="table",
+            scores=("change", "correlation"),
+            parts=partial(_profiles, (2_000, 200), (1, 5, RANK)),
+            quick=partial(_profiles, SMALL, (1, 5)),
+            tell=tell_means,
+        ),
         "sun2018-2-kept": Figure(
-            title="The crowds of Figure 2, where nothing is filled in",
+            title="Sun et al. 2018, Figure 2, where nothing is filled in",
             lines="method",
             scores=("mae",),
             parts=partial(_kept, (2_000, 200), PANELS),

@@ -214,7 +214,7 @@ REAL: Mapping[str, Figure] = MappingProxyType(
             quick=partial(_figure_5, {"Web": (_web, small(ALL))}, (1.0, 5.0)),
         ),
         "sun2018-5-as-coded": Figure(
-            title="As Figure 5(a), with the levels 1 to 3 of the set as it is coded",
+            title="Sun et al. 2018, Figure 5(a), levels 1 to 3 as the set is coded",
             parts=partial(_figure_5, AS_CODED, EPSILONS),
         ),
     }
