@@ -51,6 +51,7 @@ def expected_errors(
     labels: bool,
     uncertain: bool,
     smoothed: Sequence[SmoothedCell] | None = None,
+    widening: float = 1.0,
 ) -> list[ExpectedError]:
     """Return what to expect in neighbouring cells, which differ in epsilon alone, by epsilon.
 
@@ -68,13 +69,15 @@ def expected_errors(
     smoothed : sequence of SmoothedCell, optional
         The same errors on their scale (`on_scale`), smoothed by theory. They tell where the mean
         lies; how far campaigns differ is told by the simulations themselves.
+    widening : float
+        By which factor intervals are wider, on their scale, than what the simulations say.
     """
     if smoothed is None:
         smoothed = [SmoothedCell(draws=on_scale(cell, labels=labels)) for cell in cells]
     variances = [_variance(cell, tasks, labels=labels, uncertain=uncertain) for cell in cells]
     return [
-        _expected(cell, of_mean, _weighted(variances, place), tasks, labels=labels)
-        for place, (cell, of_mean) in enumerate(zip(cells, smoothed, strict=True))
+        _expected(cell, mean, _weighted(variances, place), tasks, labels=labels, widening=widening)
+        for place, (cell, mean) in enumerate(zip(cells, smoothed, strict=True))
     ]
 
 
@@ -135,10 +138,12 @@ def _expected(
     tasks: int,
     *,
     labels: bool,
+    widening: float,
 ) -> ExpectedError:
     raw = on_scale(cell, labels=labels)
     of_mean = float(np.var(smoothed.draws, ddof=1)) / len(cell) + smoothed.misfit
-    reach = float(student.ppf((1 + COVERAGE) / 2, len(cell) - 1)) * math.sqrt(variance + of_mean)
+    quantile = float(student.ppf((1 + COVERAGE) / 2, len(cell) - 1))
+    reach = widening * quantile * math.sqrt(variance + of_mean)
     middle = float(smoothed.draws.mean())
     error, standard_error = _mean_error(
         cell, middle - float(raw.mean()), math.sqrt(of_mean), labels=labels

@@ -102,6 +102,7 @@ def _of_one_size(
         labels=isinstance(assumption.domain, FiniteDomain),
         uncertain=assumption.uncertain or simulated_size(assumption, size).answers != size.answers,
         smoothed=[smoothed[cell] for cell in cells],
+        widening=assumption.widening,
     )
     return dict(zip(cells, errors, strict=True))
 
