@@ -1,7 +1,8 @@
 """How often the interval of a plan holds the error of a campaign: on drawn crowds, on real ones.
 
-``python benchmarks/plan_coverage.py drawn 200``, ``... pilot 1`` and ``... inverse 10`` print
-tables; the last one compares the least epsilon for an error with the one that brute force finds.
+``python benchmarks/plan_coverage.py drawn 200``, ``... pilot 1``, ``... unlike 60`` and
+``... inverse 10`` print tables; the last one compares the least epsilon for an error with the one
+that brute force finds.
 """
 
 import sys
@@ -21,6 +22,7 @@ from quietcrowd.planning import (
 )
 from quietcrowd.planning.error_interval import expected_errors
 from quietcrowd.planning.planner import simulate_size
+from unlike_crowds import unlike_crowd
 
 DRAWS = {True: 12, False: 8}
 """As those of a plan, of labels and of numbers."""
@@ -105,36 +107,51 @@ def part_of(answers, tasks):
 
 
 def pilot_rows(name, draws):
-    """Return one row per draw, kind of pilot and epsilon: the error, and the plan's interval.
+    """Return one row per draw, epsilon and kind of pilot: the error, and the plan's interval."""
+    crowd = qc.load_dataset(name)
+    for draw in range(draws):
+        for epsilon in EPSILONS:
+            for kind in ("plain", "reports"):
+                yield name, kind, epsilon, *by_pilot(crowd, draw, epsilon, kind)
+
+
+def unlike_rows(crowds):
+    """Return the same by pilots of reports of drawn crowds that are not as a plan assumes."""
+    for number in range(crowds):
+        for labels in (True, False):
+            epsilon = EPSILONS[number % len(EPSILONS)]
+            found = by_pilot(unlike_crowd(number, labels=labels), number, epsilon, "reports")
+            yield "labels" if labels else "numbers", "reports", epsilon, *found
+
+
+def by_pilot(crowd, seed, epsilon, kind):
+    """Return the error of a crowd, and the plan's interval by a pilot: low, expected, high.
 
     A pilot is all answers to a tenth of the tasks; its truths are not used. The error is that of
     all tasks with known truths.
     """
-    crowd = qc.load_dataset(name)
-    answers = crowd.answers
+    answers, known = crowd.answers, len(crowd.truths)
     labels = not isinstance(answers.domain, qc.Interval)
     ids = np.array(answers.tasks.to_pylist(), dtype=object)
     workers = int((answers.answers_per_worker > 0).sum())
     each = min(max(1, round(len(answers) / workers)), len(ids))
     size = CrowdSize(tasks=len(ids), workers=workers, answers=each)
-    known = len(crowd.truths)
-    for draw in range(draws):
-        rng = np.random.default_rng((draw, 1))
-        chosen = rng.choice(ids, max(10, int(PILOT * len(ids))), replace=False)
-        plain = part_of(answers, chosen)
-        for epsilon in EPSILONS:
-            mechanism = mechanism_for(answers.domain, epsilon)
-            outcome = simulate(crowd, mechanism, (draw, 2))
-            for kind in ("plain", "reports"):
-                pilot = plain
-                if kind == "reports":
-                    pilot = mechanism.randomize(plain, rng=np.random.default_rng((draw, 3)))
-                law = assumption_of_pilot(pilot, worlds=WORLDS, seed=draw)
-                (cell,) = simulate_size(law, size, [mechanism], WORLDS, draw, plain=False)
-                (found,) = expected_errors(
-                    [cell], max(known, cell[0].tasks), labels=labels, uncertain=True
-                )
-                yield name, kind, epsilon, outcome.error, found.low, found.error, found.high
+    rng = np.random.default_rng((seed, 1))
+    pilot = part_of(answers, rng.choice(ids, max(10, int(PILOT * len(ids))), replace=False))
+    mechanism = mechanism_for(answers.domain, epsilon)
+    outcome = simulate(crowd, mechanism, (seed, 2))
+    if kind == "reports":
+        pilot = mechanism.randomize(pilot, rng=np.random.default_rng((seed, 3)))
+    law = assumption_of_pilot(pilot, worlds=WORLDS, seed=seed)
+    (cell,) = simulate_size(law, size, [mechanism], WORLDS, seed, plain=False)
+    (found,) = expected_errors(
+        [cell],
+        max(known, cell[0].tasks),
+        labels=labels,
+        uncertain=True,
+        widening=law.widening,
+    )
+    return outcome.error, found.low, found.error, found.high
 
 
 TARGET_DRAWS, BATCH, MOST_DRAWS = 400, 120, 800
@@ -199,6 +216,9 @@ if __name__ == "__main__":
         print_coverage(drawn_coverage(int(sys.argv[2])))
     elif sys.argv[1] == "inverse":
         for row in inverse_rows(int(sys.argv[2])):
+            print(*(f"{x:.3f}" if isinstance(x, float) else x for x in row), flush=True)
+    elif sys.argv[1] == "unlike":
+        for row in unlike_rows(int(sys.argv[2])):
             print(*(f"{x:.3f}" if isinstance(x, float) else x for x in row), flush=True)
     else:
         for each in sys.argv[3:] or SETS:

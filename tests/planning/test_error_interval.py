@@ -61,3 +61,14 @@ def test_neighbours_count_half():
     beside, *_ = expected_errors([calm, wild], 5_000, labels=True, uncertain=True)
     assert beside.high - beside.low > 2 * (alone.high - alone.low)
     assert beside.error == alone.error
+
+
+def test_a_widened_interval_is_so_many_times_as_wide_on_its_scale():
+    cell = drawn(np.random.default_rng(3), 8, 100, spread=0.05, labels=False)
+    (one,), (wide,) = (
+        expected_errors([cell], 100, labels=False, uncertain=True, widening=factor)
+        for factor in (1.0, 1.5)
+    )
+    assert wide.error == one.error
+    assert np.log(wide.high / wide.low) == pytest.approx(1.5 * np.log(one.high / one.low))
+    assert np.log(wide.high * wide.low) == pytest.approx(np.log(one.high * one.low))

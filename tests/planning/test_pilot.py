@@ -4,7 +4,7 @@ import pytest
 import quietcrowd as qc
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.planning import CrowdSize, assumption_of_pilot, plan
-from quietcrowd.planning.pilot import MOST_MISLED, _size
+from quietcrowd.planning.pilot import MOST_MISLED, WIDENING, _size
 
 SIZE = CrowdSize(tasks=60, workers=20, answers=30)
 
@@ -31,6 +31,21 @@ def test_a_better_crowd_is_seen_in_plain_answers_and_in_reports():
     assert found["plain", 0.9] > found["plain", 0.6] + 0.1
     assert found["reports", 0.9] > found["reports", 0.6] + 0.1
     assert abs(found["plain", 0.9] - 0.9) < 0.1
+
+
+@pytest.mark.slow
+def test_reports_that_tell_little_leave_open_how_good_workers_are():
+    answers = label_pilot(0.8).answers
+    mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=0.2)
+    reports = mechanism.randomize(answers, rng=np.random.default_rng(0))
+    means = {}
+    for pilot in (answers, reports):
+        assumed = assumption_of_pilot(pilot, worlds=10)
+        means[type(pilot)] = [np.mean(world.accuracies) for world in assumed.worlds]
+        assert assumed.widening == (1.0 if pilot is answers else WIDENING)
+    assert np.ptp(means[qc.Answers]) < 0.2
+    assert np.ptp(means[type(reports)]) > 0.25
+    assert max(means[type(reports)]) <= 1.0
 
 
 def test_draws_take_the_laws_in_turn_and_are_uncertain():

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from quietcrowd.commands import options
+from quietcrowd.commands import options, plan_options
 from quietcrowd.commands.choices import MechanismNames, choose_mechanism
 from quietcrowd.commands.printing import tell
 from quietcrowd.commands.two_layer_choice import sized_maker
@@ -26,104 +26,37 @@ _LABELS = ("accuracy", "accuracy_sd", "truths", "misled", "pull")
 _NUMBERS = ("error", "error_factor", "spread", "middle", "shared")
 
 
-def _assumed(text: str, **rules: Any) -> Any:
-    return typer.Option(metavar="NUMBER", help=text, rich_help_panel=None, **rules)
-
-
 @app.command()
 def plan(
-    tasks: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="How many questions.")],
-    workers: Annotated[
-        list[str] | None, typer.Option(metavar="NUMBERS", help="How many are asked, by commas.")
-    ] = None,
-    answers: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NUMBERS", help="Answers of each worker. Default: all questions."),
-    ] = None,
-    budget: Annotated[
-        int | None, typer.Option(min=1, metavar="NUMBER", help="Answers in all, shared out evenly.")
-    ] = None,
+    tasks: plan_options.Tasks,
+    workers: plan_options.Workers = None,
+    answers: plan_options.Answers = None,
+    budget: plan_options.Budget = None,
     labels: options.Labels = None,
     levels: options.Levels = None,
     between: options.Between = None,
     mechanism: MechanismNames = None,
-    epsilon: Annotated[
-        list[str],
-        typer.Option("--epsilon", "-e", metavar="NUMBERS", help="Exact losses, by commas."),
-    ] = ["0.5,1,2,4"],  # noqa: B006
-    per: Annotated[
-        str,
-        typer.Option(
-            metavar="answer|worker",
-            help="Whether epsilon is the loss of one answer, or of all of a worker together.",
-            autocompletion=lambda: ["answer", "worker"],
-        ),
-    ] = "answer",
-    target: Annotated[
-        float | None, _assumed("The error that is wanted: an error rate, or an MAE.")
-    ] = None,
-    guessers: Annotated[float | None, _assumed("Share of the workers who guess: 0.1.")] = None,
-    accuracy: Annotated[
-        float | None, _assumed("Labels: how often the other workers are right: 0.75.")
-    ] = None,
-    accuracy_sd: Annotated[
-        float | None, _assumed("Labels: its standard deviation over workers: 0.1.")
-    ] = None,
-    truths: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBERS", help="Labels: how frequent each is, by commas: even."),
-    ] = None,
-    misled: Annotated[
-        float | None, _assumed("Labels: share of the tasks where workers err together: 0.1.")
-    ] = None,
-    pull: Annotated[
-        float | None, _assumed("Labels: share of the answers there that are one error: 0.6.")
-    ] = None,
-    error: Annotated[
-        float | None,
-        _assumed("Numbers: deviation of a worker's own errors, above 0: a tenth of the range."),
-    ] = None,
-    error_factor: Annotated[
-        float | None, _assumed("Numbers: by which factor that varies over workers: 1.5.")
-    ] = None,
-    spread: Annotated[
-        float | None, _assumed("Numbers: deviation of the truths: a fifth of the range.")
-    ] = None,
-    middle: Annotated[
-        float | None, _assumed("Numbers: mean of the truths: the middle of the range.")
-    ] = None,
-    shared: Annotated[
-        float | None, _assumed("Numbers: error that all share, as a part of --error: 0.25.")
-    ] = None,
-    pilot: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Reports of some questions, in place of what is assumed; with --plain, answers.",
-        ),
-    ] = None,
+    epsilon: plan_options.Epsilon = ["0.5,1,2,4"],  # noqa: B006
+    per: plan_options.Per = "answer",
+    target: plan_options.Target = None,
+    guessers: plan_options.Guessers = None,
+    accuracy: plan_options.Accuracy = None,
+    accuracy_sd: plan_options.AccuracySd = None,
+    truths: plan_options.Truths = None,
+    misled: plan_options.Misled = None,
+    pull: plan_options.Pull = None,
+    error: plan_options.Error = None,
+    error_factor: plan_options.ErrorFactor = None,
+    spread: plan_options.Spread = None,
+    middle: plan_options.Middle = None,
+    shared: plan_options.Shared = None,
+    pilot: plan_options.Pilot = None,
     plain: options.Plain = False,
-    least: Annotated[
-        str | None,
-        typer.Option(
-            metavar="workers|epsilon",
-            help="Tell the least number that reaches --target, in place of a table.",
-            autocompletion=lambda: ["workers", "epsilon"],
-        ),
-    ] = None,
-    draws: Annotated[
-        int | None,
-        typer.Option(
-            min=3,
-            metavar="NUMBER",
-            help="Crowds to simulate for each size; with --least, at most for each point.",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Of crowds and noise.")] = 0,
+    least: plan_options.Least = None,
+    draws: plan_options.Draws = None,
+    seed: plan_options.Seed = 0,
     output: options.Output = None,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="A picture of the plan.")
-    ] = None,
+    plot: plan_options.Plot = None,
     as_json: options.Json = False,
 ) -> None:
     """Tell what error to expect, before the first answer.

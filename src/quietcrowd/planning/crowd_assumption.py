@@ -78,6 +78,11 @@ class CrowdAssumption(ABC):
         """Whether crowds of different draws are of different laws."""
         return False
 
+    @property
+    def widening(self) -> float:
+        """By which factor intervals are wider than what crowds of these laws say: 1 or more."""
+        return 1.0
+
     def world(self, draw: int) -> CrowdAssumption:  # noqa: ARG002
         """Return the law of the crowd of one draw."""
         return self

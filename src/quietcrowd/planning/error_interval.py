@@ -11,8 +11,9 @@ from attrs import frozen
 from scipy.stats import t as student
 
 from quietcrowd.planning.simulation import SimulatedError
+from quietcrowd.planning.smoothing import SmoothedCell
 
-__all__ = ["COVERAGE", "ExpectedError", "expected_errors"]
+__all__ = ["COVERAGE", "ExpectedError", "expected_errors", "on_scale", "transformed"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,7 +45,13 @@ class ExpectedError:
 
 
 def expected_errors(
-    cells: Sequence[Sequence[SimulatedError]], tasks: int, *, labels: bool, uncertain: bool
+    cells: Sequence[Sequence[SimulatedError]],
+    tasks: int,
+    *,
+    labels: bool,
+    uncertain: bool,
+    smoothed: Sequence[SmoothedCell] | None = None,
+    widening: float = 1.0,
 ) -> list[ExpectedError]:
     """Return what to expect in neighbouring cells, which differ in epsilon alone, by epsilon.
 
@@ -59,13 +66,25 @@ def expected_errors(
     uncertain : bool
         Whether the crowds were of different laws: what differs by law does not grow less with more
         tasks.
+    smoothed : sequence of SmoothedCell, optional
+        The same errors on their scale (`on_scale`), smoothed by theory. They tell where the mean
+        lies; how far campaigns differ is told by the simulations themselves.
+    widening : float
+        By which factor intervals are wider, on their scale, than what the simulations say.
     """
+    if smoothed is None:
+        smoothed = [SmoothedCell(draws=on_scale(cell, labels=labels)) for cell in cells]
     variances = [_variance(cell, tasks, labels=labels, uncertain=uncertain) for cell in cells]
-    smooth = [_weighted(variances, place) for place in range(len(cells))]
     return [
-        _expected(cell, variance, tasks, labels=labels)
-        for cell, variance in zip(cells, smooth, strict=True)
+        _expected(cell, mean, _weighted(variances, place), tasks, labels=labels, widening=widening)
+        for place, (cell, mean) in enumerate(zip(cells, smoothed, strict=True))
     ]
+
+
+def on_scale(cell: Sequence[SimulatedError], *, labels: bool) -> Floats:
+    """Return a cell's errors on the scale of the interval, shape (draws,)."""
+    errors = np.array([one.error for one in cell])
+    return transformed(errors, cell[0].tasks, labels=labels)
 
 
 def _weighted(variances: Sequence[float], place: int) -> float:
@@ -75,7 +94,7 @@ def _weighted(variances: Sequence[float], place: int) -> float:
     return sum(value * weight for value, weight in around) / sum(weight for _, weight in around)
 
 
-def _transformed(errors: Floats, tasks: int, *, labels: bool) -> Floats:
+def transformed(errors: Floats, tasks: int, *, labels: bool) -> Floats:
     """Return errors on a scale on which their variance hardly depends on their mean.
 
     Of shares the arc sine of the square root, as of a binomial law (Anscombe, Biometrika 1948); of
@@ -98,10 +117,10 @@ def _back(value: float, tasks: int, *, labels: bool) -> float:
 def _variance(
     cell: Sequence[SimulatedError], tasks: int, *, labels: bool, uncertain: bool
 ) -> float:
-    """Return the variance of a campaign's error on the scale of `_transformed`."""
+    """Return the variance of a campaign's error on the scale of `transformed`."""
     errors = np.array([one.error for one in cell])
     simulated = cell[0].tasks
-    seen = float(np.var(_transformed(errors, simulated, labels=labels), ddof=1))
+    seen = float(np.var(on_scale(cell, labels=labels), ddof=1))
     if uncertain:
         within = float(np.mean([one.variance for one in cell]))
         of_all = float(np.var(errors, ddof=1))
@@ -113,17 +132,38 @@ def _variance(
 
 
 def _expected(
-    cell: Sequence[SimulatedError], variance: float, tasks: int, *, labels: bool
+    cell: Sequence[SimulatedError],
+    smoothed: SmoothedCell,
+    variance: float,
+    tasks: int,
+    *,
+    labels: bool,
+    widening: float,
 ) -> ExpectedError:
-    errors = np.array([one.error for one in cell])
-    draws, simulated = len(cell), cell[0].tasks
-    scaled = _transformed(errors, simulated, labels=labels)
-    of_mean = float(np.var(scaled, ddof=1)) / draws
-    reach = float(student.ppf((1 + COVERAGE) / 2, draws - 1)) * math.sqrt(variance + of_mean)
-    middle = float(scaled.mean())
+    raw = on_scale(cell, labels=labels)
+    of_mean = float(np.var(smoothed.draws, ddof=1)) / len(cell) + smoothed.misfit
+    quantile = float(student.ppf((1 + COVERAGE) / 2, len(cell) - 1))
+    reach = widening * quantile * math.sqrt(variance + of_mean)
+    middle = float(smoothed.draws.mean())
+    error, standard_error = _mean_error(
+        cell, middle - float(raw.mean()), math.sqrt(of_mean), labels=labels
+    )
     return ExpectedError(
-        error=float(errors.mean()),
-        standard_error=float(errors.std(ddof=1)) / math.sqrt(draws),
+        error=error,
+        standard_error=standard_error,
         low=_back(middle - reach, tasks, labels=labels),
         high=_back(middle + reach, tasks, labels=labels),
     )
+
+
+def _mean_error(
+    cell: Sequence[SimulatedError], moved: float, deviation: float, *, labels: bool
+) -> tuple[float, float]:
+    """Return the mean error, moved on its scale, and its standard error, which is given there."""
+    mean, simulated = float(np.mean([one.error for one in cell])), cell[0].tasks
+    place = float(transformed(np.array([mean]), simulated, labels=labels)[0])
+    below, before, after, above = (
+        _back(place + step, simulated, labels=labels)
+        for step in (moved - deviation, 0.0, moved, moved + deviation)
+    )
+    return mean + after - before, (above - below) / 2

@@ -33,8 +33,17 @@ Floats = npt.NDArray[np.float64]
 SAMPLE = 200
 """So many workers stand for the law of a crowd."""
 
+KEPT_OF, LEAST_KEPT = 3, 10
+"""Of labels one law in so many is kept, and so many at least: a line is laid through them."""
+
 WORTH = 10
 """What a pilot tells of the shares of good and bad workers is taken to be from so many workers."""
+
+WIDENING, WIDENING_OF_NUMBERS = 1.21, 1.38
+"""Intervals by a pilot of reports are so many times as wide as its laws say, on their scale.
+
+So wide they hold nine in ten of drawn crowds that are not as the laws have it.
+"""
 
 MOST_MISLED = 0.3
 """On at most this share of the tasks workers err together: a pilot cannot tell."""
@@ -51,9 +60,12 @@ class PilotAssumption(CrowdAssumption):
     ----------
     worlds : tuple of CrowdAssumption
         Laws that go with the pilot, one for each draw; after the last the first comes again.
+    of_reports : bool
+        Whether the pilot was of reports alone.
     """
 
     worlds: tuple[CrowdAssumption, ...]
+    of_reports: bool = False
 
     @property
     @override
@@ -64,6 +76,13 @@ class PilotAssumption(CrowdAssumption):
     @override
     def uncertain(self) -> bool:
         return True
+
+    @property
+    @override
+    def widening(self) -> float:
+        if not self.of_reports:
+            return 1.0
+        return WIDENING if isinstance(self.domain, FiniteDomain) else WIDENING_OF_NUMBERS
 
     @override
     def world(self, draw: int) -> CrowdAssumption:
@@ -93,8 +112,8 @@ def assumption_of_pilot(
 
     The law of the crowd is what `NoiseAware` finds in the pilot. How far it may be off is found by
     drawing: crowds of the pilot's size by that law, randomised as the pilot was, and inferred
-    again, each give one law. Accuracies of labels, which noise draws towards what is believed
-    before, are moved as far to the other side as they are off (the basic bootstrap).
+    again, each give one law. By reports of labels, which may hide how good workers are, crowds of
+    all mean accuracies are tried, and those kept that seem to be as good as the pilot's.
     ``docs/theory/planning.md``.
 
     Parameters
@@ -131,8 +150,11 @@ def assumption_of_pilot(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", QuietcrowdWarning)
         found = _law(domain, NoiseAware().fit(pilot, threads=1), rng, certain=True)
-        laws = [_again(found, size, mechanism, rng) for _ in range(worlds)]
-    return PilotAssumption(worlds=tuple(laws))
+        if isinstance(found, LabelAssumption) and mechanism is not None:
+            laws = _laws_by_reports(found, size, mechanism, worlds, rng)
+        else:
+            laws = [_again(found, size, mechanism, rng) for _ in range(worlds)]
+    return PilotAssumption(worlds=tuple(laws), of_reports=mechanism is not None)
 
 
 def _size(table: Answers) -> CrowdSize:
@@ -143,19 +165,69 @@ def _size(table: Answers) -> CrowdSize:
     return CrowdSize(tasks=tasks, workers=workers, answers=each)
 
 
+def _simulated(
+    law: CrowdAssumption, size: CrowdSize, mechanism: Mechanism | None, rng: np.random.Generator
+) -> CrowdAssumption:
+    """Return the law that is found in the pilot of a crowd of a law."""
+    answers: Any = law.crowd(size, rng).answers
+    if mechanism is not None:
+        answers = mechanism.randomize(answers, rng=rng)
+    return _law(law.domain, NoiseAware().fit(answers, threads=1), rng, certain=False)
+
+
 def _again(
     law: CrowdAssumption, size: CrowdSize, mechanism: Mechanism | None, rng: np.random.Generator
 ) -> CrowdAssumption:
     """Return the law that is found in a crowd of a law; accuracies moved to its other side."""
-    answers: Any = law.crowd(size, rng).answers
-    if mechanism is not None:
-        answers = mechanism.randomize(answers, rng=rng)
-    found = _law(law.domain, NoiseAware().fit(answers, threads=1), rng, certain=False)
+    found = _simulated(law, size, mechanism, rng)
     if isinstance(law, LabelAssumption) and isinstance(found, LabelAssumption):
-        skills = np.array(found.accuracies)
-        moved = 2 * np.mean(law.accuracies or ()) - 2 * skills.mean()
-        return evolve(found, accuracies=np.clip(skills + moved, 0.0, 1.0))
+        moved = 2 * _mean_accuracy(law) - 2 * _mean_accuracy(found)
+        return evolve(found, accuracies=np.clip(np.array(found.accuracies) + moved, 0.0, 1.0))
     return found
+
+
+def _laws_by_reports(
+    found: LabelAssumption,
+    size: CrowdSize,
+    mechanism: Mechanism,
+    worlds: int,
+    rng: np.random.Generator,
+) -> list[CrowdAssumption]:
+    """Return laws in whose pilots workers seem to be as good as in the real one.
+
+    Mean accuracies are drawn evenly from a guess's to 1, and a pilot is simulated by each. Those
+    are kept whose pilots are nearest, each moved by what a line through them tells of the rest
+    (approximate Bayesian computation).
+    """
+    even = 1.0 / found.domain.size
+    drawn = even + (1.0 - even) * rng.random(KEPT_OF * max(worlds, LEAST_KEPT))
+    seen: list[Any] = [_simulated(_as_good_as(found, mean), size, mechanism, rng) for mean in drawn]
+    apart = np.array([_mean_accuracy(law) for law in seen]) - _mean_accuracy(found)
+    near = np.argsort(np.abs(apart), kind="stable")[: len(drawn) // KEPT_OF]
+    centred = apart[near] - apart[near].mean()
+    squares = float(centred @ centred)
+    slope = float(centred @ drawn[near]) / squares if squares > 0 else 0.0
+    return [_as_good_as(seen[at], drawn[at] - slope * apart[at]) for at in near[:worlds]]
+
+
+def _mean_accuracy(law: LabelAssumption) -> float:
+    return float(np.mean(law.accuracies or ()))
+
+
+def _as_good_as(law: LabelAssumption, mean: float) -> LabelAssumption:
+    """Return a law with another mean accuracy: all workers nearer to 1, or to a guess."""
+    skills, even, now = np.array(law.accuracies), 1.0 / law.domain.size, _mean_accuracy(law)
+    mean = float(np.clip(mean, min(even, now), 1.0))
+    aim = 1.0 if mean > now else even
+    if mean != now:
+        skills = skills + (aim - skills) * (mean - now) / (aim - now)
+    return evolve(law, accuracies=np.clip(skills, 0.0, 1.0), pull=_pull(mean, law.domain.size))
+
+
+def _pull(right: float, labels: int) -> float:
+    """Return the share of answers that a lure draws where it is as good as the truth elsewhere."""
+    wrong = (1.0 - right) / (labels - 1)
+    return float(np.clip((right - wrong) / max(1.0 - wrong, 1e-9), 0.0, 1.0))
 
 
 def _law(
@@ -200,14 +272,13 @@ def _label_law(
     known = (right - guessed) / max(1.0 - guessed, 1e-9)
     even = 1.0 / domain.size
     skills = np.clip(even + known * (1.0 - even), 0.0, 1.0)
-    wrong = (1.0 - right.mean()) / (domain.size - 1)
     return LabelAssumption(
         domain=domain,
         accuracies=skills,
         truths=_sums_to_one(prior),
         guesses=_sums_to_one(state.guesses),
         misled=MOST_MISLED * rng.random() ** 2,
-        pull=float(np.clip((right.mean() - wrong) / (1.0 - wrong), 0.0, 1.0)),
+        pull=_pull(float(right.mean()), domain.size),
     )
 
 

@@ -8,8 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from attrs import frozen
-
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError, QuietcrowdWarning
@@ -19,10 +17,9 @@ from quietcrowd.mechanisms.laplace import LaplacePerturbation
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.planning.campaign_plan import CampaignPlan
 from quietcrowd.planning.crowd_assumption import CrowdAssumption, CrowdSize, assumption_for
-from quietcrowd.planning.equal_loss import Maker, Per, exact_loss, mechanism_within
-from quietcrowd.planning.error_interval import ExpectedError, expected_errors
+from quietcrowd.planning.equal_loss import Maker, Per, mechanism_within
 from quietcrowd.planning.pilot import assumption_of_pilot
-from quietcrowd.planning.plan_row import PlanRow
+from quietcrowd.planning.plan_table import PlannedCell, rows_of
 from quietcrowd.planning.simulation import SimulatedError, simulate, simulated_size
 from quietcrowd.validation import check_real, check_whole, did_you_mean
 
@@ -80,15 +77,6 @@ def known_makers(mechanisms: Any) -> dict[str, Maker]:
             )
         found[name] = registry[name].from_claimed_epsilon
     return found
-
-
-@frozen(kw_only=True)
-class _Cell:
-    """One mechanism for one size."""
-
-    name: str
-    mechanism: Mechanism | None
-    size: CrowdSize
 
 
 def plan(
@@ -190,15 +178,15 @@ def plan(
     cells = {size: _cells(makers, domain, epsilons, size, per, skipped) for size in sizes}
     if not any(cells.values()):
         raise ParameterError("; ".join(skipped) or "mechanisms and epsilon must not be empty")
-    rows: list[PlanRow] = []
+    found: dict[PlannedCell, Sequence[SimulatedError]] = {}
     told = _Told(progress, len(sizes) * draws)
     for size, chosen in cells.items():
-        found = simulate_size(
-            assumption, size, [cell.mechanism for cell in chosen], draws, seed, told.one
-        )
-        rows += _rows(chosen, found, assumption, size)
+        mechanisms = [cell.mechanism for cell in chosen]
+        errors = simulate_size(assumption, size, mechanisms, draws, seed, told.one)
+        plain = PlannedCell(name="none", mechanism=None, size=size)
+        found.update(zip([*chosen, plain], errors, strict=True))
     return CampaignPlan(
-        rows=tuple(rows),
+        rows=tuple(rows_of(found, assumption)),
         tasks=tasks,
         score="error_rate" if labels else "mae",
         assumed=assumption.sentence(),
@@ -258,7 +246,7 @@ def _cells(
     size: CrowdSize,
     per: Per,
     skipped: list[str],
-) -> list[_Cell]:
+) -> list[PlannedCell]:
     """Return what can be planned with, by mechanism and epsilon; say what cannot."""
     method, labels = NoiseAware(), isinstance(domain, FiniteDomain)
     found = []
@@ -275,7 +263,7 @@ def _cells(
             if method.infers_labels(method.truth_domain(mechanism)) != labels:
                 skipped.append(f"{name} was left out: its truths are numbers, the plan's labels")
                 break
-            found.append(_Cell(name=name, mechanism=mechanism, size=size))
+            found.append(PlannedCell(name=name, mechanism=mechanism, size=size))
     return found
 
 
@@ -338,45 +326,3 @@ def _simulate_draw(
 ) -> list[SimulatedError]:
     crowd = assumption.draw(size, draw, seed)
     return [simulate(crowd, mechanism, (seed, draw, 1)) for mechanism in mechanisms]
-
-
-def _rows(
-    cells: Sequence[_Cell],
-    found: Sequence[Sequence[SimulatedError]],
-    assumption: CrowdAssumption,
-    size: CrowdSize,
-) -> list[PlanRow]:
-    """Return the rows of one size, that of plain answers last."""
-    expect = partial(
-        expected_errors,
-        tasks=size.tasks,
-        labels=isinstance(assumption.domain, FiniteDomain),
-        uncertain=assumption.uncertain or simulated_size(assumption, size).answers != size.answers,
-    )
-    constant = sum(one.constant for one in found[-1]) / len(found[-1])
-    rows = []
-    for name in dict.fromkeys(cell.name for cell in cells):
-        places = [place for place, cell in enumerate(cells) if cell.name == name]
-        for place, error in zip(places, expect([found[at] for at in places]), strict=True):
-            rows.append(_row(cells[place], size, error, constant))
-    plain = _Cell(name="none", mechanism=None, size=size)
-    return [*rows, _row(plain, size, expect([found[-1]])[0], constant)]
-
-
-def _row(cell: _Cell, size: CrowdSize, error: ExpectedError, constant: float) -> PlanRow:
-    losses = [
-        float("inf") if cell.mechanism is None else exact_loss(cell.mechanism, size, per)
-        for per in ("answer", "worker")
-    ]
-    return PlanRow(
-        mechanism=cell.name,
-        epsilon=losses[0],
-        worker_epsilon=losses[1],
-        workers=size.workers,
-        answers=size.answers,
-        error=error.error,
-        standard_error=error.standard_error,
-        low=error.low,
-        high=error.high,
-        constant=constant,
-    )

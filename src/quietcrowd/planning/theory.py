@@ -108,38 +108,42 @@ def _worker_information(answers: Floats, truths: Floats, channel: Channel | None
     labels = len(truths)
     if channel is not None and channel.probabilities is None and channel.sets is None:
         return None
-    reports = answers
-    if channel is not None and channel.probabilities is not None:
-        reports = answers @ channel.probabilities[:labels]
-    total = weight = 0.0
-    for one in range(labels):
-        for other in range(one):
-            laws = reports[[one, other]]
-            if channel is not None and channel.probabilities is None:
-                laws = answers[[one, other]] @ _pair_of_sets(channel, labels, one, other)
-            pair = truths[one] * truths[other]
-            total += pair * chernoff_information(laws[0], laws[1])
-            weight += pair
-    return total / weight if weight else 0.0
+    if channel is not None and channel.probabilities is None:
+        one, other = _pairs_of_sets(answers, channel)
+        found = _information_of(one[:, :, np.newaxis], other[:, :, np.newaxis])[:, :, 0, 0]
+    else:
+        reports = answers
+        if channel is not None and channel.probabilities is not None:
+            reports = answers @ channel.probabilities[:labels]
+        found = _information_of(reports, reports)
+    weights = np.outer(truths, truths) * (1 - np.eye(labels))
+    total = float(weights.sum())
+    return float((weights * found).sum()) / total if total else 0.0
 
 
-def _pair_of_sets(channel: Channel, labels: int, one: int, other: int) -> Floats:
-    """Return how probable it is, by answer, that a set holds only one, only the other, or neither.
+def _pairs_of_sets(answers: Floats, channel: Channel) -> tuple[Floats, Floats]:
+    """Return the laws of a set of labels for each pair of truths, shapes (labels, labels, 3).
 
-    Sets that hold both tell nothing of which, as those that hold neither: they are one report.
+    Of the pair it holds only the first, only the second, or neither: sets that hold both tell
+    nothing of which, as those that hold neither, and are one report with them.
     """
     law = channel.sets
     assert law is not None
-    members = law.members
+    labels, members = len(answers), law.members
     inside, outside = np.exp(law.logs)
     held = math.comb(labels - 3, members - 2) if members > 1 and labels > 2 else 0
     free = math.comb(labels - 3, members - 1) if labels > 2 else 0
     third = held * inside + free * outside
-    table = np.tile([third, third, 1 - 2 * third], (labels, 1))
     own, wrong = map(float, law.parted)
-    table[one] = own, wrong, 1 - own - wrong
-    table[other] = wrong, own, 1 - own - wrong
-    return table
+    right = np.diag(answers)[:, np.newaxis]
+    rest = 1 - right - answers
+
+    def of_truth(first: Floats, second: Floats) -> Floats:
+        one = own * first + wrong * second + third * rest
+        other = wrong * first + own * second + third * rest
+        return np.stack([one, other, 1 - one - other], axis=2)
+
+    return of_truth(right, answers), of_truth(answers, right).transpose(1, 0, 2)
 
 
 def chernoff_information(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
@@ -153,10 +157,17 @@ def chernoff_information(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
     >>> round(chernoff_information([0.9, 0.1], [0.1, 0.9]), 4)
     0.5108
     """
-    laws = np.maximum(np.array([one, other], np.float64), 1e-300)
-    logs = np.log(laws)
-    sums = np.exp(EXPONENTS[:, np.newaxis] * logs[0] + (1 - EXPONENTS)[:, np.newaxis] * logs[1])
-    return max(-math.log(float(sums.sum(axis=1).min())), 0.0)
+    laws = np.array([one, other], np.float64)
+    return float(_information_of(laws[:1], laws[1:])[0, 0])
+
+
+def _information_of(one: Floats, other: Floats) -> Floats:
+    """Return the Chernoff information of each row's law with each of the others, in nats."""
+    logs = np.log(np.maximum(one, 1e-300))
+    others = np.swapaxes(np.log(np.maximum(other, 1e-300)), -1, -2)
+    sums = [np.exp(share * logs) @ np.exp((1 - share) * others) for share in EXPONENTS]
+    found: Floats = np.maximum(-np.log(np.min(sums, axis=0)), 0.0)
+    return found
 
 
 def _error_of_labels(labels: int, information: float) -> float:
