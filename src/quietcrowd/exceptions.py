@@ -16,7 +16,7 @@
         ├── NoiseIgnoredWarning                   randomised reports are read as plain answers
         ├── NoSignalWarning                       the noise hides how the truths differ
         ├── SimulatedNoiseWarning                 reports of a simulation are read as workers' own
-        ├── NotConvergedWarning                   a fit stopped before it came to rest
+        ├── NotConvergedWarning                   a fit stopped before it converged
         └── LeftOutWarning                        rows, or known truths, are left out
 
 Messages name the place, the value that was met, and the way out. They are written for the
@@ -116,4 +116,4 @@ class LeftOutWarning(QuietcrowdWarning):
 
 
 class NotConvergedWarning(QuietcrowdWarning):
-    """A fit stopped at its limit of iterations, before its objective came to rest."""
+    """A fit stopped at its limit of iterations, before its objective converged."""

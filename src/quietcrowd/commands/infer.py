@@ -161,7 +161,7 @@ def _fit(
 ) -> TruthEstimate:
     """Return what a method finds; an error about known truths names their file.
 
-    Whether it came to rest is told in the end, and not by a warning too.
+    Whether it converged is told in the end, and not by a warning too.
     """
     try:
         with warnings.catch_warnings():

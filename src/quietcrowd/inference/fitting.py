@@ -92,7 +92,7 @@ class FittingMethod(TruthInference[StateT, TallyT], Parameters):
             Where the reports tell nothing of the answers, or so little that the method finds that
             the noise hides how the truths differ.
         NotConvergedWarning
-            Where the loop stopped before it came to rest, at the usual limit of iterations or a
+            Where the loop stopped before it converged, at the usual limit of iterations or a
             higher one: who sets a lower one has asked for it.
         LeftOutWarning
             Where some known truths are of no task of the answers.

@@ -106,7 +106,7 @@ def rest_warnings(method: Method, *, converged: bool) -> Iterator[Warning]:
     usual: Any = fields_dict(type(method))["max_iterations"].default
     if not converged and limit >= usual and not method.enough_at_limit:
         yield NotConvergedWarning(
-            f"{type(method).__name__} stopped after {limit:,} iterations, before it came to rest: "
+            f"{type(method).__name__} stopped after {limit:,} iterations, before it converged: "
             f"the truths may still change. More: max_iterations={10 * limit} (on the command "
             f"line: --max-iterations {10 * limit})."
         )
