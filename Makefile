@@ -26,9 +26,9 @@ test-fast: $(VENV)/.ready ## the tests that are not slow, something of every fol
 		--durations 10 --durations-min 0.5 --numprocesses auto --dist worksteal
 
 nightly: $(VENV)/.ready postgresql chromium prometheus ## the whole suite with its branch coverage, and long simulations
-	$(BIN)/python -m pytest --cov --cov-report term:skip-covered --hypothesis-profile nightly \
+	$(BIN)/python -m pytest tests src --cov --cov-report term:skip-covered --hypothesis-profile nightly \
 		--numprocesses auto --dist worksteal
-	$(BIN)/python -m pytest -m nightly --hypothesis-profile nightly \
+	$(BIN)/python -m pytest tests src -m nightly --hypothesis-profile nightly \
 		--numprocesses auto --dist worksteal
 
 postgresql: $(VENV)/.ready ## install PostgreSQL for the tests, where one may (Debian)
