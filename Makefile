@@ -30,8 +30,10 @@ docs: $(VENV)/.ready ## a site of the docs in build/docs: a warning, or a link t
 	@echo "build/docs/index.html"
 
 nightly: $(VENV)/.ready postgresql chromium prometheus nginx mmdebstrap docs ## the whole suite with its branch coverage, and long simulations
-	$(BIN)/python -m pytest --cov --cov-report term:skip-covered --numprocesses auto --dist worksteal
-	$(BIN)/python -m pytest -m nightly --numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest tests src --cov --cov-report= --cov-fail-under=0 --hypothesis-profile nightly \
+		--numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest tests src -m nightly --hypothesis-profile nightly \
+		--cov --cov-append --cov-report term:skip-covered --numprocesses auto --dist worksteal
 
 postgresql: $(VENV)/.ready ## install PostgreSQL for the tests, where one may (Debian); asks first
 	@$(BIN)/python -m tests.campaign.install_postgresql

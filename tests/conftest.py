@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-settings.register_profile("quietcrowd", deadline=None, derandomize=True)
+settings.register_profile("nightly", deadline=None, derandomize=True)
+settings.register_profile("quietcrowd", settings.get_profile("nightly"), max_examples=50)
 settings.register_profile("fast", settings.get_profile("quietcrowd"), max_examples=10)
 settings.load_profile("quietcrowd")
 

@@ -152,7 +152,7 @@ def test_no_mechanism_loses_more_than_it_states(mechanism, n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rank", [8, 50])
+@pytest.mark.parametrize("rank", [nightly(8), 50])
 @pytest.mark.parametrize("profile", ["gaussian", "rademacher"])
 def test_higher_ranks_by_the_exact_norm_of_the_profile(rank, profile):
     """The 1-norm of the task profiles is an integer: what a cell moves is known, not sampled."""

@@ -30,11 +30,18 @@ ON_SQLITE_ALONE = (
     "test_worker_page",
 )
 
-ON_POSTGRESQL_BY_NIGHT = ("test_looks",)
-"""What takes long and reads and writes nothing that other tests do not on both databases."""
+ON_POSTGRESQL_BY_DAY = (
+    "tests.campaign.results.test_inference_process",
+    "tests.campaign.server.api.test_participants",
+    "tests.campaign.server.api.test_reports",
+    "tests.campaign.store.",
+    "tests.commands.test_export",
+)
+"""All that reads and writes by itself, and of what goes through it the way of a report; the rest of
+what needs a database is tried on PostgreSQL by night."""
 
-ON_POSTGRESQL_BY_DAY = ("one-layer", "laplace", "matrix factorisation")
-"""Of the mechanisms: one for labels, one for numbers, one that sends sketches."""
+MECHANISMS_BY_DAY = ("one-layer", "laplace", "matrix factorisation")
+"""On PostgreSQL: one for labels, one for numbers, one that sends sketches."""
 
 
 @pytest.fixture
@@ -87,9 +94,11 @@ def new_database(request, tmp_path) -> str:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run what needs a database on both; what is about requests alone on SQLite."""
     if "database_url" in metafunc.fixturenames:
-        name = metafunc.module.__name__.rpartition(".")[2]
-        other = nightly("postgresql") if name in ON_POSTGRESQL_BY_NIGHT else "postgresql"
-        kinds = ["sqlite"] if name.startswith(ON_SQLITE_ALONE) else ["sqlite", other]
+        name = metafunc.module.__name__
+        by_day = name.startswith(ON_POSTGRESQL_BY_DAY)
+        alone = name.rpartition(".")[2].startswith(ON_SQLITE_ALONE)
+        other = "postgresql" if by_day else nightly("postgresql")
+        kinds = ["sqlite"] if alone else ["sqlite", other]
         metafunc.parametrize("database_url", kinds, indirect=True, scope="session")
 
 
@@ -98,7 +107,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave to the night what tries on PostgreSQL, too, every mechanism that there is."""
     for item in items:
         given = item.callspec.params if hasattr(item, "callspec") else {}
-        others = MECHANISMS.keys() - set(ON_POSTGRESQL_BY_DAY)
+        others = MECHANISMS.keys() - set(MECHANISMS_BY_DAY)
         if given.get("database_url") == "postgresql" and given.get("name") in others:
             item.add_marker("nightly")
 

@@ -2,6 +2,7 @@
 
 import secrets
 from contextlib import ExitStack
+from functools import cache
 
 import httpx
 import pandas as pd
@@ -233,6 +234,7 @@ class Desk:
         return worker
 
 
+@cache
 def api_document() -> dict:
     """Return the OpenAPI document."""
     settings = Settings()

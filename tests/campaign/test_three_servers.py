@@ -75,7 +75,7 @@ async def all_at_once(addresses: list[str], campaign: Campaign) -> tuple[Counter
     return statuses, [one for person in people for one in person.sent]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_nobody_is_refused_for_want_of_a_connection(tmp_path):
     programs = find_programs()
     if programs is None:

@@ -97,6 +97,7 @@ def wait_for(*crowds):
         crowd.wait_for_each(60)
 
 
+@pytest.mark.nightly
 def test_two_servers_are_upgraded_in_turn(postgresql_server, tmp_path):
     """The database first; then each server is stopped and started as the later version."""
     url = postgresql_server.new_database()

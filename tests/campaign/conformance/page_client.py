@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from attrs import define
-from tests.campaign.conformance.server import LOST, ORIGIN
+from tests.campaign.conformance.server import LOST, ORIGIN, OTHER_ORIGIN
 from tests.campaign.web.browser import serve
 
 FOLDERS = {
@@ -25,18 +25,21 @@ def spelled(campaign):
     return {name: getattr(campaign, name) for name in names}
 
 
+DATABASES = "indexedDB.databases().then((all) => all.map(({ name }) => name))"
+
+
 @define
 class PageClient:
-    """Pages of a browser, each profile a device of its own."""
+    """Pages of a browser: one that keeps nothing, and one that is a device."""
 
-    browser: object
     page: object
+    _device: "PageDevice"
 
     @classmethod
     def of(cls, browser):
         page = browser.new_page()
         serve(page, FOLDERS)
-        return cls(browser, page)
+        return cls(page, PageDevice.of(browser.new_page()))
 
     def read(self, campaign, asked=None):
         """Return losses, sentences and the law of a configuration, or that it is refused."""
@@ -51,25 +54,38 @@ class PageClient:
     @contextmanager
     def device(self, server, origin=ORIGIN):
         """Give a new device, which speaks to a server at an origin."""
-        context = self.browser.new_context()
-        yield PageDevice.of(context, server, origin)
-        context.close()
+        self._device.begin(server, origin)
+        yield self._device
 
 
 @define
 class PageDevice:
-    """What steps of a case do."""
+    """What steps of a case do.
+
+    A new browser for each device would take most of the time of these tests: one is emptied.
+    """
 
     page: object
-    any_campaign: str
+    server: object = None
 
     @classmethod
-    def of(cls, context, server, origin):
-        page = context.new_page()
+    def of(cls, page):
+        device = cls(page)
         serve(page, FOLDERS)
-        page.route("**/api/v1/**", lambda route: _fulfill(route, server))
-        page.goto(f"{origin}/")
-        return cls(page, server.campaigns[0].id)
+        page.route("**/api/v1/**", lambda route: _fulfill(route, device.server))
+        return device
+
+    def begin(self, server, origin):
+        """Forget all, and speak to another server at an origin."""
+        self.server = server
+        self.page.goto("about:blank")
+        session = self.page.context.new_cdp_session(self.page)
+        for one in (ORIGIN, OTHER_ORIGIN):
+            everything = {"origin": one, "storageTypes": "all"}
+            session.send("Storage.clearDataForOrigin", everything)
+        session.detach()
+        self.move(origin)
+        assert self.page.evaluate(DATABASES) == []
 
     def move(self, origin):
         """Speak to the same server at another origin."""
@@ -85,7 +101,7 @@ class PageDevice:
             self.page.reload()
             return None
         if step == "set_budget":
-            given = (*given, self.any_campaign)
+            given = (*given, self.server.campaigns[0].id)
         return self.page.evaluate(CALL, ["take", step, *given])
 
 

@@ -10,6 +10,7 @@ import pytest
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import check_problem, new_desk
 from tests.campaign.waiting import LONG, in_time
+from tests.nightly import nightly
 
 from quietcrowd import MajorityVote
 from quietcrowd.campaign.results.inference_process import Inferrer
@@ -153,7 +154,7 @@ def held_of(server):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="open files are counted in /proc")
-@pytest.mark.parametrize("by_another", [False, True])
+@pytest.mark.parametrize("by_another", [False, nightly(True)])
 def test_what_is_deleted_is_forgotten_where_it_was_inferred(
     start_server, postgresql_server, monkeypatch, tmp_path, by_another
 ):

@@ -42,7 +42,13 @@ OF_ITS_OWN_ACCORD = (
 """What Chromium asks its maker's servers beside what pages ask for, as which fields a form has; and
 what Playwright needs to be without."""
 
-ARGUMENTS = ("--no-sandbox", f"--disable-features={','.join(OF_ITS_OWN_ACCORD)}")
+IN_ADVANCE = "SpareRendererForSitePerProcess"
+"""Starts a process for a page that nobody has opened yet: for every browser once more."""
+
+ARGUMENTS = (
+    "--no-sandbox",
+    f"--disable-features={','.join((*OF_ITS_OWN_ACCORD, IN_ADVANCE))}",
+)
 
 
 def find_chromium():

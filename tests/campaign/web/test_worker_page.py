@@ -4,6 +4,7 @@ from html.parser import HTMLParser
 
 import pytest
 from tests.campaign.web.browser import chromium
+from tests.nightly import nightly
 
 from quietcrowd.campaign.web import worker_page
 from quietcrowd.campaign.web.files import PageFile, policy_hash
@@ -75,7 +76,9 @@ def test_nothing_stands_in_the_page_that_its_policy_forbids():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("changed", [None, "page/messages.js", "page/main.js", "worker.css"])
+@pytest.mark.parametrize(
+    "changed", [None, nightly("page/messages.js"), "page/main.js", "worker.css"]
+)
 def test_a_changed_file_is_not_used(server, changed):
     with chromium() as browser:
         page = browser.new_page()
