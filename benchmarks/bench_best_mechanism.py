@@ -23,6 +23,10 @@ EPSILONS = (0.5, 1.0, 2.0, 5.0)
 BAR = 1.03
 DRAWS = {"adult": 6, "weather_temperature": 4}
 USUAL_DRAWS = 12
+SURE = 0.01
+"""Draws go on until the standard error of the ratio is no larger, or"""
+MOST_TIMES = 8
+"""there are so many times as many."""
 
 
 def rounded(value):
@@ -92,7 +96,18 @@ DRAWN = {
     "20 labels": {"labels": 20, "answers_per_task": 60, **SIZE},
     "numbers": {},
 }
-REAL = ("web", "dog", "wsd", "adult", "emotion", "population", "weather_temperature")
+REAL = (
+    "web",
+    "dog",
+    "duck",
+    "duchenne",
+    "wsd",
+    "adult",
+    "emotion",
+    "population",
+    "flight_20111201",
+    "weather_temperature",
+)
 
 
 def crowd_and_facts(name):
@@ -110,11 +125,7 @@ def cell(name, epsilon):
     crowd, facts = crowd_and_facts(name)
     ranking = best_mechanism(epsilon=epsilon, **facts)
     mechanisms, _ = candidates(ranking.facts)
-    draws = range(DRAWS.get(name, USUAL_DRAWS))
-    found = {
-        other: np.array([simulate(crowd, mechanism, (7, draw)).error for draw in draws])
-        for other, mechanism in mechanisms.items()
-    }
+    found = measured_errors(crowd, mechanisms, ranking.name, DRAWS.get(name, USUAL_DRAWS))
     plain = simulate(crowd, None, 0)
     return {
         "name": name,
@@ -125,6 +136,19 @@ def cell(name, epsilon):
         "plain": plain.error,
         "constant": plain.constant,
     }
+
+
+def measured_errors(crowd, mechanisms, chosen, draws):
+    """Return the errors of each mechanism on the same draws, so many that the ratio is known."""
+    errors = {name: [] for name in mechanisms}
+    for draw in range(draws * MOST_TIMES):
+        for name, mechanism in mechanisms.items():
+            errors[name].append(simulate(crowd, mechanism, (7, draw)).error)
+        if (draw + 1) % draws == 0:
+            found = {name: np.array(values) for name, values in errors.items()}
+            if ratio(found, chosen)[1] <= SURE:
+                break
+    return found
 
 
 def ratio(found, chosen):

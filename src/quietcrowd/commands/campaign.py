@@ -10,23 +10,23 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
-from quietcrowd.campaign.terms.allotment import Allotment, AllotmentKind
+from quietcrowd.campaign.terms.allotment import Allotment
 from quietcrowd.campaign.terms.open_to_all import ANYONE
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.promises import (
-    MAX_AT_LEAST,
-    MAX_RETENTION_DAYS,
     USUAL_AT_LEAST,
     USUAL_RETENTION_DAYS,
 )
 from quietcrowd.campaign.terms.server_address import ServerAddress
+from quietcrowd.campaign.terms.task_files import TaskRow
+from quietcrowd.commands import campaign_options as given
 from quietcrowd.commands import controls, copies, options, serve
 from quietcrowd.commands.best_choice import BestMechanism
 from quietcrowd.commands.choices import (
@@ -48,12 +48,12 @@ from quietcrowd.commands.two_layer_choice import TwoLayerChoice
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats.label_config import read_label_config
+from quietcrowd.mechanisms import Mechanism
 
 if TYPE_CHECKING:
     import httpx
 
 __all__ = [
-    "HandOut",
     "app",
     "close",
     "create",
@@ -63,18 +63,6 @@ __all__ = [
     "open_campaign",
     "results",
 ]
-
-
-class HandOut(StrEnum):
-    """How tasks are handed out, as the command line says it."""
-
-    EVENLY = "evenly"
-    SUGGESTED = "suggested"
-
-    @property
-    def allotment(self) -> AllotmentKind:
-        """The same as the configuration of a campaign says it."""
-        return "random" if self is HandOut.EVENLY else "suggested"
 
 
 app = typer.Typer(rich_markup_mode=None)
@@ -97,127 +85,31 @@ _PAGE = 200
 
 @campaign.command(epilog=METHODS_LISTED)
 def create(
-    title: Annotated[str, typer.Argument(metavar="TITLE", help="What workers see first.")],
-    tasks: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE",
-            help="Ends in .csv, .tsv, .jsonl or .json, also Label Studio's: id and gold where "
-            "there are such, all else is shown; a column image names files beside it.",
-        ),
-    ],
+    title: given.Title,
+    tasks: given.Tasks,
     mechanism: MechanismName = "one-layer",
     epsilon: options.Epsilon = 1.0,
     labels: options.Labels = None,
     levels: options.Levels = None,
     between: options.Between = None,
-    label_config: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Of Label Studio: its choices, rating or number instead of labels, levels or "
-            "bounds.",
-        ),
-    ] = None,
-    description: Annotated[
-        str, typer.Option(metavar="TEXT", help="What workers see below the title.")
-    ] = "",
+    label_config: given.LabelConfig = None,
+    description: given.Description = "",
     method: MethodName = None,
-    answers: Annotated[
-        int | None, typer.Option(min=1, metavar="NUMBER", help="Most answers of a worker.")
-    ] = None,
-    answers_each: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="NUMBER",
-            help="Instead of --answers: each worker is asked so many of the tasks, drawn as they "
-            "join, so that all are asked equally often.",
-        ),
-    ] = None,
-    hand_out: Annotated[
-        HandOut | None,
-        typer.Option(
-            help="With --answers-each: evenly, or those where further reports are expected to help "
-            "most, by the results that you are shown. Default: evenly.",
-        ),
-    ] = None,
-    linked: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="NUMBER",
-            help="Most answers of a worker that share one fact, if more than there are copies and "
-            "near-copies of one question.",
-        ),
-    ] = None,
-    participants: Annotated[
-        int | None, typer.Option(min=1, metavar="NUMBER", help="Most workers.")
-    ] = None,
-    requester: Annotated[
-        str, typer.Option(metavar="TEXT", help="Who asks. Workers are told before they join.")
-    ] = "",
-    contact: Annotated[
-        str, typer.Option(metavar="TEXT", help="How workers reach whoever asks.")
-    ] = "",
-    purpose: Annotated[str, typer.Option(metavar="TEXT", help="What the answers are for.")] = "",
-    keep_days: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            max=MAX_RETENTION_DAYS,
-            metavar="NUMBER",
-            help="Days after closing until the server deletes all that it holds of workers.",
-        ),
-    ] = USUAL_RETENTION_DAYS,
-    at_least: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            max=MAX_AT_LEAST,
-            metavar="NUMBER",
-            help="You are shown reports of so many new workers at a time, or more; fewer that are "
-            "left at closing are never shown. 1: each worker's at once.",
-        ),
-    ] = USUAL_AT_LEAST,
-    completion_code: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="One code for all workers, shown to each once the reports are stored: for a "
-            "platform that pays.",
-        ),
-    ] = None,
-    closes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DATE",
-            help="Last day on which anything is taken in, in UTC, as 2026-12-31: the server closes "
-            "it then. Default: it closes when you close it.",
-        ),
-    ] = None,
-    for_all: Annotated[
-        bool,
-        typer.Option(
-            "--for-all", help="Nobody needs an invite: anyone who has the link can invent workers."
-        ),
-    ] = False,
-    most_joined: Annotated[
-        int | None,
-        typer.Option(
-            "--joined",
-            min=1,
-            metavar="NUMBER",
-            help="With --for-all: most workers who have joined and not left, whether they send or "
-            "not. Default: ten times --participants, or 10,000.",
-        ),
-    ] = None,
-    planned: Annotated[
-        bool,
-        typer.Option(
-            "--plan", help="First tell what error to expect with --participants: quietcrowd plan."
-        ),
-    ] = False,
+    answers: given.Answers = None,
+    answers_each: given.AnswersEach = None,
+    hand_out: given.HandOut = None,
+    linked: given.Linked = None,
+    participants: given.Participants = None,
+    requester: given.Requester = "",
+    contact: given.Contact = "",
+    purpose: given.Purpose = "",
+    keep_days: given.KeepDays = USUAL_RETENTION_DAYS,
+    at_least: given.AtLeast = USUAL_AT_LEAST,
+    completion_code: given.CompletionCode = None,
+    closes: given.Closes = None,
+    for_all: given.ForAll = False,
+    most_joined: given.MostJoined = None,
+    planned: given.Planned = False,
     server: Server = LOCAL,
     secret: Key = "",
 ) -> None:
@@ -245,17 +137,8 @@ def create(
         raise ParameterError("--joined goes with --for-all: invites let in one worker each")
     domain = _domain(label_config, labels, levels, between)
     most = answers if answers_each is None else answers_each
-    _, maker = choose_mechanism(mechanism)
-    file: TaskFile | None = None
-    if isinstance(maker, BestMechanism):
-        file = TaskFile.read(tasks)
-        count = len(file.rows(domain))
-        maker = maker.for_campaign(tasks=count, workers=participants, answers=most)
-    open_low = TwoLayerChoice.of(maker)
-    if open_low is not None:
-        count = len(TaskFile.read(tasks).rows(domain))
-        maker = TwoLayerChoice(open_low, count if most is None else min(most, count))
-    chosen = maker(domain=domain, epsilon=epsilon)
+    questions = _Questions(tasks, domain)
+    chosen = _chosen(mechanism, questions, epsilon=epsilon, workers=participants, answers=most)
     body = {
         "title": title,
         "description": description,
@@ -263,7 +146,9 @@ def create(
         "method": None if method is None else choose_method(method).to_dict(),
         "join_mode": "open" if for_all else "invite",
         "answers_per_participant": most,
-        "allotment": None if answers_each is None else (hand_out or HandOut.EVENLY).allotment,
+        "allotment": None
+        if answers_each is None
+        else (hand_out or given.HandingOut.EVENLY).allotment,
         "linked": linked,
         "max_participants": participants,
         "requester": requester,
@@ -275,8 +160,7 @@ def create(
         "closes_on": closes,
         "max_joined": most_joined,
     }
-    file = file or TaskFile.read(tasks)
-    written = file.rows(domain)
+    written = questions.rows
     if answers_each is not None:
         kind = body["allotment"]
         Allotment.of(kind, mechanism=chosen, answers=answers_each, tasks=len(written))
@@ -285,8 +169,7 @@ def create(
 
         tell_plan(chosen, mechanism, tasks=len(written), workers=participants, answers=most)
     images, rows = TaskImages.read(tasks, written)
-    if rows != written:
-        file = TaskFile.of(tasks, rows)
+    file = questions.file if rows == written else TaskFile.of(tasks, rows)
     with requester_client(server, secret) as client:
         made: str = checked(client.post("/campaigns", json=body)).json()["id"]
         with _deleting_on_failure(client, made):
@@ -300,6 +183,38 @@ def create(
     tell_no_signal(chosen)
     _tell_promises(body)
     typer.echo(made)
+
+
+class _Questions:
+    """A file of tasks, which is read once, and not before it is needed.
+
+    A mechanism that cannot be is refused before it.
+    """
+
+    def __init__(self, path: Path, domain: Domain) -> None:
+        self.path, self.domain = path, domain
+
+    @cached_property
+    def file(self) -> TaskFile:
+        return TaskFile.read(self.path)
+
+    @cached_property
+    def rows(self) -> list[TaskRow]:
+        return self.file.rows(self.domain)
+
+
+def _chosen(
+    name: str, questions: _Questions, *, epsilon: float, workers: int | None, answers: int | None
+) -> Mechanism:
+    """Return the mechanism that a name and a campaign's size lead to."""
+    _, maker = choose_mechanism(name)
+    if isinstance(maker, BestMechanism):
+        maker = maker.for_campaign(tasks=len(questions.rows), workers=workers, answers=answers)
+    open_low = TwoLayerChoice.of(maker)
+    if open_low is not None:
+        count = len(questions.rows)
+        maker = TwoLayerChoice(open_low, count if answers is None else min(answers, count))
+    return maker(domain=questions.domain, epsilon=epsilon)
 
 
 def _tell_promises(body: dict[str, Any]) -> None:
