@@ -39,7 +39,7 @@ nb_execution_mode = "force"
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
-nb_output_stderr = "remove-warn"
+nb_output_stderr = "remove"  # what takes long says so there
 
 autodoc_typehints = "none"
 autodoc_member_order = "groupwise"

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 PAGE = Path(__file__).parent / "choosing.md"
 FIGURES = Path(__file__).parent / "figures"
@@ -51,4 +53,7 @@ def with_output(page: str, folder: Path) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(with_output(PAGE.read_text(), FIGURES))
+    with TemporaryDirectory() as drawn:
+        PAGE.write_text(with_output(PAGE.read_text(), Path(drawn)))
+        for picture in Path(drawn).iterdir():
+            shutil.copyfile(picture, FIGURES / picture.name)
