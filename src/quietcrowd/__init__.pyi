@@ -59,6 +59,7 @@ from quietcrowd.inference import WeightedMean as WeightedMean
 from quietcrowd.inference import WeightedVote as WeightedVote
 from quietcrowd.inference import fit as fit
 from quietcrowd.inference import noise_ignored as noise_ignored
+from quietcrowd.inference.label_sets import label_sets as label_sets
 from quietcrowd.inference.shuffled_poll import ShuffledPoll as ShuffledPoll
 from quietcrowd.inference.shuffled_poll import shuffled_poll as shuffled_poll
 from quietcrowd.inference.suggesting import suggest_tasks as suggest_tasks
@@ -83,6 +84,7 @@ from quietcrowd.planning import NumberAssumption as NumberAssumption
 from quietcrowd.planning import best_mechanism as best_mechanism
 from quietcrowd.planning import plan as plan
 from quietcrowd.privacy import PrivacyGuarantee as PrivacyGuarantee
+from quietcrowd.several_labels import binary_answers as binary_answers
 from quietcrowd.synthesis import CrowdDensity as CrowdDensity
 from quietcrowd.synthesis import PrisCrowd as PrisCrowd
 from quietcrowd.synthesis import SyntheticClaims as SyntheticClaims

@@ -1,0 +1,250 @@
+"""Several labels at once: each label of a task is a question of its own, with yes or no.
+
+The question "is this label one of those of this task" is a task with a name of its own, the task's
+and the label's with `BETWEEN` in between. So it needs nothing beside it in a file or a campaign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import evolve
+
+from quietcrowd.answers import Answers
+from quietcrowd.domains import Categorical, Interval
+from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.frames import ALIASES, as_frame, column_of, with_usual_names
+from quietcrowd.row_order import Duplicates
+
+__all__ = ["BETWEEN", "YES_OR_NO", "binary_answers", "task_and_label"]
+
+BETWEEN = ": "
+"""What stands between task and label in the name of a question; no label holds it."""
+
+YES_OR_NO = Categorical(["no", "yes"])
+"""What an answer can be: whether a label is one of those of the task."""
+
+Held: TypeAlias = "tuple[npt.NDArray[np.intp], pa.Array]"
+"""The row of each label that was given, and the labels as texts."""
+
+
+def binary_answers(
+    frame: Any,
+    labels: Iterable[str],
+    *,
+    task: str = "task",
+    worker: str = "worker",
+    label: str = "label",
+    separator: str | None = None,
+    tasks: Iterable[Any] | None = None,
+    workers: Iterable[Any] | None = None,
+    duplicates: Duplicates = "error",
+) -> Answers:
+    """Read sets of labels as answers to questions with yes or no, one for each task and label.
+
+    Whoever answers a task answers the questions about all labels, with "no" for those that are not
+    in the set: which rows there are tells nothing of the sets. Each answer is randomised by itself,
+    so that what a worker loses about the set of one task adds up over the labels. For a set to
+    lose at most epsilon, a mechanism gets ``epsilon / len(labels)``; what a set loses then is
+    ``mechanism.guarantee(answers=len(labels)).worker_epsilon``, and in a list of many tasks the
+    ``linked_epsilon`` at ``linked=len(labels)``.
+
+    Parameters
+    ----------
+    frame : pandas, Polars or PyArrow dataframe
+        One row per task and worker, with all labels that the worker gives to the task: a list, a
+        tuple, a set, or a text. No label at all is an empty one.
+    labels : iterable of str
+        All labels that can be given, public and fixed beforehand. They match by what they print as.
+    task, worker, label : str
+        Names of the three columns; see `Answers.from_frame`.
+    separator : str, optional
+        What stands between labels, where they are one text. Spaces around labels do not count.
+    tasks, workers : iterable, optional
+        All ids, including those without an answer; see `Answers.from_frame`.
+    duplicates : {"error", "first", "last"}
+        What to do where a worker answered a task twice; whole sets are kept or left out.
+
+    Returns
+    -------
+    Answers
+        Of "no" and "yes", with ``len(labels)`` tasks for each of the frame, called by task and
+        label, as "7: cat". ``answers.dropped`` counts rows of the frame.
+
+    Raises
+    ------
+    AnswerError
+        Where a set is missing, holds a label twice or one that is not among `labels`, or is a text
+        while no separator is named; or as `Answers.from_frame`. The message names row, column and
+        value; rows count from 0.
+    ParameterError
+        Where `labels` is empty, holds one twice, or one that is no text, is empty or has spaces
+        around it, or holds `separator` or ": "; or where a separator is named for lists.
+
+    Notes
+    -----
+    One question for each label is binary relevance (Tsoumakas and Katakis, 2007); crowd-kit's
+    ``BinaryRelevance`` takes the same frame.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"task": [7, 8], "worker": ["a", "a"], "label": [["cat"], []]})
+    >>> binary_answers(frame, ["cat", "dog"]).to_frame()
+         task worker label
+    0  7: cat      a   yes
+    1  7: dog      a    no
+    2  8: cat      a    no
+    3  8: dog      a    no
+    """
+    known = _check_labels(labels, separator)
+    native = as_frame(frame)
+    if (task, worker, label) == tuple(ALIASES):
+        native = with_usual_names(native)
+    way_out = "Name the columns with task=, worker= and label=."
+    columns = {name: column_of(native, name, way_out) for name in (task, worker, label)}
+    holds = _which_labels(columns[label].combine_chunks(), known, separator, label)
+    places = pa.array(np.arange(len(holds)))
+    rows = Answers.from_frame(
+        pa.table({**columns, label: places}),
+        Interval(low=0, high=max(len(holds), 1)),
+        task,
+        worker,
+        label,
+        tasks=tasks,
+        workers=workers,
+        duplicates=duplicates,
+    )
+    return _one_task_per_label(rows, known, holds)
+
+
+def task_and_label(name: str) -> tuple[str, str]:
+    """Return the task and the label that a question is about.
+
+    Raises
+    ------
+    ParameterError
+        Where the name is not one that `binary_answers` gives.
+
+    Examples
+    --------
+    >>> task_and_label("drug A: a study: safe")
+    ('drug A: a study', 'safe')
+    """
+    task, between, label = name.rpartition(BETWEEN)
+    if not between:
+        raise ParameterError(
+            f"task {name!r} is not named by a task and a label, as {'7' + BETWEEN + 'cat'!r} is: "
+            "label_sets is for estimates from binary_answers"
+        )
+    return task, label
+
+
+def _check_labels(labels: Any, separator: Any) -> tuple[str, ...]:
+    """Return all labels, where each is a text that can be told from what stands around it."""
+    if isinstance(labels, str):
+        raise ParameterError(f"labels must be a list of labels; got the text {labels!r}")
+    if separator is not None and (not isinstance(separator, str) or not separator):
+        raise ParameterError(f"separator must be a text that is not empty; got {separator!r}")
+    known = tuple(labels)
+    if not known:
+        raise ParameterError("labels must name at least one label")
+    for place, one in enumerate(known):
+        if not isinstance(one, str) or not one or one != one.strip():
+            raise ParameterError(
+                f"labels must be texts, not empty, without spaces around them; got {one!r}"
+            )
+        for part in (BETWEEN, separator):
+            if part is not None and part in one:
+                raise ParameterError(f"labels must not hold {part!r}; got {one!r}")
+        if one in known[:place]:
+            raise ParameterError(f"labels must be named once each; {one!r} is there twice")
+    return known
+
+
+def _which_labels(
+    column: pa.Array, known: tuple[str, ...], separator: str | None, name: str
+) -> npt.NDArray[np.bool_]:
+    """Return which labels each row holds, shape (rows, labels)."""
+    if column.null_count:
+        row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+        raise AnswerError(
+            f"row {row}, column {name!r}: the labels are missing. Drop the row; a worker who gave "
+            f"none of the labels has an empty {'list' if separator is None else 'text'}."
+        )
+    import pyarrow.compute as pc
+
+    rows, given = _given_labels(column, separator, name)
+    places = pc.index_in(given, pa.array(known, pa.large_string()))
+    places = places.fill_null(-1).to_numpy().astype(np.intp)
+    if (places < 0).any():
+        stranger = int(np.argmin(places))
+        raise AnswerError(
+            f"row {rows[stranger]}, column {name!r}: {given[stranger].as_py()!r} is none of the "
+            f"labels {', '.join(map(repr, known))}. Name it in labels=, or drop it."
+        )
+    counts = np.bincount(rows * len(known) + places, minlength=len(column) * len(known))
+    if counts.max(initial=0) > 1:
+        row, place = divmod(int(np.argmax(counts > 1)), len(known))
+        raise AnswerError(
+            f"row {row}, column {name!r}: {known[place]!r} is there {counts.max()} times. A label "
+            "is given once or not at all: drop the others."
+        )
+    return (counts > 0).reshape(len(column), len(known))
+
+
+def _given_labels(column: pa.Array, separator: str | None, name: str) -> Held:
+    """Return every label that was given, in the order of the rows."""
+    import pyarrow.compute as pc
+
+    types, kind = pa.types, column.type
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        if separator is not None:
+            raise ParameterError(f"separator= is for texts, and column {name!r} holds lists")
+        rows = pc.list_parent_indices(column).to_numpy()
+        try:
+            return rows.astype(np.intp), pc.list_flatten(column).cast(pa.large_string())
+        except pa.ArrowException:
+            held = column.type.value_type
+            raise AnswerError(f"column {name!r}: lists of {held} hold no labels") from None
+    texts = types.is_string(kind) or types.is_large_string(kind)
+    if len(column) and not texts:
+        raise AnswerError(
+            f"row 0, column {name!r}: {column[0].as_py()!r} is no list of labels, and no text"
+        )
+    if len(column) and separator is None:
+        raise AnswerError(
+            f"row 0, column {name!r}: {column[0].as_py()!r} is a text and no list of labels. Say "
+            "what stands between labels, as separator=','."
+        )
+    held = pc.split_pattern(column.cast(pa.large_string()), separator or ",")
+    rows = pc.list_parent_indices(held).to_numpy().astype(np.intp)
+    given = pc.utf8_trim_whitespace(pc.list_flatten(held))
+    lone = np.bincount(rows, minlength=len(column))[rows] == 1
+    meant = ~(lone & (pc.utf8_length(given).to_numpy() == 0))  # an empty text is no label
+    return rows[meant], given.filter(pa.array(meant))
+
+
+def _one_task_per_label(
+    rows: Answers, known: tuple[str, ...], holds: npt.NDArray[np.bool_]
+) -> Answers:
+    """Return the answers about each label of each task; the values of `rows` are row numbers."""
+    each = np.repeat(rows.answers_per_task, len(known))
+    ends = np.concatenate([[0], np.cumsum(each)])
+    starts = np.repeat(rows.offsets[:-1], len(known))
+    places = np.arange(ends[-1]) - np.repeat(ends[:-1] - starts, each)
+    labels = np.repeat(np.tile(np.arange(len(known)), len(rows.tasks)), each)
+    tasks = rows.tasks.cast(pa.large_string()).to_pylist()
+    names = [f"{task}{BETWEEN}{one}" for task in tasks for one in known]
+    return evolve(
+        rows,
+        domain=YES_OR_NO,
+        tasks=pa.array(names, pa.string()),
+        offsets=ends,
+        worker_codes=rows.worker_codes[places],
+        values=holds[rows.values[places].astype(np.intp), labels].astype(YES_OR_NO.dtype),
+    )

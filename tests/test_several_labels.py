@@ -1,0 +1,146 @@
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.several_labels import YES_OR_NO
+
+LABELS = ["cat", "dog", "tree"]
+SETS = [["cat"], ["tree", "dog"], []]
+FRAME = pd.DataFrame({"task": [8, 7, 8], "worker": ["a", "a", "b"], "label": SETS})
+AS_BITS = {
+    ("8: cat", "a"): "yes",
+    ("8: dog", "a"): "no",
+    ("8: tree", "a"): "no",
+    ("8: cat", "b"): "no",
+    ("8: dog", "b"): "no",
+    ("8: tree", "b"): "no",
+    ("7: cat", "a"): "no",
+    ("7: dog", "a"): "yes",
+    ("7: tree", "a"): "yes",
+}
+
+
+def bits_of(answers):
+    frame = answers.to_frame()
+    return dict(zip(zip(frame["task"], frame["worker"], strict=True), frame["label"], strict=True))
+
+
+def with_sets(sets):
+    return FRAME.assign(label=pd.Series(sets, dtype=object))
+
+
+FORMS = {
+    "lists": FRAME,
+    "tuples": with_sets([tuple(one) for one in SETS]),
+    "sets": with_sets([set(one) for one in SETS]),
+    "arrays": with_sets([np.array(one, dtype=object) for one in SETS]),
+    "polars": pl.from_pandas(FRAME),
+    "lazy": pl.from_pandas(FRAME).lazy(),
+    "arrow": pl.from_pandas(FRAME).to_arrow(),
+    "other names": FRAME.rename(columns={"task": "taskId", "worker": "performer"}),
+}
+
+
+@pytest.mark.parametrize("frame", FORMS.values(), ids=FORMS)
+def test_each_task_and_label_is_a_question(frame):
+    answers = qc.binary_answers(frame, LABELS)
+    assert bits_of(answers) == AS_BITS
+    assert answers.tasks.to_pylist()[:3] == ["8: cat", "8: dog", "8: tree"]
+
+
+def test_labels_may_stand_in_a_text():
+    texts = FRAME.assign(label=["cat", " tree ;dog", " "])
+    assert bits_of(qc.binary_answers(texts, LABELS, separator=";")) == AS_BITS
+    with pytest.raises(qc.AnswerError, match=r"row 0, column 'label': 'cat' is a text .*separator"):
+        qc.binary_answers(texts, LABELS)
+    with pytest.raises(qc.AnswerError, match=r"row 1, .*: '' is none of the labels"):
+        qc.binary_answers(FRAME.assign(label=["cat", "cat;;dog", ""]), LABELS, separator=";")
+    with pytest.raises(qc.ParameterError, match="for texts, and column 'label' holds lists"):
+        qc.binary_answers(FRAME, LABELS, separator=";")
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        (None, "row 1, column 'label': the labels are missing"),
+        (["cat", "bird"], "row 1, column 'label': 'bird' is none of the labels 'cat', 'dog'"),
+        (["dog", None], "row 1, column 'label': None is none of the labels"),
+        (["dog", "cat", "dog"], "row 1, column 'label': 'dog' is there 2 times"),
+    ],
+)
+def test_what_is_wrong_with_a_set_names_its_row(second, message):
+    with pytest.raises(qc.AnswerError, match=message):
+        qc.binary_answers(with_sets([["cat"], second, []]), LABELS)
+
+
+def test_numbers_are_no_sets():
+    with pytest.raises(qc.AnswerError, match="row 0, column 'label': 1 is no list of labels"):
+        qc.binary_answers(FRAME.assign(label=1), LABELS)
+    with pytest.raises(qc.AnswerError, match=r"column 'label': lists of list<.*> hold no labels"):
+        qc.binary_answers(with_sets([[["cat"]], [], []]), LABELS)
+
+
+def test_a_worker_has_one_set_per_task():
+    twice = FRAME.assign(task=8)
+    with pytest.raises(qc.AnswerError, match=r"row 1, .*: worker 'a' answered task 8 in row 0"):
+        qc.binary_answers(twice, LABELS)
+    last = qc.binary_answers(twice, LABELS, duplicates="last")
+    assert last.dropped.duplicates == 1
+    assert [bits_of(last)[f"8: {one}", "a"] for one in LABELS] == ["no", "yes", "yes"]
+
+
+def test_tasks_and_workers_may_have_no_answer():
+    nobody = FRAME[:0].assign(label=pd.Series([], dtype=object))
+    answers = qc.binary_answers(nobody, ["cat"], tasks=[3, 4], workers=["a"])
+    assert (len(answers), answers.tasks.to_pylist()) == (0, ["3: cat", "4: cat"])
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ("cat", "a list of labels"),
+        ([], "at least one"),
+        (["cat", 3], "must be texts"),
+        (["cat "], "without spaces"),
+        ([""], "not empty"),
+        (["genre: jazz"], "must not hold ': '"),
+        (["a,b"], "must not hold ','"),
+        (["cat", "cat"], "'cat' is there twice"),
+    ],
+)
+def test_labels_can_be_told_apart(labels, message):
+    with pytest.raises(qc.ParameterError, match=message):
+        qc.binary_answers(FRAME, labels, separator=",")
+
+
+@pytest.mark.parametrize("separator", ["", 3])
+def test_a_separator_is_a_text(separator):
+    with pytest.raises(qc.ParameterError, match="separator must be a text"):
+        qc.binary_answers(FRAME, LABELS, separator=separator)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_the_stated_loss_of_a_set_is_that_of_all_sets_of_reports(count):
+    epsilon = 2.0
+    mechanism = qc.RandomizedResponse(domain=YES_OR_NO, epsilon=epsilon / count)
+    one = np.asarray(mechanism.channel.probabilities)
+    sets = list(product(range(2), repeat=count))
+    law = np.array([[one[list(held), list(told)].prod() for told in sets] for held in sets])
+    loss = np.log(law[:, np.newaxis] / law).max()
+    assert mechanism.guarantee(answers=count).worker_epsilon == pytest.approx(loss, abs=1e-12)
+    whole = mechanism.guarantee(answers=10 * count, linked=count)
+    assert whole.linked_epsilon == pytest.approx(loss, abs=1e-12)
+    assert loss == pytest.approx(epsilon, abs=1e-7)
+    assert whole.linked_epsilon <= epsilon
+
+
+def test_a_ledger_adds_up_the_labels_of_a_task():
+    mechanism = qc.RandomizedResponse(domain=YES_OR_NO, epsilon=2.0 / len(LABELS))
+    reports = mechanism.randomize(qc.binary_answers(FRAME, LABELS))
+    ledger = qc.PrivacyLedger.of_reports(reports)
+    assert ledger.spent("b").total_epsilon == pytest.approx(2.0, abs=1e-7)  # one task
+    assert ledger.spent("a").total_epsilon == pytest.approx(4.0, abs=1e-7)  # two
