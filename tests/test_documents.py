@@ -146,7 +146,7 @@ def test_the_commands_of_the_page_on_synthetic_claims_run(run, tmp_path, monkeyp
         status, _, errors = run(*shlex.split(line)[1:])
         assert status == 0, errors
     assert {path.name for path in tmp_path.rglob("*.*")} == {
-        *("claims.csv", "synthetic.csv", "density-drug A.png")
+        *("claims.csv", "synthetic.csv", "other.csv", "density-drug A.png")
     }
 
 

@@ -35,6 +35,7 @@ SIMULATIONS = {
     "datasets/synthetic.py": "makes synthetic crowds",
     "evaluation/papers/baselines.py": "stand-ins of other papers; demands a generator",
     "evaluation/papers/density_methods.py": "non-private draws; demands a generator",
+    "evaluation/papers/task_profiles.py": "simulates the noise of a printed mechanism",
     "inference/further_reports.py": "plays out what further reports might be; reads reports alone",
     "mechanisms/discrete_gaussian.py": "only where `rng` is given; see the test below",
     "mechanisms/discrete_laplace.py": "only where `rng` is given; see the test below",

@@ -64,7 +64,9 @@ def test_a_server_tells_the_same_of_a_database(found):
 
 
 def test_results_are_the_same_as_they_were_kept_and_as_they_are_inferred_again(found):
-    """But for a warning of a worker who gave as much as all others: nobody is, now.
+    """But for a warning of a worker who gave as much as all others, and for the words of warnings.
+
+    Nobody gave as much as all others, now.
 
     What is inferred again says that nobody is excluded, and warns of invented workers.
     """
@@ -75,6 +77,8 @@ def test_results_are_the_same_as_they_were_kept_and_as_they_are_inferred_again(f
     warned = kept["coins"]["warnings"]  # inferred again
     kept["coins"]["warnings"] = [one for one in warned if one["code"] != "dominant-worker"]
     assert len(kept["coins"]["warnings"]) == len(warned) - 1
+    for one in (*kept["coins"]["warnings"], *again["warnings"]):
+        assert one.pop("message")
     assert difference(kept, found["results"], exact=False) is None
 
 

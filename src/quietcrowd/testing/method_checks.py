@@ -115,9 +115,14 @@ def check_partitions(method: AnyMethod, answers: Answers, feed: Feed) -> None:
             assert whole.history == again.history, f"history: {parts} parts, {threads} threads"
 
 
-def check_libraries(method: AnyMethod, answers: Answers) -> None:
-    """Check that frames of every library go in and come back."""
+def check_libraries(method: AnyMethod, answers: Answers, *, numbers: bool = False) -> None:
+    """Check that frames of every library go in and come back.
+
+    Answers that are `numbers` are floats: what whole ones are, some methods ask.
+    """
     frame = answers.to_frame()
+    if numbers:
+        frame = frame.astype({"label": "float64"})
     table = pa.Table.from_pandas(frame, preserve_index=False)
     expected = fit(method, frame)
     others: list[Any] = [table]

@@ -36,7 +36,7 @@ def check_numeric_method(
     shared.check_empty(method)
     if plain:
         shared.check_names(method, answers)
-        shared.check_libraries(method, answers)
+        shared.check_libraries(method, answers, numbers=True)
         _check_errors(method, answers)
         _check_units(method, answers)
         _check_small_cases(method)
@@ -84,7 +84,7 @@ def _check_standard_errors(estimate: NumericEstimate, table: pd.DataFrame) -> No
 
 def _check_units(method: FittingMethod[Any, Any], answers: Answers) -> None:
     """Another unit and another zero of the scale change nothing but the numbers' names."""
-    frame = answers.to_frame()
+    frame = answers.to_frame().astype({"label": "float64"})
     expected = cast(NumericEstimate, fit(method, frame))
     moved = cast(NumericEstimate, fit(method, frame.assign(label=frame["label"] * 250.0 - 1000.0)))
     np.testing.assert_allclose(

@@ -92,6 +92,23 @@ def test_equal_losses():
     assert frame["released"].between(0, 1).all()
 
 
+SENTENCES = ("huai2019-test", "huai2019-3-weights")
+"""Tables of what the text says without a figure."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SENTENCES)
+def test_what_the_text_says_is_told_in_a_table(name, capsys):
+    figure = FIGURES[name]
+    result = attrs.evolve(figure, parts=figure.quick or figure.parts).run(trials=2, seed=1)
+    print_figure(result)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len(lines) > len(result.frame)
+    for score in figure.scores:
+        assert result.frame[score].notna().any()
+
+
 @pytest.fixture
 def quick(monkeypatch):
     """Make every crowd small, and the real ones drawn."""
@@ -110,7 +127,11 @@ def quick(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    [name if name != "huai2019-5" else nightly(name) for name in HUAI_2019],
+    [
+        name if name != "huai2019-5" else nightly(name)
+        for name in HUAI_2019
+        if name not in SENTENCES
+    ],
 )
 @pytest.mark.usefixtures("quick")
 def test_tables_and_pictures(name, tmp_path, capsys):

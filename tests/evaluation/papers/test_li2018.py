@@ -115,7 +115,7 @@ def test_tables_2_and_3_tell_what_is_computed(tmp_path):
     assert f"Of the 12 rows of one-layer and two-layer, {worse} are no better" in text_of(rest)
     assert "+0.1019" in changes["MV_printed"].tolist()
     assert "claims epsilon 0 to 1 and loses 1.61 to 1.69" in text_of(told)
-    figure.draw(frame, tmp_path / "f.png", "title")
+    FIGURES["li2018-3"].draw(frame, tmp_path / "f.png", "title")
     assert (tmp_path / "f.png").stat().st_size > 10_000
 
 
