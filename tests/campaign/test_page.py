@@ -61,7 +61,7 @@ def test_the_page(run, tmp_path, monkeypatch):
     def there_are_results():
         return run(*(names.get(word, word) for word in results))[0] == 0
 
-    key, serve, create, begin, invite, look, close, results, *more = requester
+    key, serve, create, begin, invite, look, close, results, found_truths, *more = requester
     assert serve[0] == "serve"
     monkeypatch.setenv("QUIETCROWD_KEY", play(key))
     with server_process("sqlite:///quietcrowd.db", tmp_path / "log") as server:
@@ -84,6 +84,8 @@ def test_the_page(run, tmp_path, monkeypatch):
         assert in_time(there_are_results)
         found = json.loads(play(results))
         assert found["participants"] == 4
+        play(found_truths)
+        assert set(pd.read_csv("truths.csv")["task"]) == {"t1", "t7"}
         exclude, erase, revoke, reports, infer, divide, pass_over, truths, listing, delete = more
         names["WORKER"], names["LINK"] = found["workers"][0]["worker"], links[10]
         assert play(exclude) == f"{names['WORKER']}  excluded"

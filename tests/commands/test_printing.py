@@ -3,6 +3,7 @@
 import json
 
 import quietcrowd as qc
+from quietcrowd.commands.printing import note
 
 
 def test_markup_in_data_is_data(run, tmp_path, monkeypatch):
@@ -32,3 +33,18 @@ def test_one_of_a_kind_is_singular(run, tmp_path):
     assert "1 worker, 1 report, 1 campaign." in run("budget", reports)[2]
     assert "1 answer.\n" in run("convert", answers)[2]
     assert "1 report written" in run("convert", reports, tmp_path / "again.csv")[2]
+
+
+def test_a_note_is_folded_on_a_terminal_and_one_line_elsewhere(capsys, monkeypatch):
+    long = "  " + "a word and " * 20 + "https://example.org/" + "x" * 90
+    note(long)
+    assert capsys.readouterr().err == long + "\n"
+    monkeypatch.setenv("FORCE_COLOR", "1")  # what Rich takes for a terminal
+    for columns, width in (("200", 80), ("50", 50)):
+        monkeypatch.setenv("COLUMNS", columns)
+        note(long)
+        *folded, address = capsys.readouterr().err.splitlines()
+        assert len(folded) >= 3
+        assert all(line.startswith("  ") and len(line) <= width for line in folded)
+        assert address == "  https://example.org/" + "x" * 90
+        assert " ".join([*folded, address]).split() == long.split()

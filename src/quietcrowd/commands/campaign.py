@@ -119,15 +119,15 @@ def create(
     most, given that a worker gives all answers that it may: its smallest flip probability is chosen
     for that, unless you give one, as two-layer:low=0.
 
-    Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes -e 1 \
-        --requester "Bird group" --contact birds@example.org --purpose "A map of birds"
+    Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes -e 1
+    --requester "Bird group" --contact birds@example.org --purpose "A map of birds"
 
     Example: quietcrowd campaign create Birds --tasks tasks.json --label-config project.xml
 
     Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes --answers-each 5
 
-    Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes --answers-each 5 \
-        --hand-out suggested
+    Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes --answers-each 5
+    --hand-out suggested
     """
     if answers is not None and answers_each is not None:
         raise ParameterError("give --answers, or --answers-each, which says it for every worker")

@@ -40,6 +40,9 @@ DRAWS_A_SECOND = 500_000
 SLOW = 5.0
 """Seconds: what takes longer is announced."""
 
+WIDTH = 80
+"""Columns: notes on a terminal are no wider."""
+
 SHOWN = 20
 """So many rows of a table are printed."""
 
@@ -50,10 +53,25 @@ def counted(count: int, noun: str) -> str:
 
 
 def note(text: str) -> None:
-    """Print a sentence on standard error."""
+    """Print a sentence on standard error: folded between words on a terminal, else as it is."""
     from rich.console import Console
 
-    Console(stderr=True, highlight=False, soft_wrap=True).print(text, markup=False)
+    out = Console(stderr=True, highlight=False, soft_wrap=True)
+    if out.is_terminal:
+        text = "\n".join(_folded(line, min(out.width, WIDTH)) for line in text.split("\n"))
+    out.print(text, markup=False)
+
+
+def _folded(line: str, width: int) -> str:
+    """Return a line folded between words, as deep as it begins; a shorter one as it is."""
+    if len(line) <= width:
+        return line
+    import textwrap
+
+    start = line[: len(line) - len(line.lstrip())]
+    return textwrap.fill(
+        line, width, subsequent_indent=start, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def tell(message: object) -> None:

@@ -64,7 +64,10 @@ def _find(folder: str | Path) -> Path:
         raise FormatError(f"{folder}: this is a file; give the folder that it lies in")
     home = os.environ.get(VARIABLE)
     if not home:
-        raise FormatError(f"{folder}: there is no such dataset folder; {VARIABLE} is not set")
+        raise FormatError(
+            f"{folder}: there is no such dataset folder; {VARIABLE} is not set: let it name the "
+            "folder that holds it"
+        )
     if not Path(home).is_dir():
         raise FormatError(f"{VARIABLE} names {home}, which is no folder")
     if not (Path(home) / folder).is_dir():
