@@ -13,6 +13,7 @@ from typing import get_args
 
 import pandas as pd
 
+from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.datasets.synthetic import Truths, sparse_crowd
 from quietcrowd.evaluation.experiment import Experiment
 from quietcrowd.evaluation.papers.figure import Across, Figure, Part, TablePart
@@ -43,6 +44,19 @@ SMALL = (120, 40)
 SPARSITIES = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
+def _crowds(
+    size: tuple[int, int], sparsity: float, truths: Truths, trials: int, seed: int
+) -> list[Dataset]:
+    """Return a drawn crowd for each trial."""
+    workers, tasks = size
+    return [
+        sparse_crowd(
+            workers=workers, tasks=tasks, sparsity=sparsity, truths=truths, seed=seed + trial
+        )
+        for trial in range(trials)
+    ]
+
+
 def _synthetic_part(
     sparsity: float,
     *,
@@ -55,14 +69,8 @@ def _synthetic_part(
     seed: int,
 ) -> Part:
     def build() -> Experiment:
-        crowds = [
-            sparse_crowd(
-                workers=workers, tasks=tasks, sparsity=sparsity, truths=truths, seed=seed + trial
-            )
-            for trial in range(trials)
-        ]
         return Experiment(
-            dataset=crowds,
+            dataset=_crowds((workers, tasks), sparsity, truths, trials, seed),
             mechanisms=mechanisms,
             epsilons=epsilons,
             methods=METHODS,
@@ -130,16 +138,7 @@ def _kept(size: tuple[int, int], at: Sequence[float], trials: int, seed: int) ->
 
     def experiment(sparsity: float, truths: Truths) -> Experiment:
         return Experiment(
-            dataset=[
-                sparse_crowd(
-                    workers=size[0],
-                    tasks=size[1],
-                    sparsity=sparsity,
-                    truths=truths,
-                    seed=seed + trial,
-                )
-                for trial in range(trials)
-            ],
+            dataset=_crowds(size, sparsity, truths, trials, seed),
             mechanisms={"laplace": partial(LaplacePerturbation, fill=None)},
             epsilons=at,
             methods={"mean": Mean(), **METHODS, "noise-aware": NoiseAware()},
@@ -164,16 +163,7 @@ def _profiles(
     """Return the crowds of Figure 2 with the drawn task profile, and with a learnt one."""
 
     def measure(sparsity: float, truths: Truths, _: bool) -> pd.DataFrame:
-        crowds = [
-            sparse_crowd(
-                workers=size[0],
-                tasks=size[1],
-                sparsity=sparsity,
-                truths=truths,
-                seed=seed + trial,
-            )
-            for trial in range(trials)
-        ]
+        crowds = _crowds(size, sparsity, truths, trials, seed)
         return task_profiles(crowds, epsilons=(1.0, 10.0), ranks=ranks, seed=seed)
 
     return [
