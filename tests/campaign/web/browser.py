@@ -105,6 +105,23 @@ def _connected(browser, port):
             time.sleep(0.1)
 
 
+def wait_for_async(page, predicate, arg=None):
+    """Wait until an async function's value is true.
+
+    ``page.wait_for_function`` takes the promise itself for true.
+    """
+    page.evaluate(
+        f"""async (arg) => {{
+          const end = Date.now() + 30_000;
+          while (!(await ({predicate})(arg))) {{
+            if (Date.now() > end) throw new Error("it did not come true in 30 s");
+            await new Promise((resolve) => setTimeout(resolve, 20));
+          }}
+        }}""",
+        arg,
+    )
+
+
 def serve(page, folders):
     """Answer a page's requests with files: a mapping of paths, as ``/worker``, to folders."""
 

@@ -7,7 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from tests.campaign.mechanisms import LEVELS, MECHANISMS, RANGE
 from tests.campaign.promises import PROMISES
-from tests.campaign.web.browser import ORIGIN, chromium
+from tests.campaign.web.browser import ORIGIN, chromium, wait_for_async
 from tests.campaign.web.screen_pages import (
     BIRDS,
     CAMPAIGN,
@@ -671,7 +671,7 @@ def test_a_receipt_says_what_left_and_how_to_take_it_back(browser):
         text = download.value.path().read_text("utf-8")
         assert text.splitlines()[-2:] == [LINK, KEY]
         press(page, "Copy the completion code")
-        page.wait_for_function("navigator.clipboard.readText().then((text) => text === 'BIRD-77')")
+        wait_for_async(page, "async () => (await navigator.clipboard.readText()) === 'BIRD-77'")
         press(page, "Withdraw")
         assert "because of what was drawn" in page.locator("main").inner_text()
         press(page, "Withdraw for good")

@@ -7,7 +7,7 @@ from attrs import define
 from starlette.responses import Response
 from starlette.routing import Route
 from tests.campaign.people import Running
-from tests.campaign.web.browser import chromium
+from tests.campaign.web.browser import chromium, wait_for_async
 
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.terms.settings import PREFIX
@@ -114,14 +114,17 @@ def test_the_page_opens_without_a_network_and_nothing_else_is_kept(page, release
     assert set(page.evaluate(KEPT)) == release.kept()
 
 
-def wait_until_kept(page, wanted):
-    """Wait until these are kept, and no others."""
-    page.wait_for_function(
-        f"""async (wanted) => {{
-          const kept = await ({KEPT})();
-          return JSON.stringify(kept.sort()) === JSON.stringify(wanted.sort());
+def wait_until_kept(page, release, before):
+    """Wait until a release is kept, with the files of the one before, and nothing else."""
+    wait_for_async(
+        page,
+        f"""async ([manifest, wanted]) => {{
+          const cache = await caches.open("quietcrowd");
+          const kept = await cache.match("/worker/manifest.json"); // it is kept last
+          const keys = await ({KEPT})();
+          return (await kept.text()) === manifest && keys.sort().join() === wanted.join();
         }}""",
-        arg=sorted(wanted),
+        [release.manifest(), sorted(release.kept() | before)],
     )
 
 
@@ -132,11 +135,41 @@ def test_a_new_release_is_there_the_next_time_and_never_half(page, release):
     second = release.kept()
     page.reload()
     page.wait_for_function("() => document.title === 'page 1, 1'")
-    wait_until_kept(page, first | second)
+    wait_until_kept(page, release, first)
     release.version = "3"
     page.reload()
     page.wait_for_function("() => document.title === 'page 2, 2'")
-    wait_until_kept(page, second | release.kept())
+    wait_until_kept(page, release, second)
+
+
+def test_two_updates_at_once_keep_one_whole_release(page, release):
+    page.evaluate(REGISTER)
+    (worker,) = page.context.service_workers
+    release.version = "2"
+    second = release.kept()
+    worker.evaluate(
+        """() => new Promise((halted) => {
+          const put = Cache.prototype.put;
+          Cache.prototype.put = async function (key, response) {
+            if (key === PAGE) {
+              Cache.prototype.put = put; // the first page alone waits
+              await new Promise((resolve) => ([self.goOn] = [resolve, halted()]));
+            }
+            return put.call(this, key, response);
+          };
+          self.first = update();
+        })"""
+    )
+    release.version = "3"
+    worker.evaluate(
+        """async () => {
+          const second = update();
+          await Promise.race([second, new Promise((resolve) => setTimeout(resolve, 1000))]);
+          goOn();
+          await Promise.all([first, second]);
+        }"""
+    )
+    wait_until_kept(page, release, second)
 
 
 def test_files_that_are_not_those_of_the_manifest_are_not_kept(page, release):

@@ -25,8 +25,13 @@ async function kept(key, request) {
   return found ? new Response(found.body, found) : fetch(request);
 }
 
+/** Keep the server's release: one update at a time, as each deletes files that it knows not. */
+function update() {
+  return navigator.locks.request("quietcrowd service worker", keepRelease);
+}
+
 /** Keep the server's release, unless it is kept; of the one before, files that may be open. */
-async function update() {
+async function keepRelease() {
   const [cache, manifest] = [await caches.open("quietcrowd"), await fetched(MANIFEST)];
   const before = (await (await cache.match(MANIFEST))?.text()) ?? '{"files":{}}';
   const now = await manifest.clone().text();
