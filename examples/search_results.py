@@ -9,7 +9,7 @@ import numpy as np
 
 import quietcrowd as qc
 
-RATERS, PAGES, EPSILON = 3_000, 60, 4.0
+RATERS, PAGES, EPSILON = 1_000, 60, 4.0
 
 
 def main() -> None:

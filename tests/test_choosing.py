@@ -32,7 +32,7 @@ def test_every_table_and_picture_of_the_page_is_of_a_command():
     assert PAGE.count("](figures/") == len(pictures) == 3
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_a_command_prints_takes_the_place_of_what_it_printed(tmp_path):
     command = "quietcrowd plan --tasks 20 --workers 5 \\\n  --labels no,yes -e 1 --draws 3"
     page = f"Before.\n\n```sh\n{command}\n```\n\n```output\nold\n```\n\nBehind.\n"

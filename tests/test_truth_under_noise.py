@@ -112,9 +112,9 @@ def test_draws_are_kept_and_only_the_judged_method_is_run_again(tmp_path):
         nightly(["families", "--set", "weak crowd", "--set", "heavy tails", "--epsilon", "2"]),
         nightly(["families", "--set", "guesses alike", "--epsilon", "1"]),
         ["null", "--set", "2 labels, 50% answer", "--epsilon", "2"],
-        ["quality", "--set", "2 labels", "--epsilon", "3"],
+        nightly(["quality", "--set", "2 labels", "--epsilon", "3"]),
         ["numbers", "--set", "drawn crowd", "--epsilon", "5"],
-        ["calibration", "--set", "weak, 2 labels", "--epsilon", "2"],
+        nightly(["calibration", "--set", "weak, 2 labels", "--epsilon", "2"]),
     ],
     ids=lambda words: "-".join(words[:3:2]),
 )
@@ -124,7 +124,7 @@ def test_a_part_is_printed(words):
     assert "| crowd |" in printed
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("data_folder")
 @pytest.mark.parametrize(
     "part",

@@ -151,7 +151,7 @@ def test_no_mechanism_loses_more_than_it_states(mechanism, n):
     assert min(rises) <= 0.02
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("rank", [nightly(8), 50])
 @pytest.mark.parametrize("profile", ["gaussian", "rademacher"])
 def test_higher_ranks_by_the_exact_norm_of_the_profile(rank, profile):
@@ -162,7 +162,7 @@ def test_higher_ranks_by_the_exact_norm_of_the_profile(rank, profile):
     assert report.stated_epsilon - 1e-5 < report.exact_epsilon <= report.stated_epsilon
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_printed_two_layer_mechanism():
     report = audited(printed(), 277, draws=20_000)
     assert (report.verdict, report.claim_holds) == ("holds", False)
@@ -198,7 +198,7 @@ def test_a_report_is_a_value_that_prints():
     assert len(data["curve"]["epsilon"]) == len(data["curve"]["delta"])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_reports_of_all_kinds_fit_a_terminal():
     rng = np.random.default_rng(3)
     kinds = {type(case[0]): case for case in [*OTHERS, *NOISY, *FINITE]}
@@ -216,7 +216,7 @@ def test_a_seed_repeats():
     assert one == other
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_long_rows_and_slow_noise_are_drawn_less_often():
     assert audit(printed(), 2_000).draws == 2_500
     mechanism = MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=50)
@@ -291,7 +291,7 @@ def test_noise_is_counted_for_all_cells_that_are_sent():
     assert noise_of_audit(mechanism, 20) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_is_announced_is_what_is_drawn(monkeypatch):
     drawn = []
     honest = DiscreteLaplace.sample

@@ -65,7 +65,7 @@ def test_half_of_the_noise_is_caught(monkeypatch, mechanism):
     assert "BROKEN" in str(report)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_half_of_a_drawn_deviation_is_caught():
     class Hasty(SampledVarianceGaussian):
         def _randomize(self, answers, rng):
@@ -133,7 +133,7 @@ class RoundedDown(RandomizedResponse):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("domain", [LABELS, nightly(LEVELS)])
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("epsilon", [nightly(0.5), 1.0, nightly(3.0)])
 def test_weights_rounded_the_wrong_way_are_caught(domain, epsilon):
     """No number of samples could tell; the table of integers does, to the last of them."""
     report = audit(RoundedDown(domain=domain, epsilon=epsilon), 3, draws=1000)
@@ -227,7 +227,7 @@ def test_one_answer_alone_has_no_other_to_share_a_word_with():
     assert report.verdict == "broken"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_random_word_that_serves_all_tasks_of_two_layers_is_caught():
     mechanism = one_word(TwoLayerRandomizedResponse, domain=LABELS, low=0.2, high=0.4)
     report = audit(mechanism, 20, draws=DRAWS)
@@ -293,7 +293,7 @@ def test_noise_that_serves_all_coordinates_is_caught(monkeypatch, variant):
     assert report.proven_epsilon > 3
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_drawn_noise_that_serves_all_tasks_is_caught():
     class OneNumber(SampledVarianceGaussian):
         def _randomize(self, answers, rng):

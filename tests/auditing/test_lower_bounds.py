@@ -130,7 +130,7 @@ def test_the_best_statistic_is_chosen():
     assert lower_bounds.proven_epsilon(compare([idle]), 0.999)[0] == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_choosing_among_many_adds_no_risk():
     """Learnt from noise, 40 statistics prove something as rarely as the confidence says."""
     rng = np.random.default_rng(5)
@@ -196,7 +196,7 @@ def ratios(epsilon, count, rng):
     return one, other
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_a_law_foresees_chooses_better():
     """Thresholds that are chosen by a few rare samples are those where these happened to be few."""
     rng = np.random.default_rng(7)

@@ -170,7 +170,7 @@ def test_laplace_with_filled_answers(domain, fill):
     assert loss > least, "the noise is larger than it has to be"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_laplace_with_a_released_bit():
     mechanism = LaplacePerturbation(domain=LEVELS, epsilon=1.0, participation="released")
 
@@ -190,7 +190,7 @@ def test_laplace_with_a_released_bit():
     assert 0.85 < proven <= mechanism.guarantee(tasks=3).epsilon
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("profile", "seed"), [("gaussian", None), ("rademacher", 1), ("buckets", 2)]
 )
@@ -210,7 +210,7 @@ def test_factorization_with_filled_answers(profile, seed):
     assert 0.8 < proven <= mechanism.guarantee(tasks=3).epsilon
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_factorization_with_noisy_statistics():
     mechanism = MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=2, variant="statistics")
     sums, scale = exact_sums(mechanism)
@@ -266,7 +266,7 @@ def test_reports_of_answers_alone_are_convicted(noise):
     assert tell_apart_once(mechanism, statistic, seed=4) > 9
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_factorization_with_exact_statistics_is_convicted():
     """At a nominal epsilon of 1 the exact H tells of participation at far more."""
     domain = Interval(low=0, high=10)

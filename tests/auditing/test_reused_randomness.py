@@ -232,7 +232,7 @@ def test_one_worker_in_a_hundred_whose_noise_is_missing_is_caught(case):
     assert report.devices.reused if report.stated_delta else report.proven_epsilon > 1.2
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_raw_workers_among_two_layers_are_caught_where_the_law_has_none():
     """From 0 up, the law itself has workers who flip hardly anything: see docs/audit.md."""
     parameters = {"domain": LABELS, "low": 0.2, "high": 0.4}
@@ -258,7 +258,7 @@ def test_sketches_that_are_sent_raw_are_caught(monkeypatch, variant):
     assert report.proven_epsilon > 1.5
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_raw_rows_exceed_what_is_stated_of_a_worker():
     """Five answers of epsilon 0.2: a row of an honest worker tells at most 1."""
     mechanism = made(LaplacePerturbation, {"domain": NUMBERS, "fill": None}, 0.2, raw(0.01))
@@ -272,7 +272,7 @@ def test_raw_rows_exceed_what_is_stated_of_a_worker():
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_is_stated_of_a_worker_is_put_to_the_test():
     """Nothing but `worker_epsilon` is wrong here: as if answers did not add up."""
 
@@ -334,7 +334,7 @@ def test_drawn_noise_that_serves_any_two_tasks_is_caught(first, second):
     assert report.proven_delta > 0.5
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_noise_that_serves_the_bits_of_any_two_tasks_is_caught():
     class OneBitNoise(LaplacePerturbation):
         def _noisy_bits(self, answered, rng):
@@ -349,7 +349,7 @@ def test_noise_that_serves_the_bits_of_any_two_tasks_is_caught():
     assert (report.verdict, report.attack) == ("broken", "an answer against none, in a whole row")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_two_tasks_among_five_hundred_are_found():
     mechanism = made(*KINDS[0], 1.0, reused(123, 456))
     report = audit(mechanism, 500)
@@ -357,7 +357,7 @@ def test_two_tasks_among_five_hundred_are_found():
     assert report.attack == "one answer against another, in a whole row"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("first", "second"), [(2, 5), *starmap(nightly, [(0, 7), (6, 7)])])
 def test_noise_that_serves_any_two_coordinates_is_caught(monkeypatch, first, second):
     honest = DiscreteLaplace.draw
@@ -373,7 +373,7 @@ def test_noise_that_serves_any_two_coordinates_is_caught(monkeypatch, first, sec
     assert report.proven_epsilon > 2
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_device_that_is_called_by_itself_is_looked_at():
     """Batches are honest; a single device, which is what a worker has, sends its answer."""
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from tests.campaign.mechanisms import MECHANISMS
+from tests.campaign.mechanisms import MECHANISMS, MECHANISMS_BY_DAY
 from tests.campaign.people import Desk, Running, new_desk
 from tests.campaign.postgresql import HOW_TO_GET_IT, Postgresql, find_programs, postgresql
 from tests.campaign.server_process import Nursery
@@ -40,8 +40,8 @@ ON_POSTGRESQL_BY_DAY = (
 """All that reads and writes by itself, and of what goes through it the way of a report; the rest of
 what needs a database is tried on PostgreSQL by night."""
 
-MECHANISMS_BY_DAY = ("one-layer", "laplace", "matrix factorisation")
-"""On PostgreSQL: one for labels, one for numbers, one that sends sketches."""
+OWN_POSTGRESQL_BY_DAY = ("test_database", "test_opening", "test_revisions", "test_write_probe")
+"""The same of tests that start servers of their own, or none."""
 
 
 @pytest.fixture
@@ -104,11 +104,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave to the night what tries on PostgreSQL, too, every mechanism that there is."""
+    """Leave to the night what is tried on PostgreSQL once more."""
+    others = MECHANISMS.keys() - set(MECHANISMS_BY_DAY)
     for item in items:
         given = item.callspec.params if hasattr(item, "callspec") else {}
-        others = MECHANISMS.keys() - set(MECHANISMS_BY_DAY)
         if given.get("database_url") == "postgresql" and given.get("name") in others:
+            item.add_marker("nightly")
+        if (
+            given.get("new_database") == "postgresql"
+            and item.path.stem not in OWN_POSTGRESQL_BY_DAY
+        ):
             item.add_marker("nightly")
 
 

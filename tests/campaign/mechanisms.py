@@ -37,6 +37,9 @@ MECHANISMS = {
     ),
 }
 
+MECHANISMS_BY_DAY = ("one-layer", "laplace", "matrix factorisation")
+"""One for labels, one for numbers, one that sends sketches: where trying all takes long."""
+
 
 def answers_of(mechanism, names: list[str], workers: int, seed: int) -> qc.Answers:
     """Return random answers of every worker to every task."""

@@ -108,6 +108,7 @@ def test_every_answer_is_one_that_the_document_foresees(schema, cast, method, pa
     check()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("examples", [30, nightly(60)])
 def test_so_is_every_answer_after_others(server, schema, examples):
     seen = Counter()

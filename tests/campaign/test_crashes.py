@@ -6,6 +6,7 @@ import signal
 import time
 from contextlib import suppress
 
+import pytest
 from tests.campaign.ports import free_port
 from tests.campaign.server_process import base_url, new_key, server_process
 from tests.campaign.uploading import PER_UPLOAD, open_campaign, stored, uploading
@@ -42,6 +43,7 @@ def test_killing_the_server_loses_nothing_and_doubles_nothing(nursery, new_datab
     assert crowd.statuses.keys() <= {200, 503, "broken"}
 
 
+@pytest.mark.nightly
 def test_killing_two_servers_and_their_database_loses_nothing_and_doubles_nothing(
     nursery, postgresql_server, tmp_path
 ):

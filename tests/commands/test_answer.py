@@ -18,6 +18,7 @@ from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import Running, new_desk
 from tests.campaign.pictures import PNG
 from tests.campaign.promises import PROMISES
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.campaign import Client
@@ -652,7 +653,10 @@ def test_a_loss_without_bound_is_told(run, types, desk):
 
 @pytest.mark.parametrize(
     "name",
-    ["one-layer", "laplace with a bit", "sampled variance", "matrix factorisation, ridge"],
+    [
+        "laplace with a bit",
+        *map(nightly, ("one-layer", "sampled variance", "matrix factorisation, ridge")),
+    ],
 )
 def test_a_device_loads_nothing_that_infers_draws_or_stores(desk, tmp_path, name):
     mechanism = MECHANISMS[name]

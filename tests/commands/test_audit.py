@@ -15,7 +15,7 @@ def run(run):
     return partial(run, "audit")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_printed_two_layer_mechanism(run):
     status, text, errors = run("two-layer", "--epsilon", 1, "--answers", 277)
     assert (status, errors) == (0, "")

@@ -10,7 +10,7 @@ from quietcrowd.commands.best_choice import BestMechanism
 FACTS = "tasks=40:workers=30:answers_per_task=10:draws=3"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_table_fits_a_terminal_and_says_why(run):
     words = ("--labels", "a,b,c,d,e,f", "-e", 1, "--facts", f"{FACTS}:prior=a=0.5:accuracy=0.9")
     status, output, errors = run("best-mechanism", *words)

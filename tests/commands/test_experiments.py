@@ -137,7 +137,7 @@ def test_a_figure_about_densities_is_reproduced(run, tmp_path, monkeypatch):
     assert [row["dataset"] for row in json.loads(output)] == ["drawn"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_closed_pipe_loses_no_result(folder, tmp_path):
     table, picture = tmp_path / "costs.csv", tmp_path / "costs.png"
     words = [

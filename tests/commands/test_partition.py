@@ -6,6 +6,7 @@ import sys
 
 import pandas as pd
 import pytest
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.scale import Store
@@ -83,7 +84,7 @@ main()
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="its SIGTERM cannot be caught")
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("name", ["SIGTERM", nightly("SIGHUP")])
 def test_what_is_told_to_end_leaves_nothing(reports, tmp_path, name):
     words = [
         sys.executable,
@@ -106,7 +107,7 @@ def test_what_is_told_to_end_leaves_nothing(reports, tmp_path, name):
     assert list((tmp_path / "out").iterdir()) == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGHUP")
 def test_what_ignores_a_closed_terminal_goes_on(reports, tmp_path):
     code = SLOW.replace("import sys", "import signal; signal.signal(1, signal.SIG_IGN); import sys")

@@ -128,13 +128,13 @@ def check_labels(answers, method):
 @pytest.mark.slow
 @pytest.mark.parametrize("labels", [2, nightly(4), 10])
 @pytest.mark.parametrize("one_coin", [False, True])
-@pytest.mark.parametrize("answers_per_task", [3, 12])
+@pytest.mark.parametrize("answers_per_task", [3, nightly(12)])
 def test_32_bits_lose_no_label_of_drawn_crowds(labels, one_coin, answers_per_task):
     crowd = crowd_of(labels, tasks=3000, workers=200, answers_per_task=answers_per_task)
     check_labels(crowd.answers, DawidSkene(one_coin=one_coin, max_iterations=30, tolerance=0))
 
 
-@pytest.mark.parametrize("name", ["dog", "duck", "web", "wsd"])
+@pytest.mark.parametrize("name", ["duck", *map(nightly, ("dog", "web", "wsd"))])
 @pytest.mark.parametrize("one_coin", [False, True])
 @pytest.mark.usefixtures("data_folder")
 def test_32_bits_lose_no_label_of_real_crowds(name, one_coin):

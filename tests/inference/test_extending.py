@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from attrs import evolve
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.answers import Answers
@@ -71,7 +72,7 @@ def test_numbers_of_new_tasks_are_those_of_a_fit_to_all(method):
     np.testing.assert_allclose(found, whole[found.index], atol=step)
 
 
-@pytest.mark.parametrize("solver", ["em", "lagrange"])
+@pytest.mark.parametrize("solver", [nightly("em"), "lagrange"])
 @pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
 def test_moon_learns_on(solver):
     method = qc.MOON(solver=solver)

@@ -75,7 +75,7 @@ def oracle(reports, sigma):
     return room.truths * summary.extent + summary.middle
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("epsilon", [1.0, 5.0, 10.0])
 @pytest.mark.parametrize(
     ("workers", "share", "most"), [(60, 1.0, 1.15), (200, 0.2, 1.20)], ids=["dense", "sparse"]

@@ -6,6 +6,7 @@ import attrs
 import numpy as np
 import pandas as pd
 import pytest
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.exceptions import FormatError, ParameterError
@@ -28,9 +29,11 @@ SITUATIONS = {
     "numbers": (qc.LaplacePerturbation, {"epsilon": 2.0, "fill": None}),
 }
 
+BY_DAY = ("plain", "two layers, NULL", "numbers")
+
 
 @pytest.mark.slow
-@pytest.mark.parametrize("situation", SITUATIONS)
+@pytest.mark.parametrize("situation", [*BY_DAY, *map(nightly, SITUATIONS.keys() - BY_DAY)])
 def test_the_conformance_battery(situation):
     mechanism, parameters = SITUATIONS[situation]
     check_method(NoiseAware(max_iterations=10), mechanism, **parameters)

@@ -321,7 +321,7 @@ def test_workers_who_always_give_one_label_are_told_apart(epsilon):
     assert constancy[names < 24].max() < 0.1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("options", "epsilon", "factor"),
     [

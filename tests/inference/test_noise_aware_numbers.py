@@ -91,7 +91,7 @@ def test_it_is_about_as_near_as_a_normal_prior_at_least(epsilon):
     assert aware < 1.1 * moon
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_filled_in_reports_are_told_from_answers():
     for options in ({"fill": "midpoint"}, {"participation": "released"}):
         reports = noisy(8.0, **options)
@@ -103,7 +103,7 @@ def test_filled_in_reports_are_told_from_answers():
         assert abs(estimate.state.answering.shares.mean() - 0.5) < 0.1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_where_all_tasks_were_answered_the_crowds_share_says_so():
     crowd = sensor_crowd(tasks=100, workers=30, share=1.0, seed=2)
     reports = noisy(10.0, crowd, fill="uniform")
@@ -200,7 +200,7 @@ def test_what_nobody_bears_out_is_not_followed():
     assert taken.borne.tolist() == [state.borne[2], 0.0]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_answers_that_are_cut_off_are_told_from_others():
     inside = []
     for seed in range(4):  # 1200 truths: .80 without laws of the ends, .87 with them

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from attrs import evolve, frozen
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
@@ -92,7 +93,7 @@ class SetsByTable(qc.SubsetSelection):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [0.5, 2.0, 5.0])
+@pytest.mark.parametrize("epsilon", [nightly(0.5), 2.0, nightly(5.0)])
 @pytest.mark.parametrize("size", [1, 2])
 def test_posteriors_are_those_by_a_table_of_all_sets(epsilon, size):
     """Mistakes are learnt in another order, and the table is rounded: it is nearly the same."""
@@ -124,7 +125,7 @@ def test_the_objective_rises(labels, epsilon, seed):
         assert steps.min() > -1e-10
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_it_finds_more_than_randomised_response_tells():
     """100 reports a task, 20 labels, epsilon 1: a third of the errors, and not by chance."""
     crowd = qc.label_crowd(

@@ -31,7 +31,7 @@ def crowd(domain, *, workers, answers, value=0.0):
     return Answers.from_frame(frame, domain)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @settings(max_examples=20)
 @given(st.floats(1e-2, 5.0), st.floats(1e-6, 0.9), st.floats(-100, 100), st.floats(1e-3, 1e4))
 def test_the_claim_holds_for_one_of_any_number_of_answers(epsilon, delta, low, width):

@@ -14,7 +14,7 @@ NUMBERS = qc.Interval(low=0, high=10)
 SMALL = {"tasks": 40, "workers": 40, "answers_per_task": 30, "draws": 3}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_same_facts_give_the_same_choice():
     one, other = (best_mechanism(domain=LABELS, epsilon=1.0, **SMALL) for _ in range(2))
     assert one.to_dict() == other.to_dict()

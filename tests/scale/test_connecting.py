@@ -8,6 +8,7 @@ import threading
 import time
 
 import pytest
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.scale import connect
@@ -64,7 +65,9 @@ def test_something_else_answers(monkeypatch, words):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("address", ["tls://127.0.0.1:1", "foo://127.0.0.1:1", "tcp://h:port"])
+@pytest.mark.parametrize(
+    "address", ["tls://127.0.0.1:1", nightly("foo://127.0.0.1:1"), nightly("tcp://h:port")]
+)
 def test_addresses_that_dask_cannot_use_leave_no_client_half_begun(address):
     code = f"from quietcrowd.scale import connect\nwith connect({address!r}): pass"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -126,6 +126,7 @@ def test_a_worker_killed_in_the_middle_of_a_run(cluster, stores, tmp_path):
     assert_same(found, expected)
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 def test_all_workers_are_lost_and_come_back(cluster):
     cluster.client.wait_for_workers(2, timeout=PATIENCE)

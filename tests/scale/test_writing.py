@@ -11,7 +11,7 @@ from quietcrowd.scale.writing import whole_store, write_sorted
 DOMAIN = qc.Categorical(["no", "yes"])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_counts_are_added_up_as_they_come_and_let_go(tmp_path):
     workers, alive = pa.array(["u", "v"]), weakref.WeakSet()
     most = []

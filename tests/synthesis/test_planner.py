@@ -65,7 +65,7 @@ def test_typical_counts_are_those_of_a_drawn_crowd(width, gamma):
     assert law @ np.arange(users + 1) == pytest.approx(counts.mean(), rel=0.05)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_plans_expect_what_comes():
     plan = plan_releases(20.0, bandwidth=0.4, users=100, claims=10, spread=1.0)[0]
     released = plan.method.fit(normal_claims(tasks=200, users=100)).release(

@@ -39,7 +39,7 @@ def released_near(values, place):
     return int((np.abs(values - place) < 5).sum())
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_loop_as_printed_loses_more_than_printed():
     """All claims isolated: what passes is an exact draw of the claims, whatever k and epsilon0."""
     draws = 20_000

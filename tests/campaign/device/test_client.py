@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import binomtest
 from tests.campaign.devices import NOWHERE, Between, Fake, altered
 from tests.campaign.mechanisms import MECHANISMS, RANGE
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.accounting.ledger import PrivacyLedger
@@ -606,7 +607,7 @@ def test_neither_files_nor_requests_nor_messages_hold_an_answer(desk, device, tm
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["one-layer", "one-layer with NULL"])
+@pytest.mark.parametrize("name", [nightly("one-layer"), "one-layer with NULL"])
 def test_frequencies_of_what_is_sent_are_those_of_the_table(tmp_path, name):
     mechanism = MECHANISMS[name]
     fake = Fake.of(mechanism, tasks=600)

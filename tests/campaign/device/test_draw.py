@@ -6,6 +6,7 @@ from attrs import evolve
 from scipy.stats import binomtest
 from tests.campaign.devices import Fake, made, upload_of
 from tests.campaign.mechanisms import MECHANISMS
+from tests.nightly import nightly
 
 from quietcrowd.campaign.device.checked_terms import Terms, read_tasks
 from quietcrowd.campaign.device.draw import Draw
@@ -78,7 +79,7 @@ def test_what_was_sent_is_sent_and_the_rest_is_drawn(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("first", [0, nightly(1)])
 def test_copies_have_the_law_of_the_answer_to_the_first(tmp_path, first):
     """Of 1,500 questions with two copies, whose answers differ; rejected once in 10^8 runs."""
     data = [{"question": f"Is it {place // 2}?"} for place in range(3_000)]

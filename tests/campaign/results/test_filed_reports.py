@@ -16,10 +16,8 @@ from quietcrowd.scale import connect
 
 FILED = LargeCampaigns(memory=0)
 IN_FILES = [name for name in MECHANISMS if not name.startswith("matrix")]
-LIKE_OTHERS = ("two-layer", "optimal", "laplace, filled", "piecewise", "hybrid", "sampled variance")
-"""What files hold and a method reads of them is of the same kind as with another mechanism."""
-
-NAMES = [nightly(name) if name in LIKE_OTHERS else name for name in IN_FILES]
+BY_DAY = ("one-layer", "laplace with a bit")
+NAMES = [name if name in BY_DAY else nightly(name) for name in IN_FILES]
 SMALL = {
     "quietcrowd.campaign.results.filed_reports._ROWS_OF_GROUP": 7,
     "quietcrowd.campaign.results.report_blocks._BLOCK": 6,
@@ -133,7 +131,7 @@ def test_a_campaign_that_outgrows_memory_goes_on_from_what_was_found_in_it(desk)
     assert found[0] == found[1]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("small_pieces")
 def test_a_cluster_of_two_finds_the_same(desk, tmp_path):
     """It is reached by its address, and sees the folder of the partitions."""

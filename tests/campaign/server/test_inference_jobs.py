@@ -123,6 +123,7 @@ def test_a_campaign_rests_for_longer_than_its_inference_took(server, monkeypatch
     assert process.stdin.getvalue().split() == [*asked, *asked, b"one".hex()]
 
 
+@pytest.mark.nightly
 def test_what_was_not_inferred_before_the_end_is_inferred_after_the_start(start_server, tmp_path):
     url = f"sqlite:///{tmp_path}/left.db"
     first = start_server(database=url)

@@ -65,6 +65,7 @@ def test_the_epsilon_to_create_a_campaign_with_gives_the_mechanism_of_the_row(pe
         )
 
 
+@pytest.mark.nightly
 def test_mechanisms_that_are_offered_are_those_that_can_be_planned_with():
     for order, offered in ((ORDER, LABELS), (NUMERIC, NUMBERS)):
         every = sorted({*Mechanism.registry(), *offered})

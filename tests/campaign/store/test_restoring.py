@@ -8,6 +8,7 @@ from contextlib import closing
 
 import pytest
 from tests.campaign.older_databases import load_first, rows_of, said_at_first
+from tests.nightly import nightly
 
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.database import Database
@@ -190,7 +191,7 @@ restoring.restore(Path(sys.argv[1]), Settings(database=sys.argv[2]), time.time()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", [1, 2, 3, 4])
+@pytest.mark.parametrize("moment", [1, nightly(2), nightly(3), 4])
 def test_killed_at_any_moment_there_is_the_former_or_the_restored(settings, copy, moment):
     database = Database.open(settings.database)
     migrate(database)

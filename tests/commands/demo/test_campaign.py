@@ -131,7 +131,7 @@ def check_what_is_told(text):
     assert re.search(r"^worker-?\w+ +\d+ +1 +\d+$", text, re.M)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_whoever_stops_it_halfway_finds_nothing_left(start, tmp_path):
     process = start()
     link = next(line.strip() for line in read_until(process, "A server runs") if "#c=" in line)

@@ -25,7 +25,7 @@ def experiment(sparsity, mechanisms=MECHANISMS, methods=None, **options):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("clip_truths", [False, nightly(True)])
 @pytest.mark.parametrize(
     "sparsity",

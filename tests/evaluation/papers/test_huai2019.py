@@ -41,7 +41,7 @@ def scores(crowd, names, *, trials, bandwidth=None):
     return experiment.run().set_index("method")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_half_of_the_users_unreliable():
     """Combined weights are at least 10 % better, where the bandwidth is the honest spread."""
     found = scores(DRAWN[0], (*RELEASED, *BASIC, "even density"), trials=20)

@@ -37,7 +37,7 @@ def test_every_method_for_numbers_is_compared():
     assert named == numeric - {"ratio-mean"} | {"tesla-like"}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_moon_is_between_the_others_and_who_knows_every_sigma(drawn):
     private = drawn.frame[drawn.frame["mechanism"] != "none"].set_index(["dataset", "method"])
     for dataset in ("60 x 100, all", "200 x 100, 20 %"):

@@ -110,7 +110,7 @@ def test_reports_are_those_of_the_mechanism(path, mechanism):
     assert sent(reports)["worker"].to_pylist() == sent(drawn)["worker"].to_pylist()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_reports_follow_the_law_of_the_mechanism(tmp_path):
     """Counts of reports lie within 5.5 standard deviations of what the channel says."""
     tasks = list(range(4000))

@@ -94,6 +94,7 @@ def test_joining_looking_and_leaving_moves_nothing(measured):
         assert watch.look() == {}
 
 
+@pytest.mark.nightly
 def test_sending_moves_nothing_but_with_a_release_and_then_in_multiples(measured):
     desk = new_desk(measured)
     campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open", at_least=LEAST)

@@ -11,10 +11,11 @@ import pytest
 from attrs import Factory, define, field
 from starlette.responses import Response
 from starlette.routing import Route
-from tests.campaign.mechanisms import MECHANISMS
+from tests.campaign.mechanisms import MECHANISMS, MECHANISMS_BY_DAY
 from tests.campaign.people import YES_NO, Running, new_desk
 from tests.campaign.pictures import PNG, hash_of
 from tests.campaign.web.browser import chromium, own_chromium
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.campaign.server.settings import Settings
@@ -367,7 +368,11 @@ def test_a_budget_is_kept_over_all_campaigns(joined):
     assert second.call("commit", YES[:1]) is None
 
 
-SENT = [name for name in MECHANISMS if "ridge" not in name]
+SENT = [
+    name if name in MECHANISMS_BY_DAY else nightly(name)
+    for name in MECHANISMS
+    if "ridge" not in name
+]
 
 
 @pytest.mark.parametrize("name", SENT)
