@@ -89,7 +89,7 @@ def test_sweeps_to_rest(benchmark, sensors, compare, remark):
     error = np.abs(result.estimates.truths * summary.extent + summary.middle - truths).mean()
     compare("MOON, sweeps until it converges", result.iterations / 1.0, "the limit of 60", 60.0, 1)
     remark(
-        f"MOON rests after {result.iterations} sweeps over 10^7 reports of {summary.workers:,} "
+        f"MOON converges after {result.iterations} sweeps over 10^7 reports of {summary.workers:,} "
         f"workers (wanted: below 60), "
         f"{benchmark.stats.stats.min:.3g} s; mean absolute error {error:.3g}."
     )

@@ -38,48 +38,54 @@ WANTED = 0.8
 HEAD = """\
 # Where to ask next, measured
 
-Made by `pytest benchmarks/bench_suggest.py`: which part of the reports of an even allotment
-reaches its error, where after two reports of each task the next ones are asked for as
-`suggest_tasks` says, in batches of one report for every second task, at most two of them for a
-task. 150 tasks of known truth at most; `NoiseAware`; randomised response for labels, Laplace
-noise for numbers. Errors are means over draws, made to fall; the ratio is the median over the
-even allotments of the second half of all reports, the first two of each task counted in both
-ways. "constant" is the error of the best constant guess, "plain" that of as many answers without
-noise, "even" and "asked" those of all reports. Of labels it is the share of wrong ones, of
-numbers the mean absolute error; "less" is their difference. The worst cells stand first. After ±
-stands a standard error: of a difference, which is paired, that of its mean over draws; of a ratio
-and of a median that of the jackknife, which leaves out one draw after the other, and "?" where the
-error is not reached without one of them. They are about the draws of reports and crowds, and not
-about other sets. A ratio near 0 means that even allotments to the end are hardly better than the
-first one.
+Made by `pytest benchmarks/bench_suggest.py`. An even allotment of reports has some error.
+The ratio says which part of its reports reaches this error if tasks are suggested. Every task
+first gets two reports. Then `suggest_tasks` chooses the next ones, in batches of one report for
+every second task, at most two of them for a task. There are at most 150 tasks of known truth.
+The method is `NoiseAware`, on randomised response for labels and Laplace noise for numbers.
 
-On real answers the bar is missed at both epsilons: tasks that are hard for people stay unsure, and
-what is asked about them is spent in vain (`duchenne`, ε = 3). Of numbers at ε = 1 the suggestion is
-worse than an even allotment. On fitted crowds, where all tasks are equally hard, it is met.
+Errors are means over draws, made to fall. The error of labels is the share of wrong ones, that of
+numbers the mean absolute error. The ratio is the median over the even allotments of the second
+half of all reports; the first two of each task count in both ways. A ratio near 0 means that even
+allotments to the end are hardly better than the first one. The columns are:
 
-That two reports of each task come first, and that batches are that small, was chosen with these
-sets in view: with three at first, and batches of a report for every task, the medians on fitted
-crowds were about 0.79 (ε = 1) and 0.91 (ε = 3), and on real answers, with these settings in an
-earlier run, 0.87 and 0.83. So the figures below are no test of that choice.
+- "constant": the error of the best constant guess;
+- "plain": the error of as many answers without noise;
+- "even" and "asked": the errors of all reports, by an even allotment and by suggestions;
+- "less": the difference of these two.
 
-Numbers gain little, and should: an error falls with the root of the reports of a task, so the
+The worst rows are first. After ± is a standard error. That of a difference, which is paired, is
+over draws. That of a ratio or a median is a jackknife over draws, and "?" if the error is not
+reached without one of them. Standard errors are about the draws of reports and crowds, not about
+other sets.
+
+On real answers the target is missed at both epsilons: tasks that are hard for people stay
+uncertain, and reports on them are wasted (`duchenne`, ε = 3). For numbers at ε = 1 the suggestion
+is worse than an even allotment. On fitted crowds, where all tasks are equally hard, it is met.
+
+Two first reports of each task, and batches of that size, were chosen with these sets in view. With
+three first reports, and batches of a report for every task, the medians on fitted crowds were
+about 0.79 (ε = 1) and 0.91 (ε = 3), and on real answers, with these settings in an earlier run,
+0.87 and 0.83. So the figures below do not test that choice.
+
+Numbers gain little, as expected: an error falls with the root of the reports of a task, so the
 even allotment is nearly the best one where all tasks are known equally well.
 """
 
 FITTED_HEAD = """
 ## From crowds fitted on the sets
 
-The sets hold 6 to 16 answers of a task, too few to choose among at a small epsilon. So here each
-worker's table of confusions (of numbers: the size of the errors) was fitted on the known truths,
-and each of 150 workers or more can be asked any task. Wanted: a median over the six sets of at
+The sets have 6 to 16 answers of a task, too few to choose from at a small epsilon. So here each
+worker's confusion matrix (for numbers: the size of the errors) was fitted on the known truths, and
+each of 150 workers or more can be asked any task. The target is a median over the six sets of at
 most 0.8.
 """
 
 REAL_HEAD = """
 ## From the sets' own answers
 
-Each task gives its real answers in an order that is drawn, and no more of them than there are.
-Tasks that are hard for people stay hard, and tasks that one would ask most run out of answers.
+Each task gives its real answers in a random order, and no more of them than there are. Tasks that
+are hard for people stay hard, and the tasks to ask most run out of answers.
 """
 
 

@@ -18,8 +18,8 @@ PEERS = HERE.parent / ".venv-peers" / "bin" / "python"
 HEAD = """\
 # Performance
 
-Written by `make bench`. Machines differ and are shared, so what counts is the ratio of two things
-that were timed in the same run; the times themselves are those of this run: {machine},
+Written by `make bench`. Machines differ and are shared. So compare the ratio of two times from
+the same run; the times themselves are those of this run: {machine},
 {cores} cores, Python {python}.
 
 | what | time | against | its time | ratio | wanted |

@@ -48,23 +48,23 @@ class QuietcrowdError(Exception):
 
 
 class ParameterError(QuietcrowdError, ValueError):
-    """A parameter breaks its rule; the message says parameter, rule and value."""
+    """An invalid parameter; the message names parameter, rule and value."""
 
 
 class AnswerError(QuietcrowdError, ValueError):
-    """An answer, a task or a worker breaks its rule; the message says row, column and value."""
+    """An invalid answer, task or worker; the message names row, column and value."""
 
 
 class FormatError(QuietcrowdError, ValueError):
-    """A file is not what its name or its place says."""
+    """A file does not have the expected format."""
 
 
 class MissingMechanismError(FormatError):
-    """A file of reports does not carry the mechanism that made them."""
+    """A file of reports does not contain their mechanism."""
 
 
 class CampaignError(QuietcrowdError, RuntimeError):
-    """The server of a campaign refuses, or says what is not so."""
+    """The server of a campaign refuses a request, or states something false."""
 
 
 class UnansweredError(CampaignError):
@@ -100,7 +100,7 @@ class NoiseIgnoredWarning(QuietcrowdWarning):
 
 
 class NoSignalWarning(QuietcrowdWarning):
-    """The noise is so large that the truths cannot be told apart."""
+    """The noise is too large to distinguish the truths."""
 
 
 class SimulatedNoiseWarning(QuietcrowdWarning):
@@ -112,7 +112,7 @@ class SimulatedNoiseWarning(QuietcrowdWarning):
 
 
 class LeftOutWarning(QuietcrowdWarning):
-    """Rows that are no answers that count, or truths of other tasks, are left out."""
+    """Rows that are not valid answers, or truths of unknown tasks, are left out."""
 
 
 class NotConvergedWarning(QuietcrowdWarning):

@@ -95,7 +95,7 @@ def shuffled_assumption(honest: int) -> str:
 
 
 def shuffled_guarantee(mechanism: Mechanism, *, honest: int, delta: float) -> ShuffledGuarantee:
-    """Return what one report of a poll with shuffling loses.
+    """Return the loss of one report of a poll with shuffling.
 
     Parameters
     ----------

@@ -73,10 +73,12 @@ def answer(
     ] = 0.0,
     folder: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Of this device, instead of your own data folder."),
+        typer.Option(
+            metavar="FOLDER", help="The folder of this device, instead of your own data folder."
+        ),
     ] = None,
     show: Annotated[
-        bool, typer.Option("--show", help="Show what the server holds of you.")
+        bool, typer.Option("--show", help="Show what the server holds about you.")
     ] = False,
     withdraw: Annotated[
         bool, typer.Option("--withdraw", help="Leave, and have all that you sent deleted.")
@@ -237,7 +239,7 @@ def _tell_sent(client: Client, receipt: WorkerReceipt, *, as_json: bool) -> None
     what = counted(receipt.accepted + receipt.duplicates, "report")
     note(
         f"Sent: {what}. {_told_so_far(client)} --withdraw asks the server to delete them; what "
-        "they told stays told. --show shows what was sent."
+        "they revealed is not undone. --show shows what was sent."
     )
     _tell_code(receipt)
     if as_json:
@@ -298,6 +300,6 @@ def _withdraw(client: Client, *, yes: bool) -> None:
     client.withdraw()
     note(
         "You have left. The server says that it deleted your reports; this device deleted its "
-        "files, but for what it sends again if the server repeats a question. What was told before "
-        "stays told."
+        "files, except what it sends again if the server repeats a question. What was revealed "
+        "before is not undone."
     )

@@ -23,8 +23,8 @@ DEBUG = "QUIETCROWD_DEBUG"
 COMMANDS = {
     "randomize": ("randomize", "Randomise answers, as the workers' devices do."),
     "infer": ("infer", "Infer truths and workers' quality from reports."),
-    "plan": ("plan", "Tell what error to expect, before the first answer."),
-    "suggest": ("suggest", "Tell which tasks to ask next."),
+    "plan": ("plan", "Predict the error of a campaign before the first answer."),
+    "suggest": ("suggest", "Suggest which tasks to ask next."),
     "best-mechanism": (
         "best_mechanism",
         "Tell which mechanism errs least, by public facts.",
@@ -34,9 +34,9 @@ COMMANDS = {
         "Measure what privacy costs where truths are known.",
     ),
     "reproduce": ("reproduce", "Run the experiments behind published figures and tables."),
-    "partition": ("partition", "Make a store of what does not fit into memory, for infer."),
-    "audit": ("audit", "Put what a mechanism guarantees to the test."),
-    "synthesize": ("synthesize", "Give synthetic claims for real ones (trusted collector)."),
+    "partition": ("partition", "Make a store for infer, of data larger than memory."),
+    "audit": ("audit", "Test the guarantee of a mechanism."),
+    "synthesize": ("synthesize", "Make synthetic claims from real ones (trusted collector)."),
     "budget": ("budget", "Tell what each worker has spent."),
     "poll": ("poll", "Shuffle the reports of one question, and count."),
     "answer": (
@@ -51,7 +51,7 @@ COMMANDS = {
     "convert": ("convert", "Convert answers, reports or truths into another format."),
     "serve": ("serve", "Serve campaigns, until stopped."),
     "demo": ("demo", "Play a campaign on this machine, with a simulated crowd."),
-    "campaign": ("campaign", "Make campaigns on a server, and read what came of them."),
+    "campaign": ("campaign", "Manage campaigns on a server, and read their results."),
 }
 """Of every command the module that has it in its `app`, and the first line of its help."""
 

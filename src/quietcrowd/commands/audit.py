@@ -51,7 +51,7 @@ def audit(
         int, typer.Option(metavar="NUMBER", help="Workers for each of two inputs, at most.")
     ] = DRAWS,
     confidence: Annotated[
-        float, typer.Option(metavar="NUMBER", help="That what is said to be proven is true.")
+        float, typer.Option(metavar="NUMBER", help="Confidence of the proven bounds.")
     ] = 0.999,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="A picture of epsilon and delta.")
@@ -62,7 +62,7 @@ def audit(
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Put what a mechanism guarantees to the test.
+    """Test the guarantee of a mechanism.
 
     Two answers, 0 and 1, are possible unless you say otherwise. Ends with status 1 where the
     mechanism loses more than its guarantee states.

@@ -68,7 +68,7 @@ __all__ = [
 app = typer.Typer(rich_markup_mode=None)
 campaign = typer.Typer(
     name="campaign",
-    help="Make campaigns on a server, and read what came of them.",
+    help="Manage campaigns on a server, and read their results.",
     rich_markup_mode=None,
     no_args_is_help=True,
 )
@@ -115,7 +115,7 @@ def create(
 ) -> None:
     """Make a draft with tasks, and print its id.
 
-    A note tells what the file was taken for. Of -m two-layer, epsilon is what one answer loses at
+    A note says how the file was read. Of -m two-layer, epsilon is what one answer loses at
     most, given that a worker gives all answers that it may: its smallest flip probability is chosen
     for that, unless you give one, as two-layer:low=0.
 
@@ -328,7 +328,7 @@ def close(
     server: Server = LOCAL,
     secret: Key = "",
 ) -> None:
-    """Take nothing in any more: now, or from the end of a day on.
+    """Accept no more reports: now, or from the end of a day on.
 
     Example: quietcrowd campaign close 0123456789abcdef0123456789abcdef
 

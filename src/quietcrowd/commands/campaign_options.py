@@ -152,6 +152,6 @@ MostJoined = Annotated[
 Planned = Annotated[
     bool,
     typer.Option(
-        "--plan", help="First tell what error to expect with --participants: quietcrowd plan."
+        "--plan", help="First print the expected error with --participants: quietcrowd plan."
     ),
 ]

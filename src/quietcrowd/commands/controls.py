@@ -150,7 +150,7 @@ def revoke(
     server: Server = LOCAL,
     secret: Key = "",
 ) -> None:
-    """Revoke invites: they let nobody in any more.
+    """Revoke invites: nobody can join with them any more.
 
     Whether one was used before is not told, and nothing happens to whoever used it.
 

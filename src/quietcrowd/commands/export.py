@@ -50,7 +50,7 @@ def export(
     server: Server = LOCAL,
     secret: Key = "",
 ) -> None:
-    """Write all reports, with what made them, or the truths.
+    """Write all reports with their mechanism, or the truths.
 
     Example: quietcrowd campaign export 0123456789abcdef0123456789abcdef -o reports.jsonl
 

@@ -45,8 +45,8 @@ def infer(
         list[Path],
         typer.Argument(
             metavar="REPORTS",
-            help="Files of reports, made alike; or one of answers, with --plain. Or a store. - is "
-            "standard input.",
+            help="Files of reports of one mechanism; or one of answers, with --plain. Or a "
+            "store. - is standard input.",
         ),
     ],
     method: MethodName = None,
@@ -55,18 +55,19 @@ def infer(
     output: options.Output = None,
     workers: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Where the workers' quality goes; as --output."),
+        typer.Option(metavar="FILE", help="Output file for the workers' quality; as --output."),
     ] = None,
     posterior: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Where the probability of every label goes, or quantiles of numbers; as --output.",
+            help="Output file for the probability of every label, or for quantiles of numbers; "
+            "as --output.",
         ),
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Keeps the state, where a store is inferred from."),
+        typer.Option(metavar="FILE", help="Saves the state, to resume the inference of a store."),
     ] = None,
     scheduler: options.Scheduler = None,
     plain: options.Plain = False,

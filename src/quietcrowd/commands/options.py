@@ -53,7 +53,8 @@ AllTasks = Annotated[
     typer.Option(
         "--all-tasks",
         metavar="FILE",
-        help="All tasks there are, public, in a column task; for what hides who answered.",
+        help="The public list of all tasks, in a column task; for mechanisms that hide who "
+        "answered.",
     ),
 ]
 AllWorkers = Annotated[
@@ -80,7 +81,7 @@ Departures = Annotated[
     typer.Option(
         metavar="URL",
         envvar="QUIETCROWD_DEPARTURES",
-        help="Where it is kept who left, outside of the database and its copies: sqlite:///FILE, "
+        help="The journal of who left, outside of the database and its copies: sqlite:///FILE, "
         "postgresql://USER@HOST/OTHER or none. Default: a file beside that of SQLite.",
     ),
 ]
@@ -88,8 +89,8 @@ DeparturesLost = Annotated[
     bool,
     typer.Option(
         "--departures-lost",
-        help="Once, where the journal of who left was lost: who left before comes back with a "
-        "copy. What is at --departures, or a new journal, takes its place.",
+        help="Give it once if the journal of who left was lost: workers who left before come "
+        "back with a copy. Uses what is at --departures, or a new journal.",
     ),
 ]
 DUPLICATES = "error"
@@ -99,7 +100,7 @@ Duplicates = Annotated[
     str,
     typer.Option(
         metavar="error|first|last",
-        help="Where a worker answered a task twice: stop, or keep the first or last answer.",
+        help="If a worker answered a task twice: stop, or use the first or last answer.",
         autocompletion=lambda: ["error", "first", "last"],
     ),
 ]
@@ -124,7 +125,7 @@ Gold = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Known truths of some tasks, columns task and label: they stay as they are.",
+        help="Known truths of some tasks, columns task and label; they are not changed.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -136,9 +137,7 @@ Levels = Annotated[
     str | None,
     typer.Option(metavar="NUMBERS", help="Numeric levels, increasing, instead of labels: 1,2,3."),
 ]
-MaxIterations = Annotated[
-    int | None, typer.Option(metavar="NUMBER", help="Most iterations before giving up.")
-]
+MaxIterations = Annotated[int | None, typer.Option(metavar="NUMBER", help="The most iterations.")]
 _SUFFIXES = (
     "Ends in .csv, .tsv, .parquet, .jsonl or .xlsx; .csv.gz, .tsv.gz, .jsonl.gz. - is standard "
     "output."

@@ -42,7 +42,7 @@ def partition(
         list[Path] | None,
         typer.Argument(
             metavar="REPORTS",
-            help="Parquet files of reports, made alike; or of answers, with --plain.",
+            help="Parquet files of reports of one mechanism; or of answers, with --plain.",
         ),
     ] = None,
     output: Annotated[
@@ -76,7 +76,7 @@ def partition(
     server: Server = LOCAL,
     secret: Key = "",
 ) -> None:
-    """Make a store of what does not fit into memory, for infer.
+    """Make a store for infer, of data larger than memory.
 
     A store is a folder of partitions, which infer passes over one by one.
 

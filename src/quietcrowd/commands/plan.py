@@ -59,7 +59,7 @@ def plan(
     plot: plan_options.Plot = None,
     as_json: options.Json = False,
 ) -> None:
-    """Tell what error to expect, before the first answer.
+    """Predict the error of a campaign before the first answer.
 
     Crowds are drawn by what is assumed of them, randomised by the mechanism, and inferred. No
     answer of anybody is needed. The interval holds the error of nine campaigns in ten.

@@ -47,7 +47,7 @@ Answers = Annotated[
     typer.Option(metavar="NUMBERS", help="Answers of each worker. Default: all questions."),
 ]
 Budget = Annotated[
-    int | None, typer.Option(min=1, metavar="NUMBER", help="Answers in all, shared out evenly.")
+    int | None, typer.Option(min=1, metavar="NUMBER", help="Answers in total, divided evenly.")
 ]
 Epsilon = Annotated[
     list[str],
@@ -61,7 +61,7 @@ Per = Annotated[
         autocompletion=lambda: ["answer", "worker"],
     ),
 ]
-Target = Annotated[float | None, _assumption("The error that is wanted: an error rate, or an MAE.")]
+Target = Annotated[float | None, _assumption("The target error: an error rate, or an MAE.")]
 Guessers = Annotated[float | None, _assumption("Share of the workers who guess: 0.1.")]
 Accuracy = Annotated[
     float | None, _assumption("Labels: how often the other workers are right: 0.75.")
@@ -106,7 +106,7 @@ Least = Annotated[
     str | None,
     typer.Option(
         metavar="workers|epsilon",
-        help="Tell the least number that reaches --target, in place of a table.",
+        help="Print the least number that reaches --target, instead of a table.",
         autocompletion=lambda: ["workers", "epsilon"],
     ),
 ]

@@ -28,7 +28,9 @@ app = typer.Typer(rich_markup_mode=None)
 def poll(
     reports: Annotated[
         list[Path],
-        typer.Argument(metavar="REPORTS", help="Files of reports of one question, made alike."),
+        typer.Argument(
+            metavar="REPORTS", help="Files of reports of one question and one mechanism."
+        ),
     ],
     honest: Annotated[
         int | None,

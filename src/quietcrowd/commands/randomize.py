@@ -53,7 +53,7 @@ def randomize(
 ) -> None:
     """Randomise answers, as the workers' devices do.
 
-    Overwrites nothing: fresh noise over the same answers tells more of them.
+    Overwrites nothing: fresh noise on the same answers reveals more of them.
 
     Example: quietcrowd randomize answers.csv --labels no,yes -e 1 -o reports.parquet
 

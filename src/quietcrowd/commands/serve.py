@@ -42,7 +42,8 @@ def serve(
         typer.Option(
             metavar="FILE",
             envvar="QUIETCROWD_SETTINGS",
-            help="Of settings, in TOML. Options count before variables, and those before the file.",
+            help="A TOML file of settings. Options override variables, and variables override "
+            "the file.",
         ),
     ] = None,
     database: Annotated[
@@ -57,9 +58,9 @@ def serve(
         str | None,
         typer.Option(
             metavar="URL",
-            help="Where it is kept who left, outside of the database and its copies: "
-            "sqlite:///FILE, postgresql://USER@HOST/OTHER or none. Default: a file beside that of "
-            "SQLite",
+            help="The journal of who left, outside of the database and its copies: "
+            "sqlite:///FILE, postgresql://USER@HOST/OTHER or none. Default: a file beside that "
+            "of SQLite",
         ),
     ] = None,
     departures_lost: options.DeparturesLost = False,
@@ -81,29 +82,30 @@ def serve(
         str | None,
         typer.Option(
             metavar="URL",
-            help="Where workers reach the server: it stands in the page that they save. Default: "
-            "the name under which it is asked.",
+            help="The address at which workers reach the server; it is written into the page "
+            "that they save. Default: the host name of the request.",
         ),
     ] = None,
     infer: Annotated[
         bool | None,
         typer.Option(
             "--infer/--no-infer",
-            help="Infer truths from what comes in, in a process of its own. Default: --infer",
+            help="Infer truths from the reports, in a separate process. Default: --infer",
         ),
     ] = None,
     longest_inference: Annotated[
         float | None,
         typer.Option(
             metavar="SECONDS",
-            help="When to end an inference; the results say so then. Default: 600",
+            help="The longest time of an inference; it is ended then, and the results say so. "
+            "Default: 600",
         ),
     ] = None,
     inference_memory: Annotated[
         str | None,
         typer.Option(
             metavar="BYTES",
-            help="What an inference in memory may take; larger campaigns are inferred from files. "
+            help="The most memory of an inference; larger campaigns are inferred from files. "
             "Default: 1GB",
         ),
     ] = None,
@@ -111,14 +113,14 @@ def serve(
         str | None,
         typer.Option(
             metavar="FOLDER",
-            help="Where these files lie meanwhile. Default: where temporary files go",
+            help="The folder for these files. Default: the system's folder for temporary files",
         ),
     ] = None,
     scheduler: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Of a Dask cluster that passes over these files, as tcp://HOST:PORT; its workers "
+            help="A Dask cluster that reads these files, as tcp://HOST:PORT; its workers must "
             "see --inference-folder under the same path. Default: this machine alone",
         ),
     ] = None,
@@ -134,8 +136,9 @@ def serve(
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Of the server before this one, or its network as 10.0.0.0/24: who it says in "
-            "X-Forwarded-For that it speaks for is a source. Default: who connects",
+            help="The address of the proxy in front of this server, or its network as "
+            "10.0.0.0/24: sources are the addresses that it states in X-Forwarded-For. "
+            "Default: connecting addresses",
         ),
     ] = None,
     metrics_port: Annotated[
@@ -156,7 +159,7 @@ def serve(
 ) -> None:
     """Serve campaigns, until stopped.
 
-    Put a server that speaks HTTPS before it: workers' devices ask for that.
+    Put a server with HTTPS in front of it: workers' devices require HTTPS.
 
     Example: quietcrowd serve --database sqlite:///quietcrowd.db --port 8000
 

@@ -26,7 +26,7 @@ app = typer.Typer(rich_markup_mode=None)
 def suggest(
     reports: Annotated[
         list[Path],
-        typer.Argument(metavar="REPORTS", help="Files of reports, made alike."),
+        typer.Argument(metavar="REPORTS", help="Files of reports of one mechanism."),
     ],
     answers: Annotated[
         int, typer.Option(min=1, metavar="NUMBER", help="How many answers to allot.")
@@ -48,7 +48,7 @@ def suggest(
     output: options.Output = None,
     as_json: options.Json = False,
 ) -> None:
-    """Tell which tasks to ask next.
+    """Suggest which tasks to ask next.
 
     Answers are allotted to the tasks whose error is expected to drop most per further report. That
     follows from the reports alone; who is asked what then depends on them, so fix beforehand how

@@ -88,7 +88,9 @@ Release = Annotated[str, _words(*names.RELEASES, text="paper: as printed; has no
 Force = Annotated[
     bool, typer.Option("--force", help="Overwrite what is at --output, and pictures.")
 ]
-Plan = Annotated[bool, typer.Option("--plan", help="Print what --epsilon affords; write nothing.")]
+Plan = Annotated[
+    bool, typer.Option("--plan", help="Print the releases that --epsilon allows; write nothing.")
+]
 Plot = Annotated[
     list[str] | None,
     typer.Option(metavar="TASK", help="Draw a task's densities, not private; repeatable."),
@@ -129,9 +131,9 @@ def synthesize(
     force: Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Give synthetic claims for real ones (trusted collector).
+    """Make synthetic claims from real ones (trusted collector).
 
-    Overwrites nothing without --force: another release tells more of the claims.
+    Overwrites nothing without --force: another release reveals more of the claims.
 
     Example: quietcrowd synthesize claims.csv --between 0,10 --bandwidth 0.4
     --claims 5 --epsilon 8 -o synthetic.csv

@@ -106,7 +106,7 @@ class Description:
 
 
 def describe(answers: Any, truths: Any = None) -> Description:
-    """Describe answers, and known truths beside them.
+    """Describe answers, and known truths.
 
     Parameters
     ----------

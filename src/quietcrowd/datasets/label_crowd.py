@@ -82,7 +82,7 @@ def label_crowd(
     pull: float = 0.6,
     seed: int = 0,
 ) -> LabelCrowd:
-    """Draw a crowd whose workers know a truth or guess, and keep the law that it was drawn by.
+    """Draw a crowd whose workers know a truth or guess, together with its law.
 
     Each worker has a skill c, uniform between two bounds. With k labels, c above 1/k and a law of
     guesses g, a worker knows the truth with probability ``s = (c - 1/k) / (1 - 1/k)`` and

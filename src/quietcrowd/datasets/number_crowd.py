@@ -122,7 +122,7 @@ def number_crowd(
     outlier_factor: float = 10.0,
     seed: int = 0,
 ) -> NumberCrowd:
-    """Draw a crowd that measures numbers, and keep the law that it was drawn by.
+    """Draw a crowd that measures numbers, together with its law.
 
     Truths are normal about a middle, by default that of the domain, those outside of it left out.
     An answer is the truth plus an error that all answers to the task share, its distance from the

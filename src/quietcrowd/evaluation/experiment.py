@@ -56,7 +56,7 @@ class _Crowd:
 
 @frozen(kw_only=True, eq=False)
 class ExperimentResult:
-    """What an experiment measured.
+    """The results of an experiment.
 
     Attributes
     ----------

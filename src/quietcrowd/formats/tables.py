@@ -327,7 +327,7 @@ def write_table(
     *,
     file_format: str | None = None,
 ) -> None:
-    """Write a dataframe to a file; the file is there whole or not at all.
+    """Write a dataframe to a file, completely or not at all.
 
     Parameters
     ----------

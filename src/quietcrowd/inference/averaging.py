@@ -115,7 +115,7 @@ class Median(NumericMethod[State, SquaredErrors]):
 
 @frozen(kw_only=True, slots=False)
 class WeightedMean(AveragingMethod[WeightState], IterativeInference[WeightState, SquaredErrors]):
-    """Truth inference: truths by weighted mean, weights by distance from the truths, in turn.
+    """Truth inference: alternate weighted means and weights by distance from the truths.
 
     ::
 

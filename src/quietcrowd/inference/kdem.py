@@ -40,7 +40,7 @@ def _loss_unit(summary: Summary) -> float:
 
 @frozen(kw_only=True, slots=False)
 class KDEm(NumericMethod[WeightState, Losses], IterativeInference[WeightState, Losses]):
-    """A density of what is claimed of each task, and weights from the distances to it, in turn.
+    """Alternate a density of each task's claims and weights from the distances to it.
 
     A claim is a point in the space of the kernel ``K_j(x, y) = exp(-(x - y)^2 / (2 h_j^2))``, and
     the density of a task is a weighted mean of its claims there::

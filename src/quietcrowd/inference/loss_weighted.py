@@ -248,7 +248,7 @@ POWERS: dict[Divisor, int] = {None: 0, "std": 1, "variance": 2}
 
 @frozen(kw_only=True, slots=False)
 class CRH(LossWeighted):
-    """Truths that cost least, and weights from the workers' shares of all losses, in turn.
+    """Alternate least-cost truths and weights from the workers' shares of all losses.
 
     ::
 
@@ -319,7 +319,7 @@ LEAST_LOSS = 1e-9
 
 @frozen(kw_only=True, slots=False)
 class CATD(LossWeighted):
-    """Truths that cost least, and weights from the upper limit of each worker's variance, in turn.
+    """Alternate least-cost truths and weights from the upper limit of each worker's variance.
 
     ::
 

@@ -147,7 +147,7 @@ def _simulated() -> SimulatedNoiseWarning:
 
 @contextmanager
 def noise_ignored() -> Iterator[None]:
-    """Silence `NoiseIgnoredWarning` where reading reports as answers is what is wanted.
+    """Silence `NoiseIgnoredWarning` where reports are read as answers on purpose.
 
     Examples
     --------

@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 
 @frozen(kw_only=True, eq=False, slots=False)
 class ShuffledPoll:
-    """The shuffled reports of one question, and what they say.
+    """The shuffled reports of one question, and the estimated frequencies.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ __all__ = ["fit", "usual_method_of"]
 
 
 def fit(data: Any, *, gold: Any = None, threads: int | None = None) -> TruthEstimate:
-    """Find the truths and the workers' quality by the method that serves the data.
+    """Infer the truths and the workers' quality by the default method for the data.
 
     Reports are read by a method that knows their noise, `NoiseAware`, wherever it does; so are
     plain labels, which it reads with the least error of all methods in the mean over real sets

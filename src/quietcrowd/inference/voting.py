@@ -120,7 +120,7 @@ class WeightedVote(
     CategoricalMethod[AccuracyState, AgreementTally],
     IterativeInference[AccuracyState, AgreementTally],
 ):
-    """Truth discovery: truths by weighted vote, weights by agreement with the truths, in turn.
+    """Truth discovery: alternate weighted votes and weights by agreement with the truths.
 
     ::
 

@@ -47,7 +47,7 @@ def _check_null(_: Any, __: Any, null: Any) -> None:
 
 @frozen(kw_only=True, slots=False)
 class OptimalChannel(LabelMechanism):
-    """Report what keeps most information about the answer at a loss, for known frequencies.
+    """Report with the most information about the answer at a loss, for known frequencies.
 
     A report is the number of a column of a table, from 1 on, and no label. Each column speaks for
     some of the labels: their answers give it ``exp(epsilon)`` times as often as the others do.

@@ -15,7 +15,7 @@ __all__ = ["PiecewiseMechanism"]
 
 @frozen(kw_only=True, slots=False)
 class PiecewiseMechanism(BoundedNumbers):
-    """Report a number that lies in a window about the answer, with a better chance than elsewhere.
+    """Report a number, more often from a window about the answer than from elsewhere.
 
     On answers from -1 to 1 a report lies between -C and C, with
     ``C = (exp(epsilon / 2) + 1) / (exp(epsilon / 2) - 1)``. A window of the width ``C - 1``

@@ -72,7 +72,7 @@ def _loss_of_labels(_: Any, attribute: Any, value: float) -> None:
 
 @frozen(kw_only=True, slots=False)
 class SubsetSelection(TaskwiseMechanism):
-    """Report a set of d of the k labels; the own one is in it more often than another.
+    """Report a set of d of the k labels; it contains the answer more often than other labels.
 
     All sets that hold the answer are equally likely, and so are all others; one with the answer is
     ``exp(epsilon)`` times as likely as one without. With many labels and a small epsilon a set

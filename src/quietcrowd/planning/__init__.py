@@ -1,4 +1,4 @@
-"""What error to expect of a campaign, before the first answer."""
+"""The expected error of a campaign, before the first answer."""
 
 from quietcrowd.planning.best_mechanism import (
     MechanismRanking,

@@ -162,7 +162,7 @@ def best_mechanism(
     prior: Mapping[Any, float] | None = None,
     draws: int = DRAWS,
 ) -> MechanismRanking:
-    """Return the mechanisms that can be taken, by the error of `NoiseAware` under public facts.
+    """Rank the possible mechanisms by the error of `NoiseAware` under public facts.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ def _row_key(row: PlanRow) -> tuple[Any, ...]:
 
 @frozen(kw_only=True)
 class CampaignPlan:
-    """What error to expect of a campaign, before the first answer.
+    """The expected error of a campaign, before the first answer.
 
     Attributes
     ----------

@@ -96,7 +96,7 @@ def plan(
     seed: int = 0,
     progress: Told | None = None,
 ) -> CampaignPlan:
-    """Return what error to expect of a campaign, before the first answer.
+    """Return the expected error of a campaign, before the first answer.
 
     Nothing here depends on anybody's answer: crowds are drawn by what is assumed, randomised by
     the mechanism that the devices would use, and inferred by `NoiseAware`.

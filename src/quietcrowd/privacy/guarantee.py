@@ -72,7 +72,7 @@ def _tail_of_pairs(guarantee: PrivacyGuarantee) -> TailBound | None:
 
 @frozen(kw_only=True)
 class PrivacyGuarantee:
-    """What a worker who gives a number of answers loses at most.
+    """The largest loss of a worker who gives a number of answers.
 
     Neighbouring inputs are the answers of one worker. The adversary knows the mechanism, all other
     workers' answers, and the worker's own other answers, and sees all reports; what the device

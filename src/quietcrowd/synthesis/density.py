@@ -38,7 +38,7 @@ __all__ = ["CrowdDensity"]
 
 @frozen(kw_only=True, eq=False, slots=False, repr=False)
 class CrowdDensity:
-    """Densities of the claims of each task. For the collector's eyes only.
+    """Densities of the claims of each task; only for the collector.
 
     Densities, weights and reliabilities are made from the raw claims, without noise: none of them
     may leave the collector. What may is what `release` returns.

@@ -97,7 +97,7 @@ def plan_releases(
     spread: float | None = None,
     **fixed: Any,
 ) -> list[ReleasePlan]:
-    """Return plans for a loss of at most `epsilon`, the most fruitful first.
+    """Return plans for a loss of at most `epsilon`, those with most released claims first.
 
     Every plan is the best one found for its ``k``. They depend on public numbers alone.
 
@@ -239,7 +239,7 @@ def plan_for_claims(
     progress: bool = False,
     **fixed: Any,
 ) -> list[ReleasePlan]:
-    """Return plans for a release of claims at hand, the most fruitful over all tasks first.
+    """Return plans for a release of given claims, those with most released claims first.
 
     But last come those that, within delta, bound nothing of all claims of a user together.
 

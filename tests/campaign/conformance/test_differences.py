@@ -27,13 +27,13 @@ DIFFERENCES = {
     ),
     "storage": (
         "files of their owner, which stay",
-        "the browser's: a private window, or a browser that needs room, forgets budget, questions "
-        "and credential; the page says so",
+        "the browser's storage: a private window, or a browser that needs room, deletes budget, "
+        "questions and credential; the page says so",
     ),
     "when noise is fixed": (
         "before the first answer, in a memo, where the mechanism allows it; destroyed when reports "
-        "are kept",
-        "as the answers are sent; nothing is kept of it",
+        "are stored",
+        "when the answers are sent; nothing of it is stored",
     ),
     "when the request leaves": (
         "at once: the noise was there before the answers",
@@ -44,11 +44,11 @@ DIFFERENCES = {
         "the browser's generator",
     ),
     "budget": (
-        "with a delta, by a filter; without one a loss that has a delta fits into none; how many "
-        "answers fit is told and asked for beforehand",
-        "losses are summed, and so are their deltas, which are not limited; how many answers fit "
-        "is told with each question, and further ones cannot be given; what does not fit is "
-        "refused at sending",
+        "a budget with a delta uses a filter; a loss with a delta fits into no budget without one; "
+        "before the first question the client says how many answers fit, and asks no more",
+        "losses are summed, and so are their deltas, which are not limited; each question shows "
+        "how many answers fit, and further ones cannot be given; what does not fit is refused at "
+        "sending",
     ),
     "mechanisms": ("all", "not the sketch that solves a ridge regression"),
     "answers as texts": (
@@ -57,21 +57,21 @@ DIFFERENCES = {
     ),
     "configuration and tasks": (
         "read again in each process, and refused if they have changed",
-        "kept from joining on",
+        "stored from joining on",
     ),
-    "before sending": ("joins once more, with the same bytes", "asks for nothing"),
+    "before sending": ("joins once more, with the same bytes", "sends no request"),
     "after losing the device": (
         "the credential is a file to copy",
-        "a withdrawal key to keep, which works anywhere",
+        "a withdrawal key to write down, which works anywhere",
     ),
     "what the server holds": (
-        "can be looked at, and is compared with what was sent",
+        "can be shown, and is compared with what was sent",
         "only what was sent is shown",
     ),
     "who asks": ("one constant user agent", "the browser says what it is, as on every page"),
-    "packed answers": (
-        "refused, as are answers beyond a length",
-        "unpacked by the browser",
+    "compressed responses": (
+        "refused, as are responses beyond a length",
+        "decompressed by the browser",
     ),
     "whose code": (
         "that of the wheel",

@@ -197,7 +197,7 @@ def test_a_packed_answer_is_refused(coding):
     head = f"HTTP/1.1 200 OK\r\n{lines}\r\n".encode()
     with (
         trickling(at_once=head + body, then=b" ") as link,
-        pytest.raises(CampaignError, match="packs its answer"),
+        pytest.raises(CampaignError, match="compresses its response"),
     ):
         CampaignServer(link=link, patience=0).ask("GET", "/me")
 

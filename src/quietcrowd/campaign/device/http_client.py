@@ -271,8 +271,8 @@ def _read(answer: httpx.Response) -> httpx.Response:
 
     if answer.headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise CampaignError(
-            "the server packs its answer, which nobody asked for: nothing of it was read. Ask who "
-            "invited you"
+            "the server compresses its response, which was not requested: it was not read. Ask "
+            "whoever invited you"
         )
     parts, size = [], 0
     for part in answer.iter_bytes():
@@ -304,8 +304,8 @@ def require_success(response: httpx.Response) -> httpx.Response:
         return response
     if response.is_redirect:
         raise CampaignError(
-            "the server sends requests elsewhere, and no report goes where nobody agreed to: ask "
-            "for a link to where it is"
+            "the server redirects requests, and reports are sent only to the server of the "
+            "link: ask for a link to the new address"
         )
     raise CampaignError(f"the server refuses: {hide_tokens(refusal(response))}")
 

@@ -99,7 +99,7 @@ class PlanRowDocument(BaseModel):
 
 
 class PlanDocument(BaseModel):
-    """What error to expect of a campaign, before the first answer."""
+    """The expected error of a campaign, before the first answer."""
 
     tasks: int
     score: Literal["error_rate", "mae"] = Field(

@@ -232,8 +232,9 @@ async def healthy() -> Health:
 
 
 _WAY_OUT = {
-    "database": "Give the database room, or let it be written.",
-    "departures": "Nobody can leave: give where that is kept room, or let it be written.",
+    "database": "Free disk space for the database, or make it writable.",
+    "departures": "Nobody can leave: free disk space for the journal of who left, or make it "
+    "writable.",
 }
 
 

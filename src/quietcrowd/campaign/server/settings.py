@@ -91,174 +91,178 @@ class Settings(BaseSettings):
     database: str = Field(
         "sqlite:///quietcrowd.db",
         repr=False,
-        description="Where all is stored: `sqlite:///FILE` or `postgresql://USER@HOST/NAME`.",
+        description="The database of the campaigns: `sqlite:///FILE` or "
+        "`postgresql://USER@HOST/NAME`.",
     )
     departures: str | None = Field(
         None,
         repr=False,
-        description="Where it is kept who left, outside of the database and its copies: "
+        description="The journal of who left, outside of the database and its copies: "
         "`sqlite:///FILE`, `postgresql://USER@HOST/OTHER` or `none`. Without it: a file beside "
-        "that of SQLite; with PostgreSQL `serve` asks for it.",
+        "that of SQLite; with PostgreSQL `serve` requires it.",
     )
     host: str = Field("127.0.0.1", description="The address to listen on.")
     port: int = Field(8000, ge=0, le=65_535, description="The port to listen on; 0: a free one.")
     insecure: bool = Field(
         False,
-        description="Whether that may be an address that is not this machine: what is sent is not "
-        "encrypted.",
+        description="Allow an address that is not this machine: what is sent is not encrypted.",
     )
     address: Annotated[str | None, AfterValidator(lambda text: text and address_in_page(text))] = (
         Field(
             None,
-            description="Where workers reach the server: it stands in the page that they save. "
-            "Without it: the name under which it is asked.",
+            description="The address at which workers reach the server; it is written into the "
+            "page that they save. Without it: the host name of the request.",
         )
     )
-    infer: bool = Field(
-        True, description="Infer truths from what comes in, in a process of its own."
-    )
+    infer: bool = Field(True, description="Infer truths from the reports, in a separate process.")
     debounce: Annotated[float, Unit("seconds")] = Field(
         2.0,
         ge=0,
         le=_DAY,
-        description="From the first change of a campaign to its inference: what comes meanwhile "
-        "is part of it.",
+        description="Delay from the first change of a campaign to its inference, which "
+        "includes all changes until then.",
     )
     longest_inference: Annotated[float, Unit("seconds")] = Field(
-        600.0, ge=1, le=_DAY, description="When to end an inference; the results say so then."
+        600.0,
+        ge=1,
+        le=_DAY,
+        description="The longest time of an inference; it is ended then, and the results say so.",
     )
     inference_memory: Annotated[int, BeforeValidator(byte_count), Unit("bytes")] = Field(
         10**9,
         ge=0,
         le=2**50,
-        description="What an inference in memory may take, also as 1GB; larger campaigns are "
+        description="The most memory of an inference, also as 1GB; larger campaigns are "
         "inferred from files.",
     )
     inference_folder: Annotated[str | None, AfterValidator(lambda text: text and _folder(text))] = (
         Field(
             None,
-            description="The folder in which these files lie meanwhile, and what is kept for the "
-            "next inference; it is tried at the start. Without it: where temporary files go.",
+            description="The folder for these files, and for the state of the next inference; "
+            "it is tested at the start. Without it: the system's folder for temporary files.",
         )
     )
     scheduler: Annotated[str | None, AfterValidator(lambda text: text and _scheduler(text))] = (
         Field(
             None,
-            description="Of a Dask cluster that passes over these files, as `tcp://HOST:PORT`; its "
-            "workers see the folder under the same path. Without it: this machine alone.",
+            description="A Dask cluster that reads these files, as `tcp://HOST:PORT`; its "
+            "workers must see the folder under the same path. Without it: this machine alone.",
         )
     )
     longest_plan: Annotated[float, Unit("seconds")] = Field(
         30.0,
         ge=1,
         le=3_600,
-        description="When to end a plan that a requester asks for; and for how long it waits for "
-        "those of others.",
+        description="The longest time of a requester's plan, and the longest time that it "
+        "waits for others' plans.",
     )
     requests_per_second: float = Field(
         20.0,
         ge=0,
         le=1e6,
-        description="What a key or credential may ask for in the long run, and what one source may "
-        "ask of the interface without any; 0: no limit.",
+        description="Requests a second of one key or credential in the long run, and of one "
+        "source without any; 0: no limit.",
     )
     burst: Annotated[int, Unit("requests")] = Field(
-        100, ge=1, le=10**6, description="What each of these may ask for at once."
+        100, ge=1, le=10**6, description="Requests of each of these at once."
     )
     connections: Annotated[int | None, Unit("connections")] = Field(
         None,
         ge=1,
         le=100_000,
-        description="From outside, at most. Without it: as many as the process may have open "
-        "files for, besides its own, and at most 2,048.",
+        description="The most connections from outside. Without it: as many as the process may "
+        "have open files, less its own, and at most 2,048.",
     )
     connections_each: Annotated[int | None, Unit("connections")] = Field(
         None,
         ge=1,
         le=100_000,
-        description="Of them from one source; the proxy, and this machine, on which there may be "
-        "one, have as many as there are. Without it: a quarter.",
+        description="The most connections from one source; the proxy and this machine may use "
+        "all. Without it: a quarter.",
     )
     source_requests_per_second: float = Field(
         0.0,
         ge=0,
         le=1e6,
-        description="What one source may ask for in the long run; 0: no limit.",
+        description="Requests a second of one source in the long run; 0: no limit.",
     )
     source_burst: Annotated[int, Unit("requests")] = Field(
-        100, ge=1, le=10**6, description="What one source may ask for at once."
+        100, ge=1, le=10**6, description="Requests of one source at once."
     )
     joins_per_minute: Annotated[float, Unit("workers")] = Field(
         30.0,
         ge=0,
         le=1e6,
-        description="New ones that one source may bring into campaigns that are open to all, in "
-        "the long run; 0: no limit. A source is an address, or a network of IPv6 of 64 bits.",
+        description="New workers a minute from one source in campaigns that are open to all, "
+        "in the long run; 0: no limit. A source is an address, or a /64 network of IPv6.",
     )
     joins_at_once: Annotated[int, Unit("workers")] = Field(
-        100, ge=1, le=10**6, description="That it may bring at once."
+        100, ge=1, le=10**6, description="New workers from one source at once."
     )
     proxy: Annotated[str | None, AfterValidator(lambda text: text and _network(text))] = Field(
         None,
-        description="The address of the server before this one, or a network in which it is: "
-        "sources are what it says in `X-Forwarded-For`. Without it they are who connects, and the "
-        "header is not read.",
+        description="The address or network of the proxy in front of this server: sources are "
+        "the addresses that it states in `X-Forwarded-For`. Without it, sources are the "
+        "connecting addresses, and the header is ignored.",
     )
     at_once: Annotated[int, Unit("requests")] = Field(
-        256, ge=1, le=100_000, description="That are worked on at once; others are refused."
+        256,
+        ge=1,
+        le=100_000,
+        description="The most requests that are worked on at once; others are refused.",
     )
     at_once_each: Annotated[int, Unit("requests")] = Field(
         32,
         ge=1,
         le=100_000,
-        description="Of them with one key or credential; those who join have half of all.",
+        description="The most of them with one key or credential; joins may use half of all.",
     )
     bytes_at_once: Annotated[int, Unit("bytes")] = Field(
         MAX_AT_ONCE,
         ge=MAX_BODY,
         le=2**40,
-        description="Of bodies that are worked on at once, and once more of those that are coming "
-        "in. Read, they take several times as much memory.",
+        description="The most bytes of bodies that are worked on at once, and the same again "
+        "for bodies that are arriving. Parsed bodies take several times as much memory.",
     )
     body_seconds: Annotated[float, Unit("seconds")] = Field(
         BODY_SECONDS,
         ge=0.1,
         le=3_600,
-        description="In which the head of a request has to be here, and then its body.",
+        description="The time within which the head of a request must arrive, and then its body.",
     )
     taking_seconds: Annotated[float, Unit("seconds")] = Field(
         TAKING_SECONDS,
         ge=0.1,
         le=3_600,
-        description="In which the next piece of an answer has to be taken.",
+        description="The time within which the client must read the next piece of a response.",
     )
     keep_alive: Annotated[float, Unit("seconds")] = Field(
-        30.0, ge=0.1, le=3_600, description="For which a connection is kept that is not used."
+        30.0, ge=0.1, le=3_600, description="The time after which an idle connection is closed."
     )
     grace: Annotated[int, Unit("seconds")] = Field(
-        5, ge=0, le=3_600, description="In which requests have to end once the server is to end."
+        5, ge=0, le=3_600, description="The time for running requests when the server stops."
     )
     pool_size: Annotated[int, Unit("connections")] = Field(
         10,
         ge=2,
         le=1_000,
-        description="To the database. In PostgreSQL they are taken at the start and kept; one "
-        "more is for inference, two are for `departures` there.",
+        description="Connections to the database. With PostgreSQL they are opened at the start "
+        "and held; one more is for inference, and two are for `departures` in PostgreSQL.",
     )
     pool_seconds: Annotated[float, Unit("seconds")] = Field(
-        20.0, ge=0.01, le=600, description="For which a request waits for one of them."
+        20.0, ge=0.01, le=600, description="How long a request waits for one of them."
     )
     write_seconds: Annotated[float, Unit("seconds")] = Field(
         10.0,
         ge=0,
         le=600,
-        description="For which an upload waits for a database that cannot be reached.",
+        description="How long an upload waits for an unreachable database.",
     )
     metrics_port: int | None = Field(
         None,
         ge=0,
         le=65_535,
-        description="The port of `/metrics`; 0: a free one. Without it there are none.",
+        description="The port of `/metrics`; 0: a free one. Without it: no metrics.",
     )
     metrics_host: str = Field("127.0.0.1", description="The address of `/metrics`.")
 

@@ -145,7 +145,9 @@ def requester_of(database: Database, key: str, now: float) -> KeyHolder:
         raise ProblemError("credential", "Show a requester's key: Authorization: Bearer qck_...")
     state = key_state(found, now)
     if state != "valid":
-        raise ProblemError(f"key-{state}", "Whoever runs the server makes another: campaign key.")
+        raise ProblemError(
+            f"key-{state}", "Ask the operator of the server for another key: campaign key."
+        )
     return KeyHolder(
         requester=found.requester_id, key_hash=found.token_sha256, expires_at=found.expires_at
     )

@@ -147,7 +147,9 @@ def _page(
         row = reader.campaign(connection, campaign)
         found = results_for(reader, service, connection, row)
         if place and place[:_ETAG].hex() != found.etag:
-            raise ProblemError("results-changed", "Begin with the first page: these are gone.")
+            raise ProblemError(
+                "results-changed", "The results have changed: start with the first page again."
+            )
         if known_already(found.tag, if_none_match):
             return not_modified(found.tag)
         content, more = found.page(connection, kind, number)
