@@ -282,8 +282,8 @@ def test_what_goes_wrong_with_a_config_is_one_sentence(
         ),
         (
             "name,truth\nb1,yes\n",
-            "1 task, numbered, as the file has no task, external_id or id (--id names another column); "
-            "0 with known truths; workers see: name, truth",
+            "1 task, numbered, as the file has no task, external_id or id (--id names another "
+            "column); 0 with known truths; workers see: name, truth",
         ),
     ],
 )

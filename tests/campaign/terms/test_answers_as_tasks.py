@@ -15,6 +15,7 @@ def check(table, domain=BIRDS, kind="text/csv", **options):
 
 
 CROSSED = "".join(f"{who},{what},{who in what}\n" for who in "abc" for what in ("ab", "bc", "ca"))
+NUMBERED = "".join(f"{place},{row}\n" for place, row in enumerate(CROSSED.split()))
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ CROSSED = "".join(f"{who},{what},{who in what}\n" for who in "abc" for what in (
         ("id,says\np1,secret\np2,x\np1,y\n", BIRDS, "rows 2 and 4 have the same id, and differ"),
         ("id,q\np1,secret\np1,secret\n", BIRDS, "rows 2 and 3 have the same id: give"),
         ("secret,b\np1,bird\np2, Plane \np3,\n", BIRDS, "row 2: column 2 of those that"),
-        ("picture,secret\np1,3\np1,4\np2,3\np2,3\n", Interval(0, 10), "column 2 of those"),
+        ("picture,secret\np1,3\np1,4\np2,3\np2,3\n", Interval(low=0, high=10), "column 2 of those"),
         ("picture,secret\np1,3\np1,4\np2,3\np2,3\n", Ordinal([3, 4]), "column 2 of those"),
         (f"who,what,secret\n{CROSSED}", BIRDS, "row 2: no column differs in every row"),
     ],
@@ -43,11 +44,8 @@ def test_what_looks_like_answers(table, domain, told):
         ("question,picture\nA bird?,p1\nA bird?,p2\n", BIRDS),
         ("left,right\na,b\na,c\nb,c\nb,d\nc,d\nd,a\n", BIRDS),
         ("left,right,about\na,b,x\na,c,x\nb,c,y\nb,d,y\n", BIRDS),
-        (
-            f"number,who,what,x\n{''.join(f'{i},{r}\n' for i, r in enumerate(CROSSED.split()))}",
-            BIRDS,
-        ),
-        ("page,line\n1,2\n3,4\n5,6\n", Interval(0, 10)),
+        (f"number,who,what,x\n{NUMBERED}", BIRDS),
+        ("page,line\n1,2\n3,4\n5,6\n", Interval(low=0, high=10)),
         ("page,chapter\n3,3\n3,3\n4,4\n4,4\n", Ordinal([3, 4])),
         ("kind,q\nbird,a\nstone,b\n", BIRDS),
         ("worker,q\n,a\n,b\n", BIRDS),
