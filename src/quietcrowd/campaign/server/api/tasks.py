@@ -9,8 +9,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from sqlalchemy import Connection, delete, func, insert, select
 
+from quietcrowd.campaign.protocol.campaign_documents import TaskCount, TaskDocument, TaskPage
+from quietcrowd.campaign.protocol.fields import Id, PageQuery
 from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
-from quietcrowd.campaign.protocol.schemas import Id, PageQuery, TaskCount, TaskDocument, TaskPage
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import (
     ReaderOf,
