@@ -79,8 +79,12 @@ def randomize(
 
         refuse_beside_store(said.by_option())
         asked = (answers, output, (mechanism, maker), epsilon, simulate, scheduler)
-        lists = {"tasks": all_tasks, "workers": all_workers}
-        randomize_a_store(*asked, participation_public=participation_public, **lists)
+        randomize_a_store(
+            *asked,
+            tasks=all_tasks,
+            workers=all_workers,
+            participation_public=participation_public,
+        )
         return
     if scheduler is not None:
         raise ParameterError("--scheduler goes with a store: quietcrowd partition makes one")
