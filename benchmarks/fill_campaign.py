@@ -18,7 +18,7 @@ import numpy as np
 from sqlalchemy import select
 
 import quietcrowd as qc
-from quietcrowd.campaign.protocol.schemas import ReportItem, Upload
+from quietcrowd.campaign.protocol.worker_documents import ReportItem, Upload
 from quietcrowd.campaign.server.app import serve_in_background
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store import tables

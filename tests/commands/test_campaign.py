@@ -158,12 +158,13 @@ def test_a_key_for_this_machine_goes_through_no_proxy(run, at_desk, monkeypatch)
     assert "error: the server refuses" in run("campaign", "open", at_desk.draft()["id"])[2]
 
 
-BROKEN = "task,q\na,A?\na,B?\n"
+BROKEN = '{"task": "2", "q": "a"}\n{"q": "b"}\n'
+"""The second task is numbered as the first one is called, which the server finds out."""
 
 
 def test_a_draft_that_gets_no_tasks_is_deleted(run, at_desk, tmp_path):
-    (tmp_path / "t.csv").write_text(BROKEN)
-    words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes")
+    (tmp_path / "t.jsonl").write_text(BROKEN)
+    words = ("--tasks", tmp_path / "t.jsonl", "--labels", "no,yes")
     status, printed, errors = run("campaign", "create", "T", *words)
     assert (status, printed) == (2, "")
     assert "the server refuses" in errors
@@ -184,8 +185,8 @@ def test_a_draft_that_cannot_be_deleted_is_named(run, at_desk, tmp_path, monkeyp
         raise httpx.ConnectError("gone")
 
     monkeypatch.setattr(httpx.Client, "delete", fail)
-    (tmp_path / "t.csv").write_text(BROKEN)
-    words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes")
+    (tmp_path / "t.jsonl").write_text(BROKEN)
+    words = ("--tasks", tmp_path / "t.jsonl", "--labels", "no,yes")
     status, _, errors = run("campaign", "create", "T", *words)
     [draft] = at_desk.client.get("/campaigns").json()["items"]
     assert status == 2
@@ -277,12 +278,12 @@ def test_what_goes_wrong_with_a_config_is_one_sentence(
     [
         (
             "task;question;gold\nb1;Tit?;yes\nb2;Jay?;\nb3;Owl?;no\n",
-            "3 tasks, named in the file: b1, b2, ...; 2 with known truths; workers see: question",
+            "3 tasks, named by task: b1, b2, ...; 2 with known truths; workers see: question",
         ),
         (
             "name,truth\nb1,yes\n",
-            "1 task, numbered, as the file has no task, external_id or id; 0 with known truths; "
-            "workers see: name, truth",
+            "1 task, numbered, as the file has no task, external_id or id (--id names another "
+            "column); 0 with known truths; workers see: name, truth",
         ),
     ],
 )
@@ -376,3 +377,44 @@ def test_tasks_that_cannot_be_handed_out_are_told_before_a_draft_is_made(
     status, _, errors = run("campaign", "create", "T", "--tasks", file, *domain, *more)
     assert (status, told in " ".join(errors.split())) == (2, True), errors
     assert at_desk.client.get("/campaigns").json()["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ("rater,picture,verdict\nr1,p1,no\nr2,p1,yes\n", "row 2: its column rater names who"),
+        ("who,picture,verdict\nx,p1,No\ny,p1,YES\n", "row 2: column 'verdict' holds nothing but"),
+        ("task,who,says\nt1,x,bird\nt1,y,plane\n", "rows 2 and 3 have the same id"),
+    ],
+)
+def test_answers_are_not_taken_for_tasks(run, at_desk, tmp_path, table, told):
+    (tmp_path / "t.csv").write_text(table)
+    words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes")
+    status, printed, errors = run("campaign", "create", "T", *words, *WORDS)
+    assert (status, printed, told in errors, "--show" in errors) == (2, "", True, True), errors
+    assert len(errors.strip().splitlines()) == 1
+    assert at_desk.client.get("/campaigns").json()["items"] == []
+
+
+def test_columns_that_are_named_are_what_workers_see(run, at_desk, tmp_path):
+    table = "Picture ID,guess,rater\np7,no,ann\np8,yes,bob\n"
+    (tmp_path / "t.csv").write_text(table)
+    words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes", *WORDS)
+    status, one, errors = run(
+        "campaign", "create", "T", *words, "--show", "rater, guess", "--id", "Picture ID"
+    )
+    assert (status, errors.strip()) == (
+        0,
+        "2 tasks, named by Picture ID: p7, p8; 0 with known truths; workers see: guess, rater",
+    )
+    held = at_desk.client.get(f"/campaigns/{one}/tasks").json()["items"]
+    assert [(task["task"], task["data"]) for task in held] == [
+        ("p7", {"guess": "no", "rater": "ann"}),
+        ("p8", {"guess": "yes", "rater": "bob"}),
+    ]
+    for named, told in (
+        (("--show", "gues"), "--show names 'gues', and there is no such column"),
+        (("--show", "guess", "--id", "ID"), "there is no column 'ID' that names the task"),
+    ):
+        status, _, errors = run("campaign", "create", "T", *words, *named)
+        assert (status, told in " ".join(errors.split())) == (2, True), errors

@@ -25,7 +25,7 @@ def test_files_are_cut_between_rows(monkeypatch):
 def test_names_of_some_tasks_and_words_that_move_a_cursor():
     lines = b'{"task": "a\\u001b[2J", "q": 1, "gold": 0}\n{"r\\n": 2}\n'
     assert summarize_tasks(list(READERS["application/x-ndjson"](lines))) == (
-        "2 tasks, 1 of them named in the file, the others numbered: a\ufffd[2J; "
+        "2 tasks, 1 of them named by task, the others numbered: a\ufffd[2J; "
         "1 with known truth; workers see: q, r"
     )
 

@@ -93,7 +93,7 @@ def test_a_campaign_is_made_with_images_and_opens(run, at_desk, pictures):
     words = ("--tasks", pictures / "t.csv", "--labels", "no,yes", *WORDS)
     status, printed, errors = run("campaign", "create", "T", *words)
     assert status == 0, errors
-    assert "2 tasks, named in the file: a, b; 1 with known truth; workers see: q, image" in errors
+    assert "2 tasks, named by task: a, b; 1 with known truth; workers see: q, image" in errors
     assert "2 images, 0.0 MiB, without the places, times and names" in errors
     one = printed.strip()
     tasks = at_desk.client.get(f"/campaigns/{one}/tasks").json()["items"]

@@ -9,8 +9,8 @@ from tests.nightly import nightly
 import quietcrowd as qc
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.inference.method import Tally
 from quietcrowd.inference.partition import Extension
+from quietcrowd.inference.passes import Tally
 from quietcrowd.report_domains import Reals
 
 LABELS = qc.synthetic_crowd(tasks=600, workers=30, answers_per_task=8, labels=range(3), seed=5)

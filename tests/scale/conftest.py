@@ -6,7 +6,8 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.scale import partition_parquet
-from quietcrowd.scale.inferring import Job, match_truths
+from quietcrowd.scale.partition_job import Job
+from quietcrowd.scale.stored_truths import match_truths
 
 LABELS = qc.Categorical(["no", "perhaps", "yes"])
 NUMBERS = qc.Interval(low=0, high=10)

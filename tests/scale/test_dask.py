@@ -17,7 +17,7 @@ from quietcrowd.inference import METHODS
 from quietcrowd.report_domains import Reals
 from quietcrowd.scale import Store, connect, infer_store, partition_parquet, randomize_store
 from quietcrowd.scale.dask import DaskExecutor, _Pending
-from quietcrowd.scale.inferring import Job
+from quietcrowd.scale.partition_job import Job
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
 

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from quietcrowd.scale.executor import ThreadExecutor, in_order
-from quietcrowd.scale.inferring import Job, LastPass
+from quietcrowd.scale.partition_job import Job, LastPass
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

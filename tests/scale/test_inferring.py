@@ -17,7 +17,8 @@ from quietcrowd.inference.observations import Observations
 from quietcrowd.known_truths import KnownTruthError
 from quietcrowd.scale import Store, infer_store, partition_parquet
 from quietcrowd.scale.executor import ThreadExecutor
-from quietcrowd.scale.inferring import LastPass, match_truths
+from quietcrowd.scale.partition_job import LastPass
+from quietcrowd.scale.stored_truths import match_truths
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
 

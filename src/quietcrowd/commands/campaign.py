@@ -9,46 +9,31 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
-from quietcrowd.campaign.terms.allotment import Allotment
-from quietcrowd.campaign.terms.open_to_all import ANYONE
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.promises import (
     USUAL_AT_LEAST,
     USUAL_RETENTION_DAYS,
 )
 from quietcrowd.campaign.terms.server_address import ServerAddress
-from quietcrowd.campaign.terms.task_files import TaskRow
 from quietcrowd.commands import campaign_options as given
 from quietcrowd.commands import controls, copies, options, serve
-from quietcrowd.commands.best_choice import BestMechanism
 from quietcrowd.commands.choices import (
     METHODS_LISTED,
     MechanismName,
     MethodName,
-    choose_mechanism,
-    choose_method,
 )
 from quietcrowd.commands.export import export
 from quietcrowd.commands.keys import dashboard, keys
-from quietcrowd.commands.printing import console, note, plain_table, tell_no_signal
+from quietcrowd.commands.new_campaign import NewCampaign
+from quietcrowd.commands.printing import console, note, plain_table
 from quietcrowd.commands.questions import agreed
 from quietcrowd.commands.requester import LOCAL, Campaign, Key, Server, checked, requester_client
 from quietcrowd.commands.results import results
-from quietcrowd.commands.task_file import TaskFile, summarize_tasks
-from quietcrowd.commands.task_images import TaskImages, upload_images
-from quietcrowd.commands.two_layer_choice import TwoLayerChoice
-from quietcrowd.domains import Domain
-from quietcrowd.exceptions import ParameterError
-from quietcrowd.formats.label_config import read_label_config
-from quietcrowd.mechanisms import Mechanism
 
 if TYPE_CHECKING:
     import httpx
@@ -87,6 +72,8 @@ _PAGE = 200
 def create(
     title: given.Title,
     tasks: given.Tasks,
+    show: given.Show = None,
+    id_column: given.IdColumn = None,
     mechanism: MechanismName = "one-layer",
     epsilon: options.Epsilon = 1.0,
     labels: options.Labels = None,
@@ -129,133 +116,7 @@ def create(
     Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes --answers-each 5
     --hand-out suggested
     """
-    if answers is not None and answers_each is not None:
-        raise ParameterError("give --answers, or --answers-each, which says it for every worker")
-    if hand_out is not None and answers_each is None:
-        raise ParameterError("--hand-out goes with --answers-each: how many of the tasks each gets")
-    if most_joined is not None and not for_all:
-        raise ParameterError("--joined goes with --for-all: invites let in one worker each")
-    domain = _domain(label_config, labels, levels, between)
-    most = answers if answers_each is None else answers_each
-    questions = _Questions(tasks, domain)
-    chosen = _chosen(mechanism, questions, epsilon=epsilon, workers=participants, answers=most)
-    body = {
-        "title": title,
-        "description": description,
-        "mechanism": chosen.to_dict(),
-        "method": None if method is None else choose_method(method).to_dict(),
-        "join_mode": "open" if for_all else "invite",
-        "answers_per_participant": most,
-        "allotment": None
-        if answers_each is None
-        else (hand_out or given.HandingOut.EVENLY).allotment,
-        "linked": linked,
-        "max_participants": participants,
-        "requester": requester,
-        "contact": contact,
-        "purpose": purpose,
-        "retention_days": keep_days,
-        "at_least": at_least,
-        "completion_code": completion_code,
-        "closes_on": closes,
-        "max_joined": most_joined,
-    }
-    written = questions.rows
-    if answers_each is not None:
-        kind = body["allotment"]
-        Allotment.of(kind, mechanism=chosen, answers=answers_each, tasks=len(written))
-    if planned:
-        from quietcrowd.commands.plan_campaign import tell_plan
-
-        tell_plan(chosen, mechanism, tasks=len(written), workers=participants, answers=most)
-    images, rows = TaskImages.read(tasks, written)
-    file = questions.file if rows == written else TaskFile.of(tasks, rows)
-    with requester_client(server, secret) as client:
-        made: str = checked(client.post("/campaigns", json=body)).json()["id"]
-        with _deleting_on_failure(client, made):
-            upload_images(client, made, images.contents)
-            for part in file.parts():
-                url, headers = f"/campaigns/{made}/tasks", {"Content-Type": file.media_type}
-                checked(client.post(url, content=part, headers=headers))
-    note(summarize_tasks(rows))
-    if images.contents:
-        note(images.summary)
-    tell_no_signal(chosen)
-    _tell_promises(body)
-    typer.echo(made)
-
-
-class _Questions:
-    """A file of tasks, which is read once, and not before it is needed.
-
-    A mechanism that cannot be is refused before it.
-    """
-
-    def __init__(self, path: Path, domain: Domain) -> None:
-        self.path, self.domain = path, domain
-
-    @cached_property
-    def file(self) -> TaskFile:
-        return TaskFile.read(self.path)
-
-    @cached_property
-    def rows(self) -> list[TaskRow]:
-        return self.file.rows(self.domain)
-
-
-def _chosen(
-    name: str, questions: _Questions, *, epsilon: float, workers: int | None, answers: int | None
-) -> Mechanism:
-    """Return the mechanism that a name and a campaign's size lead to."""
-    _, maker = choose_mechanism(name)
-    if isinstance(maker, BestMechanism):
-        maker = maker.for_campaign(tasks=len(questions.rows), workers=workers, answers=answers)
-    open_low = TwoLayerChoice.of(maker)
-    if open_low is not None:
-        count = len(questions.rows)
-        maker = TwoLayerChoice(open_low, count if answers is None else min(answers, count))
-    return maker(domain=questions.domain, epsilon=epsilon)
-
-
-def _tell_promises(body: dict[str, Any]) -> None:
-    """Tell what comes of `at_least` and of no invites, and what a campaign lacks to be opened."""
-    least = body["at_least"]
-    if least > 1:
-        note(
-            f"You will be shown reports of at least {least:,} new workers at a time. Fewer that "
-            "are left when you close it are never shown."
-        )
-    if body["join_mode"] == "open":
-        note(f"Without invites {ANYONE}.")
-    missing = [f"--{name}" for name in ("requester", "contact", "purpose") if not body[name]]
-    if missing:
-        note(f"It cannot be opened without {', '.join(missing)}: create it again with them.")
-
-
-def _domain(label_config: Path | None, *written: str | None) -> Domain:
-    """Return what an answer can be, from a config or from the other options."""
-    if label_config is None:
-        return options.build_domain(*written)
-    if any(option is not None for option in written):
-        raise ParameterError(f"give --label-config or one of {', '.join(options.DOMAIN)}")
-    return read_label_config(label_config)
-
-
-@contextmanager
-def _deleting_on_failure(client: httpx.Client, draft: str) -> Iterator[None]:
-    """Delete a draft where it gets no tasks; where that fails, tell its id."""
-    import httpx
-
-    try:
-        yield
-    except BaseException:
-        try:
-            deleted = client.delete(f"/campaigns/{draft}").is_success
-        except httpx.TransportError:
-            deleted = False
-        if not deleted:
-            note(f"The draft {draft} stays on the server, perhaps with some of its tasks.")
-        raise
+    NewCampaign(**locals()).make()
 
 
 @campaign.command(name="list")

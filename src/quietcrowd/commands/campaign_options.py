@@ -22,6 +22,7 @@ __all__ = [
     "ForAll",
     "HandOut",
     "HandingOut",
+    "IdColumn",
     "KeepDays",
     "LabelConfig",
     "Linked",
@@ -30,6 +31,7 @@ __all__ = [
     "Planned",
     "Purpose",
     "Requester",
+    "Show",
     "Tasks",
     "Title",
 ]
@@ -54,6 +56,23 @@ Tasks = Annotated[
         metavar="FILE",
         help="Ends in .csv, .tsv, .jsonl or .json, also Label Studio's: id and gold where "
         "there are such, all else is shown; a column image names files beside it.",
+    ),
+]
+Show = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMNS",
+        help="The columns of that file that workers see, by commas. Default: all but id and gold; "
+        "a file that looks like answers is refused then.",
+    ),
+]
+IdColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--id",
+        metavar="COLUMN",
+        help="The column that names a task. Default: the first of task, external_id and id that "
+        "is there; without one, tasks are numbered.",
     ),
 ]
 LabelConfig = Annotated[

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from attrs import frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import METHODS_LISTED, MethodName, choose_method
-from quietcrowd.commands.files import is_store, read_gold, read_plain
+from quietcrowd.commands.files import is_store, read_gold
+from quietcrowd.commands.plain_options import PlainOptions
 from quietcrowd.commands.printing import (
     closing_words,
     note,
@@ -39,36 +39,43 @@ __all__ = ["app", "infer"]
 app = typer.Typer(rich_markup_mode=None)
 
 
+_Reports = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="REPORTS",
+        help="Files of reports of one mechanism; or one of answers, with --plain. Or a "
+        "store. - is standard input.",
+    ),
+]
+_Workers = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Output file for the workers' quality; as --output."),
+]
+_Posterior = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Output file for the probability of every label, or for quantiles of numbers; "
+        "as --output.",
+    ),
+]
+_Checkpoint = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Saves the state, to resume the inference of a store."),
+]
+_Seed = Annotated[int, typer.Option(metavar="NUMBER", help="For ties.")]
+
+
 @app.command(epilog=METHODS_LISTED)
 def infer(
-    reports: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="REPORTS",
-            help="Files of reports of one mechanism; or one of answers, with --plain. Or a "
-            "store. - is standard input.",
-        ),
-    ],
+    reports: _Reports,
     method: MethodName = None,
     gold: options.Gold = None,
     max_iterations: options.MaxIterations = None,
     output: options.Output = None,
-    workers: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Output file for the workers' quality; as --output."),
-    ] = None,
-    posterior: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Output file for the probability of every label, or for quantiles of numbers; "
-            "as --output.",
-        ),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Saves the state, to resume the inference of a store."),
-    ] = None,
+    workers: _Workers = None,
+    posterior: _Posterior = None,
+    checkpoint: _Checkpoint = None,
     scheduler: options.Scheduler = None,
     plain: options.Plain = False,
     labels: options.Labels = None,
@@ -78,7 +85,7 @@ def infer(
     duplicates: options.Duplicates = options.DUPLICATES,
     field: options.Field = None,
     skip_outside: options.SkipOutside = False,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", help="For ties.")] = 0,
+    seed: _Seed = 0,
     as_json: options.Json = False,
 ) -> None:
     """Infer truths and workers' quality from reports.
@@ -97,36 +104,14 @@ def infer(
     Example: quietcrowd infer big -o truths.parquet --checkpoint big.checkpoint
     """
     choose = partial(choose_method, max_iterations=max_iterations, seed=seed)
-    said = _Said(
-        domain=(labels, levels, between),
-        columns=columns,
-        duplicates=duplicates,
-        field=field,
-        skip_outside=skip_outside,
-    )
+    said = PlainOptions((labels, levels, between), columns, duplicates, field, skip_outside)
     if any(map(is_store, reports)):
-        beside = {
-            "--plain": plain,
-            **said.by_option(with_field=gold is None),
-            "--posterior": posterior,
-            "--json": as_json,
-        }
-        _infer_from_store(
-            reports,
-            choose,
-            method,
-            scheduler,
-            beside,
-            output=output,
-            workers=workers,
-            gold=gold,
-            field=field,
-            checkpoint=checkpoint,
-        )
+        beside = {"--plain": plain, **said.by_option(with_field=gold is None)}
+        beside |= {"--posterior": posterior, "--json": as_json}
+        files = {"output": output, "workers": workers, "gold": gold, "checkpoint": checkpoint}
+        _infer_from_store(reports, choose, method, scheduler, beside, field=field, **files)
         return
-    if checkpoint is not None or scheduler is not None:
-        option = "--scheduler" if checkpoint is None else "--checkpoint"
-        raise ParameterError(f"{option} goes with a store: quietcrowd partition makes one")
+    _refuse_of_stores({"--checkpoint": checkpoint, "--scheduler": scheduler})
     chosen = None if method is None else choose(method)
     reports, gold = _piped(reports, gold)
     check_one_stream(output, workers, posterior, STREAM if as_json else None)
@@ -140,6 +125,13 @@ def infer(
     note(_closing_words(estimate, by_default=chosen is None))
     for sentence in estimate.notes:
         note(sentence)
+
+
+def _refuse_of_stores(given: dict[str, Any]) -> None:
+    """Raise where an option is given that goes with a store."""
+    for option, value in given.items():
+        if value is not None:
+            raise ParameterError(f"{option} goes with a store: quietcrowd partition makes one")
 
 
 def _piped(reports: list[Path], gold: Path | None) -> tuple[list[Path], Path | None]:
@@ -170,35 +162,6 @@ def _fit(
             return method.fit(data, gold=known)
     except KnownTruthError as error:
         raise AnswerError(error.in_file(gold)) from None
-
-
-@frozen(kw_only=True)
-class _Said:
-    """What the options say of how plain answers are read.
-
-    Attributes
-    ----------
-    domain : (str, str, str)
-        ``--labels``, ``--levels`` and ``--between``, each None where it is not given.
-    columns, duplicates, field, skip_outside
-        As the options of their names.
-    """
-
-    domain: tuple[str | None, str | None, str | None]
-    columns: str
-    duplicates: str
-    field: str | None
-    skip_outside: bool
-
-    def by_option(self, *, with_field: bool) -> dict[str, Any]:
-        """Return what each option says; of ``--field`` nothing where it is about known truths."""
-        return {
-            **dict(zip(options.DOMAIN, self.domain, strict=True)),
-            "--columns": self.columns,
-            "--duplicates": self.duplicates,
-            "--field": self.field if with_field else None,
-            "--skip-outside": self.skip_outside,
-        }
 
 
 def _infer_from_store(
@@ -263,25 +226,19 @@ def _closing_words(estimate: TruthEstimate, *, by_default: bool) -> str:
     )
 
 
-def _read_plain(paths: list[Path], said: _Said, method: FittingMethod[Any, Any] | None) -> Answers:
+def _read_plain(
+    paths: list[Path], said: PlainOptions, method: FittingMethod[Any, Any] | None
+) -> Answers:
     """Return plain answers; without a domain, that of what occurs, as a method finds it."""
     if len(paths) > 1:
         raise ParameterError("--plain takes one file or folder")
     from quietcrowd.inference import NoiseAware
 
-    return read_plain(
-        paths[0],
-        said.domain,
-        said.columns,
-        said.duplicates,
-        said.field,
-        advice="infer",
-        method=method or NoiseAware(),  # it takes labels and numbers
-        out_of_domain="skip" if said.skip_outside else "error",
-    )
+    takes = method or NoiseAware()  # it takes labels and numbers
+    return said.read(paths[0], advice="infer", method=takes)
 
 
-def _read_reports(paths: list[Path], said: _Said, gold: Path | None) -> Reports:
+def _read_reports(paths: list[Path], said: PlainOptions, gold: Path | None) -> Reports:
     """Return reports; raise where options of plain answers are given with them."""
     if said.skip_outside or (said.columns, said.duplicates) != (
         options.COLUMNS,

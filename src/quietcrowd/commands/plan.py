@@ -72,49 +72,50 @@ def plan(
     Example: quietcrowd plan --tasks 500 --workers 100 --answers 20 --labels no,yes --least epsilon
     --target 0.1
     """
-    from quietcrowd.commands.plan_inverse import tell_least
-    from quietcrowd.commands.plan_table import print_plan
-    from quietcrowd.planning import plan as make_plan
-
+    said = locals()
     _check_targets(output, plot)
     if not workers and least != "workers":
         raise ParameterError("say how many are asked: --workers 50,100")
-    domain = options.build_domain(labels, levels, between)
-    quality = _quality(
-        domain,
-        {
-            "guessers": guessers,
-            "accuracy": accuracy,
-            "accuracy_sd": accuracy_sd,
-            "truths": None if truths is None else options.parse_numbers([truths], "--truths"),
-            "misled": misled,
-            "pull": pull,
-            "error": error,
-            "error_factor": error_factor,
-            "spread": spread,
-            "middle": middle,
-            "shared": shared,
-        },
-    )
-    chosen = options.split_all(mechanism or [])
-    asked: dict[str, Any] = {
-        "tasks": tasks,
-        "workers": _whole(workers or [], "--workers"),
+    asked = _asked(said)
+    if least is None:
+        _tell_plan(asked, budget, output, plot, as_json=as_json)
+        return
+    from quietcrowd.commands.plan_inverse import tell_least
+
+    tell_least(least, budget=budget, as_json=as_json, **asked)
+
+
+def _asked(said: dict[str, Any]) -> dict[str, Any]:
+    """Return what is planned, of what the options of the same names say."""
+    domain = options.build_domain(said["labels"], said["levels"], said["between"])
+    quality = _quality(domain, said)
+    makers = map(choose_mechanism, options.split_all(said["mechanism"] or []))
+    answers, pilot = said["answers"], said["pilot"]
+    return {
+        "tasks": said["tasks"],
+        "workers": _whole(said["workers"] or [], "--workers"),
         "answers": None if answers is None else _whole(answers, "--answers"),
         "domain": domain,
         "quality": quality or None,
-        "pilot": None if pilot is None else _pilot(pilot, domain, plain),
-        "mechanisms": {name: sized_maker(maker) for name, maker in map(choose_mechanism, chosen)}
-        or None,
-        "epsilon": options.parse_numbers(epsilon, "--epsilon"),
-        "per": per,
-        "target": target,
-        "draws": draws,
-        "seed": seed,
+        "pilot": None if pilot is None else _pilot(pilot, domain, said["plain"]),
+        "mechanisms": {name: sized_maker(maker) for name, maker in makers} or None,
+        "epsilon": options.parse_numbers(said["epsilon"], "--epsilon"),
+        **{name: said[name] for name in ("per", "target", "draws", "seed")},
     }
-    if least is not None:
-        tell_least(least, budget=budget, as_json=as_json, **asked)
-        return
+
+
+def _tell_plan(
+    asked: dict[str, Any],
+    budget: int | None,
+    output: Path | None,
+    plot: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Make the plan, and write and print what came of it."""
+    from quietcrowd.commands.plan_table import print_plan
+    from quietcrowd.planning import plan as make_plan
+
     with _Bar() as bar:
         found = make_plan(budget=budget, progress=bar.show, **asked)
     for sentence in found.skipped:
@@ -164,9 +165,12 @@ def _whole(texts: list[str], option: str) -> list[int]:
     return [int(number) for number in numbers]
 
 
-def _quality(domain: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return what is assumed of the crowd, where it is of such answers."""
-    chosen = {name: value for name, value in given.items() if value is not None}
+def _quality(domain: Any, said: dict[str, Any]) -> dict[str, Any]:
+    """Return what the options assume of the crowd, where it is of such answers."""
+    assumed = ("guessers", *_LABELS, *_NUMBERS)
+    chosen = {name: said[name] for name in assumed if said[name] is not None}
+    if "truths" in chosen:
+        chosen["truths"] = options.parse_numbers([chosen["truths"]], "--truths")
     labels = isinstance(domain, FiniteDomain)
     for name in chosen:
         if name in (_NUMBERS if labels else _LABELS):

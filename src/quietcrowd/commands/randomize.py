@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +14,8 @@ from quietcrowd.answers import Answers
 from quietcrowd.commands import options
 from quietcrowd.commands.best_choice import BEST
 from quietcrowd.commands.choices import MechanismName, choose_mechanism
-from quietcrowd.commands.files import is_store, read_ids, read_plain, refuse_own_lists
+from quietcrowd.commands.files import is_store, read_ids, refuse_own_lists
+from quietcrowd.commands.plain_options import PlainOptions
 from quietcrowd.commands.printing import announce_exact_noise, counted, note, tell_guarantee
 from quietcrowd.commands.streams import STREAM, from_stdin, place_of, to_stdout
 from quietcrowd.domains import Domain
@@ -26,15 +29,18 @@ __all__ = ["app", "randomize"]
 app = typer.Typer(rich_markup_mode=None)
 
 
+_Answers = Annotated[
+    Path,
+    typer.Argument(
+        metavar="ANSWERS",
+        help="File of answers, dataset folder, or store; - is standard input.",
+    ),
+]
+
+
 @app.command()
 def randomize(
-    answers: Annotated[
-        Path,
-        typer.Argument(
-            metavar="ANSWERS",
-            help="File of answers, dataset folder, or store; - is standard input.",
-        ),
-    ],
+    answers: _Answers,
     output: options.NeededOutput = None,
     mechanism: MechanismName = "one-layer",
     epsilon: options.Epsilon = 1.0,
@@ -67,26 +73,14 @@ def randomize(
     if output is None:
         raise ParameterError("say where the reports go: --output reports.parquet")
     _, maker = choose_mechanism(mechanism)
-    domain = (labels, levels, between)
+    said = PlainOptions((labels, levels, between), columns, duplicates, field, skip_outside)
     if is_store(answers):
         from quietcrowd.commands.stores import randomize_a_store, refuse_beside_store
 
-        refuse_beside_store(
-            {
-                **dict(zip(options.DOMAIN, domain, strict=True)),
-                "--columns": columns,
-                "--duplicates": duplicates,
-                "--field": field,
-                "--skip-outside": skip_outside,
-            }
-        )
+        refuse_beside_store(said.by_option())
+        asked = (answers, output, (mechanism, maker), epsilon, simulate, scheduler)
         randomize_a_store(
-            answers,
-            output,
-            (mechanism, maker),
-            epsilon,
-            simulate,
-            scheduler,
+            *asked,
             tasks=all_tasks,
             workers=all_workers,
             participation_public=participation_public,
@@ -95,41 +89,63 @@ def randomize(
     if scheduler is not None:
         raise ParameterError("--scheduler goes with a store: quietcrowd partition makes one")
     answers = from_stdin(answers)
+    _check_output(answers, output)
+    make = partial(maker, epsilon=epsilon)
+    listed = all_tasks is not None and all_workers is not None
+    _refuse_early(answers, said, mechanism, make, own_lists=simulate is None and not listed)
+    everyone = {"tasks": read_ids(all_tasks, "task"), "workers": read_ids(all_workers, "worker")}
+    table = said.read(answers, advice="randomize", **everyone)
+    randomiser = make(domain=table.domain)
+    reports = _randomized(randomiser, table, simulate, public=participation_public)
+    _write(reports, output, table)
+    _tell(mechanism, randomiser, table, reports, listed=all_tasks is not None)
+
+
+def _check_output(answers: Path, output: Path) -> None:
+    """Raise unless reports can be written, and nothing is there yet: before long work."""
     if output != STREAM:
         check_target(output)
         refuse_overwriting(answers, output)
         check_new(output)
+
+
+def _refuse_early(
+    answers: Path,
+    said: PlainOptions,
+    mechanism: str,
+    make: Callable[..., Mechanism],
+    *,
+    own_lists: bool,
+) -> None:
+    """Raise what follows from public facts, before the answers are read.
+
+    No choice may depend on the answers, and no error on whether there are any.
+    """
     if mechanism.partition(":")[0] == BEST:
-        # Before the answers are read: no choice may depend on them.
-        maker(domain=_public_domain(answers, domain), epsilon=epsilon)
-    if simulate is None and (all_tasks is None or all_workers is None):
-        # Before the answers are read: no error may depend on whether there are any.
-        public = _public_domain(answers, domain)
-        refuse_own_lists(mechanism, maker(domain=public, epsilon=epsilon))
-    table = read_plain(
-        answers,
-        domain,
-        columns,
-        duplicates,
-        field,
-        advice="randomize",
-        tasks=read_ids(all_tasks, "task"),
-        workers=read_ids(all_workers, "worker"),
-        out_of_domain="skip" if skip_outside else "error",
-    )
-    randomiser = maker(domain=table.domain, epsilon=epsilon)
-    reports = _randomized(randomiser, table, simulate, public=participation_public)
+        make(domain=_public_domain(answers, said.domain))
+    if own_lists:
+        refuse_own_lists(mechanism, make(domain=_public_domain(answers, said.domain)))
+
+
+def _write(reports: Reports, output: Path, table: Answers) -> None:
+    """Write the reports, and tell where they are."""
     with to_stdout(output, ".jsonl") as place:  # these hold the mechanism too
         write_reports(reports, place)
     written = f"{counted(len(reports), 'report')} written to {place_of(output)}"
     note(f"{written}; workers: {len(table.workers):,}.")
+
+
+def _tell(
+    name: str, randomiser: Mechanism, table: Answers, reports: Reports, *, listed: bool
+) -> None:
+    """Tell what the reports guarantee."""
     tell_guarantee(
         randomiser,
-        mechanism,
+        name,
         table.answers_per_worker,
         table.tasks,
         simulated=reports.simulated,
-        listed=all_tasks is not None,
+        listed=listed,
         left_out=table.dropped.out_of_domain,
     )
 

@@ -6,13 +6,12 @@ They need no requester's key.
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quietcrowd.campaign.extra import require_server
-from quietcrowd.commands import options
+from quietcrowd.commands import options, serve_options
 from quietcrowd.commands.printing import note
 from quietcrowd.exceptions import ParameterError
 
@@ -35,127 +34,44 @@ DatabaseUrl = Annotated[
 ]
 
 
+_SETTINGS = (
+    "database",
+    "departures",
+    "host",
+    "port",
+    "insecure",
+    "address",
+    "infer",
+    "longest_inference",
+    "inference_memory",
+    "inference_folder",
+    "scheduler",
+    "joins_per_minute",
+    "proxy",
+    "metrics_port",
+)
+"""What the options of the same names say; None where one is not given."""
+
+
 @app.command()
 def serve(
-    settings: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            envvar="QUIETCROWD_SETTINGS",
-            help="A TOML file of settings. Options override variables, and variables override "
-            "the file.",
-        ),
-    ] = None,
-    database: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="sqlite:///FILE or postgresql://USER@HOST/NAME; created where there is none. "
-            "Default: sqlite:///quietcrowd.db",
-        ),
-    ] = None,
-    departures: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="The journal of who left, outside of the database and its copies: "
-            "sqlite:///FILE, postgresql://USER@HOST/OTHER or none. Default: a file beside that "
-            "of SQLite",
-        ),
-    ] = None,
+    settings: serve_options.Settings = None,
+    database: serve_options.Database = None,
+    departures: serve_options.Departures = None,
     departures_lost: options.DeparturesLost = False,
-    host: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Where to listen. Default: 127.0.0.1")
-    ] = None,
-    port: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="0: a free one. Default: 8000")
-    ] = None,
-    insecure: Annotated[
-        bool | None,
-        typer.Option(
-            "--insecure",
-            help="Listen on an address that is not this machine, without encryption: where a "
-            "server with HTTPS on another machine is before this one, and nobody else between.",
-        ),
-    ] = None,
-    address: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="The address at which workers reach the server; it is written into the page "
-            "that they save. Default: the host name of the request.",
-        ),
-    ] = None,
-    infer: Annotated[
-        bool | None,
-        typer.Option(
-            "--infer/--no-infer",
-            help="Infer truths from the reports, in a separate process. Default: --infer",
-        ),
-    ] = None,
-    longest_inference: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS",
-            help="The longest time of an inference; it is ended then, and the results say so. "
-            "Default: 600",
-        ),
-    ] = None,
-    inference_memory: Annotated[
-        str | None,
-        typer.Option(
-            metavar="BYTES",
-            help="The most memory of an inference; larger campaigns are inferred from files. "
-            "Default: 1GB",
-        ),
-    ] = None,
-    inference_folder: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="The folder for these files. Default: the system's folder for temporary files",
-        ),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="A Dask cluster that reads these files, as tcp://HOST:PORT; its workers must "
-            "see --inference-folder under the same path. Default: this machine alone",
-        ),
-    ] = None,
-    joins_per_minute: Annotated[
-        float | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="New workers from one source, in campaigns that are open to all; 100 at once. 0: "
-            "no limit. Default: 30",
-        ),
-    ] = None,
-    proxy: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="The address of the proxy in front of this server, or its network as "
-            "10.0.0.0/24: sources are the addresses that it states in X-Forwarded-For. "
-            "Default: connecting addresses",
-        ),
-    ] = None,
-    metrics_port: Annotated[
-        int | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Serve /metrics there, to this machine alone; 0: a free one. Default: no metrics",
-        ),
-    ] = None,
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="Any other setting of docs/operating.md, as often as you like.",
-        ),
-    ] = None,
+    host: serve_options.Host = None,
+    port: serve_options.Port = None,
+    insecure: serve_options.Insecure = None,
+    address: serve_options.Address = None,
+    infer: serve_options.Infer = None,
+    longest_inference: serve_options.LongestInference = None,
+    inference_memory: serve_options.InferenceMemory = None,
+    inference_folder: serve_options.InferenceFolder = None,
+    scheduler: serve_options.Scheduler = None,
+    joins_per_minute: serve_options.JoinsPerMinute = None,
+    proxy: serve_options.Proxy = None,
+    metrics_port: serve_options.MetricsPort = None,
+    assignments: serve_options.Assignments = None,
 ) -> None:
     """Serve campaigns, until stopped.
 
@@ -179,26 +95,12 @@ def serve(
 
     Example: quietcrowd serve --proxy 127.0.0.1 --joins-per-minute 10
     """
+    said = locals()
     require_server()
     from quietcrowd.campaign.server.app import serve as run
     from quietcrowd.campaign.server.setting_sources import read_settings
 
-    given = {
-        "database": database,
-        "departures": departures,
-        "host": host,
-        "port": port,
-        "insecure": insecure,
-        "address": address,
-        "infer": infer,
-        "longest_inference": longest_inference,
-        "inference_memory": inference_memory,
-        "inference_folder": inference_folder,
-        "scheduler": scheduler,
-        "joins_per_minute": joins_per_minute,
-        "proxy": proxy,
-        "metrics_port": metrics_port,
-    }
+    given = {name: said[name] for name in _SETTINGS}
     found = read_settings(settings, given, assignments or ())
     _require_departures(found)
     if departures_lost:

@@ -25,8 +25,8 @@ from quietcrowd.known_truths import KnownTruthError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.scale import Store, connect, infer_store, randomize_store
 from quietcrowd.scale.executor import Executor
-from quietcrowd.scale.inferring import truth_domain
 from quietcrowd.scale.randomizing import check_randomizable
+from quietcrowd.scale.stored_truths import truth_domain
 
 __all__ = ["infer_from_store", "randomize_a_store", "refuse_beside_store"]
 

@@ -6,9 +6,11 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
+from quietcrowd.campaign.terms.answers_as_tasks import check_no_answers
 from quietcrowd.campaign.terms.plain_text import one_line
+from quietcrowd.campaign.terms.task_columns import TaskColumns
 from quietcrowd.campaign.terms.task_files import READERS, TaskRow, encode_known_truths
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import FormatError, ParameterError
@@ -85,21 +87,44 @@ class TaskFile:
         content = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
         return cls(path=path, media_type=_LINES, content=content)
 
-    def rows(self, domain: Domain) -> list[TaskRow]:
+    def rows(self, domain: Domain, columns: TaskColumns = TaskColumns()) -> list[TaskRow]:  # noqa: B008
         """Return the tasks as the server will read them.
+
+        Parameters
+        ----------
+        domain : Domain
+            Of answers.
+        columns : TaskColumns
+            Which columns are meant. Where those are named that workers see, nothing is taken for
+            an answer.
 
         Raises
         ------
         FormatError
-            Where it would refuse a row, or a known truth is none of the possible answers; the
-            message names rows of the whole file.
+            Where it would refuse a row, a known truth is none of the possible answers, or the file
+            looks like one of answers; the message names rows of the whole file.
+        ParameterError
+            Where a column that is to be shown is in no row.
         """
         try:
-            rows = list(READERS[self.media_type](self.content))
+            rows = list(READERS[self.media_type](self.content, columns))
             encode_known_truths(domain, rows)
+            if columns.shown is not None:
+                rows = [evolve(row, set_apart=True) for row in rows]
+            check_no_answers(domain, rows, quoting=True)
         except FormatError as error:
             raise FormatError(f"{self.path}: {error}") from None
+        self._check_shown(rows, columns)
         return rows
+
+    def _check_shown(self, rows: Sequence[TaskRow], columns: TaskColumns) -> None:
+        found = {name for row in rows for name in json.loads(row.data)}
+        for name in columns.shown or ():
+            if name not in found and name.strip()[len("input:") :] not in found:
+                raise ParameterError(
+                    f"{self.path}: --show names {name!r}, and there is no such column beside what "
+                    "names a task and its known truth"
+                )
 
     def parts(self) -> Iterator[bytes]:
         """Cut it into parts that one request holds; quoted cells with line breaks go whole."""
@@ -117,13 +142,13 @@ class TaskFile:
 
 
 def summarize_tasks(rows: Sequence[TaskRow]) -> str:
-    """Return how many tasks there are, how they are named, and what workers see of them.
+    r"""Return how many tasks there are, how they are named, and what workers see of them.
 
     Examples
     --------
-    >>> rows = [TaskRow(row=2, name="b1", data='{"question":"Is it a robin?"}', known_truth="yes")]
+    >>> rows = list(READERS["text/csv"](b"id,question,gold\nb1,Is it a robin?,yes\n"))
     >>> summarize_tasks(rows)
-    '1 task, named in the file: b1; 1 with known truth; workers see: question'
+    '1 task, named by id: b1; 1 with known truth; workers see: question'
     """
     known = sum(row.known_truth is not None for row in rows)
     shown = dict.fromkeys(field for row in rows for field in json.loads(row.data))
@@ -136,8 +161,9 @@ def summarize_tasks(rows: Sequence[TaskRow]) -> str:
 def _naming(rows: Sequence[TaskRow]) -> str:
     named = [row.name for row in rows if row.name is not None]
     if not named:
-        return "numbered, as the file has no task, external_id or id"
+        return "numbered, as the file has no task, external_id or id (--id names another column)"
     examples = one_line(", ".join(named[:_EXAMPLES])) + ", ..." * (len(named) > _EXAMPLES)
+    columns = one_line(" or ".join({row.named_by: None for row in rows if row.named_by}))
     if len(named) < len(rows):
-        return f"{len(named):,} of them named in the file, the others numbered: {examples}"
-    return f"named in the file: {examples}"
+        return f"{len(named):,} of them named by {columns}, the others numbered: {examples}"
+    return f"named by {columns}: {examples}"

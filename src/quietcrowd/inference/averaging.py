@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels import numeric as numeric_kernels
-from quietcrowd.inference.method import IterativeInference, NumericEstimates, State, StateT
+from quietcrowd.inference.method import IterativeInference, StateT
 from quietcrowd.inference.numeric import (
     NumericMethod,
     SquaredErrors,
@@ -21,6 +21,7 @@ from quietcrowd.inference.numeric import (
     sweep_means,
 )
 from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.passes import NumericEstimates, State
 from quietcrowd.validation import at_least, check_proportion, checked_by, plain
 
 __all__ = [

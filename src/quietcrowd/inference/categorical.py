@@ -25,8 +25,9 @@ from quietcrowd.inference.accuracies import (
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.voting import vote_kernel
-from quietcrowd.inference.method import LabelEstimates, StateT, Tally, TallyT
+from quietcrowd.inference.method import StateT, TallyT
 from quietcrowd.inference.partition import Extension, Partition, Summary
+from quietcrowd.inference.passes import LabelEstimates, Tally
 from quietcrowd.known_truths import label_per_task
 from quietcrowd.report_domains import OrNull
 

@@ -22,8 +22,9 @@ from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.confusion import confusion_kernel, learn_coins, learn_confusions
 from quietcrowd.inference.label_posteriors import probabilities, task_rows, vote_counts
-from quietcrowd.inference.method import IterativeInference, LabelEstimates, State, Tally
+from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.partition import Extension, Partition, Summary
+from quietcrowd.inference.passes import LabelEstimates, State, Tally
 from quietcrowd.validation import at_least, one_of, plain
 
 __all__ = [

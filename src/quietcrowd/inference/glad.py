@@ -16,14 +16,9 @@ from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.glad import MOST_EASE, PRIOR_EASE, glad_kernel
 from quietcrowd.inference.kernels.posteriors import block_of
 from quietcrowd.inference.label_posteriors import probabilities, vote_counts
-from quietcrowd.inference.method import (
-    IterativeInference,
-    LabelEstimates,
-    State,
-    Tally,
-    known_or_median,
-)
+from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.partition import Extension, Partition, Summary
+from quietcrowd.inference.passes import LabelEstimates, State, Tally, known_or_median
 
 __all__ = ["GLAD", "AbilityState", "EasinessEstimates", "GladTally"]
 

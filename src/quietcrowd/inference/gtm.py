@@ -15,13 +15,7 @@ from typing_extensions import override
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.gtm import EVIDENCE_ONE, FARTHEST, gtm_kernel
-from quietcrowd.inference.method import (
-    IterativeInference,
-    NumericEstimates,
-    State,
-    Tally,
-    known_or_median,
-)
+from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.numeric import (
     NumericMethod,
     SquaredErrors,
@@ -29,6 +23,7 @@ from quietcrowd.inference.numeric import (
     unit_for,
 )
 from quietcrowd.inference.partition import Extension, Partition, Summary
+from quietcrowd.inference.passes import NumericEstimates, State, Tally, known_or_median
 from quietcrowd.validation import check_real, plain
 
 __all__ = ["GTM", "GaussianTally", "VarianceState"]

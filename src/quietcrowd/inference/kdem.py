@@ -12,7 +12,7 @@ from typing_extensions import override
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.kdem import density_kernel
 from quietcrowd.inference.loss_weighted import Losses
-from quietcrowd.inference.method import IterativeInference, NumericEstimates
+from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.numeric import (
     LEAST_SHARE,
     NumericMethod,
@@ -23,6 +23,7 @@ from quietcrowd.inference.numeric import (
     unit_for,
 )
 from quietcrowd.inference.partition import Extension, Partition, Summary
+from quietcrowd.inference.passes import NumericEstimates
 from quietcrowd.validation import one_of
 
 __all__ = ["KDEm"]

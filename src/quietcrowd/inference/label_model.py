@@ -19,8 +19,9 @@ from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.label_learning import LEAST_KNOWN_TRUTHS
 from quietcrowd.inference.label_state import first_frequencies, fixed_logarithms
-from quietcrowd.inference.method import IterativeInference, LabelEstimates, Scatter, StateT, TallyT
+from quietcrowd.inference.method import IterativeInference, StateT, TallyT
 from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.passes import LabelEstimates, Scatter
 from quietcrowd.inference.worker_flags import LEAST_ANSWERS
 from quietcrowd.mechanisms.label_frequencies import label_frequencies
 from quietcrowd.validation import at_least, plain, whole_number

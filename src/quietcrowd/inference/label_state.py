@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from quietcrowd.inference.accuracies import no_histograms
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.method import State, Tally
+from quietcrowd.inference.passes import State, Tally
 from quietcrowd.inference.worker_reports import WorkerReports
 
 __all__ = [

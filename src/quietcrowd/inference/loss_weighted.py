@@ -19,7 +19,7 @@ from quietcrowd.frames import column_of
 from quietcrowd.inference.categorical import AgreementTally, CategoricalMethod, sweep_votes
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels import numeric as numeric_kernels
-from quietcrowd.inference.method import IterativeInference, NumericEstimates, Tally
+from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.numeric import (
     NumericMethod,
     SquaredErrors,
@@ -30,6 +30,7 @@ from quietcrowd.inference.numeric import (
     unit_for,
 )
 from quietcrowd.inference.partition import Extension, Partition, Summary
+from quietcrowd.inference.passes import NumericEstimates, Tally
 from quietcrowd.validation import at_least, check_proportion, checked_by, one_of, plain
 
 __all__ = [

@@ -22,8 +22,9 @@ from quietcrowd.inference.dawid_skene import (
     sweep_confusions,
 )
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.method import IterativeInference, LabelEstimates
+from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.partition import Extension, Partition, Summary
+from quietcrowd.inference.passes import LabelEstimates
 from quietcrowd.validation import at_least, plain
 
 __all__ = ["MACE", "SpammingState"]

@@ -14,7 +14,7 @@ from quietcrowd.domains import check_numeric
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.moon import mixture_kernel
-from quietcrowd.inference.method import IterativeInference, NumericEstimates, Scatter
+from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.moon_state import (
     LEAST_VARIANCE,
     ErrorModel,
@@ -41,6 +41,7 @@ from quietcrowd.inference.numeric import (
     sweep_means,
 )
 from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.passes import NumericEstimates, Scatter
 from quietcrowd.mechanisms.channel import Channel, known_grid, laplace_shift
 from quietcrowd.validation import at_least, check_real, one_of, plain
 

@@ -12,9 +12,9 @@ from typing_extensions import override
 
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.moon import LARGEST_SCORE
-from quietcrowd.inference.method import State, Tally, known_or_median
 from quietcrowd.inference.numeric import SquaredErrors, error_unit, unit_for
 from quietcrowd.inference.partition import Extension, Summary
+from quietcrowd.inference.passes import State, Tally, known_or_median
 from quietcrowd.mechanisms.channel import laplace_shift
 
 __all__ = [

@@ -37,8 +37,8 @@ from quietcrowd.inference.label_state import (
     CrowdTally,
     prior_crowd,
 )
-from quietcrowd.inference.method import LabelEstimates
 from quietcrowd.inference.partition import Extension, Partition, Summary
+from quietcrowd.inference.passes import LabelEstimates
 from quietcrowd.inference.worker_flags import worker_flags
 from quietcrowd.inference.worker_reports import KINDS, WorkerReports
 from quietcrowd.known_truths import UNKNOWN

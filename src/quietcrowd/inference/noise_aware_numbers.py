@@ -17,7 +17,7 @@ from quietcrowd.inference.binned_laws import (
     LOG_FLOOR,
 )
 from quietcrowd.inference.further_reports import EVERY_TASK, FurtherNumber
-from quietcrowd.inference.method import IterativeInference, NumericEstimates, Scatter
+from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.number_learning import (
     first_number_state,
     learn,
@@ -42,6 +42,7 @@ from quietcrowd.inference.number_state import (
 )
 from quietcrowd.inference.numeric import NumericMethod
 from quietcrowd.inference.partition import Extension, Partition, Summary
+from quietcrowd.inference.passes import NumericEstimates, Scatter
 from quietcrowd.mechanisms.channel import Channel, known_grid
 from quietcrowd.validation import at_least, plain, whole_number
 

@@ -26,8 +26,8 @@ from quietcrowd.inference.kernels.noisy_labels import LabelRoom
 from quietcrowd.inference.kernels.set_cavities import set_cavities
 from quietcrowd.inference.label_model import LabelModel
 from quietcrowd.inference.label_state import CALIBRATION_ONE, TEMPERATURES
-from quietcrowd.inference.method import LabelEstimates
 from quietcrowd.inference.partition import Extension, Partition, Summary
+from quietcrowd.inference.passes import LabelEstimates
 from quietcrowd.inference.set_learning import (
     SetState,
     SetTally,

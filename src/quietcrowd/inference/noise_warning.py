@@ -16,9 +16,10 @@ from quietcrowd.exceptions import (
     NotConvergedWarning,
     SimulatedNoiseWarning,
 )
-from quietcrowd.inference.method import Scatter, TruthInference
+from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.observations import Observations
 from quietcrowd.inference.partition import Summary
+from quietcrowd.inference.passes import Scatter
 from quietcrowd.mechanisms.channel import known_grid
 
 __all__ = [

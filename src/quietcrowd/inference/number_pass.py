@@ -23,7 +23,6 @@ from quietcrowd.inference.bounded_bins import bounded_columns, bounded_laws
 from quietcrowd.inference.clipped_laws import MOST_SCALE, cells_of
 from quietcrowd.inference.kernels.binned_numbers import binned_kernel
 from quietcrowd.inference.kernels.number_reports import WorkerLaws, blend_kernel
-from quietcrowd.inference.method import NumericEstimates
 from quietcrowd.inference.number_state import (
     CELLS,
     NumberState,
@@ -35,6 +34,7 @@ from quietcrowd.inference.number_state import (
 )
 from quietcrowd.inference.numeric import error_unit, unit_for
 from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.passes import NumericEstimates
 from quietcrowd.mechanisms.bounded_law import BoundedLaw
 from quietcrowd.mechanisms.channel import laplace_shift
 

@@ -11,11 +11,11 @@ from typing_extensions import override
 
 from quietcrowd.inference.binned_laws import BINS, NormalTruths
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.method import State, Tally
 from quietcrowd.inference.number_answering import Answering
 from quietcrowd.inference.number_trials import Trial
 from quietcrowd.inference.numeric import SquaredErrors, unit_for
 from quietcrowd.inference.partition import Extension, Summary
+from quietcrowd.inference.passes import State, Tally
 
 __all__ = [
     "CELLS",

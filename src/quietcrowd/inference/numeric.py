@@ -21,15 +21,9 @@ from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.numeric import mean_kernel
 from quietcrowd.inference.kernels.vector_math import LARGEST_UNIT
-from quietcrowd.inference.method import (
-    NumericEstimates,
-    State,
-    StateT,
-    Tally,
-    TallyT,
-    known_or_median,
-)
+from quietcrowd.inference.method import StateT, TallyT
 from quietcrowd.inference.partition import Extension, Partition, Summary
+from quietcrowd.inference.passes import NumericEstimates, State, Tally, known_or_median
 from quietcrowd.known_truths import number_per_task
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.report_domains import Reals

@@ -12,9 +12,10 @@ from typing_extensions import override
 
 from quietcrowd.exceptions import AnswerError, NoSignalWarning
 from quietcrowd.inference.kernels import numeric as numeric_kernels
-from quietcrowd.inference.method import IterativeInference, NumericEstimates, Scatter, State, Tally
+from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.numeric import NumericMethod, unit_for
 from quietcrowd.inference.partition import Extension, Partition, Summary
+from quietcrowd.inference.passes import NumericEstimates, Scatter, State, Tally
 from quietcrowd.mechanisms.channel import Channel, Shift
 
 __all__ = ["Prior", "RatioMean", "TaskMoments"]

@@ -41,7 +41,7 @@ from quietcrowd.inference.label_state import (
     prior_constants,
     prior_mistakes,
 )
-from quietcrowd.inference.method import State, Tally
+from quietcrowd.inference.passes import State, Tally
 from quietcrowd.inference.worker_reports import CrowdUnits
 from quietcrowd.mechanisms.set_law import SetLaw
 from quietcrowd.set_ranks import binomials

@@ -20,14 +20,9 @@ from typing import Any, Generic, Self
 
 from attrs import frozen
 
-from quietcrowd.inference.method import (
-    IterativeInference,
-    StateT,
-    TallyT,
-    TruthInference,
-    add_up,
-)
+from quietcrowd.inference.method import IterativeInference, StateT, TallyT, TruthInference
 from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.passes import add_up
 from quietcrowd.validation import check_whole
 
 __all__ = ["LoopProgress", "LoopResult", "available_threads", "estimate", "iterate", "run_loop"]

@@ -14,8 +14,9 @@ from quietcrowd.inference.accuracies import OwnVotes
 from quietcrowd.inference.categorical import AgreementTally, CategoricalMethod, sweep_votes
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.label_posteriors import probabilities, vote_counts, vote_shares
-from quietcrowd.inference.method import IterativeInference, LabelEstimates, State, known_or_median
+from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.passes import LabelEstimates, State, known_or_median
 from quietcrowd.validation import at_least, plain
 
 __all__ = [

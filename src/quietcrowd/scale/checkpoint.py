@@ -15,7 +15,8 @@ from attrs import frozen
 
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats.files import check_folder, replacing
-from quietcrowd.inference.method import State, TruthInference
+from quietcrowd.inference.method import TruthInference
+from quietcrowd.inference.passes import State
 from quietcrowd.inference.sweep import LoopProgress
 
 __all__ = ["Checkpoint"]

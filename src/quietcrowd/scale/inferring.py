@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
-from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, Protocol
@@ -12,7 +11,6 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from attrs import evolve, field, frozen
 from rich.console import Console
@@ -22,240 +20,26 @@ from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.formats.files import check_folder, refuse_overwriting, replacing
 from quietcrowd.formats.tables import check_target, write_table
-from quietcrowd.frames import as_frame, column_of, positions_by_text
+from quietcrowd.frames import positions_by_text
 from quietcrowd.inference.accuracies import histogram_bytes
-from quietcrowd.inference.estimate import truth_columns, worker_columns
-from quietcrowd.inference.fitting import FittingMethod, is_known
-from quietcrowd.inference.method import IterativeInference, Scatter, State, Tally, add_up
+from quietcrowd.inference.estimate import worker_columns
+from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.noise_warning import report_warnings, signal_warnings, warn_of
-from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.inference.sweep import LoopProgress, available_threads, estimate, iterate
-from quietcrowd.known_truths import UNKNOWN
+from quietcrowd.inference.passes import State, Tally, add_up
+from quietcrowd.inference.sweep import LoopProgress, available_threads, iterate
 from quietcrowd.scale.checkpoint import Checkpoint
 from quietcrowd.scale.executor import Executor, ThreadExecutor
 from quietcrowd.scale.histograms import HistogramFile, worker_blocks
+from quietcrowd.scale.partition_job import EstimatedPartition, Job, LastPass, LastTally
 from quietcrowd.scale.store import Store
+from quietcrowd.scale.stored_truths import match_truths, truth_domain
 from quietcrowd.validation import check_whole
 
 __all__ = [
     "EarlierEstimate",
-    "EstimatedPartition",
-    "Job",
-    "LastPass",
-    "LastTally",
     "StoreEstimate",
-    "StoredTruths",
     "infer_store",
-    "match_truths",
-    "truth_domain",
 ]
-
-
-@frozen(kw_only=True, eq=False)
-class StoredTruths:
-    """Known truths, as `quietcrowd.inference.partition.Partition` holds them.
-
-    Attributes
-    ----------
-    values : ndarray
-        Codes of labels, or numbers.
-    places : mapping of int to tuple
-        By partition: which of the values are its own, and of which of its tasks.
-    """
-
-    values: npt.NDArray[Any]
-    places: Mapping[int, tuple[slice, npt.NDArray[np.intp]]]
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def of_partition(self, index: int, tasks: int) -> npt.NDArray[Any]:
-        """Return the truths of the tasks of a partition, shape (tasks,)."""
-        unknown = UNKNOWN if self.values.dtype.kind == "i" else np.nan
-        truths = np.full(tasks, unknown, self.values.dtype)
-        if index in self.places:
-            own, positions = self.places[index]
-            truths[positions] = self.values[own]
-        return truths
-
-    @property
-    def fingerprint(self) -> str:
-        """A digest: two that differ have different ones."""
-        digest = blake2b(self.values.tobytes(), digest_size=16)
-        for index, (own, positions) in sorted(self.places.items()):
-            digest.update(f"{index} {own.start} ".encode() + positions.tobytes())
-        return digest.hexdigest()
-
-
-def match_truths(store: Store, method: FittingMethod[Any, Any], truths: Any) -> StoredTruths:
-    """Find the tasks of known truths in a store.
-
-    Parameters
-    ----------
-    store : Store
-        Where they are.
-    method : FittingMethod
-        It says how truths are stored.
-    truths : dataframe or None
-        As `gold` of `FittingMethod.fit`.
-
-    Raises
-    ------
-    AnswerError
-        As of `FittingMethod.fit`.
-    """
-    found = [store.task_ids(0)[:0]]
-    places = {}
-    begin = 0
-    for index, names in store.by_partition(_named_tasks(truths)).items():
-        ids = store.task_ids(index)
-        positions = np.unique(positions_by_text(names, ids))
-        positions = positions[positions >= 0]
-        found.append(ids.take(pa.array(positions)))
-        places[index] = (slice(begin, begin + len(positions)), positions)
-        begin += len(positions)
-    return StoredTruths(
-        values=method.known(pa.concat_arrays(found), truth_domain(store, method), truths),
-        places=places,
-    )
-
-
-def truth_domain(store: Store, method: FittingMethod[Any, Any]) -> Domain:
-    """Return what a truth can be that a method finds from a store."""
-    return store.domain if store.mechanism is None else method.truth_domain(store.mechanism)
-
-
-def _named_tasks(truths: Any) -> pa.Array:
-    """Return the ids of tasks with known truths; none where they are no frame."""
-    frame = None if truths is None else as_frame(truths)
-    if frame is None or "task" not in frame.columns:
-        return pa.nulls(0)  # what is wrong with such a frame the method says
-    return column_of(frame, "task").combine_chunks().drop_null()
-
-
-@frozen(kw_only=True, eq=False)
-class LastTally(Tally):
-    """What the last pass tells of some partitions, but for their truths.
-
-    Attributes
-    ----------
-    tally : Tally
-        What it tells of the workers.
-    scatter : Scatter
-        How far numbers lie apart.
-    tied : int
-        How many labels are tied.
-    """
-
-    tally: Tally
-    scatter: Scatter
-    tied: int
-
-
-@frozen(kw_only=True, eq=False)
-class LastPass:
-    """What the last pass over a partition is given.
-
-    Attributes
-    ----------
-    state : State or None
-        What is believed of the workers.
-    judged : (int, int) or None
-        As of `Partition`.
-    """
-
-    state: State | None
-    judged: tuple[int, int] | None = None
-
-
-@frozen(kw_only=True, eq=False)
-class EstimatedPartition:
-    """What the last pass tells of a partition.
-
-    Attributes
-    ----------
-    truths : pyarrow.Table
-        As of `TruthEstimate.truths`.
-    last : LastTally
-        All else.
-    """
-
-    truths: pa.Table
-    last: LastTally
-
-
-@frozen(kw_only=True, eq=False)
-class Job:
-    """What to do with a partition: all that stays the same from pass to pass.
-
-    It can be sent to another process that sees the folder of the store.
-
-    Attributes
-    ----------
-    store : Store
-        Where the partitions are.
-    method : FittingMethod
-        What passes over them.
-    summary : Summary
-        Of all answers.
-    known_truths : StoredTruths
-        Of some tasks.
-    """
-
-    store: Store
-    method: FittingMethod[Any, Any]
-    summary: Summary
-    known_truths: StoredTruths
-
-    def tally(self, index: int, state: State | None) -> Tally:
-        """Pass over a partition and tally."""
-        tally: Tally = self.method.sweep(self._partition(index), self.summary, state, None)
-        return tally
-
-    def example(self) -> State | None:
-        """Return a state as the method makes it, of one partition; None where it makes none."""
-        if not isinstance(self.method, IterativeInference):
-            return None
-        index = next(index for index, one in enumerate(self.store.partitions) if one.rows)
-        state: State = self.method.update(self.summary, self.tally(index, None), None)[0]
-        return state
-
-    def judge(self, index: int, given: LastPass) -> npt.NDArray[np.int64]:
-        """Pass over a partition, and tell of the accuracies of some workers alone."""
-        partition = evolve(self._partition(index), judged=given.judged)
-        return self.method.judge(partition, self.summary, given.state)
-
-    def estimate(self, index: int, given: LastPass) -> EstimatedPartition:
-        """Pass over a partition and estimate its truths."""
-        partition = evolve(self._partition(index), judged=given.judged)
-        room, tally = estimate(self.method, partition, self.summary, given.state)
-        known = self._known(index)
-        columns = truth_columns(
-            self.store.task_ids(index),
-            self.method.finish(room, known, self.summary),
-            is_known(known),
-            np.diff(partition.offsets),
-            self.summary.domain,
-        )
-        truths = pa.table(columns)
-        tied = (pc.sum(truths["tied"]).as_py() or 0) if "tied" in truths.column_names else 0
-        last = LastTally(tally=tally, scatter=Scatter.of(room), tied=tied)
-        return EstimatedPartition(truths=truths, last=last)
-
-    def beliefs(self, index: int, state: State | None) -> npt.NDArray[np.float64]:
-        """Pass over a partition and return what is believed of its tasks."""
-        return self.method.beliefs(self._partition(index), self.summary, state)
-
-    def known(self, index: int) -> npt.NDArray[np.bool_]:
-        """Return of which tasks of a partition the truth is known."""
-        return is_known(self._known(index))
-
-    def _partition(self, index: int) -> Partition:
-        stored = self.store.partition(index, self._known(index))
-        return self.method.scale(stored, self.summary)
-
-    def _known(self, index: int) -> Any:
-        return self.known_truths.of_partition(index, self.store.partitions[index].tasks)
 
 
 @frozen(kw_only=True, eq=False)

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from quietcrowd.campaign.protocol.problems import PROBLEMS, Problem, ProblemError
-from quietcrowd.campaign.protocol.schemas import Upload
+from quietcrowd.campaign.protocol.worker_documents import Upload
 from quietcrowd.campaign.server.problem_responses import as_problem, as_response, documented
 
 HASH = "0" * 64

@@ -9,7 +9,7 @@ from tests.campaign.journals import emptied
 from tests.campaign.people import check_problem, new_desk
 
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.protocol.schemas import Upload
+from quietcrowd.campaign.protocol.worker_documents import Upload
 from quietcrowd.campaign.server import writer as writer_module
 from quietcrowd.campaign.server.writer import JournalEraser, Writer
 from quietcrowd.campaign.store.database import Database

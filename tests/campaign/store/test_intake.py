@@ -8,7 +8,7 @@ from sqlalchemy import event
 from tests.campaign.mechanisms import MECHANISMS
 
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.protocol.schemas import Receipt, Upload
+from quietcrowd.campaign.protocol.worker_documents import Receipt, Upload
 from quietcrowd.campaign.results.stored_results import (
     Provenance,
     failed_findings,

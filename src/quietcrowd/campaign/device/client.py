@@ -13,8 +13,6 @@ from quietcrowd.accounting.spending import Spending
 from quietcrowd.campaign.device.checked_terms import (
     CampaignTask,
     Terms,
-    read_allotment,
-    read_tasks,
 )
 from quietcrowd.campaign.device.draw import CommittedReports, Draw, Report
 from quietcrowd.campaign.device.folder import (
@@ -27,11 +25,11 @@ from quietcrowd.campaign.device.images import fetch_images
 from quietcrowd.campaign.device.law import law_sentences
 from quietcrowd.campaign.device.ledger import Budget, Cost, DeviceLedger
 from quietcrowd.campaign.device.link import CampaignLink
-from quietcrowd.campaign.device.questions import TaskQuestions, channel_hash
+from quietcrowd.campaign.device.questions import channel_hash
+from quietcrowd.campaign.device.reading import CampaignReading
 from quietcrowd.campaign.device.receipt import HeldReports, WorkerReceipt
 from quietcrowd.campaign.device.records import (
     CampaignRecord,
-    EarlierReports,
     charge_records,
     read_record,
 )
@@ -104,9 +102,7 @@ class Client:
     _server: CampaignServer
     _folder: CampaignFolder
     _ledger: DeviceLedger = field(repr=False)
-    _terms: Terms | None = field(default=None, repr=False)
-    _asked: TaskQuestions | None = field(default=None, repr=False)
-    _listed: tuple[CampaignTask, ...] = field(default=(), repr=False)
+    _read: CampaignReading = field(repr=False)
 
     def __init__(
         self,
@@ -126,8 +122,7 @@ class Client:
         self._server = CampaignServer(link=self._link, patience=patience, transport=transport)
         self._folder = CampaignFolder.of(device, self._link)
         self._ledger = DeviceLedger.of(device)
-        self._terms = self._asked = None
-        self._listed = ()
+        self._read = CampaignReading(link=self._link, server=self._server, folder=self._folder)
 
     @property
     def terms(self) -> Terms:
@@ -138,16 +133,7 @@ class Client:
         CampaignError
             Where it is not what follows from its mechanism, or not what was agreed to before.
         """
-        if self._terms is None:
-            terms = Terms.read(self._server.read_campaign(), self._link.campaign)
-            membership = self._folder.membership()
-            if membership is not None and membership.config_hash != terms.config_hash:
-                raise CampaignError(
-                    "the campaign has changed since you agreed to it: nothing is sent. Withdraw, "
-                    "and ask who invited you"
-                )
-            self._terms = terms
-        return self._terms
+        return self._read.terms
 
     @property
     def consent(self) -> tuple[str, ...]:
@@ -172,13 +158,12 @@ class Client:
             Where the device has not joined, these are not the tasks that were agreed to, or not
             those that it was first given.
         """
-        return tuple(self._questions.tasks)
+        return tuple(self._read.questions.tasks)
 
     @property
     def not_asked(self) -> frozenset[str]:
         """Names of the campaign's other tasks, which this worker was not given; errors as above."""
-        asked = {task.name for task in self.tasks}
-        return frozenset(task.name for task in self._listed) - asked
+        return self._read.not_asked
 
     @property
     def images(self) -> Mapping[str, Path]:
@@ -203,7 +188,7 @@ class Client:
         Where the noise of each answer is its own they get one report: on the answer to the first
         of them that has one. Errors as of `tasks`.
         """
-        return self._questions.copies
+        return self._read.questions.copies
 
     @property
     def alike(self) -> tuple[tuple[str, ...], ...]:
@@ -227,7 +212,7 @@ class Client:
         FormatError
             Where the file of another campaign is damaged.
         """
-        return () if self.committed else self._questions.among(self._earlier().known)
+        return () if self.committed else self._read.questions.among(self._read.earlier().known)
 
     @property
     def repeated(self) -> tuple[str, ...]:
@@ -240,7 +225,7 @@ class Client:
         """
         if self.committed:
             return ()
-        questions, earlier = self._questions, self._earlier()
+        questions, earlier = self._read.questions, self._read.earlier()
         return tuple(
             name
             for name, question in questions.hashes.items()
@@ -327,8 +312,8 @@ class Client:
             member = self._folder.enter(self.terms.config_hash)
             self._server.join(member.participant, member.credential, member.config_hash)
             if not self.committed:
-                self._read_tasks(member)
-                fetch_images(self._listed, self._folder, self._server, member.credential)
+                self._read.read_tasks(member)
+                fetch_images(self._read.listed, self._folder, self._server, member.credential)
                 self._memo(member)
 
     def answer(self, answers: Mapping[str, Any]) -> WorkerReceipt:
@@ -399,7 +384,7 @@ class Client:
         none: `resume` sends them again.
         """
         return HeldReports.read(
-            self._server.read_reports(self._member().credential),
+            self._server.read_reports(self._read.member.credential),
             self._upload() if self.committed else None,
             self.terms.mechanism,
             self.tasks,
@@ -430,21 +415,20 @@ class Client:
                 with self._ledger.held():
                     self._charge()
             self._folder.leave()
-            self._asked = None
-            self._listed = ()
+            self._read.forget_tasks()
 
     def _commit(self, answers: Mapping[str, Any]) -> None:
         """Draw, commit the reports with their record, and charge them; nothing is shown."""
-        member = self._member()
-        self._require_asked(answers)
+        member = self._read.member
+        self._read.require_asked(answers)
         with self._ledger.held():
-            earlier = self._earlier()
+            earlier = self._read.earlier()
             charge_records(earlier.records, self._ledger)
             draw = Draw.of(
                 answers,
                 worker=member.participant,
                 terms=self.terms,
-                questions=self._questions,
+                questions=self._read.questions,
                 known=earlier.known,
             )
             self._check_count(len(draw.answers))
@@ -457,7 +441,7 @@ class Client:
                 channel=channel_hash(self.terms.mechanism),
                 count=draw.count,
                 spared=self._cost(draw.count).spared,
-                letters=sorted({self._questions.letters[task.name] for task in draw.reported}),
+                letters=sorted({self._read.questions.letters[task.name] for task in draw.reported}),
                 reports=reports,
             )
             self._folder.keep_upload(upload.content, record.content)
@@ -465,7 +449,7 @@ class Client:
 
     def _send(self) -> WorkerReceipt:
         """Send what is committed until it is acknowledged, and return the receipt."""
-        member, upload = self._member(), self._upload()
+        member, upload = self._read.member, self._upload()
         self._folder.forget_noise()
         kept = self._folder.receipt()
         if kept is not None:
@@ -508,54 +492,9 @@ class Client:
         """Return how many tasks cost nothing: reported on before, or copies of another one."""
         if channel_hash(self.terms.mechanism) is None:
             return 0
-        return len(self.tasks) - len(self._questions.groups.keys() - self._earlier().known.keys())
-
-    @property
-    def _questions(self) -> TaskQuestions:
-        return self._asked or self._read_tasks(self._member())
-
-    def _read_tasks(self, member: Membership) -> TaskQuestions:
-        """Read all tasks, and keep which of them this worker is asked, where those are some."""
-        if self._asked is None:
-            answer = self._server.read_tasks(member.credential)
-            listed = read_tasks(answer, self.terms)
-            asked = read_allotment(answer, self.terms, listed)
-            if self.terms.allotment is not None:
-                self._keep_allotment([task.id for task in asked])
-            self._listed = listed
-            self._asked = TaskQuestions(tasks=asked, mechanism=self.terms.mechanism)
-        return self._asked
-
-    def _keep_allotment(self, ids: list[str]) -> None:
-        """Keep what the server gives first, and raise where it gives something else later."""
-        if self._folder.allotted(ids) != ids:
-            raise CampaignError(
-                "the server gives this device other tasks than before: some at a time, it could "
-                "ask about all of them. Nothing more is sent: withdraw, and ask who invited you"
-            )
-
-    def _require_asked(self, answers: Mapping[str, Any]) -> None:
-        """Raise where there are answers to tasks of other workers."""
-        others = self.not_asked.intersection(map(str, answers))
-        if others:
-            raise AnswerError(
-                f"this worker was not asked {min(others)!r}: the campaign gives each worker "
-                f"{self.terms.answers:,} of its {self.terms.tasks:,} tasks. Leave it out."
-            )
-
-    def _earlier(self) -> EarlierReports:
-        """Return what the device has sent by now, also to this campaign where it has left."""
-        return EarlierReports.read(
-            self._folder.path.parent,
-            origin=self._link.origin,
-            mechanism=self.terms.mechanism,
+        return len(self.tasks) - len(
+            self._read.questions.groups.keys() - self._read.earlier().known.keys()
         )
-
-    def _member(self) -> Membership:
-        member = self._folder.membership()
-        if member is None:
-            raise CampaignError("this device takes no part in the campaign: join it first")
-        return member
 
     def _require_leavable(self) -> None:
         """Raise where there is nobody whose reports the server could be asked to delete."""

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from quietcrowd.campaign.protocol.schemas import Number, Request, Whole
+from quietcrowd.campaign.protocol.fields import Number, Request, Whole
 
 __all__ = ["CrowdOrder", "PlanDocument", "PlanOrder", "PlanRowDocument", "PlanningLimits"]
 

@@ -15,7 +15,7 @@ from attrs import frozen
 
 from quietcrowd.domains import Domain
 from quietcrowd.frames import positions_by_text
-from quietcrowd.inference.method import State
+from quietcrowd.inference.passes import State
 
 if TYPE_CHECKING:
     from quietcrowd.scale import StoreEstimate

@@ -10,7 +10,7 @@ import pyarrow as pa
 from attrs import asdict
 
 from quietcrowd.accounting.ledger import PrivacyLedger
-from quietcrowd.campaign.protocol.schemas import Caution
+from quietcrowd.campaign.protocol.result_documents import Caution
 from quietcrowd.campaign.results.agreement import MOST_ERROR, CrowdJudgement, judge_crowd
 from quietcrowd.campaign.results.findings import Findings
 from quietcrowd.campaign.results.inferred import Inferred

@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from threading import Condition, Thread, Timer
 
 from attrs import asdict, define, field
@@ -20,6 +19,7 @@ from quietcrowd.campaign.results.stored_results import (
     write_failure,
 )
 from quietcrowd.campaign.results.work_folders import sweep
+from quietcrowd.campaign.server import line_process
 from quietcrowd.campaign.server.logs import log_failure
 from quietcrowd.campaign.server.metrics.kinds import INFERENCE_LAG, INFERENCE_SECONDS, INFERENCES
 from quietcrowd.campaign.server.metrics.tally import Tally
@@ -216,16 +216,12 @@ class InferenceJobs:
 
     def _infer(self, campaign: bytes) -> None:
         process = self._started()
-        assert process.stdin is not None
-        assert process.stdout is not None
         start = time.monotonic()
         until = start + self.longest
         limit = Timer(self.longest, process.kill)
         limit.start()
         try:
-            process.stdin.write(f"{campaign.hex()}\n")
-            process.stdin.flush()
-            answer = process.stdout.readline()
+            answer = line_process.ask(process, campaign.hex())
         finally:
             limit.cancel()
         if not answer and not self._closed and time.monotonic() >= until:
@@ -259,14 +255,7 @@ class InferenceJobs:
             if self._closed:
                 raise _InferenceError
             if self._process is None:
-                self._process = subprocess.Popen(
-                    _COMMAND,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    process_group=0,  # Ctrl-C is for the server, which ends it in turn
-                    text=True,
-                )
+                self._process = line_process.start(_COMMAND)
                 url = self.database.url.render_as_string(hide_password=False)
                 assert self._process.stdin is not None
                 begin = {"database": url, "modules": _modules(), "large": asdict(self.large)}
@@ -277,7 +266,5 @@ class InferenceJobs:
         process, self._process = self._process, None
         self._held.clear()
         if process is not None:
-            process.kill()
-            with suppress(OSError), process:  # closes its pipes, and waits
-                pass
+            line_process.end(process)
             sweep(self.large.folder)

@@ -15,6 +15,7 @@ from typing import Any
 from attrs import define, field
 
 from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
+from quietcrowd.campaign.server import line_process
 from quietcrowd.campaign.server.logs import log_failure
 
 __all__ = ["PlanJobs"]
@@ -133,12 +134,7 @@ class PlanJobs:
             raise
 
     def _ask(self, line: str) -> str:
-        process = self._started()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(f"{line}\n")
-        process.stdin.flush()
-        answer = process.stdout.readline()
+        answer = line_process.ask(self._started(), line)
         if not answer:
             raise _PlanningError
         return answer
@@ -146,23 +142,14 @@ class PlanJobs:
     def _started(self) -> subprocess.Popen[str]:
         with self._lock:
             if self._process is None:
-                self._process = subprocess.Popen(
-                    _COMMAND,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    process_group=0,  # Ctrl-C is for the server, which ends it in turn
-                    text=True,
-                )
+                self._process = line_process.start(_COMMAND)
             return self._process
 
     def _kill(self) -> None:
         with self._lock:
             process, self._process = self._process, None
         if process is not None:
-            process.kill()
-            with suppress(OSError), process:  # closes its pipes, and waits
-                pass
+            line_process.end(process)
 
 
 def _take_note(answer: asyncio.Future[str]) -> None:

@@ -15,8 +15,8 @@ from pydantic import BaseModel
 from sqlalchemy import select, text
 from typing_extensions import override
 
+from quietcrowd.campaign.protocol.fields import State
 from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
-from quietcrowd.campaign.protocol.schemas import State
 from quietcrowd.campaign.server.join_limits import JoinLimits
 from quietcrowd.campaign.server.logs import log_unready
 from quietcrowd.campaign.server.plan_jobs import PlanJobs

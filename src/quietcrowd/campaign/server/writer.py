@@ -18,7 +18,7 @@ from attrs import define, field, frozen
 from sqlalchemy.exc import IntegrityError
 
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.protocol.schemas import Receipt
+from quietcrowd.campaign.protocol.worker_documents import Receipt
 from quietcrowd.campaign.server.logs import log_failure
 from quietcrowd.campaign.server.metrics.kinds import BATCH_UPLOADS, COMMITS, QUEUE_DEPTH, REPORTS
 from quietcrowd.campaign.server.metrics.tally import Tally

@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, delete, select, update
 
+from quietcrowd.campaign.protocol.campaign_documents import CampaignDocument
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.protocol.schemas import CampaignDocument
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import fixed_allotment
 from quietcrowd.campaign.terms.configuration import Configuration, build_configuration

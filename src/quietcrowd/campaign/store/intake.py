@@ -17,7 +17,7 @@ from attrs import Factory, define, field, frozen
 from sqlalchemy import Connection, Table, select
 
 from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
-from quietcrowd.campaign.protocol.schemas import Receipt, Rejected, Upload
+from quietcrowd.campaign.protocol.worker_documents import Receipt, Rejected, Upload
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import allotted_tasks
 from quietcrowd.campaign.store.database import insert_rows, look_up

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.protocol.schemas import JoinRequest
+from quietcrowd.campaign.protocol.worker_documents import JoinRequest
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import draw_allotment
 from quietcrowd.campaign.store.releases import show_at_once, waits_for_others

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 from attrs import frozen
 
 from quietcrowd.campaign.terms.canonical import canonical_json, json_in_order
+from quietcrowd.campaign.terms.task_columns import SortedColumns, TaskColumns, is_of_a_service
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.csv_files import sniff_header
@@ -20,11 +20,6 @@ __all__ = ["READERS", "TaskRow", "encode_known_truths"]
 
 MAX_NAME = 200
 MAX_DATA = 16_384
-
-_NAMES = ("task", "external_id", "id")
-"""Columns that may name a task: the first that is there does, the others are data."""
-
-_OURS = frozenset({*_NAMES, "gold"})
 
 _OF_LABEL_STUDIO = frozenset(
     {
@@ -35,18 +30,6 @@ _OF_LABEL_STUDIO = frozenset(
     }
 )
 """What Label Studio says of a task beside its data: nothing that workers are shown."""
-
-_SHOWN = ("input:", "input.")
-_KNOWN = "golden:"
-_TASK_IDS = ("assignment:task_id", "hitid")
-"""What names a task of Toloka or MTurk."""
-
-_OF_OTHERS = ("output:", "hint:", "assignment:", "answer.")
-_OF_MTURK = frozenset({"hitid", "workerid", "assignmentid"})
-_WORKERS = frozenset({"worker", "worker_id", "workerid", "performer", "annotator"})
-_LABELS = frozenset({"label", "answer"})
-_ANNOTATIONS = frozenset({"annotations", "annotation_id", "completed_by", "drafts", "predictions"})
-"""What Label Studio calls answers, in its JSON, JSON_MIN and CSV."""
 
 
 @frozen(kw_only=True)
@@ -63,18 +46,26 @@ class TaskRow:
         What workers see: a JSON object, its columns in the order of the file.
     known_truth : str, number, bool or None
         What is known to be true, if anything is.
+    named_by : str or None
+        The column that gave its name.
+    set_apart : bool
+        Whether the file itself sets apart what is shown: under ``data``, or as a column of Toloka
+        or MTurk.
     """
 
     row: int
     name: str | None
     data: str
     known_truth: Any = None
+    named_by: str | None = None
+    set_apart: bool = False
 
 
-def _row(number: int, name: Any, data: Any, truth: Any) -> TaskRow:
-    if not isinstance(data, Mapping):
-        raise FormatError(f"row {number}: data must be an object")
-    name, data, truth = _sort_fields(number, name, data, truth)
+_USUAL = TaskColumns()
+
+
+def _row(number: int, found: SortedColumns, set_apart: bool) -> TaskRow:
+    name, truth = found.name, found.known_truth
     if isinstance(name, int) and not isinstance(name, bool):
         name = str(name)
     named = name is None or (isinstance(name, str) and 0 < len(name) <= MAX_NAME)
@@ -84,12 +75,19 @@ def _row(number: int, name: Any, data: Any, truth: Any) -> TaskRow:
         raise FormatError(f"row {number}: gold must be a text or a number")
     try:
         canonical_json([name, truth])
-        spelled = json_in_order(data)
+        spelled = json_in_order(found.shown)
     except (FormatError, RecursionError):
         raise FormatError(f"row {number}: JSON cannot hold this exactly") from None
     if len(spelled.encode()) > MAX_DATA:
         raise FormatError(f"row {number}: data is more than {MAX_DATA:,} bytes")
-    return TaskRow(row=number, name=name, data=spelled, known_truth=truth)
+    return TaskRow(
+        row=number,
+        name=name,
+        data=spelled,
+        known_truth=truth,
+        named_by=found.named_by,
+        set_apart=set_apart,
+    )
 
 
 def _text(content: bytes) -> str:
@@ -99,7 +97,7 @@ def _text(content: bytes) -> str:
         raise FormatError("row 1: the file must be in UTF-8") from None
 
 
-def _read_csv(content: bytes, usual: str = ",") -> Iterator[TaskRow]:
+def _read_table(content: bytes, columns: TaskColumns, usual: str) -> Iterator[TaskRow]:
     """Read a table: a name and ``gold`` where there are such columns, all others are data.
 
     The header shows whether commas, semicolons or tabs separate the columns.
@@ -108,12 +106,16 @@ def _read_csv(content: bytes, usual: str = ",") -> Iterator[TaskRow]:
     try:
         delimiter, _ = sniff_header(text, usual)
         reader = csv.DictReader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter)
-        _check_header(reader.fieldnames or [])
+        names = reader.fieldnames or []
+        _check_header(names)
+        columns.check_spelling(1, names)
+        set_apart = is_of_a_service(names)
         for number, cells in enumerate(reader, start=2):
             if None in cells or None in cells.values():
                 raise FormatError(f"row {number}: it has not as many cells as there are columns")
-            name, truth = _pop_name(cells), cells.pop("gold", None)
-            yield _row(number, name, cells, truth or None)
+            if not cells.get("gold"):
+                cells.pop("gold", None)
+            yield _row(number, columns.sort(number, cells), set_apart)
     except csv.Error:
         raise FormatError("a row breaks the rules of CSV (RFC 4180)") from None
 
@@ -124,37 +126,20 @@ def _check_header(names: Sequence[str]) -> None:
         raise FormatError("row 1: columns must have names, and each its own")
     if len(names) == 1 and not {";", "\t"}.isdisjoint(names[0]):
         raise FormatError("row 1: the whole header stands in one pair of quotes: take them away")
-    _check_spelling(1, names)
 
 
-def _check_spelling(number: int, fields: Iterable[str]) -> None:
-    """Refuse what is almost called as what names a task, or as its known truth."""
-    exact = set(fields)
-    alike = {field.strip().lower() for field in exact if field not in _OURS}
-    if "gold" in alike or (not alike.isdisjoint(_NAMES) and exact.isdisjoint(_NAMES)):
-        raise FormatError(
-            f"row {number}: write task, external_id, id and gold in lower case and without "
-            "spaces: workers would see what is called otherwise"
-        )
-
-
-def _pop_name(cells: dict[str, Any]) -> Any:
-    """Take the name of a task out of what a file says of it."""
-    return next((cells.pop(name) for name in _NAMES if name in cells), None)
-
-
-def _read_json_lines(content: bytes) -> Iterator[TaskRow]:
+def _read_json_lines(content: bytes, columns: TaskColumns = _USUAL) -> Iterator[TaskRow]:
     """Read one object per line; see `_record`."""
     for number, line in enumerate(_text(content).split("\n"), start=1):
         if line.strip():
-            yield _record(number, _parsed(number, line))
+            yield _record(number, _parsed(number, line), columns)
 
 
-def _read_json(content: bytes) -> Iterator[TaskRow]:
+def _read_json(content: bytes, columns: TaskColumns = _USUAL) -> Iterator[TaskRow]:
     """Read a list of objects, or one object; see `_record`. A row is a place in the list."""
     found = _parsed(1, _text(content))
     for number, record in enumerate(found if isinstance(found, list) else [found], start=1):
-        yield _record(number, record)
+        yield _record(number, record, columns)
 
 
 def _parsed(number: int, text: str) -> Any:
@@ -164,87 +149,45 @@ def _parsed(number: int, text: str) -> Any:
         raise FormatError(f"row {number}: this is no JSON") from None
 
 
-def _record(number: int, record: Any) -> TaskRow:
+def _record(number: int, record: Any, columns: TaskColumns) -> TaskRow:
     """Return a task of JSON: a name, ``gold`` and ``data``; without ``data``, the rest is data.
 
     What Label Studio says of a task beside its data is not taken: annotations least of all.
     """
     if not isinstance(record, dict):
         raise FormatError(f"row {number}: it must be an object")
-    _check_spelling(number, record)
-    name, truth = _pop_name(record), record.pop("gold", None)
-    data = record.pop("data", record)
-    if data is not record and not record.keys() <= _OF_LABEL_STUDIO:
+    columns.check_spelling(number, record)
+    if "data" not in record:
+        return _row(number, columns.sort(number, record), is_of_a_service(record))
+    data = record.pop("data")
+    if not isinstance(data, Mapping):
+        raise FormatError(f"row {number}: data must be an object")
+    found = columns.sort(number, record, data)
+    if not record.keys() - {found.named_by, "gold"} <= _OF_LABEL_STUDIO:
         raise FormatError(f"row {number}: beside data, task and gold there is something else")
-    return _row(number, name, data, truth)
+    return _row(number, found, set_apart=True)
 
 
-READERS: Mapping[str, Callable[[bytes], Iterator[TaskRow]]] = {
+class _Reader(Protocol):
+    def __call__(self, content: bytes, columns: TaskColumns = ...) -> Iterator[TaskRow]:
+        """Read the tasks of a file."""
+
+
+def _read_csv(content: bytes, columns: TaskColumns = _USUAL) -> Iterator[TaskRow]:
+    return _read_table(content, columns, ",")
+
+
+def _read_tsv(content: bytes, columns: TaskColumns = _USUAL) -> Iterator[TaskRow]:
+    return _read_table(content, columns, "\t")
+
+
+READERS: Mapping[str, _Reader] = {
     "text/csv": _read_csv,
-    "text/tab-separated-values": partial(_read_csv, usual="\t"),
+    "text/tab-separated-values": _read_tsv,
     "application/json": _read_json,
     "application/x-ndjson": _read_json_lines,
 }
 """What reads a file of each media type. Errors name the row, and never what stands there."""
-
-
-def _sort_fields(
-    number: int, name: Any, fields: Mapping[str, Any], truth: Any
-) -> tuple[Any, Mapping[str, Any], Any]:
-    """Return the name of a task, what workers are shown of it, and its known truth.
-
-    Of a task with columns of Toloka or MTurk workers are shown those that begin with ``INPUT:`` or
-    ``Input.`` alone, and ``GOLDEN:`` is the known truth. All fields of any other task are shown.
-
-    Parameters
-    ----------
-    number : int
-        Of the row, for messages.
-    name, truth : any
-        As far as the file says them in columns of ours; None where it does not.
-    fields : mapping
-        All that the file says beside these.
-
-    Raises
-    ------
-    FormatError
-        Where the task comes with answers of workers, or says something that is not to be shown.
-    """
-    spelled = {field.strip().lower(): field for field in fields}
-    filled = {low for low, field in spelled.items() if fields[field] not in (None, "", [])}
-    labelled = "label" in filled and isinstance(fields[spelled["label"]], list)  # by doccano
-    if filled & _ANNOTATIONS or labelled or (filled & _WORKERS and filled & _LABELS):
-        raise _refused(number)
-    if not any(_is_of_a_service(low) for low in spelled):
-        return name, fields, truth
-    if len(spelled) < len(fields):
-        raise FormatError(f"row {number}: columns must differ in more than upper and lower case")
-    shown = [low for low in spelled if low.startswith(_SHOWN)]
-    named = [low for low in _TASK_IDS if low in filled]
-    known = [low for low in filled if low.startswith(_KNOWN)]
-    if filled - {*shown, *named, *known}:
-        raise _refused(number)
-    if not shown or len(known) + (truth is not None) > 1:
-        raise FormatError(f"row {number}: it must have INPUT: or Input. columns, and one gold")
-    if name is None and named:
-        name = fields[spelled[named[0]]]
-    return (
-        name,
-        {spelled[low].strip()[len("input:") :]: fields[spelled[low]] for low in shown},
-        fields[spelled[known[0]]] if known else truth,
-    )
-
-
-def _is_of_a_service(field: str) -> bool:
-    return field in _OF_MTURK or field.startswith((*_SHOWN, _KNOWN, *_OF_OTHERS))
-
-
-def _refused(number: int) -> FormatError:
-    return FormatError(
-        f"row {number}: workers would see hints, or answers and ids of other workers: take out "
-        "such columns, or rename them (of Toloka leave INPUT: and GOLDEN:, of MTurk HITId and "
-        "Input.)"
-    )
 
 
 def encode_known_truths(domain: Domain, rows: Sequence[TaskRow]) -> list[str | None]:

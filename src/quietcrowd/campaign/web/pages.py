@@ -14,8 +14,8 @@ from fastapi.responses import RedirectResponse
 from fastapi.routing import APIRoute
 from typing_extensions import override
 
+from quietcrowd.campaign.protocol.fields import Id
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.protocol.schemas import Id
 from quietcrowd.campaign.store.shown_tokens import Shown
 from quietcrowd.campaign.terms.server_address import address_of_host
 from quietcrowd.campaign.web.files import DASHBOARD, PAGE, SERVICE_WORKER, PageFile, html_file

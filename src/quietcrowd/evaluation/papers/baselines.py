@@ -21,7 +21,7 @@ from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference.gtm import VarianceState
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.normal_laplace import NormalLaplace
-from quietcrowd.inference.method import IterativeInference, NumericEstimates
+from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.moon import MOON
 from quietcrowd.inference.moon_state import ErrorModel, ErrorTally, noise_scale
 from quietcrowd.inference.numeric import (
@@ -32,6 +32,7 @@ from quietcrowd.inference.numeric import (
     unit_for,
 )
 from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.passes import NumericEstimates
 from quietcrowd.mechanisms.channel import Channel, laplace_shift
 from quietcrowd.mechanisms.grid import bounded_domain
 from quietcrowd.mechanisms.laplace import LaplaceChannel, LaplacePerturbation

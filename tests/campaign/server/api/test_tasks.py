@@ -46,6 +46,16 @@ def test_a_name_is_taken_once(desk):
     assert desk.client.get(f"/campaigns/{campaign}").json()["tasks"] == 1
 
 
+def test_answers_are_no_tasks_unless_they_are_set_apart(desk):
+    campaign = desk.draft()["id"]
+    response = send(desk, campaign, "picture,secret\np1,no\np1,yes\n")
+    check_problem(response, 422, "validation")
+    assert "look like answers" in response.text
+    assert "secret" not in response.text
+    lines = '{"data": {"rater": "a", "guess": "no"}}\n{"data": {"rater": "b", "guess": "yes"}}'
+    assert send(desk, campaign, lines, "application/x-ndjson").json() == {"imported": 2, "tasks": 2}
+
+
 @pytest.mark.parametrize(
     "content",
     ["task,gold,a\nx,secret,1\n", "", "task,a\n", "a\n" + "1\n" * (MAX_TASKS + 1), b"secret\xff"],

@@ -11,16 +11,14 @@ import pyarrow as pa
 from fastapi import APIRouter, Header, Query, Response
 from sqlalchemy import Connection, insert, select
 
-from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
-from quietcrowd.campaign.protocol.schemas import (
+from quietcrowd.campaign.protocol.campaign_documents import (
     CampaignChange,
     CampaignDocument,
     CampaignDraft,
     CampaignPage,
-    Id,
-    PageQuery,
-    State,
 )
+from quietcrowd.campaign.protocol.fields import Id, PageQuery, State
+from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import (
     ReaderOf,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from quietcrowd.campaign.protocol.schemas import DashboardCode, DashboardToken, Id
+from quietcrowd.campaign.protocol.campaign_documents import DashboardCode, DashboardToken
+from quietcrowd.campaign.protocol.fields import Id
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Code, Holder, ServiceOf
 from quietcrowd.campaign.store.dashboards import CODE_SECONDS, exchange_code, issue_code

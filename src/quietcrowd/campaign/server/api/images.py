@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from quietcrowd.campaign.protocol.schemas import Hash, Id
+from quietcrowd.campaign.protocol.fields import Hash, Id
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Credential, Requester, ServiceOf, require_state
 from quietcrowd.campaign.store.images import checked_image, read_image, store_image

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
+from quietcrowd.campaign.protocol.campaign_documents import KeyDocument, Keys
+from quietcrowd.campaign.protocol.fields import Id
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.protocol.schemas import Id, KeyDocument, Keys
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Holder, ServiceOf
 from quietcrowd.campaign.store.requesters import key_state, keys_of, revoke_keys

@@ -11,16 +11,18 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
-from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.protocol.schemas import (
-    Id,
+from quietcrowd.campaign.protocol.campaign_documents import (
     InviteCounts,
     InviteOrder,
     Invites,
+    Revocation,
+)
+from quietcrowd.campaign.protocol.fields import Id
+from quietcrowd.campaign.protocol.problems import ProblemError
+from quietcrowd.campaign.protocol.worker_documents import (
     JoinRequest,
     Participation,
     PublicCampaign,
-    Revocation,
     TaskForParticipant,
     TasksForParticipant,
 )

@@ -9,7 +9,13 @@ from fastapi import APIRouter
 from sqlalchemy import select
 
 from quietcrowd.campaign.protocol.problems import broken_rule
-from quietcrowd.campaign.protocol.schemas import OwnReport, OwnReports, OwnSketch, Receipt, Upload
+from quietcrowd.campaign.protocol.worker_documents import (
+    OwnReport,
+    OwnReports,
+    OwnSketch,
+    Receipt,
+    Upload,
+)
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Credential, ServiceOf
 from quietcrowd.campaign.store import tables

@@ -10,8 +10,9 @@ from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
+from quietcrowd.campaign.protocol.fields import Id
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.protocol.schemas import Id, ResultHead, ResultRows
+from quietcrowd.campaign.protocol.result_documents import ResultHead, ResultRows
 from quietcrowd.campaign.results.shown_results import ShownResults
 from quietcrowd.campaign.server.etags import known_already, not_modified
 from quietcrowd.campaign.server.problem_responses import documented

@@ -9,8 +9,9 @@ from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict
 
+from quietcrowd.campaign.protocol.fields import Id
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.protocol.schemas import Id, Requested, Results
+from quietcrowd.campaign.protocol.result_documents import Requested, Results
 from quietcrowd.campaign.results.exports import ReportExport, TruthExport
 from quietcrowd.campaign.results.shown_results import ShownResults
 from quietcrowd.campaign.server.api.result_pages import etag_of, results_for

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from sqlalchemy import Connection, delete, func, insert, select
 
+from quietcrowd.campaign.protocol.campaign_documents import TaskCount, TaskDocument, TaskPage
+from quietcrowd.campaign.protocol.fields import Id, PageQuery
 from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
-from quietcrowd.campaign.protocol.schemas import Id, PageQuery, TaskCount, TaskDocument, TaskPage
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import (
     ReaderOf,
@@ -23,6 +24,7 @@ from quietcrowd.campaign.server.service import (
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.campaigns import update_campaign
 from quietcrowd.campaign.store.requesters import owned_campaign
+from quietcrowd.campaign.terms.answers_as_tasks import check_no_answers
 from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 from quietcrowd.campaign.terms.settings import MAX_TASK_TEXT, MAX_TASKS, PREFIX
 from quietcrowd.campaign.terms.task_files import READERS, TaskRow, encode_known_truths
@@ -120,6 +122,7 @@ def _add(connection: Connection, campaign: Any, rows: Sequence[TaskRow]) -> Task
     mechanism = parse_mechanism(campaign.mechanism)
     try:
         truths = encode_known_truths(mechanism.domain, rows)
+        check_no_answers(mechanism.domain, rows)
     except FormatError as error:
         raise _refused(str(error)) from None
     connection.execute(

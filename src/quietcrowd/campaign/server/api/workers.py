@@ -10,7 +10,8 @@ from typing import Any, Literal
 from fastapi import APIRouter
 from sqlalchemy import Connection
 
-from quietcrowd.campaign.protocol.schemas import Exclusion, Exclusions, Id, Worker
+from quietcrowd.campaign.protocol.campaign_documents import Exclusion, Exclusions
+from quietcrowd.campaign.protocol.fields import Id, Worker
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Requester, Service, ServiceOf
 from quietcrowd.campaign.store.erasures import erase_named

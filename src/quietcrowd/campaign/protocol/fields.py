@@ -1,0 +1,145 @@
+"""What members of requests and responses hold. A member that is not named is refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from quietcrowd.campaign.terms.allotment import AllotmentKind
+from quietcrowd.campaign.terms.canonical import LARGEST_WHOLE
+from quietcrowd.campaign.terms.promises import (
+    MAX_AT_LEAST,
+    MAX_RETENTION_DAYS,
+)
+from quietcrowd.campaign.terms.settings import MAX_COMPLETION_CODE
+from quietcrowd.campaign.terms.tokens import PSEUDONYM
+
+__all__ = [
+    "Allotted",
+    "AtLeast",
+    "CompletionCode",
+    "Count",
+    "Day",
+    "Description",
+    "Hash",
+    "Id",
+    "InviteToken",
+    "JoinMode",
+    "JsonObject",
+    "Number",
+    "PageQuery",
+    "Request",
+    "Retention",
+    "State",
+    "Title",
+    "Whole",
+    "Words",
+    "Worker",
+]
+
+Id: TypeAlias = Annotated[
+    str, StringConstraints(pattern=r"^[0-9a-f]{32}$"), Field(description="16 bytes in hex.")
+]
+Hash: TypeAlias = Annotated[
+    str, StringConstraints(pattern=r"^[0-9a-f]{64}$"), Field(description="SHA-256 in hex.")
+]
+Title: TypeAlias = Annotated[
+    str,
+    StringConstraints(
+        min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
+    ),
+    Field(description="One line, without control characters."),
+]
+Description: TypeAlias = Annotated[str, StringConstraints(max_length=4_000, pattern=r"^[^\x00]*$")]
+Words: TypeAlias = Annotated[
+    str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$")
+]
+Retention: TypeAlias = Annotated[
+    int,
+    Field(
+        ge=1,
+        le=MAX_RETENTION_DAYS,
+        description="Days after closing until all that is held of workers is deleted.",
+    ),
+]
+AtLeast: TypeAlias = Annotated[
+    int,
+    Field(
+        ge=1,
+        le=MAX_AT_LEAST,
+        description="Least new workers whose reports are shown at a time; 1: each at once.",
+    ),
+]
+CompletionCode: TypeAlias = Annotated[
+    str,
+    StringConstraints(
+        min_length=1,
+        max_length=MAX_COMPLETION_CODE,
+        pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$",
+    ),
+    Field(
+        description="Given to every worker whose reports are stored, and the same for all: one "
+        "line, to be shown to whoever pays.",
+    ),
+]
+Day: TypeAlias = Annotated[
+    str,
+    StringConstraints(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"),
+    Field(
+        json_schema_extra={"format": "date"},
+        description="The last day on which anything is taken in, in UTC; null: until it is closed.",
+    ),
+]
+Worker: TypeAlias = Annotated[
+    str, StringConstraints(pattern=PSEUDONYM), Field(description="A worker's pseudonym.")
+]
+InviteToken: TypeAlias = Annotated[
+    str, StringConstraints(pattern=r"^qci_[A-Za-z0-9_-]{43}$"), Field(description="An invite.")
+]
+JsonObject: TypeAlias = dict[str, Any]
+Whole: TypeAlias = Annotated[int, Field(ge=-LARGEST_WHOLE, le=LARGEST_WHOLE)]
+Count: TypeAlias = Annotated[int, Field(ge=1, le=10**7)]
+Number: TypeAlias = Whole | Annotated[float, Field(allow_inf_nan=False)]
+State: TypeAlias = Literal["draft", "open", "closed"]
+JoinMode: TypeAlias = Literal["invite", "open"]
+Allotted: TypeAlias = Annotated[
+    AllotmentKind | None,
+    Field(
+        description="How each worker is given some of the tasks as they join, "
+        "answers_per_participant of them; null: any worker may answer any. random: those that the "
+        "fewest were asked until then, ties at random. suggested: those where further reports are "
+        "expected to help most, by the results shown at that time, ties at random; random until "
+        "there are some. The method must say what further reports would tell, as noise-aware does."
+    ),
+]
+
+
+class Request(BaseModel):
+    """What a request holds; types are not converted, and unknown members are refused."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_no_crowd_of_members(cls, value: Any) -> Any:
+        """Refuse an object of too many members at once: telling of each takes long."""
+        if isinstance(value, dict) and len(value) > len(cls.model_fields):
+            raise PydanticCustomError("too_many_members", "There are unknown members")
+        return value
+
+
+class PageQuery(BaseModel):
+    """Which page is wanted."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    cursor: Annotated[str | None, Field(max_length=100)] = None
+    limit: Annotated[int, Field(ge=1, le=200)] = 50

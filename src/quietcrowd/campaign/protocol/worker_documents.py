@@ -1,0 +1,156 @@
+"""What a worker's device sends, and what it is answered."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import (
+    BaseModel,
+    FailFast,
+    Field,
+    StringConstraints,
+)
+
+from quietcrowd.campaign.protocol.fields import (
+    Day,
+    Hash,
+    Id,
+    JoinMode,
+    JsonObject,
+    Number,
+    Request,
+    State,
+    Whole,
+)
+from quietcrowd.campaign.terms.channel_config import MAX_NUMBERS
+from quietcrowd.campaign.terms.settings import MAX_REPORTS
+
+__all__ = [
+    "JoinRequest",
+    "OwnReport",
+    "OwnReports",
+    "OwnSketch",
+    "Participation",
+    "PublicCampaign",
+    "Receipt",
+    "Rejected",
+    "ReportItem",
+    "SketchItem",
+    "TaskForParticipant",
+    "TasksForParticipant",
+    "Upload",
+]
+
+
+class PublicCampaign(BaseModel):
+    """All that a worker needs to know before taking part."""
+
+    state: State
+    join_mode: JoinMode
+    config_hash: Hash
+    config: JsonObject = Field(description="Its RFC 8785 spelling has the SHA-256 `config_hash`.")
+    closes_on: Day | None = Field(description="Not part of what is hashed: it may be changed.")
+
+
+class JoinRequest(Request):
+    """A worker takes part, having agreed to a configuration."""
+
+    config_hash: Hash
+    invite: Annotated[str, StringConstraints(max_length=100)] | None = None
+
+
+class Participation(BaseModel):
+    """What the service knows of a worker."""
+
+    campaign: Id
+    state: State
+    pseudonym: str
+    consent_hash: Hash
+    reports: int
+
+
+class TaskForParticipant(BaseModel):
+    """A task, as a worker sees it."""
+
+    task_id: Id
+    task: str
+    data: JsonObject
+
+
+class TasksForParticipant(BaseModel):
+    """All tasks, at once: in which order they are read does not show."""
+
+    config_hash: Hash
+    tasks: list[TaskForParticipant]
+    allotted: list[Id] | None = Field(
+        default=None,
+        description="Ids of those that this worker is asked, in order, where the campaign gives "
+        "each worker some; left out where it does not.",
+    )
+
+
+class ReportItem(Request):
+    """One randomised report."""
+
+    report_id: Id = Field(description="16 random bytes in hex, drawn by the device.")
+    task_id: Id
+    value: Whole = Field(description="Position of a label, or steps of the grid.")
+    bit: Whole | None = Field(default=None, description="Noisy participation bit, in its steps.")
+
+
+class SketchItem(Request):
+    """Noisy sums over all answers of a worker."""
+
+    report_id: Id
+    numbers: Annotated[list[Number], FailFast(), Field(min_length=1, max_length=MAX_NUMBERS)]
+
+
+class Upload(Request):
+    """Reports of one worker: one per task, or one sketch."""
+
+    config_hash: Hash
+    reports: Annotated[list[ReportItem], FailFast(), Field(max_length=MAX_REPORTS)] = []  # noqa: RUF012
+    sketch: SketchItem | None = None
+
+
+class Rejected(BaseModel):
+    """A report that was not taken in, and why."""
+
+    report_id: Id
+    code: Literal["conflict", "unknown-task", "out-of-domain", "budget"] = Field(
+        description="unknown-task: there is no such task, or this worker was not given it."
+    )
+
+
+class Receipt(BaseModel):
+    """What became of an upload; what is counted as accepted or duplicate is stored for good."""
+
+    accepted: int
+    duplicates: int
+    rejected: list[Rejected]
+    completion_code: str | None = Field(
+        default=None, description="Of the campaign, if it has one, once nothing was rejected."
+    )
+
+
+class OwnReport(BaseModel):
+    """A report as it is stored."""
+
+    report_id: Id
+    task_id: Id
+    value: int
+    bit: int | None
+
+
+class OwnSketch(BaseModel):
+    """A sketch as it is stored."""
+
+    report_id: Id
+    numbers: list[int | float]
+
+
+class OwnReports(BaseModel):
+    """All that the service holds of a worker's reports."""
+
+    reports: list[OwnReport]
+    sketch: OwnSketch | None

@@ -1,0 +1,187 @@
+"""A file of answers that is taken for a file of tasks: workers would see who answered what.
+
+Columns of answers may have any names. These are the signs, each of them enough:
+
+* a column is called as those who answer are,
+* two rows have the same id, as each answer to one task has,
+* a column holds nothing but possible answers,
+* two columns, each with few values, name every row together, as task and worker do, and a third
+  follows from neither of them.
+
+A file that has such columns and is none of answers says what workers are shown.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from quietcrowd.campaign.terms.plain_text import one_line
+from quietcrowd.campaign.terms.task_files import TaskRow
+from quietcrowd.domains import Domain, FiniteDomain
+from quietcrowd.exceptions import FormatError
+from quietcrowd.frames import ALIASES
+
+__all__ = ["check_no_answers"]
+
+_WORKER = re.compile(
+    r"(crowd)?(worker|annotator|rater|performer|labell?er|turker|coder|respondent|participant"
+    r"|assessor)s?(id|name|number|nr|no)?|completedby|"
+    + "|".join(name.lower() for name in ALIASES["worker"])
+)
+"""What a column of those who answer is called, in letters alone."""
+
+_COLUMNS = 10
+"""So many columns that repeat their values are looked at in pairs."""
+
+_LEAST_ROWS = 4
+"""Of two tasks and two workers."""
+
+_Columns = Mapping[str, Sequence[Hashable]]
+"""By their names, the values of all rows; None where there is none."""
+
+
+def check_no_answers(domain: Domain, rows: Sequence[TaskRow], *, quoting: bool = False) -> None:
+    """Raise where a file of tasks looks like one of answers.
+
+    Rows in which the file itself sets apart what is shown are looked at for their ids alone.
+
+    Parameters
+    ----------
+    domain : Domain
+        Of answers.
+    rows : sequence of TaskRow
+        What was read of the file.
+    quoting : bool
+        Whether a message may quote the header, as on the machine of whoever has the file. Default:
+        a column is named by its place among those that are shown.
+
+    Raises
+    ------
+    FormatError
+        The message names a row and a column.
+    """
+    plain = [row for row in rows if not row.set_apart]
+    shown = [json.loads(row.data) for row in plain]
+    _check_names(plain, shown)
+    _check_ids(rows)
+    columns = _columns(shown)
+    first = plain[0].row if plain else 0
+    for place, name in enumerate(columns, start=1):
+        if _holds_answers(domain, name, columns):
+            which = repr(one_line(name)) if quoting else f"{place} of those that workers see"
+            raise _refused(f"row {first}: column {which} holds nothing but possible answers")
+    if len(plain) >= _LEAST_ROWS and _has_crossed_columns(columns):
+        raise _refused(
+            f"row {first}: no column differs in every row, and two together do, as a task and a "
+            "worker"
+        )
+
+
+def _refused(sign: str) -> FormatError:
+    return FormatError(
+        f"{sign}: these look like answers, and workers would see who answered what: take out such "
+        "columns, or say what workers see (on the command line: --show question,image; in JSON: "
+        "in an object data)"
+    )
+
+
+def _check_names(rows: Sequence[TaskRow], shown: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse a filled column that is called as those who answer are."""
+    for row, fields in zip(rows, shown, strict=True):
+        for name, value in fields.items():
+            letters = re.sub(r"[^a-z]", "", name.lower())
+            if value not in (None, "", []) and _WORKER.fullmatch(letters):
+                raise _refused(f"row {row.row}: its column {letters} names who answered")
+
+
+def _check_ids(rows: Sequence[TaskRow]) -> None:
+    """Refuse an id that stands in two rows."""
+    seen: dict[str, TaskRow] = {}
+    for row in rows:
+        if row.name is None:
+            continue
+        other = seen.setdefault(row.name, row)
+        if other is row:
+            continue
+        place = f"rows {other.row} and {row.row} have the same id"
+        if other.data == row.data or row.set_apart:
+            raise FormatError(f"{place}: give every task an id of its own")
+        raise _refused(f"{place}, and differ otherwise")
+
+
+def _columns(shown: Sequence[Mapping[str, Any]]) -> dict[str, list[Hashable]]:
+    """Return what stands in each column, row by row."""
+    names = dict.fromkeys(name for fields in shown for name in fields)
+    return {name: [_hashable(fields.get(name)) for fields in shown] for name in names}
+
+
+def _hashable(value: Any) -> Hashable:
+    if value in ("", []):
+        return None
+    return value if isinstance(value, str | int | float | None) else json.dumps(value)
+
+
+def _holds_answers(domain: Domain, name: str, columns: _Columns) -> bool:
+    """Return whether a column holds nothing but possible answers, in two rows at least.
+
+    Numbers are many things: they are answers where rows that agree in another column differ.
+    """
+    filled = [value for value in columns[name] if value is not None]
+    if len(filled) < 2 or not _are_answers(domain, set(filled)):
+        return False
+    if isinstance(domain, FiniteDomain) and isinstance(domain.labels[0], str):
+        return True
+    return any(
+        other != name and not _follows(columns[other], columns[name])
+        for other in _repeating(columns)
+    )
+
+
+def _are_answers(domain: Domain, values: Iterable[Hashable]) -> bool:
+    """Return whether all values are possible answers, in upper or lower case."""
+    if isinstance(domain, FiniteDomain):
+        spelled = {str(label).casefold() for label in domain.labels}
+        return all(
+            domain.code(value) is not None or str(value).strip().casefold() in spelled
+            for value in values
+        )
+    try:
+        numbers = [float(value) for value in values]  # type: ignore[arg-type]
+    except (OverflowError, TypeError, ValueError):
+        return False
+    return all(domain.low <= number <= domain.high for number in numbers)  # type: ignore[attr-defined]
+
+
+def _repeating(columns: _Columns) -> list[str]:
+    """Return the first columns of which each value stands in two rows or more, on average."""
+    found = [name for name, values in columns.items() if 1 < len(set(values)) <= len(values) / 2]
+    return found[:_COLUMNS]
+
+
+def _follows(known: Sequence[Hashable], values: Sequence[Hashable]) -> bool:
+    """Return whether rows that agree in one column agree in the other."""
+    return len(set(zip(known, values, strict=True))) == len(set(known))
+
+
+def _has_crossed_columns(columns: _Columns) -> bool:
+    """Return whether a column depends on two together, which name every row, and on neither."""
+    count = len(next(iter(columns.values()), ()))
+    if any(len(set(values)) == count for values in columns.values()):
+        return False
+    return any(
+        len(set(zip(columns[one], columns[two], strict=True))) == count
+        and any(_free_of(columns, one, two))
+        for one, two in combinations(_repeating(columns), 2)
+    )
+
+
+def _free_of(columns: _Columns, one: str, two: str) -> Iterator[bool]:
+    """Yield for each other column that repeats whether it follows from neither."""
+    for name in _repeating(columns):
+        if name not in (one, two):
+            values = columns[name]
+            yield not (_follows(columns[one], values) or _follows(columns[two], values))

@@ -1,0 +1,184 @@
+"""The columns of a file of tasks: which one names a task, which is known, and which are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+from quietcrowd.exceptions import FormatError
+
+__all__ = ["SortedColumns", "TaskColumns", "is_of_a_service"]
+
+_NAMES = ("task", "external_id", "id")
+"""Columns that may name a task: the first that is there does, the others are data."""
+
+_GOLD = "gold"
+_OURS = frozenset({*_NAMES, _GOLD})
+
+_SHOWN = ("input:", "input.")
+_KNOWN = "golden:"
+_TASK_IDS = ("assignment:task_id", "hitid")
+"""What names a task of Toloka or MTurk."""
+
+_OF_OTHERS = ("output:", "hint:", "assignment:", "answer.")
+_OF_MTURK = frozenset({"hitid", "workerid", "assignmentid"})
+_WORKERS = frozenset({"worker", "worker_id", "workerid", "performer", "annotator"})
+_LABELS = frozenset({"label", "answer"})
+_ANNOTATIONS = frozenset({"annotations", "annotation_id", "completed_by", "drafts", "predictions"})
+"""What Label Studio calls answers, in its JSON, JSON_MIN and CSV."""
+
+
+@frozen(kw_only=True)
+class SortedColumns:
+    """What the columns of one task are.
+
+    Attributes
+    ----------
+    name : any
+        The id of the task as the file gives it; None where it gives none.
+    named_by : str or None
+        The column that gave it.
+    shown : mapping
+        What workers see.
+    known_truth : any
+        What is known to be true; None where nothing is.
+    """
+
+    name: Any
+    named_by: str | None
+    shown: Mapping[str, Any]
+    known_truth: Any
+
+
+@frozen(kw_only=True)
+class TaskColumns:
+    """Which columns are meant, as far as whoever sends the file says so.
+
+    Attributes
+    ----------
+    name : str or None
+        The column that names a task. Default: the first of ``task``, ``external_id`` and ``id``
+        that is there.
+    shown : tuple of str or None
+        The columns that workers see. Default: all but the name and ``gold``.
+    """
+
+    name: str | None = None
+    shown: tuple[str, ...] | None = field(default=None)
+
+    def check_spelling(self, number: int, fields: Iterable[str]) -> None:
+        """Refuse what is almost called as what names a task, or as its known truth.
+
+        Raises
+        ------
+        FormatError
+            Where there is such a field; the message names the row.
+        """
+        exact = set(fields)
+        alike = {name.strip().lower() for name in exact if name not in (*_OURS, self.name)}
+        unnamed = self.name is None and exact.isdisjoint(_NAMES)
+        if _GOLD in alike or (unnamed and not alike.isdisjoint(_NAMES)):
+            raise FormatError(
+                f"row {number}: write task, external_id, id and gold in lower case and without "
+                "spaces: workers would see what is called otherwise"
+            )
+
+    def sort(
+        self, number: int, fields: Mapping[str, Any], data: Mapping[str, Any] | None = None
+    ) -> SortedColumns:
+        """Return what a task is called, what workers are shown of it, and its known truth.
+
+        Of a task with columns of Toloka or MTurk workers are shown those that begin with
+        ``INPUT:`` or ``Input.`` alone, and ``GOLDEN:`` is the known truth. All fields of any other
+        task are shown.
+
+        Parameters
+        ----------
+        number : int
+            Of the row, for messages.
+        fields : mapping
+            All that the file says of the task.
+        data : mapping, optional
+            What the file itself sets apart as that which is shown. Default: the other fields.
+
+        Raises
+        ------
+        FormatError
+            Where the task comes with answers of workers, says something that is not to be shown,
+            or has no such column as is meant to name it.
+        """
+        outer = dict(fields)
+        inner = outer if data is None else dict(data)
+        named_by, name = self._take_name(number, outer, inner)
+        truth = outer.pop(_GOLD, None)
+        if self.shown is not None:
+            inner = {one: inner[one] for one in inner if _is_kept(one, self.shown)}
+        return _sort_service(number, named_by, name, inner, truth)
+
+    def _take_name(
+        self, number: int, outer: dict[str, Any], inner: dict[str, Any]
+    ) -> tuple[str | None, Any]:
+        """Take out of the fields what names the task, and return by which column."""
+        if self.name is None:
+            found = next((name for name in _NAMES if name in outer), None)
+            return (None, None) if found is None else (found, outer.pop(found))
+        for fields in (outer, inner):
+            if self.name in fields:
+                return self.name, fields.pop(self.name)
+        raise FormatError(f"row {number}: there is no column {self.name!r} that names the task")
+
+
+def _is_kept(name: str, shown: tuple[str, ...]) -> bool:
+    """Return whether a column is shown, or is what a service calls the task or its truth."""
+    low = name.strip().lower()
+    asked = low.startswith(_SHOWN) and name.strip()[len(_SHOWN[0]) :] in shown
+    return name in shown or asked or low.startswith(_KNOWN) or low in _TASK_IDS
+
+
+def _sort_service(
+    number: int, named_by: str | None, name: Any, fields: Mapping[str, Any], truth: Any
+) -> SortedColumns:
+    """Refuse answers of workers, and take apart the columns of Toloka and MTurk."""
+    spelled = {name.strip().lower(): name for name in fields}
+    filled = {low for low, name in spelled.items() if fields[name] not in (None, "", [])}
+    labelled = "label" in filled and isinstance(fields[spelled["label"]], list)  # by doccano
+    if filled & _ANNOTATIONS or labelled or (filled & _WORKERS and filled & _LABELS):
+        raise _refused(number)
+    if not is_of_a_service(fields):
+        return SortedColumns(name=name, named_by=named_by, shown=fields, known_truth=truth)
+    if len(spelled) < len(fields):
+        raise FormatError(f"row {number}: columns must differ in more than upper and lower case")
+    shown = [low for low in spelled if low.startswith(_SHOWN)]
+    named = [low for low in _TASK_IDS if low in filled]
+    known = [low for low in filled if low.startswith(_KNOWN)]
+    if filled - {*shown, *named, *known}:
+        raise _refused(number)
+    if not shown or len(known) + (truth is not None) > 1:
+        raise FormatError(f"row {number}: it must have INPUT: or Input. columns, and one gold")
+    if name is None and named:
+        named_by = spelled[named[0]]
+        name = fields[named_by]
+    return SortedColumns(
+        name=name,
+        named_by=named_by,
+        shown={spelled[low].strip()[len(_SHOWN[0]) :]: fields[spelled[low]] for low in shown},
+        known_truth=fields[spelled[known[0]]] if known else truth,
+    )
+
+
+def is_of_a_service(fields: Iterable[str]) -> bool:
+    """Return whether a column is one of Toloka or MTurk, whose own names say what is shown."""
+    return any(
+        low in _OF_MTURK or low.startswith((*_SHOWN, _KNOWN, *_OF_OTHERS))
+        for low in (name.strip().lower() for name in fields)
+    )
+
+
+def _refused(number: int) -> FormatError:
+    return FormatError(
+        f"row {number}: workers would see hints, or answers and ids of other workers: take out "
+        "such columns, or rename them (of Toloka leave INPUT: and GOLDEN:, of MTurk HITId and "
+        "Input.; on the command line --show names what workers see)"
+    )

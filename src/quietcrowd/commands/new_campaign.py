@@ -1,0 +1,228 @@
+"""What ``quietcrowd campaign create`` makes of its options: a draft on a server, with its tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from attrs import frozen
+
+from quietcrowd.campaign.terms.allotment import Allotment
+from quietcrowd.campaign.terms.open_to_all import ANYONE
+from quietcrowd.campaign.terms.task_columns import TaskColumns
+from quietcrowd.campaign.terms.task_files import TaskRow
+from quietcrowd.commands import options
+from quietcrowd.commands.best_choice import BestMechanism
+from quietcrowd.commands.campaign_options import HandingOut
+from quietcrowd.commands.choices import choose_mechanism, choose_method
+from quietcrowd.commands.printing import note, tell_no_signal
+from quietcrowd.commands.requester import checked, requester_client
+from quietcrowd.commands.task_file import TaskFile, summarize_tasks
+from quietcrowd.commands.task_images import TaskImages, upload_images
+from quietcrowd.commands.two_layer_choice import TwoLayerChoice
+from quietcrowd.domains import Domain
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.formats.label_config import read_label_config
+from quietcrowd.mechanisms import Mechanism
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["NewCampaign"]
+
+
+@frozen(kw_only=True, slots=False)
+class NewCampaign:
+    """A campaign as the options of the command ask for it; each attribute is one of them.
+
+    Its file of tasks is read once, and not before it is needed: a mechanism that cannot be is
+    refused before it.
+    """
+
+    title: str
+    tasks: Path
+    show: str | None
+    id_column: str | None
+    mechanism: str
+    epsilon: float
+    labels: str | None
+    levels: str | None
+    between: str | None
+    label_config: Path | None
+    description: str
+    method: str | None
+    answers: int | None
+    answers_each: int | None
+    hand_out: HandingOut | None
+    linked: int | None
+    participants: int | None
+    requester: str
+    contact: str
+    purpose: str
+    keep_days: int
+    at_least: int
+    completion_code: str | None
+    closes: str | None
+    for_all: bool
+    most_joined: int | None
+    planned: bool
+    server: str
+    secret: str
+
+    def make(self) -> None:
+        """Make the draft, and print its id.
+
+        Raises
+        ------
+        ParameterError
+            Where options contradict each other, or the server refuses the campaign.
+        FormatError
+            Where the file of tasks cannot be taken.
+        """
+        self._check()
+        body, written, chosen = self._body(), self._rows, self._chosen
+        if self.answers_each is not None:
+            kind = body["allotment"]
+            Allotment.of(
+                kind, mechanism=self._chosen, answers=self.answers_each, tasks=len(written)
+            )
+        if self.planned:
+            from quietcrowd.commands.plan_campaign import tell_plan
+
+            size = {"workers": self.participants, "answers": self._most}
+            tell_plan(chosen, self.mechanism, tasks=len(written), **size)
+        images, rows = TaskImages.read(self.tasks, written)
+        made = self._send(body, images, rows)
+        note(summarize_tasks(rows))
+        if images.contents:
+            note(images.summary)
+        tell_no_signal(chosen)
+        _tell_promises(body)
+        typer.echo(made)
+
+    def _check(self) -> None:
+        if self.answers is not None and self.answers_each is not None:
+            raise ParameterError(
+                "give --answers, or --answers-each, which says it for every worker"
+            )
+        if self.hand_out is not None and self.answers_each is None:
+            raise ParameterError(
+                "--hand-out goes with --answers-each: how many of the tasks each gets"
+            )
+        if self.most_joined is not None and not self.for_all:
+            raise ParameterError("--joined goes with --for-all: invites let in one worker each")
+
+    @property
+    def _most(self) -> int | None:
+        """Most answers of a worker."""
+        return self.answers if self.answers_each is None else self.answers_each
+
+    @cached_property
+    def _domain(self) -> Domain:
+        """What an answer can be, from a config or from the other options."""
+        written = (self.labels, self.levels, self.between)
+        if self.label_config is None:
+            return options.build_domain(*written)
+        if any(option is not None for option in written):
+            raise ParameterError(f"give --label-config or one of {', '.join(options.DOMAIN)}")
+        return read_label_config(self.label_config)
+
+    @cached_property
+    def _file(self) -> TaskFile:
+        return TaskFile.read(self.tasks)
+
+    @cached_property
+    def _columns(self) -> TaskColumns:
+        shown = None if self.show is None else tuple(options.split(self.show))
+        return TaskColumns(name=self.id_column, shown=shown)
+
+    @cached_property
+    def _rows(self) -> list[TaskRow]:
+        return self._file.rows(self._domain, self._columns)
+
+    @cached_property
+    def _chosen(self) -> Mechanism:
+        """The mechanism that its name and the campaign's size lead to."""
+        domain = self._domain
+        _, maker = choose_mechanism(self.mechanism)
+        most = self._most
+        if isinstance(maker, BestMechanism):
+            count = len(self._rows)
+            maker = maker.for_campaign(tasks=count, workers=self.participants, answers=most)
+        open_low = TwoLayerChoice.of(maker)
+        if open_low is not None:
+            count = len(self._rows)
+            maker = TwoLayerChoice(open_low, count if most is None else min(most, count))
+        return maker(domain=domain, epsilon=self.epsilon)
+
+    def _body(self) -> dict[str, Any]:
+        """Return what the server is asked for."""
+        handed_out = self.hand_out or HandingOut.EVENLY
+        return {
+            "title": self.title,
+            "description": self.description,
+            "mechanism": self._chosen.to_dict(),
+            "method": None if self.method is None else choose_method(self.method).to_dict(),
+            "join_mode": "open" if self.for_all else "invite",
+            "answers_per_participant": self._most,
+            "allotment": None if self.answers_each is None else handed_out.allotment,
+            "linked": self.linked,
+            "max_participants": self.participants,
+            "requester": self.requester,
+            "contact": self.contact,
+            "purpose": self.purpose,
+            "retention_days": self.keep_days,
+            "at_least": self.at_least,
+            "completion_code": self.completion_code,
+            "closes_on": self.closes,
+            "max_joined": self.most_joined,
+        }
+
+    def _send(self, body: dict[str, Any], images: TaskImages, rows: list[TaskRow]) -> str:
+        """Make the draft on the server, with its images and tasks, and return its id."""
+        as_read = rows == self._rows and self._columns == TaskColumns()
+        file = self._file if as_read else TaskFile.of(self.tasks, rows)
+        with requester_client(self.server, self.secret) as client:
+            made: str = checked(client.post("/campaigns", json=body)).json()["id"]
+            with _deleting_on_failure(client, made):
+                upload_images(client, made, images.contents)
+                for part in file.parts():
+                    url, headers = f"/campaigns/{made}/tasks", {"Content-Type": file.media_type}
+                    checked(client.post(url, content=part, headers=headers))
+        return made
+
+
+def _tell_promises(body: dict[str, Any]) -> None:
+    """Tell what comes of `at_least` and of no invites, and what a campaign lacks to be opened."""
+    least = body["at_least"]
+    if least > 1:
+        note(
+            f"You will be shown reports of at least {least:,} new workers at a time. Fewer that "
+            "are left when you close it are never shown."
+        )
+    if body["join_mode"] == "open":
+        note(f"Without invites {ANYONE}.")
+    missing = [f"--{name}" for name in ("requester", "contact", "purpose") if not body[name]]
+    if missing:
+        note(f"It cannot be opened without {', '.join(missing)}: create it again with them.")
+
+
+@contextmanager
+def _deleting_on_failure(client: httpx.Client, draft: str) -> Iterator[None]:
+    """Delete a draft where it gets no tasks; where that fails, tell its id."""
+    import httpx
+
+    try:
+        yield
+    except BaseException:
+        try:
+            deleted = client.delete(f"/campaigns/{draft}").is_success
+        except httpx.TransportError:
+            deleted = False
+        if not deleted:
+            note(f"The draft {draft} stays on the server, perhaps with some of its tasks.")
+        raise

@@ -1,0 +1,106 @@
+"""Known truths of a store, and of which of its partitions they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import frozen
+
+from quietcrowd.domains import Domain
+from quietcrowd.frames import as_frame, column_of, positions_by_text
+from quietcrowd.inference.fitting import FittingMethod
+from quietcrowd.known_truths import UNKNOWN
+from quietcrowd.scale.store import Store
+
+__all__ = [
+    "StoredTruths",
+    "match_truths",
+    "truth_domain",
+]
+
+
+@frozen(kw_only=True, eq=False)
+class StoredTruths:
+    """Known truths, as `quietcrowd.inference.partition.Partition` holds them.
+
+    Attributes
+    ----------
+    values : ndarray
+        Codes of labels, or numbers.
+    places : mapping of int to tuple
+        By partition: which of the values are its own, and of which of its tasks.
+    """
+
+    values: npt.NDArray[Any]
+    places: Mapping[int, tuple[slice, npt.NDArray[np.intp]]]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def of_partition(self, index: int, tasks: int) -> npt.NDArray[Any]:
+        """Return the truths of the tasks of a partition, shape (tasks,)."""
+        unknown = UNKNOWN if self.values.dtype.kind == "i" else np.nan
+        truths = np.full(tasks, unknown, self.values.dtype)
+        if index in self.places:
+            own, positions = self.places[index]
+            truths[positions] = self.values[own]
+        return truths
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest: two that differ have different ones."""
+        digest = blake2b(self.values.tobytes(), digest_size=16)
+        for index, (own, positions) in sorted(self.places.items()):
+            digest.update(f"{index} {own.start} ".encode() + positions.tobytes())
+        return digest.hexdigest()
+
+
+def match_truths(store: Store, method: FittingMethod[Any, Any], truths: Any) -> StoredTruths:
+    """Find the tasks of known truths in a store.
+
+    Parameters
+    ----------
+    store : Store
+        Where they are.
+    method : FittingMethod
+        It says how truths are stored.
+    truths : dataframe or None
+        As `gold` of `FittingMethod.fit`.
+
+    Raises
+    ------
+    AnswerError
+        As of `FittingMethod.fit`.
+    """
+    found = [store.task_ids(0)[:0]]
+    places = {}
+    begin = 0
+    for index, names in store.by_partition(_named_tasks(truths)).items():
+        ids = store.task_ids(index)
+        positions = np.unique(positions_by_text(names, ids))
+        positions = positions[positions >= 0]
+        found.append(ids.take(pa.array(positions)))
+        places[index] = (slice(begin, begin + len(positions)), positions)
+        begin += len(positions)
+    return StoredTruths(
+        values=method.known(pa.concat_arrays(found), truth_domain(store, method), truths),
+        places=places,
+    )
+
+
+def truth_domain(store: Store, method: FittingMethod[Any, Any]) -> Domain:
+    """Return what a truth can be that a method finds from a store."""
+    return store.domain if store.mechanism is None else method.truth_domain(store.mechanism)
+
+
+def _named_tasks(truths: Any) -> pa.Array:
+    """Return the ids of tasks with known truths; none where they are no frame."""
+    frame = None if truths is None else as_frame(truths)
+    if frame is None or "task" not in frame.columns:
+        return pa.nulls(0)  # what is wrong with such a frame the method says
+    return column_of(frame, "task").combine_chunks().drop_null()
