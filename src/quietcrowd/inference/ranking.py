@@ -1,0 +1,341 @@
+"""Items ranked by paired comparisons, plain or randomised: the model of Bradley and Terry.
+
+No method of truth inference: what is found is a scale of items, and no truth of a task.
+"""
+
+from __future__ import annotations
+
+import warnings
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import evolve, frozen
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from quietcrowd.answers import Answers
+from quietcrowd.comparisons import SIDES, Pairs, comparison_answers, item_ids, pairs_of
+from quietcrowd.domains import FiniteDomain
+from quietcrowd.exceptions import AnswerError, NotConvergedWarning, ParameterError
+from quietcrowd.frames import Backend, as_frame, backend_of, positions_by_text
+from quietcrowd.inference.bradley_terry import Comparisons, Fit, maximise
+from quietcrowd.inference.item_ranking import ItemRanking
+from quietcrowd.inference.noise_warning import simulated_warning
+from quietcrowd.mechanisms.channel import Channel
+from quietcrowd.mechanisms.mechanism import LEAST_LOSS, Mechanism, Reports
+from quietcrowd.validation import check_real, check_whole
+
+__all__ = ["SPREAD", "rank_items"]
+
+SPREAD = 1.25
+"""Of the prior, by default: which of two items is preferred, and how often, is then about uniform."""
+
+MOST_ITEMS = 10_000
+"""A table of items by items is held in memory: of so many it takes 0.8 gigabytes."""
+
+_NAMED = 3
+"""So many groups are named where items fall apart, and so many items of each."""
+
+
+def rank_items(
+    comparisons: Any,
+    *,
+    mechanism: Mechanism | Channel | None = None,
+    spread: float = SPREAD,
+    max_iterations: int = 100,
+) -> ItemRanking:
+    """Rank items by workers' paired comparisons, from reports or from plain preferences.
+
+    A worker prefers the left item with probability ``1 / (1 + exp(s_right - s_left))`` (Bradley and
+    Terry, 1952), and the device randomises which side that is. The scores ``s`` maximise the
+    likelihood of the reports, by the mechanism's own probabilities, and a normal prior that keeps
+    them finite where an item was always preferred. ``docs/theory/paired-comparisons.md`` derives
+    it.
+
+    Parameters
+    ----------
+    comparisons : pandas, Polars or PyArrow dataframe; Reports; or Answers
+        A frame as crowd-kit has it: columns ``worker``, ``left``, ``right``, and ``label``, the
+        item that was chosen. Or reports of answers from `comparison_answers`, or these answers.
+    mechanism : Mechanism or Channel, optional
+        Of a frame, or of answers, whose labels were randomised: how. A mechanism has the domain
+        ``Categorical(["left", "right"])``; a channel has rows, and columns, for left and right in
+        this order. `Reports` carry their own. Default: the preferences are plain.
+    spread : float
+        Standard deviation of the normal prior of each score, above 0. The default, 1.25, is weak:
+        before any report, how often one of two items is preferred is about uniform. The larger it
+        is, the nearer are the scores to those of the likelihood alone.
+    max_iterations : int
+        Most steps of the search, at least 1.
+
+    Returns
+    -------
+    ItemRanking
+        Scores with standard errors, from the observed information of the reports and the prior:
+        comparisons of one worker count as independent.
+
+    Raises
+    ------
+    AnswerError
+        Where a row is refused, as of `comparison_answers`; where no chain of comparisons leads
+        from some items to others; where reports tell nothing of the preferences; where the labels
+        are not "left" and "right", or the law of the reports is not that of independent
+        comparisons of a known law.
+    ParameterError
+        Where `mechanism` stands beside reports or is none, another parameter is out of its range,
+        or there are more than 10,000 items.
+
+    Warns
+    -----
+    SimulatedNoiseWarning
+        Where the noise of the reports is simulated.
+    NotConvergedWarning
+        Where the search stopped at its limit.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = [("ann", "tea", "coffee", "tea"), ("bob", "coffee", "milk", "coffee")]
+    >>> frame = pd.DataFrame(rows, columns=["worker", "left", "right", "label"])
+    >>> rank_items(frame).ranking
+    ['tea', 'coffee', 'milk']
+    """
+    check_real("spread", spread, 0)
+    if not float(spread) > 0:
+        raise ParameterError(f"spread must be above 0; got {spread!r}")
+    check_whole("max_iterations", max_iterations, 1)
+    read = _Read.of(comparisons, mechanism)
+    if not len(read.answers):
+        raise AnswerError("there is no comparison")
+    if read.simulated:
+        warnings.warn(simulated_warning(), stacklevel=2)
+    pairs = pairs_of(read.answers.tasks)
+    ids = _ids(read.ids, pairs)
+    asked = read.answers.answers_per_task
+    _check_groups(pairs, asked, ids)
+    fit = maximise(_counted(read, pairs, float(spread)), int(max_iterations))
+    if not fit.converged:
+        warnings.warn(_not_converged(max_iterations), stacklevel=2)
+    return _ranking(read, fit, ids, _shown(pairs, asked), float(spread))
+
+
+@frozen(kw_only=True, eq=False)
+class _Read:
+    """Comparisons as they were read.
+
+    Attributes
+    ----------
+    answers : Answers
+        Reports or preferences, one per row.
+    mechanism : Mechanism, Channel or None
+        What was done to them.
+    log_left, log_right : ndarray of float64, shape (rows,)
+        ``ln P(report | left preferred)`` of each row, and the same for right.
+    ids : pyarrow.Array or None
+        Ids of the items as a frame has them.
+    simulated : bool
+        Whether the noise is simulated.
+    backend : {"pandas", "polars", "pyarrow"}
+        Library of the frame.
+    """
+
+    answers: Answers
+    mechanism: Any
+    log_left: npt.NDArray[np.float64]
+    log_right: npt.NDArray[np.float64]
+    ids: pa.Array | None = None
+    simulated: bool = False
+    backend: Backend = "pandas"
+
+    @classmethod
+    def of(cls, data: Any, mechanism: Any) -> _Read:
+        if isinstance(data, Reports):
+            if mechanism is not None:
+                raise ParameterError("mechanism= goes with a frame: these reports carry their own")
+            channel, places = _law_of(data.mechanism)
+            logs = _logs(channel, places, data.table)
+            return cls(
+                answers=data.table,
+                mechanism=data.mechanism,
+                log_left=logs[0],
+                log_right=logs[1],
+                simulated=data.simulated,
+            )
+        ids, backend = None, "pandas"
+        if not isinstance(data, Answers):
+            frame = as_frame(data).to_native()
+            backend = backend_of(frame)
+            data, ids = comparison_answers(frame), item_ids(frame)
+        logs = _logs_of_sides(data, mechanism)
+        return cls(
+            answers=data,
+            mechanism=mechanism,
+            log_left=logs[0],
+            log_right=logs[1],
+            ids=ids,
+            backend=backend,
+        )
+
+
+def _logs_of_sides(answers: Answers, mechanism: Any) -> npt.NDArray[np.float64]:
+    """Return the logarithms of `_Read` of sides, plain or randomised as `mechanism` says."""
+    places = _places_of(answers.domain)
+    if mechanism is None:
+        with np.errstate(divide="ignore"):
+            return np.log([answers.values == places[0], answers.values == places[1]])
+    if isinstance(mechanism, Channel):
+        law = mechanism.probabilities
+        if law is None or law.shape != (2, 2):
+            raise ParameterError(
+                "mechanism: a channel of comparisons is a table of 2 rows and 2 columns, for left "
+                f"and right; got {mechanism!r}"
+            )
+        _check_tells(mechanism, type(mechanism).__name__)
+        sides = (answers.values == places[1]).astype(np.intp)
+        return np.array([mechanism.log_likelihood(sides, np.intp(side)) for side in (0, 1)])
+    if not isinstance(mechanism, Mechanism):
+        raise ParameterError(
+            "mechanism must be a Mechanism, as RandomizedResponse(domain=Categorical(['left', "
+            f"'right']), epsilon=1.0), or a Channel; got {mechanism!r}"
+        )
+    channel, own = _law_of(mechanism)
+    if mechanism.report_domain != mechanism.domain:
+        raise ParameterError(
+            f"mechanism: reports of {mechanism.name!r} are no labels: give rank_items the Reports"
+        )
+    codes = np.where(answers.values == places[0], *own)
+    return np.array([channel.log_likelihood(codes, np.intp(place)) for place in own])
+
+
+def _logs(channel: Channel, places: tuple[int, int], table: Answers) -> npt.NDArray[np.float64]:
+    return np.array([channel.log_likelihood(table.values, np.intp(place)) for place in places])
+
+
+def _law_of(mechanism: Mechanism) -> tuple[Channel, tuple[int, int]]:
+    """Return the law of a report, and the codes of left and right in it."""
+    places = _places_of(mechanism.domain)
+    channel = mechanism.worker_channel
+    if channel is None or mechanism.every_task:
+        why = (
+            "every worker reports every task, and who answered is hidden"
+            if mechanism.every_task
+            else "the reports of one worker share what its device draws"
+        )
+        raise AnswerError(
+            f"comparisons cannot be ranked from reports of {mechanism.name!r}: {why}. Take "
+            "RandomizedResponse (on the command line: -m one-layer)."
+        )
+    _check_tells(channel, mechanism.name)
+    return channel, places
+
+
+def _check_tells(channel: Channel, name: str) -> None:
+    if channel.epsilon <= LEAST_LOSS:
+        raise AnswerError(
+            f"the reports of {name!r} tell nothing of the preferences: its epsilon is 0 or next "
+            "to it, and every ranking fits them as well. It takes a larger epsilon."
+        )
+
+
+def _places_of(domain: Any) -> tuple[int, int]:
+    """Return the codes of left and right."""
+    labels = domain.labels if isinstance(domain, FiniteDomain) else ()
+    if set(labels) != set(SIDES.labels):
+        raise AnswerError(
+            f"comparisons are answers in {SIDES.example()}, of comparison_answers; got "
+            f"{domain.example()}"
+        )
+    return labels.index("left"), labels.index("right")
+
+
+def _ids(given: pa.Array | None, pairs: Pairs) -> pa.Array:
+    """Return the ids of the items as they came in."""
+    if len(pairs.items) > MOST_ITEMS:
+        raise ParameterError(
+            f"there are {len(pairs.items):,} items, and at most {MOST_ITEMS:,} can be ranked at "
+            "once. Leave out those that hardly matter."
+        )
+    if given is None:
+        return pairs.items
+    return given.take(pa.array(positions_by_text(pairs.items, given)))
+
+
+def _check_groups(pairs: Pairs, asked: npt.NDArray[np.int64], ids: pa.Array) -> None:
+    """Raise AnswerError where no chain of comparisons leads from some items to others."""
+    edges = coo_array((asked, (pairs.left, pairs.right)), shape=(len(ids), len(ids))).tocsr()
+    edges.eliminate_zeros()
+    groups, group = connected_components(edges, directed=False)
+    if groups == 1:
+        return
+    shown = []
+    for place in range(min(groups, _NAMED)):
+        members = np.flatnonzero(group == place)
+        names = ", ".join(repr(ids[int(one)].as_py()) for one in islice(members, _NAMED))
+        more = len(members) - _NAMED
+        shown.append(f"({names}{f' and {more:,} more' * (more > 0)})")
+    rest = f" and {groups - _NAMED:,} more groups" * (groups > _NAMED)
+    raise AnswerError(
+        f"no chain of comparisons leads from some items to others: there are {groups:,} groups, "
+        f"{', '.join(shown)}{rest}. Their scores have no common scale: rank each group by itself, "
+        "or ask for comparisons between them."
+    )
+
+
+def _counted(read: _Read, pairs: Pairs, spread: float) -> Comparisons:
+    """Return the reports with those counted together that say the same of the same pair."""
+    answers = read.answers
+    kinds = int(answers.values.max()) + 1
+    keys = answers.task_codes * np.int64(kinds) + answers.values
+    _, rows, counts = np.unique(keys, return_index=True, return_counts=True)
+    tasks = answers.task_codes[rows]
+    return Comparisons(
+        items=len(pairs.items),
+        left=pairs.left[tasks],
+        right=pairs.right[tasks],
+        log_left=read.log_left[rows],
+        log_right=read.log_right[rows],
+        counts=counts.astype(np.float64),
+        spread=spread,
+    )
+
+
+def _shown(pairs: Pairs, asked: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return in how many comparisons each item was shown, shape (items,)."""
+    both = np.concatenate([pairs.left, pairs.right])
+    counts = np.bincount(both, np.concatenate([asked, asked]), len(pairs.items))
+    return counts.astype(np.int64)
+
+
+def _not_converged(limit: int) -> NotConvergedWarning:
+    return NotConvergedWarning(
+        f"the search for the scores stopped after {limit:,} steps, before it converged: scores and "
+        f"standard errors may still change. More: max_iterations={10 * limit}."
+    )
+
+
+def _ranking(
+    read: _Read, fit: Fit, ids: pa.Array, shown: npt.NDArray[np.int64], spread: float
+) -> ItemRanking:
+    """Return what was found, with a sentence on how much of the order is sure."""
+    found = ItemRanking(
+        items=ids,
+        scores=fit.scores - fit.scores.mean(),
+        covariance=fit.covariance,
+        comparisons=shown,
+        reports=len(read.answers),
+        workers=int((read.answers.answers_per_worker > 0).sum()),
+        mechanism=read.mechanism,
+        spread=spread,
+        history=fit.history,
+        converged=fit.converged,
+        backend=read.backend,
+    )
+    neighbours = len(ids) - 1
+    told = (
+        f"Of {neighbours:,} neighbours in the ranking {found.told_apart:,} are told apart by an "
+        "interval of 95 % of each."
+    )
+    return evolve(found, notes=(told,))
