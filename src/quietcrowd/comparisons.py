@@ -85,18 +85,13 @@ def comparison_answers(
     _check_names(texts, items, columns, names)
     first, second, chosen = (positions_by_text(columns[name], texts) for name in names[1:])
     _check_pairs(columns, names, first, second, chosen)
-    answers = Answers.from_frame(
-        pa.table(
-            {
-                "task": _pair_names(texts, first, second),
-                "worker": columns[worker],
-                "label": SIDES.decode((chosen == second).astype(SIDES.dtype)),
-            }
-        ),
-        SIDES,
-        duplicates=duplicates,
-    )
-    return answers
+    pair = f"{left}{BETWEEN}{right}"
+    table = {
+        pair: _pair_names(texts, first, second),
+        worker: columns[worker],
+        label: SIDES.decode((chosen == second).astype(SIDES.dtype)),
+    }
+    return Answers.from_frame(pa.table(table), SIDES, pair, worker, label, duplicates=duplicates)
 
 
 @frozen(kw_only=True, eq=False)

@@ -148,10 +148,8 @@ def maximise(comparisons: Comparisons, max_iterations: int) -> Fit:
             break
         history.append(reached)
     factor, _ = _factor(comparisons, scores)
-    covariance = linalg.cho_solve(factor, np.eye(comparisons.items))
-    return Fit(
-        scores=scores, covariance=covariance, history=tuple(history), converged=converged
-    )
+    covariance = linalg.cho_solve(factor, np.eye(comparisons.items), overwrite_b=True)
+    return Fit(scores=scores, covariance=covariance, history=tuple(history), converged=converged)
 
 
 def _step(comparisons: Comparisons, scores: Floats, gradient: Floats) -> tuple[Floats, bool]:

@@ -26,6 +26,7 @@ from quietcrowd.inference.item_ranking import ItemRanking
 from quietcrowd.inference.noise_warning import simulated_warning
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.mechanism import LEAST_LOSS, Mechanism, Reports
+from quietcrowd.row_order import Duplicates
 from quietcrowd.validation import check_real, check_whole
 
 __all__ = ["SPREAD", "rank_items"]
@@ -45,6 +46,7 @@ def rank_items(
     *,
     mechanism: Mechanism | Channel | None = None,
     spread: float = SPREAD,
+    duplicates: Duplicates = "error",
     max_iterations: int = 100,
 ) -> ItemRanking:
     """Rank items by workers' paired comparisons, from reports or from plain preferences.
@@ -68,6 +70,8 @@ def rank_items(
         Standard deviation of the normal prior of each score, above 0. The default, 1.25, is weak:
         before any report, how often one of two items is preferred is about uniform. The larger it
         is, the nearer are the scores to those of the likelihood alone.
+    duplicates : {"error", "first", "last"}
+        What to do where a worker compared a pair twice in the same order, in a frame.
     max_iterations : int
         Most steps of the search, at least 1.
 
@@ -107,7 +111,7 @@ def rank_items(
     if not float(spread) > 0:
         raise ParameterError(f"spread must be above 0; got {spread!r}")
     check_whole("max_iterations", max_iterations, 1)
-    read = _Read.of(comparisons, mechanism)
+    read = _Read.of(comparisons, mechanism, duplicates)
     if not len(read.answers):
         raise AnswerError("there is no comparison")
     if read.simulated:
@@ -151,7 +155,7 @@ class _Read:
     backend: Backend = "pandas"
 
     @classmethod
-    def of(cls, data: Any, mechanism: Any) -> _Read:
+    def of(cls, data: Any, mechanism: Any, duplicates: Duplicates) -> _Read:
         if isinstance(data, Reports):
             if mechanism is not None:
                 raise ParameterError("mechanism= goes with a frame: these reports carry their own")
@@ -168,7 +172,7 @@ class _Read:
         if not isinstance(data, Answers):
             frame = as_frame(data).to_native()
             backend = backend_of(frame)
-            data, ids = comparison_answers(frame), item_ids(frame)
+            data, ids = comparison_answers(frame, duplicates=duplicates), item_ids(frame)
         logs = _logs_of_sides(data, mechanism)
         return cls(
             answers=data,
