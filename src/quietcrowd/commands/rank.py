@@ -64,7 +64,7 @@ def rank(
         float | None,
         typer.Option(
             metavar="NUMBER",
-            help="Standard deviation of the normal prior of each score. Default: 1.25.",
+            help="Standard deviation of the normal prior of each score. Default: 2.5.",
         ),
     ] = None,
     max_iterations: options.MaxIterations = None,

@@ -21,10 +21,13 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Places: TypeAlias = npt.NDArray[np.intp]
 
 _REST = 1e-5
-"""The search ends where a step is so small, in standard errors along its own direction."""
+"""The search ends where Newton's step is so small, in standard errors along its own direction."""
 
 _HALVINGS = 60
 """A step is halved so often at most: beyond, floats do not show a change."""
+
+_SEEN = (0.0, *(4.0**-power for power in range(6, -1, -1)))
+"""Parts of what the noise hides that are added in turn to an information that is not definite."""
 
 _SUFFICIENT = 1e-4
 """Part of the rise that the slope promises which a step has to give (Armijo)."""
@@ -80,15 +83,14 @@ class Comparisons:
         found: Floats = own - other - scores / self.spread**2
         return found
 
-    def information(self, scores: Floats, *, complete: bool = False) -> Floats:
+    def information(self, scores: Floats, seen: float = 0.0) -> Floats:
         """Return the observed information plus that of the prior, shape (items, items).
 
-        With `complete`, that of the preferences themselves: what it would be had they been seen.
+        `seen` is which part comes to it of what the noise hides, 0 to 1: with all of it, it is what
+        the preferences themselves would tell.
         """
         before, after = self.preferences(scores)
-        each = before * (1 - before)
-        if not complete:
-            each = each - after * (1 - after)
+        each = before * (1 - before) - (1 - seen) * after * (1 - after)
         flat = np.bincount(
             self.left * self.items + self.right, self.counts * each, self.items**2
         )
@@ -124,9 +126,12 @@ class Fit:
 def maximise(comparisons: Comparisons, max_iterations: int) -> Fit:
     """Climb from equal scores to a maximum of the penalised log-likelihood.
 
-    A step is Newton's where the observed information is positive definite. Elsewhere it is that of
-    the information of the preferences, which always is: a step of the EM algorithm by its gradient
-    (Lange, 1995). Both lead upwards, and a step is halved until the objective does not fall.
+    A step is Newton's where the observed information is positive definite. Elsewhere part of what
+    the noise hides is added to it, as little as makes it so; with all of it, it would be a step of
+    the EM algorithm by its gradient (Lange, 1995). Each of them leads upwards, and a step is halved
+    until the objective does not fall. At a saddle, where there is no slope, a step goes along the
+    direction in which the objective bends upwards. So the search ends at a maximum; that there is
+    no higher one is not known.
 
     Parameters
     ----------
@@ -140,9 +145,13 @@ def maximise(comparisons: Comparisons, max_iterations: int) -> Fit:
     converged = False
     while not converged and len(history) <= max_iterations:
         gradient = comparisons.gradient(scores)
-        step, newton = _step(comparisons, scores, gradient)
+        factor, newton = _factor(comparisons, scores)
+        step: Floats = linalg.cho_solve(factor, gradient)
         slope = float(gradient @ step)
-        converged = newton and slope <= max(_REST**2, 1e-14 * abs(history[-1]))
+        resting = slope <= max(_REST**2, 1e-14 * abs(history[-1]))
+        converged = newton and resting
+        if resting and not newton:
+            step = _off_the_saddle(comparisons, scores)
         scores, reached = _climb(comparisons, scores, step, slope, history[-1])
         if reached is None:  # floats show no rise any more
             break
@@ -152,19 +161,21 @@ def maximise(comparisons: Comparisons, max_iterations: int) -> Fit:
     return Fit(scores=scores, covariance=covariance, history=tuple(history), converged=converged)
 
 
-def _step(comparisons: Comparisons, scores: Floats, gradient: Floats) -> tuple[Floats, bool]:
-    """Return a direction that leads upwards, and whether it is Newton's."""
-    factor, newton = _factor(comparisons, scores)
-    step: Floats = linalg.cho_solve(factor, gradient)
-    return step, newton
-
-
 def _factor(comparisons: Comparisons, scores: Floats) -> tuple[tuple[Floats, bool], bool]:
-    """Return the factor of the observed information, or of the complete one; and which it is."""
-    try:
-        return linalg.cho_factor(comparisons.information(scores)), True
-    except linalg.LinAlgError:
-        return linalg.cho_factor(comparisons.information(scores, complete=True)), False
+    """Return the Cholesky factor of an information, and whether it is the observed one."""
+    for seen in _SEEN[:-1]:
+        try:
+            return linalg.cho_factor(comparisons.information(scores, seen)), seen == 0
+        except linalg.LinAlgError:
+            continue
+    return linalg.cho_factor(comparisons.information(scores, _SEEN[-1])), False
+
+
+def _off_the_saddle(comparisons: Comparisons, scores: Floats) -> Floats:
+    """Return the direction along which the objective bends upwards most, of length 1."""
+    _, directions = linalg.eigh(comparisons.information(scores), subset_by_index=[0, 0])
+    found: Floats = directions[:, 0]
+    return found
 
 
 def _climb(

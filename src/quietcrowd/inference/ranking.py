@@ -31,8 +31,8 @@ from quietcrowd.validation import check_real, check_whole
 
 __all__ = ["SPREAD", "rank_items"]
 
-SPREAD = 1.25
-"""Of the prior, by default: which of two items is preferred, and how often, is then about uniform."""
+SPREAD = 2.5
+"""Of the prior, by default: twice what makes it about uniform how often one of two is preferred."""
 
 MOST_ITEMS = 10_000
 """A table of items by items is held in memory: of so many it takes 0.8 gigabytes."""
@@ -67,9 +67,10 @@ def rank_items(
         ``Categorical(["left", "right"])``; a channel has rows, and columns, for left and right in
         this order. `Reports` carry their own. Default: the preferences are plain.
     spread : float
-        Standard deviation of the normal prior of each score, above 0. The default, 1.25, is weak:
-        before any report, how often one of two items is preferred is about uniform. The larger it
-        is, the nearer are the scores to those of the likelihood alone.
+        Standard deviation of the normal prior of each score, above 0. With 1.25, how often one of
+        two items is preferred would be about uniform before any report; the default, 2.5, is
+        weaker, so that intervals hold where items differ much, too. The larger it is, the nearer
+        are the scores to those of the likelihood alone.
     duplicates : {"error", "first", "last"}
         What to do where a worker compared a pair twice in the same order, in a frame.
     max_iterations : int
