@@ -16,7 +16,14 @@ from quietcrowd.formats import csv_files
 from quietcrowd.formats.columns import Choice
 from quietcrowd.formats.tables import find_format, read_names, read_note, read_table, write_table
 
-__all__ = ["in_file", "read_answers", "read_scored_truths", "read_truths", "write_answers"]
+__all__ = [
+    "in_file",
+    "read_answers",
+    "read_scored_truths",
+    "read_truths",
+    "refuse_reports",
+    "write_answers",
+]
 
 
 def read_answers(
