@@ -229,7 +229,7 @@ def test_comparisons_become_answers_of_left_and_right(run, tmp_path):
     table, target = tmp_path / "comparisons.csv", tmp_path / "answers.csv"
     rows = {"worker": ["ann"], "left": ["tea"], "right": ["milk"], "label": ["milk"]}
     pd.DataFrame(rows).to_csv(table, index=False)
-    status, _, errors = run(table, target)
+    status, _, errors = run("convert", table, target)
     assert (status, errors) == (0, f"1 answer written to {target}.\n")
     assert pd.read_csv(target).to_dict("list") == {
         "task": ["tea | milk"],
@@ -238,4 +238,7 @@ def test_comparisons_become_answers_of_left_and_right(run, tmp_path):
     }
     other = tmp_path / "others.csv"
     pd.DataFrame(rows).set_axis([*"wxyz"], axis=1).to_csv(other, index=False)
-    assert run(other, "--columns", "w,x,y,z")[1] == "task,worker,label\ntea | milk,ann,right\n"
+    assert (
+        run("convert", other, "--columns", "w,x,y,z")[1]
+        == "task,worker,label\ntea | milk,ann,right\n"
+    )

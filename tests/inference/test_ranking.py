@@ -70,7 +70,7 @@ def test_a_frame_and_its_answers_are_ranked_alike():
     assert ranking.mechanism is None
 
 
-def test_no_order_of_rows_and_no_swap_of_sides_changes_the_scores(reports):
+def test_no_order_of_rows_and_no_swap_of_sides_changes_the_scores():
     frame = crowd()
     swapped = frame.rename(columns={"left": "right", "right": "left"}).sample(
         frac=1, random_state=3
@@ -164,7 +164,7 @@ def test_noise_that_hides_everything_is_an_error(reports):
             rank_items(data, mechanism=how)
 
 
-def test_laws_that_a_comparison_does_not_have_are_refused(reports):
+def test_laws_that_a_comparison_does_not_have_are_refused():
     answers = qc.comparison_answers(crowd())
     shared = qc.TwoLayerRandomizedResponse(domain=SIDES, low=0.1, high=0.4)
     with pytest.raises(qc.AnswerError, match="share what its device draws"):
@@ -174,9 +174,9 @@ def test_laws_that_a_comparison_does_not_have_are_refused(reports):
         rank_items(crowd(), mechanism=hidden)
     with pytest.raises(qc.AnswerError, match=r"comparisons are answers in Categorical\(\['left'"):
         rank_items(qc.synthetic_crowd(tasks=3, workers=10).answers)
+    numbers = qc.LaplacePerturbation(domain=qc.Interval(low=0, high=1), epsilon=1.0)
     with pytest.raises(qc.AnswerError, match="got Interval"):
-        interval = qc.Interval(low=0, high=1)
-        rank_items(crowd(), mechanism=qc.LaplacePerturbation(domain=interval, epsilon=1.0))
+        rank_items(crowd(), mechanism=numbers)
 
 
 @pytest.mark.parametrize(

@@ -281,7 +281,8 @@ def _check_groups(pairs: Pairs, asked: npt.NDArray[np.int64], ids: pa.Array) -> 
         names = ", ".join(repr(ids[int(one)].as_py()) for one in islice(members, _NAMED))
         more = len(members) - _NAMED
         shown.append(f"({names}{f' and {more:,} more' * (more > 0)})")
-    rest = f" and {groups - _NAMED:,} more groups" * (groups > _NAMED)
+    left = groups - _NAMED
+    rest = f" and {left:,} more group{'s' * (left > 1)}" * (left > 0)
     raise AnswerError(
         f"no chain of comparisons leads from some items to others: there are {groups:,} groups, "
         f"{', '.join(shown)}{rest}. Their scores have no common scale: rank each group by itself, "
