@@ -126,5 +126,6 @@ def priors(draws: int = DRAWS) -> str:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
-    page = TABLES.sub(lambda _: accuracies(), PAGE.read_text())
-    PAGE.write_text(SPREADS.sub(lambda _: priors(), page))
+    ranked, spreads = accuracies(), priors()
+    page = TABLES.sub(lambda _: ranked, PAGE.read_text())
+    PAGE.write_text(SPREADS.sub(lambda _: spreads, page))

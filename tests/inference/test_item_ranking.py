@@ -81,3 +81,12 @@ def test_a_notebook_shows_it_and_no_name_as_html(ranking):
     assert "Few are told apart." in page
     assert "&lt;i&gt;" in page
     assert "<i>" not in page
+
+
+def test_equal_scores_keep_the_order_in_which_items_occur():
+    """Three items each beat one and lose to one: rounding has no say in their order."""
+    rows = [("ann", "x", "y", "x"), ("bob", "y", "z", "y"), ("eve", "z", "x", "z")]
+    frame = pd.DataFrame(rows, columns=["worker", "left", "right", "label"])
+    for order in ([0, 1, 2], [1, 2, 0]):
+        turned = frame.iloc[order]
+        assert qc.rank_items(turned).ranking == list(dict.fromkeys([*turned["left"]]))

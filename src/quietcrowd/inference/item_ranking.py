@@ -88,8 +88,8 @@ class ItemRanking:
 
     @cached_property
     def order(self) -> npt.NDArray[np.intp]:
-        """Places in `items`, best first; equal scores in the order in which items occur."""
-        return np.argsort(-self.scores, kind="stable")
+        """Places in `items`, best first; equal ones, to six places, in the order they occur in."""
+        return np.argsort(-np.round(self.scores, 6), kind="stable")
 
     @property
     def ranking(self) -> list[Any]:
