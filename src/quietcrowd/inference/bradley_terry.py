@@ -91,7 +91,9 @@ class Comparisons:
         """
         before, after = self.preferences(scores)
         each = before * (1 - before) - (1 - seen) * after * (1 - after)
-        flat = np.bincount(self.left * self.items + self.right, self.counts * each, self.items**2)
+        flat: Floats = np.bincount(
+            self.left * self.items + self.right, self.counts * each, self.items**2
+        )
         between = flat.reshape(self.items, self.items)
         between = between + between.T
         found: Floats = -between

@@ -169,7 +169,8 @@ class _Read:
                 log_right=logs[1],
                 simulated=data.simulated,
             )
-        ids, backend = None, "pandas"
+        ids: pa.Array | None = None
+        backend: Backend = "pandas"
         if not isinstance(data, Answers):
             frame = as_frame(data).to_native()
             backend = backend_of(frame)
@@ -200,7 +201,7 @@ def _logs_of_sides(answers: Answers, mechanism: Any) -> npt.NDArray[np.float64]:
             )
         _check_tells(mechanism, type(mechanism).__name__)
         sides = (answers.values == places[1]).astype(np.intp)
-        return np.array([mechanism.log_likelihood(sides, np.intp(side)) for side in (0, 1)])
+        return np.array([mechanism.log_likelihood(sides, np.array(side)) for side in (0, 1)])
     if not isinstance(mechanism, Mechanism):
         raise ParameterError(
             "mechanism must be a Mechanism, as RandomizedResponse(domain=Categorical(['left', "
@@ -212,11 +213,11 @@ def _logs_of_sides(answers: Answers, mechanism: Any) -> npt.NDArray[np.float64]:
             f"mechanism: reports of {mechanism.name!r} are no labels: give rank_items the Reports"
         )
     codes = np.where(answers.values == places[0], *own)
-    return np.array([channel.log_likelihood(codes, np.intp(place)) for place in own])
+    return np.array([channel.log_likelihood(codes, np.array(place)) for place in own])
 
 
 def _logs(channel: Channel, places: tuple[int, int], table: Answers) -> npt.NDArray[np.float64]:
-    return np.array([channel.log_likelihood(table.values, np.intp(place)) for place in places])
+    return np.array([channel.log_likelihood(table.values, np.array(place)) for place in places])
 
 
 def _law_of(mechanism: Mechanism) -> tuple[Channel, tuple[int, int]]:
