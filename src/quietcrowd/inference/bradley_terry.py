@@ -91,9 +91,8 @@ class Comparisons:
         """
         before, after = self.preferences(scores)
         each = before * (1 - before) - (1 - seen) * after * (1 - after)
-        flat: Floats = np.bincount(
-            self.left * self.items + self.right, self.counts * each, self.items**2
-        )
+        pairs = self.left * self.items + self.right
+        flat = np.asarray(np.bincount(pairs, self.counts * each, self.items**2), np.float64)
         between = flat.reshape(self.items, self.items)
         between = between + between.T
         found: Floats = -between
