@@ -115,6 +115,7 @@ def test_seen_preferences_tell_at_least_as_much_as_reports():
     assert np.linalg.eigvalsh(more).min() >= -1e-10
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from([None, 16.0, 3.0, 1.0, 0.1]),
     st.integers(2, 8),
