@@ -6,6 +6,7 @@ nothing beside it in a file or a campaign, and what is randomised is one of two 
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,16 @@ from attrs import frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Categorical
-from quietcrowd.exceptions import AnswerError
-from quietcrowd.frames import as_frame, collected, column_of, positions_by_text, with_usual_names
+from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning
+from quietcrowd.frames import (
+    ALIASES,
+    as_frame,
+    collected,
+    column_of,
+    mark_of,
+    positions_by_text,
+    with_usual_names,
+)
 from quietcrowd.row_order import Duplicates
 
 __all__ = ["BETWEEN", "SIDES", "Pairs", "comparison_answers", "item_ids", "pairs_of"]
@@ -68,6 +77,11 @@ def comparison_answers(
         " | ", or as `Answers.from_frame`. The message names row, column and value; rows count
         from 0.
 
+    Warns
+    -----
+    NoiseIgnoredWarning
+        Where the frame says that it holds randomised reports.
+
     Examples
     --------
     >>> import pandas as pd
@@ -79,12 +93,20 @@ def comparison_answers(
     0  tea | coffee    ann  right
     """
     names = (worker, left, right, label)
+    frame = collected(frame, [*names, *ALIASES["worker"]])
     columns = _columns_of(frame, names)
     items = item_ids(frame, left, right)
     texts = items.cast(pa.string())
     _check_names(texts, items, columns, names)
     first, second, chosen = (positions_by_text(columns[name], texts) for name in names[1:])
     _check_pairs(columns, names, first, second, chosen)
+    if mark_of(frame) is not None:
+        warnings.warn(
+            "the frame says that it holds randomised reports, and they are read as plain "
+            "comparisons. Give rank_items the Reports themselves, or mechanism=.",
+            NoiseIgnoredWarning,
+            stacklevel=2,
+        )
     pair = f"{left}{BETWEEN}{right}"
     table = {
         pair: _pair_names(texts, first, second),
@@ -155,7 +177,7 @@ def item_ids(frame: Any, left: str = "left", right: str = "right") -> pa.Array:
 
 def _columns_of(frame: Any, names: tuple[str, ...]) -> dict[str, pa.Array]:
     """Return the four columns, none of whose cells is missing."""
-    native = as_frame(collected(frame, [*names, "performer", "workerId"]))
+    native = as_frame(frame)
     if names == _COLUMNS:
         native = with_usual_names(native)
     way_out = "Name the columns with worker=, left=, right= and label=."

@@ -96,6 +96,14 @@ def test_reports_are_read_by_their_law_however_they_come_in(reports, device):
     assert spread_out > 1.1 * shrunk, "what the noise took is not given back"
 
 
+def test_a_frame_that_says_it_holds_reports_is_not_read_as_plain_in_silence(reports, device):
+    frame = sides_as_items(reports)
+    frame.attrs = reports.to_frame().attrs
+    with pytest.warns(qc.NoiseIgnoredWarning, match="read as plain comparisons"):
+        rank_items(frame)
+    assert rank_items(frame, mechanism=device).converged
+
+
 def test_a_domain_in_the_other_order_is_the_same(reports):
     other = qc.Categorical(["right", "left"])
     device = qc.RandomizedResponse(domain=other, epsilon=2.0)
