@@ -134,7 +134,8 @@ class ItemRanking:
     def chance(self, item: Any, other: Any) -> PreferenceChance:
         """Return how likely a worker is to prefer `item` to `other`, with an interval of 95 %.
 
-        Items match by what they print as. The two need not have been compared with each other.
+        It has the attributes ``probability``, ``low`` and ``high``. Items match by what they print
+        as; the two need not have been compared with each other.
 
         Raises
         ------
