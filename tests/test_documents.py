@@ -90,6 +90,22 @@ def test_the_tables_of_the_readme_are_what_was_measured(monkeypatch):
     assert measured in README.read_text(), "run: python docs/draw_accuracy.py"
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
+def test_the_tables_on_rankings_have_the_rows_that_their_script_writes(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS)
+    import draw_ranking
+
+    def rows(table):
+        return [line.split("|")[:3] for line in table.splitlines()]
+
+    page = draw_ranking.PAGE.read_text()
+    written = draw_ranking.TABLES.search(page)[0]
+    assert rows(draw_ranking.accuracies(2)) == rows(written)
+    head = draw_ranking.SPREADS.search(page)[0].splitlines()[0]
+    assert head == draw_ranking.priors(2).splitlines()[0]
+
+
 def test_the_campaign_of_the_readme_is_that_of_its_page():
     """The page is played from its first line to its last, by a test of its own."""
     (campaign,) = (text for language, text in blocks(README) if language == "sh")

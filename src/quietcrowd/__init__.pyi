@@ -4,6 +4,7 @@ from quietcrowd.accounting.shuffled import shuffled_guarantee as shuffled_guaran
 from quietcrowd.answers import Answers as Answers
 from quietcrowd.auditing.audit import audit as audit
 from quietcrowd.auditing.report import AuditReport as AuditReport
+from quietcrowd.comparisons import comparison_answers as comparison_answers
 from quietcrowd.datasets import Dataset as Dataset
 from quietcrowd.datasets import Description as Description
 from quietcrowd.datasets import describe as describe
@@ -59,7 +60,9 @@ from quietcrowd.inference import WeightedMean as WeightedMean
 from quietcrowd.inference import WeightedVote as WeightedVote
 from quietcrowd.inference import fit as fit
 from quietcrowd.inference import noise_ignored as noise_ignored
+from quietcrowd.inference.item_ranking import ItemRanking as ItemRanking
 from quietcrowd.inference.label_sets import label_sets as label_sets
+from quietcrowd.inference.ranking import rank_items as rank_items
 from quietcrowd.inference.shuffled_poll import ShuffledPoll as ShuffledPoll
 from quietcrowd.inference.shuffled_poll import shuffled_poll as shuffled_poll
 from quietcrowd.inference.suggesting import suggest_tasks as suggest_tasks

@@ -94,6 +94,7 @@ def test_a_slip_is_answered_with_the_command_that_was_meant(run):
         ("quietcrowd infer --method w", "weighted-vote"),
         ("quietcrowd reproduce sun2018-", "sun2018-3"),
         ("quietcrowd partition --sk", "--skip-outside"),
+        ("quietcrowd rank --du", "--duplicates"),
     ],
 )
 def test_commands_options_and_choices_are_completed(monkeypatch, capsys, typed, completed):

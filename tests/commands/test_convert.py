@@ -223,3 +223,22 @@ def test_names_of_formats_are_completed(monkeypatch, capsys, words):
     with pytest.raises(SystemExit):
         app([], prog_name="quietcrowd")
     assert capsys.readouterr().out.split() == ["mturk"]
+
+
+def test_comparisons_become_answers_of_left_and_right(run, tmp_path):
+    table, target = tmp_path / "comparisons.csv", tmp_path / "answers.csv"
+    rows = {"worker": ["ann"], "left": ["tea"], "right": ["milk"], "label": ["milk"]}
+    pd.DataFrame(rows).to_csv(table, index=False)
+    status, _, errors = run("convert", table, target)
+    assert (status, errors) == (0, f"1 answer written to {target}.\n")
+    assert pd.read_csv(target).to_dict("list") == {
+        "task": ["tea | milk"],
+        "worker": ["ann"],
+        "label": ["right"],
+    }
+    other = tmp_path / "others.csv"
+    pd.DataFrame(rows).set_axis([*"wxyz"], axis=1).to_csv(other, index=False)
+    assert (
+        run("convert", other, "--columns", "w,x,y,z")[1]
+        == "task,worker,label\ntea | milk,ann,right\n"
+    )

@@ -23,6 +23,7 @@ DEBUG = "QUIETCROWD_DEBUG"
 COMMANDS = {
     "randomize": ("randomize", "Randomise answers, as the workers' devices do."),
     "infer": ("infer", "Infer truths and workers' quality from reports."),
+    "rank": ("rank", "Rank items by paired comparisons, from reports or plain."),
     "plan": ("plan", "Predict the error of a campaign before the first answer."),
     "suggest": ("suggest", "Suggest which tasks to ask next."),
     "best-mechanism": (

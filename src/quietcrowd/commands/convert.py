@@ -19,6 +19,8 @@ from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats import FORMATS, check_target, read_reports, read_table, write_table
 from quietcrowd.formats.answer_files import read_scored_truths
 from quietcrowd.formats.columns import Choice, resolve
+from quietcrowd.formats.comparison_files import COLUMNS as COMPARISONS
+from quietcrowd.formats.comparison_files import holds_comparisons, read_comparisons
 from quietcrowd.formats.csv_files import count_formulas
 from quietcrowd.formats.files import refuse_overwriting, sidecar
 from quietcrowd.formats.label_config import write_label_config
@@ -66,6 +68,9 @@ def convert(
 ) -> None:
     """Convert answers, reports or truths into another format.
 
+    A table of paired comparisons, with columns worker, left, right and label, becomes answers of
+    left and right.
+
     Reports keep what made them, inside of OUT or in OUT.mechanism.json beside it.
 
     Example: quietcrowd convert Batch_17.csv answers.csv --field category
@@ -77,6 +82,8 @@ def convert(
     Example: quietcrowd convert answers.csv short.json --to label-studio-min
 
     Example: quietcrowd convert answers.parquet batch.csv --to mturk
+
+    Example: quietcrowd convert comparisons.csv answers.csv
     """
     source = from_stdin(source)
     if target == STREAM and to_format in _PRINTED:
@@ -148,7 +155,7 @@ def _convert_plain(
     choice: Choice,
     label_config: Path | None,
 ) -> None:
-    table, what = _read(source, formats[0], options.three_columns(columns), choice)
+    table, what = _read(source, formats[0], columns, choice)
     if target is None:
         print_frame(table.to_pandas(), "quietcrowd convert IN OUT")
         note(f"{counted(len(table), what)}.")
@@ -170,9 +177,14 @@ def _is_spreadsheet(path: Path) -> bool:
 
 
 def _read(
-    source: Path, file_format: str | None, columns: tuple[str, str, str], choice: Choice
+    source: Path, file_format: str | None, names: str, choice: Choice
 ) -> tuple[pa.Table, str]:
     """Return the rows of a file, under their usual names, and what they are."""
+    if _of_comparisons(source, file_format, names):
+        wanted = COMPARISONS if names == options.COLUMNS else options.four_columns(names)
+        answers = read_comparisons(source, wanted, file_format=file_format)
+        return answers.to_frame("pyarrow"), "answer"
+    columns = options.three_columns(names)
     if holds_truths(source, columns, file_format):
         if columns != tuple(options.COLUMNS.split(",")):
             raise ParameterError("--columns names the columns of answers, not of truths")
@@ -186,6 +198,13 @@ def _read(
         raise AnswerError(f"{source}: {error}") from None
     _tell_other_columns(source, file_format, columns)
     return pa.table(dict(zip(options.COLUMNS.split(","), found, strict=True))), "answer"
+
+
+def _of_comparisons(source: Path, file_format: str | None, columns: str) -> bool:
+    """Return whether a file holds paired comparisons: by its columns, or by four that are named."""
+    if columns == options.COLUMNS:
+        return holds_comparisons(source, file_format)
+    return len(options.split(columns)) == 4
 
 
 def _tell_other_columns(

@@ -41,6 +41,7 @@ __all__ = [
     "SkipOutside",
     "as_printed",
     "build_domain",
+    "four_columns",
     "labels_as_printed",
     "parse_numbers",
     "split",
@@ -204,6 +205,16 @@ def three_columns(text: str) -> tuple[str, str, str]:
     if len(names) != 3:
         raise ParameterError(f"--columns must be three names, by commas; got {text!r}")
     return names[0], names[1], names[2]
+
+
+def four_columns(text: str) -> tuple[str, str, str, str]:
+    """Return the names of the columns of workers, left items, right items and chosen items."""
+    names = split(text)
+    if len(names) != 4:
+        raise ParameterError(
+            f"--columns of comparisons must be four names, by commas; got {text!r}"
+        )
+    return names[0], names[1], names[2], names[3]
 
 
 def split_all(texts: Iterable[str]) -> list[str]:

@@ -16,7 +16,14 @@ from quietcrowd.formats import csv_files
 from quietcrowd.formats.columns import Choice
 from quietcrowd.formats.tables import find_format, read_names, read_note, read_table, write_table
 
-__all__ = ["read_answers", "read_scored_truths", "read_truths", "write_answers"]
+__all__ = [
+    "in_file",
+    "read_answers",
+    "read_scored_truths",
+    "read_truths",
+    "refuse_reports",
+    "write_answers",
+]
 
 
 def read_answers(
@@ -71,19 +78,29 @@ def read_answers(
         Where answers of a platform's file do not count, as rejected ones.
     """
     path = Path(path)
-    note = read_note(path, file_format)
-    if note is not None and "mechanism" in note:
-        raise FormatError(
-            f"{path}: these are randomised reports. "
-            "Read them with read_reports (on the command line: quietcrowd infer)."
-        )
+    refuse_reports(path, file_format, "infer")
     choice = Choice(field=field, rejected=rejected)
     table = read_table(path, (task, worker, label), file_format=file_format, choice=choice)
     try:
         return Answers.from_frame(table, domain, task, worker, label, **options)
     except AnswerError as error:
-        place = _place_of_rows(path, file_format) if _ROW.search(str(error)) else ""
-        raise AnswerError(f"{path}: {error} {place}".rstrip()) from None
+        raise in_file(path, error, file_format) from None
+
+
+def refuse_reports(path: Path, file_format: str | None, command: str) -> None:
+    """Raise FormatError where a file that is read as plain says that it holds reports."""
+    note = read_note(path, file_format)
+    if note is not None and "mechanism" in note:
+        raise FormatError(
+            f"{path}: these are randomised reports. "
+            f"Read them with read_reports (on the command line: quietcrowd {command})."
+        )
+
+
+def in_file(path: Path, error: AnswerError, file_format: str | None) -> AnswerError:
+    """Return an error about rows of a frame as one about rows of the file that it came from."""
+    place = _place_of_rows(path, file_format) if _ROW.search(str(error)) else ""
+    return AnswerError(f"{path}: {error} {place}".rstrip())
 
 
 _ROW = re.compile(r"\brow \d")

@@ -123,7 +123,7 @@ def read_report_note(path: Path, file_format: str | None = None) -> ReportNote:
             f"{path}: the mechanism of these reports is missing. Write reports with write_reports, "
             "which keeps it with them (beside CSV, TSV and JSON, in NAME.mechanism.json): noise "
             "must not be taken for answers. If these are plain answers, read them with "
-            "read_answers (on the command line: infer and partition take them with --plain)."
+            "read_answers (on the command line: infer, partition and rank take them with --plain)."
         )
     simulated = note.get("simulated", False)
     if not isinstance(simulated, bool):

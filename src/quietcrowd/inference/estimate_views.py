@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
@@ -9,10 +10,10 @@ import numpy as np
 
 from quietcrowd.exceptions import MissingExtraError
 
-__all__ = ["as_html", "new_figure", "plot_estimate"]
+__all__ = ["as_html", "frames_as_html", "new_figure", "plot_estimate"]
 
 SHOWN = 10
-"""So many tasks, and workers, are shown in a notebook."""
+"""So many rows of a frame are shown in a notebook."""
 
 DRAWN = 100
 """So many tasks, or workers, have a bar of their own in a picture."""
@@ -20,12 +21,17 @@ DRAWN = 100
 
 def as_html(estimate: Any) -> str:
     """Return what a notebook shows of an estimate: what it is, the first tasks and workers."""
-    parts = [f"<p>{escape(repr(estimate))}</p>"]
-    parts += [f"<p>{escape(sentence)}</p>" for sentence in estimate.notes]
-    for name, frame in (
-        ("tasks", estimate.truths_as("pandas")),
-        ("workers", estimate.workers_as("pandas")),
-    ):
+    frames = {"tasks": estimate.truths_as("pandas"), "workers": estimate.workers_as("pandas")}
+    return frames_as_html(repr(estimate), estimate.notes, frames)
+
+
+def frames_as_html(said: str, notes: Iterable[str], frames: Mapping[str, Any]) -> str:
+    """Return a page of a notebook: what it is, notes, and the first rows of frames of pandas.
+
+    The keys of `frames` are what their rows are.
+    """
+    parts = [f"<p>{escape(sentence)}</p>" for sentence in (said, *notes)]
+    for name, frame in frames.items():
         parts.append(frame.head(SHOWN).to_html(index=False, float_format="{:.3f}".format))
         if len(frame) > SHOWN:
             parts.append(f"<p>… and {len(frame) - SHOWN:,} more {name}</p>")

@@ -28,6 +28,7 @@ __all__ = [
     "report_warnings",
     "rest_warnings",
     "signal_warnings",
+    "simulated_warning",
     "warn_of",
 ]
 
@@ -45,7 +46,7 @@ def noise_warnings(method: Method, observed: Observations) -> Iterator[Warning]:
     if observed.mechanism is not None:
         yield from report_warnings(method, observed.mechanism, simulated=observed.simulated)
     elif observed.simulated:
-        yield _simulated()
+        yield simulated_warning()
     if observed.marked:
         yield NoiseIgnoredWarning(
             f"the frame says that it holds randomised reports: {type(method).__name__} reads them "
@@ -67,7 +68,7 @@ def report_warnings(method: Method, mechanism: Any, *, simulated: bool) -> Itera
         Whether the noise is simulated.
     """
     if simulated:
-        yield _simulated()
+        yield simulated_warning()
     if mechanism.tells_nothing:
         yield NoSignalWarning(
             f"the reports of {type(mechanism).__name__} tell nothing of the answers: its epsilon "
@@ -139,7 +140,8 @@ def _has_known_law(mechanism: Any) -> bool:
     return (grid and not filled) or (not grid and mechanism.report_law is not None)
 
 
-def _simulated() -> SimulatedNoiseWarning:
+def simulated_warning() -> SimulatedNoiseWarning:
+    """Return what to warn of where the noise of reports is simulated."""
     return SimulatedNoiseWarning(
         "these reports are simulated: they protect nobody. Real ones are made without rng= (on "
         "the command line: without --simulate)."

@@ -1,0 +1,86 @@
+"""How fast items are ranked: 10^5 comparisons of 10^3 items, plain and randomised."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+
+import quietcrowd as qc
+from quietcrowd.comparisons import SIDES
+from quietcrowd.inference.bradley_terry import Comparisons, maximise
+from timing import least_seconds
+
+pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
+
+ITEMS, COMPARISONS = 1000, 10**5
+LIMIT = 1.0
+"""Seconds, from a frame or from reports to scores with standard errors."""
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """Return comparisons of random pairs, each by another worker, as crowd-kit has them."""
+    rng = np.random.default_rng(0)
+    scores = rng.normal(0, 1, ITEMS)
+    left = rng.integers(0, ITEMS, COMPARISONS)
+    right = (left + rng.integers(1, ITEMS, COMPARISONS)) % ITEMS
+    wins = rng.random(COMPARISONS) < 1 / (1 + np.exp(scores[right] - scores[left]))
+    names = np.array([f"item {place}" for place in range(ITEMS)])
+    return pd.DataFrame(
+        {
+            "worker": np.arange(COMPARISONS),
+            "left": names[left],
+            "right": names[right],
+            "label": names[np.where(wins, left, right)],
+        }
+    )
+
+
+@pytest.mark.parametrize("epsilon", [None, 1.0], ids=["plain", "epsilon 1"])
+def test_ranking(benchmark, frame, epsilon, compare, remark):
+    """All of it, against its limit."""
+    data = frame
+    if epsilon is not None:
+        device = qc.RandomizedResponse(domain=SIDES, epsilon=epsilon)
+        data = device.randomize(qc.comparison_answers(frame), rng=np.random.default_rng(1))
+    found = benchmark.pedantic(qc.rank_items, (data,), rounds=3, warmup_rounds=1)
+    assert found.converged
+    ours = benchmark.stats.stats.min
+    what = "plain comparisons" if epsilon is None else "comparisons at epsilon 1"
+    compare(f"ranking of 10^3 items by 10^5 {what}", ours, "the limit of 1 s", LIMIT, 1)
+    remark(f"10^3 items by 10^5 {what}: {ours:.3g} s, {len(found.history) - 1} steps.")
+
+
+def test_search(benchmark, compare):
+    """The search alone, against a general optimiser that is given objective and gradient."""
+    rng = np.random.default_rng(2)
+    law = qc.RandomizedResponse(domain=SIDES, epsilon=1.0).channel.table
+    left = rng.integers(0, ITEMS, COMPARISONS)
+    right = (left + rng.integers(1, ITEMS, COMPARISONS)) % ITEMS
+    scores = rng.normal(0, 1, ITEMS)
+    prefers_right = rng.random(COMPARISONS) > 1 / (1 + np.exp(scores[right] - scores[left]))
+    keeps = rng.random(COMPARISONS) < np.exp(law[0, 0])
+    reports = np.where(keeps, prefers_right, ~prefers_right).astype(int)
+    model = Comparisons(
+        items=ITEMS,
+        left=left,
+        right=right,
+        log_left=law[0, reports],
+        log_right=law[1, reports],
+        counts=np.ones(COMPARISONS),
+        spread=2.5,
+    )
+
+    def general():
+        return minimize(
+            lambda tried: -model.objective(tried),
+            np.zeros(ITEMS),
+            jac=lambda tried: -model.gradient(tried),
+            method="L-BFGS-B",
+            options={"ftol": 1e-14, "gtol": 1e-6, "maxiter": 10_000},
+        ).x
+
+    found = benchmark.pedantic(maximise, (model, 100), rounds=3, warmup_rounds=1)
+    assert np.abs(found.scores - general()).max() < 0.01
+    ours, theirs = benchmark.stats.stats.min, least_seconds(general, rounds=3)
+    compare("search for 10^3 scores, with standard errors", ours, "L-BFGS, without", theirs, 1)

@@ -1,0 +1,157 @@
+"""``quietcrowd rank``: items by paired comparisons, from reports or from plain preferences."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quietcrowd.answers import Answers
+from quietcrowd.commands import options
+from quietcrowd.commands.printing import counted, note, print_csv, print_frame, records_of
+from quietcrowd.commands.streams import STREAM, check_one_stream, from_stdin
+from quietcrowd.exceptions import NotConvergedWarning, ParameterError
+from quietcrowd.formats import check_target, read_reports, write_table
+from quietcrowd.formats.comparison_files import COLUMNS, read_comparisons
+from quietcrowd.formats.files import check_new, refuse_overwriting
+from quietcrowd.mechanisms import Reports
+
+if TYPE_CHECKING:
+    from quietcrowd.inference.item_ranking import ItemRanking
+
+__all__ = ["app", "rank"]
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+def rank(
+    reports: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="REPORTS",
+            help="Files of reports of left and right, made alike; or one of comparisons, with "
+            "--plain. - is standard input.",
+        ),
+    ],
+    plain: Annotated[
+        bool,
+        typer.Option(
+            "--plain",
+            help="The file holds plain comparisons: columns worker, left, right, and label, the "
+            "item that was chosen.",
+        ),
+    ] = False,
+    columns: Annotated[
+        str,
+        typer.Option(
+            metavar="WORKER,LEFT,RIGHT,LABEL",
+            help="Names of the columns of plain comparisons, by commas.",
+        ),
+    ] = ",".join(COLUMNS),
+    duplicates: Annotated[
+        str,
+        typer.Option(
+            metavar="error|first|last",
+            help="Where a worker compared a pair twice in the same order: stop, or keep one.",
+            autocompletion=lambda: ["error", "first", "last"],
+        ),
+    ] = options.DUPLICATES,
+    spread: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Standard deviation of the normal prior of each score. Default: 2.5.",
+        ),
+    ] = None,
+    max_iterations: options.MaxIterations = None,
+    output: options.Output = None,
+    as_json: options.Json = False,
+) -> None:
+    """Rank items by paired comparisons, from reports or plain.
+
+    A task is a public pair, named as "tea | coffee"; the answer, left or right, is randomised.
+    Scores are log-odds, 0 in the mean; standard errors count the noise in.
+
+    Example: quietcrowd rank reports.parquet -o ranking.csv
+
+    Example: quietcrowd rank comparisons.csv --plain
+
+    Example: quietcrowd convert comparisons.csv - | quietcrowd randomize - --labels left,right -e 1
+    -o reports.parquet
+    """
+    if output not in (None, STREAM):
+        check_target(output)
+        for path in reports:
+            refuse_overwriting(path, output)
+        check_new(output)
+    check_one_stream(output, STREAM if as_json else None)
+    if reports.count(STREAM) > 1:
+        raise ParameterError("only one file can be -, standard input")
+    files = [from_stdin(path) for path in reports]
+    data = _read(files, columns, duplicates, plain=plain)
+    found = _ranked(data, spread, max_iterations)
+    _show(found, output, as_json=as_json)
+    end = "converged" if found.converged else "NOT converged: try more with --max-iterations"
+    note(
+        f"{counted(len(found.items), 'item')}, {counted(found.reports, 'comparison')}, "
+        f"{counted(found.workers, 'worker')}; {end}."
+    )
+    for sentence in found.notes:
+        note(sentence)
+
+
+def _read(files: list[Path], columns: str, duplicates: str, *, plain: bool) -> Reports | Answers:
+    """Return reports, or plain comparisons as answers."""
+    if not plain:
+        if (columns, duplicates) != (",".join(COLUMNS), options.DUPLICATES):
+            raise ParameterError("--columns and --duplicates go with --plain")
+        return read_reports(*files)
+    if len(files) > 1:
+        raise ParameterError("--plain takes one file")
+    return read_comparisons(files[0], options.four_columns(columns), duplicates=duplicates)  # type: ignore[arg-type]
+
+
+def _ranked(
+    data: Reports | Answers, spread: float | None, max_iterations: int | None
+) -> ItemRanking:
+    """Return what is found; whether it converged is told in the end, and not by a warning too."""
+    from quietcrowd.inference.ranking import SPREAD, rank_items
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConvergedWarning)
+        return rank_items(
+            data,
+            spread=SPREAD if spread is None else spread,
+            max_iterations=100 if max_iterations is None else max_iterations,
+        )
+
+
+def _show(found: ItemRanking, output: Path | None, *, as_json: bool) -> None:
+    """Write or print the ranking."""
+    frame = found.to_frame("pandas")
+    if output == STREAM:
+        print_csv(frame)
+    elif output is not None:
+        write_table(frame, output)
+    if as_json:
+        typer.echo(_as_json(found))
+    elif output is None:
+        print_frame(frame, "--output ranking.csv")
+
+
+def _as_json(found: ItemRanking) -> str:
+    return json.dumps(
+        {
+            "items": records_of(found.to_frame("pandas")),
+            "comparisons": found.reports,
+            "workers": found.workers,
+            "mechanism": None if found.mechanism is None else found.mechanism.to_dict(),
+            "spread": found.spread,
+            "converged": found.converged,
+            "notes": list(found.notes),
+        }
+    )

@@ -1,0 +1,249 @@
+"""Paired comparisons as answers: the pair shown is the task, and the answer is left or right.
+
+A task is named by its pair, the item on the left first, with `BETWEEN` in between. So it needs
+nothing beside it in a file or a campaign, and what is randomised is one of two public labels.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import frozen
+
+from quietcrowd.answers import Answers
+from quietcrowd.domains import Categorical
+from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning
+from quietcrowd.frames import (
+    ALIASES,
+    as_frame,
+    collected,
+    column_of,
+    mark_of,
+    positions_by_text,
+    with_usual_names,
+)
+from quietcrowd.row_order import Duplicates
+
+__all__ = ["BETWEEN", "SIDES", "Pairs", "comparison_answers", "item_ids", "pairs_of"]
+
+BETWEEN = " | "
+"""What stands between the two items in the name of a task; no item holds it."""
+
+SIDES = Categorical(["left", "right"])
+"""What an answer can be: which item of the pair is preferred."""
+
+_COLUMNS = ("worker", "left", "right", "label")
+
+
+def comparison_answers(
+    frame: Any,
+    *,
+    worker: str = "worker",
+    left: str = "left",
+    right: str = "right",
+    label: str = "label",
+    duplicates: Duplicates = "error",
+) -> Answers:
+    """Read paired comparisons as answers to tasks that any mechanism for labels randomises.
+
+    The pair and its order are public: they are what the worker was shown. The answer is which
+    side was preferred, "left" or "right"; the name of the item chosen never leaves as a text.
+    Each comparison is an answer, so that what a worker loses adds up over them.
+
+    Parameters
+    ----------
+    frame : pandas, Polars or PyArrow dataframe
+        One row per comparison, as crowd-kit has it: the worker, the two items that were shown,
+        and the item that was chosen.
+    worker, left, right, label : str
+        Names of the four columns. ``performer`` or ``workerId`` is taken for ``worker``.
+    duplicates : {"error", "first", "last"}
+        What to do where a worker compared a pair twice in the same order.
+
+    Returns
+    -------
+    Answers
+        Of "left" and "right". A task is called by its pair, as "tea | coffee".
+
+    Raises
+    ------
+    AnswerError
+        Where a column is missing, a cell is, an item is compared with itself, the label is
+        neither of the two items (ties have no label), the name of an item is empty or holds
+        " | ", or as `Answers.from_frame`. The message names row, column and value; rows count
+        from 0.
+
+    Warns
+    -----
+    NoiseIgnoredWarning
+        Where the frame says that it holds randomised reports.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame(
+    ...     {"worker": ["ann"], "left": ["tea"], "right": ["coffee"], "label": ["coffee"]}
+    ... )
+    >>> comparison_answers(frame).to_frame()
+               task worker  label
+    0  tea | coffee    ann  right
+    """
+    names = (worker, left, right, label)
+    frame = collected(frame, [*names, *ALIASES["worker"]])
+    columns = _columns_of(frame, names)
+    items = item_ids(frame, left, right)
+    texts = items.cast(pa.string())
+    _check_names(texts, items, columns, names)
+    first, second, chosen = (positions_by_text(columns[name], texts) for name in names[1:])
+    _check_pairs(columns, names, first, second, chosen)
+    if mark_of(frame) is not None:
+        warnings.warn(
+            "the frame says that it holds randomised reports, and they are read as plain "
+            "comparisons. Give rank_items the Reports themselves, or mechanism=.",
+            NoiseIgnoredWarning,
+            stacklevel=2,
+        )
+    pair = f"{left}{BETWEEN}{right}"
+    table = {
+        pair: _pair_names(texts, first, second),
+        worker: columns[worker],
+        label: SIDES.decode((chosen == second).astype(SIDES.dtype)),
+    }
+    return Answers.from_frame(pa.table(table), SIDES, pair, worker, label, duplicates=duplicates)
+
+
+@frozen(kw_only=True, eq=False)
+class Pairs:
+    """The pairs that tasks are named by.
+
+    Attributes
+    ----------
+    items : pyarrow.Array
+        Names of all items, texts, each once, in the order in which they occur.
+    left, right : ndarray of intp, shape (tasks,)
+        Places in `items` of what each task shows.
+    """
+
+    items: pa.Array
+    left: npt.NDArray[np.intp]
+    right: npt.NDArray[np.intp]
+
+
+def pairs_of(tasks: pa.Array) -> Pairs:
+    """Return the pairs that tasks are named by.
+
+    Parameters
+    ----------
+    tasks : pyarrow.Array
+        Names as `comparison_answers` gives them.
+
+    Raises
+    ------
+    AnswerError
+        Where a name is not that of two items, or they are the same.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> pairs_of(pa.array(["tea | coffee", "coffee | milk"])).items.to_pylist()
+    ['tea', 'coffee', 'milk']
+    """
+    places: dict[str, int] = {}
+    found = np.empty((len(tasks), 2), np.intp)
+    for row, name in enumerate(tasks.cast(pa.string()).to_pylist()):
+        left, between, right = name.partition(BETWEEN)
+        if not between or BETWEEN in f" {right} " or not left or not right or left == right:
+            raise AnswerError(
+                f"task {name!r} is not named by a pair of items, as {f'tea{BETWEEN}coffee'!r} is: "
+                "tasks of paired comparisons are made by comparison_answers, or are named so"
+            )
+        found[row] = places.setdefault(left, len(places)), places.setdefault(right, len(places))
+    items = pa.array(list(places), pa.string())
+    return Pairs(items=items, left=found[:, 0].copy(), right=found[:, 1].copy())
+
+
+def item_ids(frame: Any, left: str = "left", right: str = "right") -> pa.Array:
+    """Return the ids of all items that were shown, each once; texts unless both columns agree."""
+    native = as_frame(frame)
+    sides = [column_of(native, name).combine_chunks().drop_null() for name in (left, right)]
+    if sides[0].type != sides[1].type:
+        sides = [side.cast(pa.string()) for side in sides]
+    return pa.concat_arrays(sides).unique()
+
+
+def _columns_of(frame: Any, names: tuple[str, ...]) -> dict[str, pa.Array]:
+    """Return the four columns, none of whose cells is missing."""
+    native = as_frame(frame)
+    if names == _COLUMNS:
+        native = with_usual_names(native)
+    way_out = "Name the columns with worker=, left=, right= and label=."
+    columns = {name: column_of(native, name, way_out).combine_chunks() for name in names}
+    for name, column in columns.items():
+        if column.null_count:
+            row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+            raise AnswerError(f"row {row}, column {name!r}: {_missing(name == names[3])}")
+    return columns
+
+
+def _missing(label: bool) -> str:
+    if not label:
+        return "the cell is empty. Fill it in, or drop the row."
+    return (
+        "no item was chosen. Ties have no place here: let the worker choose one of the two, or "
+        "a coin before anything is randomised. To drop the row tells that it was a tie."
+    )
+
+
+def _check_names(
+    texts: pa.Array, items: pa.Array, columns: dict[str, pa.Array], names: tuple[str, ...]
+) -> None:
+    """Raise AnswerError where the name of an item cannot stand in the name of a task."""
+    for place, text in enumerate(texts.to_pylist()):
+        if not text or BETWEEN in f" {text} ":
+            for name in names[1:3]:
+                rows = np.flatnonzero(positions_by_text(columns[name], texts) == place)
+                if len(rows):
+                    raise AnswerError(
+                        f"row {rows[0]}, column {name!r}: an item cannot be called "
+                        f"{items[place].as_py()!r}: names must not be empty, nor hold "
+                        f"{BETWEEN!r}, which stands between the two items of a task. Rename it."
+                    )
+
+
+def _check_pairs(
+    columns: dict[str, pa.Array],
+    names: tuple[str, ...],
+    first: npt.NDArray[np.intp],
+    second: npt.NDArray[np.intp],
+    chosen: npt.NDArray[np.intp],
+) -> None:
+    """Raise AnswerError where an item meets itself, or the label is none of the two."""
+    _, left, right, label = names
+    same = first == second
+    if same.any():
+        row = int(np.argmax(same))
+        raise AnswerError(
+            f"row {row}, columns {left!r} and {right!r}: item {columns[left][row].as_py()!r} is "
+            "compared with itself. Drop the row."
+        )
+    stranger = (chosen != first) & (chosen != second)
+    if stranger.any():
+        row = int(np.argmax(stranger))
+        shown, other, given = (columns[name][row].as_py() for name in (left, right, label))
+        raise AnswerError(
+            f"row {row}, column {label!r}: {given!r} is neither {shown!r} nor {other!r}, the two "
+            "items that were compared. The label is the item that was chosen; ties have none."
+        )
+
+
+def _pair_names(
+    texts: pa.Array, first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]
+) -> pa.Array:
+    import pyarrow.compute as pc
+
+    left, right = (texts.take(pa.array(side)) for side in (first, second))
+    return pc.binary_join_element_wise(left, right, BETWEEN)

@@ -1,0 +1,153 @@
+"""Reports of paired comparisons, or plain ones, with the law of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import frozen
+
+from quietcrowd.answers import Answers
+from quietcrowd.comparisons import SIDES, comparison_answers, item_ids
+from quietcrowd.domains import FiniteDomain
+from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.frames import Backend, as_frame, backend_of, unmarked
+from quietcrowd.mechanisms.channel import Channel
+from quietcrowd.mechanisms.mechanism import LEAST_LOSS, Mechanism, Reports
+from quietcrowd.row_order import Duplicates
+
+__all__ = ["ComparisonReports"]
+
+
+@frozen(kw_only=True, eq=False)
+class ComparisonReports:
+    """Comparisons as they were read: which side each speaks for, and how strongly.
+
+    Attributes
+    ----------
+    answers : Answers
+        Reports or preferences, one per row.
+    mechanism : Mechanism, Channel or None
+        What was done to them.
+    log_left, log_right : ndarray of float64, shape (rows,)
+        ``ln P(report | left preferred)`` of each row, and the same for right.
+    ids : pyarrow.Array or None
+        Ids of the items as a frame has them.
+    simulated : bool
+        Whether the noise is simulated.
+    backend : {"pandas", "polars", "pyarrow"}
+        Library of the frame.
+    """
+
+    answers: Answers
+    mechanism: Any
+    log_left: npt.NDArray[np.float64]
+    log_right: npt.NDArray[np.float64]
+    ids: pa.Array | None = None
+    simulated: bool = False
+    backend: Backend = "pandas"
+
+    @classmethod
+    def of(cls, data: Any, mechanism: Any, duplicates: Duplicates) -> ComparisonReports:
+        """Read what `rank_items` was given; parameters and errors are as of it."""
+        if isinstance(data, Reports):
+            if mechanism is not None:
+                raise ParameterError("mechanism= goes with a frame: these reports carry their own")
+            channel, places = _law_of(data.mechanism)
+            logs = _logs(channel, places, data.table)
+            return cls(
+                answers=data.table,
+                mechanism=data.mechanism,
+                log_left=logs[0],
+                log_right=logs[1],
+                simulated=data.simulated,
+            )
+        ids: pa.Array | None = None
+        backend: Backend = "pandas"
+        if not isinstance(data, Answers):
+            frame = as_frame(data).to_native()
+            frame = frame if mechanism is None else unmarked(frame)
+            backend = backend_of(frame)
+            data, ids = comparison_answers(frame, duplicates=duplicates), item_ids(frame)
+        logs = _logs_of_sides(data, mechanism)
+        return cls(
+            answers=data,
+            mechanism=mechanism,
+            log_left=logs[0],
+            log_right=logs[1],
+            ids=ids,
+            backend=backend,
+        )
+
+
+def _logs_of_sides(answers: Answers, mechanism: Any) -> npt.NDArray[np.float64]:
+    """Return both logarithms of each side, plain or randomised as `mechanism` says."""
+    places = _places_of(answers.domain)
+    if mechanism is None:
+        with np.errstate(divide="ignore"):
+            return np.log([answers.values == places[0], answers.values == places[1]])
+    if isinstance(mechanism, Channel):
+        law = mechanism.probabilities
+        if law is None or law.shape != (2, 2):
+            raise ParameterError(
+                "mechanism: a channel of comparisons is a table of 2 rows and 2 columns, for left "
+                f"and right; got {mechanism!r}"
+            )
+        _check_tells(mechanism, type(mechanism).__name__)
+        sides = (answers.values == places[1]).astype(np.intp)
+        return np.array([mechanism.log_likelihood(sides, np.array(side)) for side in (0, 1)])
+    if not isinstance(mechanism, Mechanism):
+        raise ParameterError(
+            "mechanism must be a Mechanism, as RandomizedResponse(domain=Categorical(['left', "
+            f"'right']), epsilon=1.0), or a Channel; got {mechanism!r}"
+        )
+    channel, own = _law_of(mechanism)
+    if mechanism.report_domain != mechanism.domain:
+        raise ParameterError(
+            f"mechanism: reports of {mechanism.name!r} are no labels: give rank_items the Reports"
+        )
+    codes = np.where(answers.values == places[0], *own)
+    return np.array([channel.log_likelihood(codes, np.array(place)) for place in own])
+
+
+def _logs(channel: Channel, places: tuple[int, int], table: Answers) -> npt.NDArray[np.float64]:
+    return np.array([channel.log_likelihood(table.values, np.array(place)) for place in places])
+
+
+def _law_of(mechanism: Mechanism) -> tuple[Channel, tuple[int, int]]:
+    """Return the law of a report, and the codes of left and right in it."""
+    places = _places_of(mechanism.domain)
+    channel = mechanism.worker_channel
+    if channel is None or mechanism.every_task:
+        why = (
+            "every worker reports every task, and who answered is hidden"
+            if mechanism.every_task
+            else "the reports of one worker share what its device draws"
+        )
+        raise AnswerError(
+            f"comparisons cannot be ranked from reports of {mechanism.name!r}: {why}. Take "
+            "RandomizedResponse (on the command line: -m one-layer)."
+        )
+    _check_tells(channel, mechanism.name)
+    return channel, places
+
+
+def _check_tells(channel: Channel, name: str) -> None:
+    if channel.epsilon <= LEAST_LOSS:
+        raise AnswerError(
+            f"the reports of {name!r} tell nothing of the preferences: its epsilon is 0 or next "
+            "to it, and every ranking fits them as well. It takes a larger epsilon."
+        )
+
+
+def _places_of(domain: Any) -> tuple[int, int]:
+    """Return the codes of left and right."""
+    labels = domain.labels if isinstance(domain, FiniteDomain) else ()
+    if set(labels) != set(SIDES.labels):
+        raise AnswerError(
+            f"comparisons are answers in {SIDES.example()}, of comparison_answers; got "
+            f"{domain.example()}"
+        )
+    return labels.index("left"), labels.index("right")

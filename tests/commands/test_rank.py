@@ -1,0 +1,121 @@
+"""``quietcrowd rank`` as a user meets it, and the way from a table of comparisons to reports."""
+
+import io
+import json
+import sys
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import quietcrowd as qc
+
+
+@pytest.fixture
+def run(run):
+    """Return a function that runs the command and gives (status, output, errors)."""
+    return partial(run, "rank")
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Return a file of plain comparisons."""
+    rng = np.random.default_rng(0)
+    left = rng.integers(0, 4, 300)
+    right = (left + rng.integers(1, 4, 300)) % 4
+    wins = rng.random(300) < 1 / (1 + np.exp(left - right))
+    names = np.array(["tea", "milk", "juice", "cola"])
+    columns = {
+        "worker": np.arange(300),
+        "left": names[left],
+        "right": names[right],
+        "label": names[np.where(wins, left, right)],
+    }
+    path = tmp_path / "comparisons.csv"
+    pd.DataFrame(columns).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def reports(table, tmp_path):
+    """Return a file of reports of them, as devices make it."""
+    answers = qc.comparison_answers(pd.read_csv(table))
+    device = qc.RandomizedResponse(domain=answers.domain, epsilon=3.0)
+    path = tmp_path / "reports.jsonl"
+    qc.write_reports(device.randomize(answers), path)
+    return path
+
+
+def test_plain_comparisons_into_a_pipe(run, table):
+    status, output, errors = run(table, "--plain")
+    assert status == 0
+    frame = pd.read_csv(io.StringIO(output))
+    pd.testing.assert_frame_equal(frame, qc.rank_items(pd.read_csv(table)).to_frame())
+    assert frame["item"][0] == "tea"
+    assert "4 items, 300 comparisons, 300 workers; converged." in errors
+    assert "Of 3 neighbours" in errors
+
+
+def test_reports_as_json_and_into_a_file(run, reports, tmp_path):
+    target = tmp_path / "ranking.csv"
+    status, output, _ = run(reports, "--json", "--spread", 1, "-o", target)
+    assert status == 0
+    told = json.loads(output)
+    assert told["mechanism"]["mechanism"] == "one-layer"
+    assert (told["spread"], told["converged"], told["comparisons"]) == (1.0, True, 300)
+    assert [row["item"] for row in told["items"]] == pd.read_csv(target)["item"].tolist()
+    status, _, errors = run(reports, "-o", target)
+    assert (status, "is there already" in errors) == (2, True)
+
+
+def test_standard_input_and_output(run, reports, monkeypatch):
+    class Piped(io.TextIOWrapper):
+        def isatty(self):
+            return False
+
+    monkeypatch.setattr(sys, "stdin", Piped(io.BytesIO(reports.read_bytes())))
+    status, output, _ = run("-", "-o", "-")
+    assert status == 0
+    assert output.startswith("item,rank,score,")
+
+
+def test_an_early_end_is_told_once(run, table):
+    status, _, errors = run(table, "--plain", "--max-iterations", 1)
+    assert status == 0
+    assert errors.count("onverged") == 1
+    assert "NOT converged: try more with --max-iterations." in errors
+
+
+def test_columns_and_a_row_in_error_are_those_of_the_file(run, table):
+    frame = pd.read_csv(table).set_axis(["who", "a", "b", "won"], axis=1)
+    frame.to_csv(table, index=False)
+    assert run(table, "--plain", "--columns", "who,a,b,won")[0] == 0
+    frame.loc[2, "won"] = "sake"
+    frame.to_csv(table, index=False)
+    status, _, errors = run(table, "--plain", "--columns", "who,a,b,won")
+    assert status == 2
+    assert "comparisons.csv: row 2, column 'won': 'sake' is neither" in errors
+    assert "row 0 is line 2 of the file" in errors
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["{table}"], "the mechanism of these reports is missing"),
+        (["{reports}", "--plain"], "these are randomised reports"),
+        (["{table}", "{table}", "--plain"], "--plain takes one file"),
+        (["-", "-"], "only one file can be -"),
+        (["{table}", "--plain", "--columns", "a,b"], "must be four names"),
+        (["{reports}", "--duplicates", "last"], "go with --plain"),
+        (["{table}", "--plain", "-o", "-", "--json"], "only one output can be -"),
+        (["{table}", "--plain", "-o", "{table}"], "is what is read from"),
+        (["{table}", "--plain", "--spread", "0"], "spread must be above 0"),
+        (["{table}", "--plain", "--duplicates", "all"], "duplicates must be one of"),
+    ],
+)
+def test_what_is_wrong_is_one_line(run, table, reports, words, told):
+    status, output, errors = run(*(word.format(table=table, reports=reports) for word in words))
+    assert (status, output) == (2, "")
+    assert told in errors
+    assert errors.count("\n") == 1

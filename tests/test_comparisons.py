@@ -1,0 +1,115 @@
+"""Paired comparisons as answers of left and right, and what is refused of them."""
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import quietcrowd as qc
+from quietcrowd.comparisons import BETWEEN, SIDES, item_ids, pairs_of
+
+COLUMNS = ["worker", "left", "right", "label"]
+
+
+def frame_of(*rows):
+    return pd.DataFrame(list(rows), columns=COLUMNS)
+
+
+GOOD = ("ann", "tea", "coffee", "tea")
+
+
+def test_a_pair_is_a_task_and_the_item_chosen_is_a_side():
+    answers = qc.comparison_answers(frame_of(GOOD, ("bob", "coffee", "tea", "tea")))
+    assert answers.domain == SIDES
+    assert answers.to_frame().to_dict("list") == {
+        "task": ["tea | coffee", "coffee | tea"],
+        "worker": ["ann", "bob"],
+        "label": ["left", "right"],
+    }
+
+
+def test_no_name_of_the_item_chosen_is_in_the_answers():
+    """Whoever chose what, tasks are the same: only values differ."""
+    one, other = (
+        qc.comparison_answers(frame_of(("ann", "tea", "coffee", chosen)))
+        for chosen in ("tea", "coffee")
+    )
+    assert one.tasks.equals(other.tasks)
+    assert one.values.tolist() != other.values.tolist()
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table, pl.LazyFrame])
+def test_frames_of_all_libraries_with_names_of_their_own(kind):
+    columns = {"who": ["ann"], "a": [1], "b": [2], "won": [2]}
+    answers = qc.comparison_answers(kind(columns), worker="who", left="a", right="b", label="won")
+    assert answers.to_frame().to_numpy().tolist() == [["1 | 2", "ann", "right"]]
+
+
+def test_crowd_kit_may_call_workers_performers():
+    answers = qc.comparison_answers(frame_of(GOOD).rename(columns={"worker": "performer"}))
+    assert answers.workers.to_pylist() == ["ann"]
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        (("ann", "tea", "tea", "tea"), "row 1, columns 'left' and 'right': item 'tea' is compared"),
+        (("ann", "tea", "milk", "cola"), "row 1, column 'label': 'cola' is neither 'tea' nor"),
+        (("ann", "tea", "milk", "left"), "row 1, column 'label': 'left' is neither"),
+        (("ann", "tea", "milk", None), "row 1, column 'label': no item was chosen. Ties"),
+        (("ann", None, "milk", "milk"), "row 1, column 'left': the cell is empty"),
+        (("ann", "tea", None, "tea"), "row 1, column 'right': the cell is empty"),
+        ((None, "tea", "milk", "tea"), "row 1, column 'worker': the cell is empty"),
+        (("ann", "tea", "", "tea"), "row 1, column 'right': an item cannot be called ''"),
+        (("ann", "a | b", "milk", "milk"), "row 1, column 'left': an item cannot be called 'a |"),
+        (("ann", "| b", "milk", "milk"), "row 1, column 'left': an item cannot be called '| b'"),
+        (GOOD, "row 1, columns 'left | right' and 'worker': worker 'ann' answered task 'tea | co"),
+    ],
+)
+def test_a_row_that_is_no_comparison_is_named(row, told):
+    with pytest.raises(qc.AnswerError) as error:
+        qc.comparison_answers(frame_of(GOOD, row))
+    assert told in str(error.value)
+
+
+def test_a_missing_column_and_no_row_are_errors():
+    with pytest.raises(qc.AnswerError, match=r"column 'right' is missing.*right= and label="):
+        qc.comparison_answers(frame_of(GOOD).drop(columns="right"))
+    with pytest.raises(qc.AnswerError, match="the frame has no row"):
+        qc.comparison_answers(frame_of())
+
+
+def test_a_second_comparison_can_be_left_out():
+    frame = frame_of(GOOD, ("ann", "tea", "coffee", "coffee"))
+    answers = qc.comparison_answers(frame, duplicates="last")
+    assert answers.to_frame()["label"].tolist() == ["right"]
+    assert answers.dropped.duplicates == 1
+
+
+NAMES = st.text(st.sampled_from("ab |é"), max_size=4)
+
+
+@given(NAMES, NAMES)
+def test_a_task_is_named_by_its_pair_alone_or_refused(left, right):
+    frame = frame_of(("ann", left, right, left))
+    if left == right or any(not one or BETWEEN in f" {one} " for one in (left, right)):
+        with pytest.raises(qc.AnswerError, match="row 0"):
+            qc.comparison_answers(frame)
+        return
+    answers = qc.comparison_answers(frame)
+    pairs = pairs_of(answers.tasks)
+    assert pairs.items.to_pylist() == [left, right]
+    assert (pairs.left.tolist(), pairs.right.tolist()) == ([0], [1])
+
+
+@pytest.mark.parametrize("name", ["tea", "tea | ", " | tea", "a | b | c", "a | a", "a | | b"])
+def test_other_tasks_are_named(name):
+    with pytest.raises(qc.AnswerError, match="is not named by a pair of items"):
+        pairs_of(pa.array(["x | y", name]))
+
+
+def test_ids_of_items_keep_their_type_where_both_columns_agree():
+    assert item_ids(pd.DataFrame({"left": [3, 1], "right": [1, 2]})).to_pylist() == [3, 1, 2]
+    assert item_ids(pd.DataFrame({"left": [3], "right": ["x"]})).to_pylist() == ["3", "x"]
