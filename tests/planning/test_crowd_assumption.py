@@ -117,3 +117,8 @@ def test_levels_stay_levels():
 def test_what_cannot_be_assumed_is_told(quality, message):
     with pytest.raises(ParameterError, match=message):
         assumption_for(LABELS, quality)
+
+
+def test_one_label_is_told_as_such():
+    with pytest.raises(ParameterError, match=r"domain must have at least two labels; got .*'a'"):
+        LabelAssumption(domain=qc.Categorical(["a"]))

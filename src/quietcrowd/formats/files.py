@@ -69,7 +69,7 @@ def refuse_overwriting(source: Path | None, *targets: Path | None) -> None:
 
 
 def _resolved(path: Path) -> Path:
-    """Return where a path leads; of links in a circle, which Python 3.11 does not follow, itself."""
+    """Return where a path leads; itself, where links go in a circle, which Python 3.11 refuses."""
     try:
         return path.resolve()
     except RuntimeError:

@@ -183,6 +183,10 @@ class LabelAssumption(CrowdAssumption):
             raise ParameterError(
                 f"accuracy_sd must be at most 0.5: shares vary by no more; got {self.accuracy_sd!r}"
             )
+        if self.domain.size < 2:
+            raise ParameterError(
+                f"domain must have at least two labels; got {self.domain.example()}"
+            )
         self.crowd(CrowdSize(tasks=1, workers=1, answers=1), np.random.default_rng(0))
 
     @override
