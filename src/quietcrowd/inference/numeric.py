@@ -50,7 +50,7 @@ __all__ = [
 FARTHEST_TRUTH = 1e6
 """Known truths may widen the range of the answers by this factor, and no more."""
 
-LEAST_EXTENT = 2.0**-960
+LEAST_EXTENT = 2.0**-1000
 """Of all numbers; within less, what is divided by it is beyond floats."""
 
 
