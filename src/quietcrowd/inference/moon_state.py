@@ -239,7 +239,7 @@ def slope_unit(summary: Summary) -> float:
 def noise_variance(summary: Summary) -> float:
     """Return the variance of the noise in the squared range of all reports; 0 without noise."""
     shift = laplace_shift(summary.channel)
-    return 0.0 if shift is None else shift.variance_in(summary.extent)
+    return 0.0 if shift is None else shift.variance / summary.extent**2
 
 
 LEAST_VARIANCE = 1e-12

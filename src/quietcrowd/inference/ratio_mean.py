@@ -299,6 +299,6 @@ def _ratios(partition: Partition, summary: Summary) -> _Ratios:
         mean_bit=sums[1] * largest / counts,
         bit_variance=of_bits.variance / counts,
         mean_value=(sums[0] / counts * summary.extent - centre) / grid.width,
-        value_variance=of_values.variance_in(grid.width) / counts,
+        value_variance=of_values.variance / grid.width**2 / counts,
         known=(partition.known_truths * summary.extent - centre) / grid.width,
     )

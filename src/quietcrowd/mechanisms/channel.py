@@ -128,10 +128,6 @@ class Shift:
         """Variance of the noise, in the squared unit of the answers."""
         return self.grid.step**2 * self.noise.variance
 
-    def variance_in(self, length: float) -> float:
-        """Return the variance of the noise in the square of a length, which no float may hold."""
-        return (self.grid.step / length) ** 2 * self.noise.variance
-
 
 class Channel(ABC):
     """The law of what a device sends given what its worker thinks; public.
