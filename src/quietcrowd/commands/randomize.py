@@ -119,6 +119,8 @@ def randomize(
     )
     randomiser = maker(domain=table.domain, epsilon=epsilon)
     reports = _randomized(randomiser, table, simulate, public=participation_public)
+    if output != STREAM:
+        check_new(output)  # another run may have written there meanwhile
     with to_stdout(output, ".jsonl") as place:  # these hold the mechanism too
         write_reports(reports, place)
     written = f"{counted(len(reports), 'report')} written to {place_of(output)}"
