@@ -56,10 +56,10 @@ def test_facts_that_cannot_be_are_refused_in_a_line(run, facts, message):
 
 
 def test_the_choice_is_made_before_the_answers_are_read(run, tmp_path, monkeypatch):
-    from quietcrowd.commands import best_choice, randomize
+    from quietcrowd.commands import best_choice, plain_options
 
     order = []
-    monkeypatch.setattr(randomize, "read_plain", lambda *_, **__: order.append("read"))
+    monkeypatch.setattr(plain_options, "read_plain", lambda *_, **__: order.append("read"))
     domain = qc.Categorical(["no", "yes"])
     ranking = qc.best_mechanism(
         domain=domain, epsilon=1.0, tasks=10, workers=10, answers_per_task=5, draws=3

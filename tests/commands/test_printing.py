@@ -48,3 +48,25 @@ def test_a_note_is_folded_on_a_terminal_and_one_line_elsewhere(capsys, monkeypat
         assert all(line.startswith("  ") and len(line) <= width for line in folded)
         assert address == "  https://example.org/" + "x" * 90
         assert " ".join([*folded, address]).split() == long.split()
+
+
+def test_an_id_does_not_move_the_cursor_of_a_terminal(run, tmp_path, monkeypatch):
+    clear = chr(27) + "[2J"
+    path, reports = tmp_path / "a.csv", tmp_path / "r.csv"
+    path.write_text(f"task,worker,label\nt{clear},w{clear},no{clear}\nu,v,yes\n")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    _, output, errors = run("infer", path, "--plain")
+    assert clear not in output + errors
+    assert "t\ufffd[2J" in output
+    assert "no\ufffd[2J" in errors
+    assert clear not in run("describe", path)[1]
+    run("randomize", path, "--labels", f"no{clear},yes", "-o", reports)
+    assert clear not in run("budget", reports)[1]
+
+
+def test_an_id_in_a_pipe_is_no_formula(run, tmp_path):
+    path, reports = tmp_path / "a.csv", tmp_path / "r.csv"
+    path.write_text("task,worker,label\n=1+1,=2+2,no\n")
+    run("randomize", path, "--labels", "no,yes", "-o", reports)
+    assert "\n'=2+2," in run("budget", reports)[1]
+    assert "\n'=1+1," in run("infer", reports)[1]

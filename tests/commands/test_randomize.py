@@ -20,6 +20,20 @@ def test_reports_that_are_there_stay_there(run, folder, tmp_path, more):
     assert [path.read_bytes() for path in sorted(tmp_path.glob("r.csv*"))] == before
 
 
+def test_reports_of_a_run_that_ended_meanwhile_stay_there(run, folder, tmp_path, monkeypatch):
+    reports, draw = tmp_path / "r.csv", qc.RandomizedResponse.randomize
+
+    def slow(*given, **named):
+        reports.write_text("of another run")
+        return draw(*given, **named)
+
+    monkeypatch.setattr(qc.RandomizedResponse, "randomize", slow)
+    status, _, errors = run("randomize", folder, "-o", reports)
+    assert status == 2
+    assert errors.endswith("r.csv is there already: name a new file\n")
+    assert reports.read_text() == "of another run"
+
+
 def test_the_same_seed_simulates_the_same_reports(run, folder, tmp_path):
     tables = []
     for name in ("a.csv", "b.csv"):

@@ -124,6 +124,14 @@ def test_what_lies_in_a_source_is_not_overwritten(tmp_path):
     refuse_overwriting(tmp_path / "in", tmp_path / "a", None, tmp_path / "b")
 
 
+def test_links_in_a_circle_are_told_of_as_the_system_does(tmp_path):
+    circle = tmp_path / "circle"
+    circle.symlink_to(circle)
+    refuse_overwriting(circle, tmp_path / "a")
+    with pytest.raises(qc.exceptions.ParameterError, match="is what is read from"):
+        refuse_overwriting(circle, circle)
+
+
 def test_what_is_there_is_not_new(tmp_path):
     check_new(tmp_path / "a")
     (tmp_path / "a").touch()

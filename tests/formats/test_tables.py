@@ -292,3 +292,11 @@ def test_some_formats_are_read_alone(tmp_path, name):
     path = tmp_path / f"r{FORMATS[name].suffixes[0]}"
     with pytest.raises(ParameterError, match="are read, and not written"):
         write_table(table, path, file_format=name)
+
+
+@pytest.mark.parametrize("label", [{"x": 1}, ["x"]], ids=["object", "list"])
+def test_a_cell_that_holds_several_things_is_an_error(tmp_path, label):
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"task": "t", "worker": "w", "label": label}))
+    with pytest.raises(FormatError, match=r"a\.jsonl: column 'label' holds (struct|list)<"):
+        read_table(path, ("task", "worker", "label"))

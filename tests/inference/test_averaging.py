@@ -197,3 +197,10 @@ def test_standard_errors_say_how_far_means_are_off():
         assert np.isnan(Median().fit(reports).estimates.standard_error).all()
     ratios = (found.truths - plain) / found.standard_error
     assert 0.8 < np.sqrt((ratios**2).mean()) < 1.1  # the answers' own spread is in both
+
+
+def test_numbers_too_near_each_other_for_floats_are_an_error():
+    """`NoiseAware` gave NaN without a word where the range was 1e-320."""
+    frame = pd.DataFrame({"task": [*"aa"], "worker": [*"uv"], "label": [1e-320, 4e-320]})
+    with pytest.raises(AnswerError, match="too near each other for floats"):
+        Mean().fit(frame)

@@ -299,3 +299,22 @@ def test_equal_numbers_of_any_size_are_the_truth(number):
     np.testing.assert_allclose(
         NoiseAwareNumbers().fit(frame).truths["truth"], number, rtol=1e-6, atol=1e-9
     )
+
+
+@pytest.mark.parametrize("scale", [2.0**600, 2.0**-600])
+@pytest.mark.parametrize("kind", [qc.PiecewiseMechanism, qc.LaplacePerturbation])
+def test_a_range_whose_square_no_float_holds(kind, scale):
+    """Reports were drawn, and no truths were found: an OverflowError, or a division by zero."""
+    found = []
+    for unit in (1.0, scale):
+        fill = {"fill": None} if kind is qc.LaplacePerturbation else {}
+        domain = qc.Interval(low=0.0, high=10.0 * unit)
+        mechanism = kind(domain=domain, epsilon=4.0, **fill)
+        rows = {"task": [*"aabb"], "worker": [*"uvuv"], "label": [2.0, 3.0, 7.0, 9.0]}
+        frame = pd.DataFrame(rows).assign(label=lambda rows: rows["label"] * unit)  # noqa: B023
+        reports = mechanism.randomize(
+            qc.Answers.from_frame(frame, domain), rng=np.random.default_rng(1)
+        )
+        truths = qc.NoiseAware().fit(reports).truths
+        found.append(truths[["truth", "standard_error"]].to_numpy() / unit)
+    assert found[1] == pytest.approx(found[0])

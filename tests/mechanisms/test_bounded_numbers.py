@@ -146,3 +146,15 @@ def test_methods_take_the_reports_or_say_which_one_does(kind):
         assert qc.mean_absolute_error(qc.Mean().fit(reports), crowd.truths) < 2.2
     with pytest.raises(qc.AnswerError, match="For them take NoiseAware"):
         qc.MOON().fit(reports)
+
+
+@pytest.mark.parametrize(
+    "domain", [qc.Interval(low=-1, high=1), qc.Ordinal([1, 2, 100]), qc.Interval(low=0, high=1.99)]
+)
+def test_the_coin_of_the_hybrid_mechanism_pays_up_to_8(domain):
+    for epsilon in (0.1, 0.609, 0.61, 0.7, 1.0, 1.29, 2.0, 3.5, 5.0, 6.5, 8.0):
+        hybrid, *others = (
+            kind(domain=domain, epsilon=epsilon).channel.variance
+            for kind in (qc.HybridMechanism, qc.PiecewiseMechanism, qc.DuchiMechanism)
+        )
+        assert hybrid <= min(others) * (1 + 1e-6), epsilon

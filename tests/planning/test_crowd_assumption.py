@@ -107,10 +107,18 @@ def test_levels_stay_levels():
     [
         ({"accuracy_sd": 0.6}, "accuracy_sd must be at most 0.5"),
         ({"worker": 50}, "quality, a LabelAssumption, has no parameter 'worker'; it has accuracy"),
+        ({"truths": {"no": 0.5, "yes": 0.5}}, "lists of numbers, .* got {'no'"),
+        ({"guesses": "ab"}, "lists of numbers, .* got 'ab'"),
+        ({"accuracies": 0.5}, "lists of numbers, .* got 0.5"),
         (3, "quality must be a LabelAssumption, or its parameters by name"),
     ],
-    ids=["deviation", "unknown", "number"],
+    ids=["deviation", "unknown", "mapping", "text", "one", "number"],
 )
 def test_what_cannot_be_assumed_is_told(quality, message):
     with pytest.raises(ParameterError, match=message):
         assumption_for(LABELS, quality)
+
+
+def test_one_label_is_told_as_such():
+    with pytest.raises(ParameterError, match=r"domain must have at least two labels; got .*'a'"):
+        LabelAssumption(domain=qc.Categorical(["a"]))

@@ -12,8 +12,9 @@ from rich.text import Text
 
 from quietcrowd.accounting.ledger import PrivacyLedger
 from quietcrowd.accounting.shuffled import shuffled_assumption
+from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.commands import options
-from quietcrowd.commands.printing import SHOWN, console, counted, note, plain_table
+from quietcrowd.commands.printing import SHOWN, console, counted, note, plain_table, print_csv
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import read_reports
 from quietcrowd.privacy.guarantee import finite_loss, show_loss
@@ -85,7 +86,7 @@ def budget(
     elif sys.stdout.isatty():
         _print_table(frame, delta)
     else:
-        frame.to_csv(sys.stdout, index=False)
+        print_csv(frame)
     _tell_totals(frame, len(reports), delta, most)
     if honest is not None and len(frame):
         note(
@@ -134,7 +135,7 @@ def _print_table(frame: pd.DataFrame, delta: float) -> None:
     ordered = frame.sort_values("total_epsilon", ascending=False, kind="stable")
     for row in ordered.head(SHOWN).to_dict("records"):
         table.add_row(
-            Text(str(row["worker"])),
+            Text(one_line(str(row["worker"]))),
             f"{row['reports']:,}",
             f"{row['campaigns']:,}",
             show_loss(row["answer_epsilon"]),

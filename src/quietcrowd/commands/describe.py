@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.commands import options
 from quietcrowd.commands.files import is_store, read_gold
 from quietcrowd.commands.printing import console, note, plain_table
@@ -161,5 +162,5 @@ def _labels(found: Description) -> Any:
         for counts in filter(None, (of_answers, of_truths)):
             count = counts.get(label, 0)
             cells += [f"{count:,}", f"{count / sum(counts.values()):.1%}"]
-        table.add_row(Text(label), *cells)
+        table.add_row(Text(one_line(label)), *cells)
     return table

@@ -53,9 +53,15 @@ def counted(count: int, noun: str) -> str:
 
 
 def note(text: str) -> None:
-    """Print a sentence on standard error: folded between words on a terminal, else as it is."""
+    """Print a sentence on standard error: folded between words on a terminal, else as it is.
+
+    Ids and labels in it are what somebody else wrote: none moves a terminal's cursor.
+    """
     from rich.console import Console
 
+    from quietcrowd.campaign.terms.plain_text import printable
+
+    text = printable(text)
     out = Console(stderr=True, highlight=False, soft_wrap=True)
     if out.is_terminal:
         text = "\n".join(_folded(line, min(out.width, WIDTH)) for line in text.split("\n"))
@@ -76,7 +82,9 @@ def _folded(line: str, width: int) -> str:
 
 def tell(message: object) -> None:
     """Print what the program says of itself, in one line, on standard error."""
-    print(f"quietcrowd: {' '.join(str(message).split())}", file=sys.stderr)
+    from quietcrowd.campaign.terms.plain_text import one_line
+
+    print(f"quietcrowd: {one_line(str(message))}", file=sys.stderr)
 
 
 def closing_words(
@@ -182,10 +190,15 @@ def print_frame(frame: pd.DataFrame, way: str) -> None:
         return
     from rich.text import Text
 
+    from quietcrowd.campaign.terms.plain_text import one_line
+
     table = plain_table(*frame.columns, numeric_from=2)
     for row in frame.head(SHOWN).itertuples(index=False):
         table.add_row(
-            *(f"{cell:.3f}" if isinstance(cell, float) else Text(str(cell)) for cell in row)
+            *(
+                f"{cell:.3f}" if isinstance(cell, float) else Text(one_line(str(cell)))
+                for cell in row
+            )
         )
     console().print(table)
     if len(frame) > SHOWN:

@@ -129,6 +129,8 @@ def _refuse_early(
 
 def _write(reports: Reports, output: Path, table: Answers) -> None:
     """Write the reports, and tell where they are."""
+    if output != STREAM:
+        check_new(output)  # another run may have written there meanwhile
     with to_stdout(output, ".jsonl") as place:  # these hold the mechanism too
         write_reports(reports, place)
     written = f"{counted(len(reports), 'report')} written to {place_of(output)}"

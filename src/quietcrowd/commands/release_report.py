@@ -14,6 +14,7 @@ from rich.text import Text
 
 from quietcrowd.accounting.consent import show_most_sure
 from quietcrowd.answers import Answers
+from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.commands.printing import console, counted, plain_table, records_of
 from quietcrowd.formats.json_files import json_ready
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
@@ -151,7 +152,7 @@ def _print_refused(synthetic: SyntheticClaims) -> None:
         return
     table = plain_table("refused task", "reason: it has", numeric_from=2)
     for row in refused.head(SHOWN).itertuples(index=False):
-        table.add_row(Text(str(row.task)), row.reason)
+        table.add_row(Text(one_line(str(row.task))), row.reason)
     _print()
     _print(table)
     if len(refused) > SHOWN:

@@ -11,6 +11,7 @@ import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,7 +19,7 @@ import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError, MissingExtraError
 from quietcrowd.formats.columns import resolve
-from quietcrowd.formats.csv_files import as_text
+from quietcrowd.formats.csv_files import as_text, shorten
 from quietcrowd.formats.files import read_note, replacing, sidecar, write_beside
 
 __all__ = ["check_installed", "names", "read", "read_note", "write"]
@@ -29,6 +30,12 @@ NAME = "an Excel workbook"
 _TEXTS = ("task", "worker", "label", "truth")
 _UNFIT = re.compile(r"[\x00-\x08\x0b-\x1f\ufffe\uffff]")
 """Characters that XML does not hold, or not as they are."""
+
+MOST_CHARACTERS = 32_767
+"""Of a cell, as Excel has it: openpyxl would cut off the rest without a word."""
+
+MOST_ROWS = 2**20
+"""Of a sheet with its header, as Excel has it."""
 
 _TIME = re.compile(rb"(?<=W3CDTF\">)[^<]+")
 _NO_TIME = b"1980-01-01T00:00:00Z"
@@ -83,16 +90,23 @@ def _text(cell: Any) -> str | None:
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     """Write a sheet, and the note into the sidecar; ids and labels are texts."""
+    if len(table) >= MOST_ROWS:
+        raise FormatError(
+            f"{path}: a sheet has {MOST_ROWS:,} rows at most, its header among them; these are "
+            f"{len(table):,} below the header. Write .csv or .parquet"
+        )
     book = _openpyxl().Workbook()
-    book.active.append(table.column_names)
     columns = [
         as_text(column) if name in _TEXTS else column
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
-    for row, values in enumerate(zip(*(column.to_pylist() for column in columns), strict=True)):
+    rows = zip(*(column.to_pylist() for column in columns), strict=True)
+    for row, values in enumerate(chain([table.column_names], rows), start=-1):
         for place, value in enumerate(values, start=1):
-            if isinstance(value, str) and _UNFIT.search(value):
-                raise FormatError(f"{path}: row {row}: {value!r} does not fit a cell: write .csv")
+            if isinstance(value, str) and _is_unfit(value):
+                raise FormatError(
+                    f"{path}: {_place_of(row)}: {shorten(value)!r} does not fit a cell: write .csv"
+                )
             cell = book.active.cell(row + 2, place, value)
             if isinstance(value, str):
                 cell.data_type = "s"  # also where it begins as a formula does
@@ -103,6 +117,14 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
         _without_times(written, temporary)
     if note is not None:
         write_beside(path, note)
+
+
+def _is_unfit(text: str) -> bool:
+    return len(text) > MOST_CHARACTERS or _UNFIT.search(text) is not None
+
+
+def _place_of(row: int) -> str:
+    return "header" if row < 0 else f"row {row}"
 
 
 def _without_times(written: IO[bytes], path: Path) -> None:

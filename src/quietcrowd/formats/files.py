@@ -51,12 +51,12 @@ def check_new(path: Path, kind: str = "file") -> None:
 
 def refuse_overwriting(source: Path | None, *targets: Path | None) -> None:
     """Raise ParameterError where a target is what is read from, lies in it, or two are one."""
-    origin = None if source is None else source.resolve()
+    origin = None if source is None else _resolved(source)
     places: set[Path] = set()
     for target in targets:
         if target is None:
             continue
-        place = target.resolve()
+        place = _resolved(target)
         if place == origin:
             raise ParameterError(f"{target} is what is read from: write to another file or folder")
         if origin in place.parents:
@@ -66,6 +66,14 @@ def refuse_overwriting(source: Path | None, *targets: Path | None) -> None:
         if place in places:
             raise ParameterError(f"{target} is named for two outputs: write to another file")
         places.add(place)
+
+
+def _resolved(path: Path) -> Path:
+    """Return where a path leads; itself, where links go in a circle, which Python 3.11 refuses."""
+    try:
+        return path.resolve()
+    except RuntimeError:
+        return path.absolute()
 
 
 @contextmanager

@@ -218,7 +218,14 @@ def read_table(
             f"{path}: a field and rejected answers are of platforms' files; name the columns of "
             "this one (on the command line: --columns)"
         )
-    return _read(path, kind, kind.module.read, columns)
+    table: pa.Table = _read(path, kind, kind.module.read, columns)
+    for column in table.schema:
+        if column.name in columns and pa.types.is_nested(column.type):
+            raise FormatError(
+                f"{path}: column {column.name!r} holds {column.type} values, and a cell is one "
+                "text, number or boolean. Of several labels at once binary_answers makes such"
+            )
+    return table
 
 
 def read_names(path: Path, file_format: str | None = None) -> list[str] | None:

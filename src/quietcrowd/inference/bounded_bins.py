@@ -67,7 +67,7 @@ def bounded_laws(law: BoundedLaw) -> ErrorLaws:
                 }[kind]
                 weights.append(law.base + law.lift * np.clip(inside, 0.0, 1.0))
     places = (0, law.steps // 2, law.steps // 2, law.steps // 2, law.steps // 2, law.steps)
-    noise = sum(map(law.variance, places)) / len(places) / law.grid.width**2
+    noise = sum(map(law.variance_share, places)) / len(places)
     return ErrorLaws(
         logs=np.log(np.concatenate(weights) / TOTAL),
         sigma=sigma,

@@ -328,11 +328,12 @@ class NoiseAwareNumbers(
         assert state is not None
         if state.truths is None or scatter.inferred < 2:
             return []
-        bins = np.linspace(state.low, state.high, BINS)
-        mean = float(np.sum(state.law * bins))
-        spread = math.sqrt(float(np.sum(state.law * (bins - mean) ** 2)))
+        bins, width = np.linspace(0.0, 1.0, BINS), state.high - state.low
+        middle = float(np.sum(state.law * bins))
+        mean = state.low + middle * width
+        spread = math.sqrt(float(np.sum(state.law * (bins - middle) ** 2))) * width
         noise = scatter.noise * summary.extent
-        if noise**2 <= MOST_NOISE * spread**2:
+        if noise <= math.sqrt(MOST_NOISE) * spread:
             return []
         return [
             NoSignalWarning(

@@ -44,6 +44,9 @@ __all__ = [
 FARTHEST_TRUTH = 1e6
 """Known truths may widen the range of the answers by this factor, and no more."""
 
+LEAST_EXTENT = 2.0**-1000
+"""Of all numbers; within less, what is divided by it is beyond floats."""
+
 
 @frozen(kw_only=True, eq=False)
 class SquaredErrors(Tally):
@@ -178,6 +181,11 @@ class NumericMethod(FittingMethod[StateT, TallyT]):
         if not np.isfinite(widened.extent):
             raise AnswerError(
                 f"the numbers lie between {low!r} and {high!r}: more apart than floats hold"
+            )
+        if 0 < widened.extent < LEAST_EXTENT:
+            raise AnswerError(
+                f"the numbers lie between {low!r} and {high!r}: too near each other for floats. "
+                "Scale them by a public number first"
             )
         return widened
 

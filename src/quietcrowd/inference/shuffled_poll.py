@@ -98,15 +98,26 @@ class ShuffledPoll:
         errors: Floats = np.sqrt(np.maximum(variances, 0.0) / self.workers)
         return errors
 
+    @cached_property
+    def _reach(self) -> Floats:
+        """How far one report moves each share at most, shape (answers,)."""
+        sets = self.mechanism.channel.sets
+        if sets is not None:
+            apart = 1 / float(sets.held - sets.held_other)
+            return np.full(len(self.shares), apart / self.workers)
+        reach: Floats = np.ptp(self._inverse, axis=0) / self.workers
+        return reach
+
     def to_frame(self, backend: Backend = "pandas") -> Any:
         """Return a dataframe, a row for each answer.
 
         Its columns are ``label``, ``share``, ``standard_error``, and ``low`` and ``high``, the ends
-        of an interval of 95 %, within 0 and 1.
+        of an interval of 95 %, within 0 and 1: 1.96 standard errors on both sides, and half of what
+        one report moves a share by, since reports are counted in whole numbers.
         """
         domain: Any = self.mechanism.domain
         answers = OrNull(domain=domain) if self.mechanism.every_task else domain
-        half = _WIDTH * self.standard_errors
+        half = _WIDTH * self.standard_errors + self._reach / 2
         return to_native(
             {
                 "label": answers.decode(np.arange(len(self.shares)).astype(answers.dtype)),

@@ -190,6 +190,10 @@ class BoundedLaw:
         """Return the variance of a report's number given the answer at a place, nearest float."""
         return float(self.step**2 * self._spread(place))
 
+    def variance_share(self, place: int) -> float:
+        """Return the same in the squared width of the grid, which no float may hold."""
+        return float((self.step / Fraction(self.grid.width)) ** 2 * self._spread(place))
+
     @cached_property
     def most_variance(self) -> float:
         """The largest variance, over all answers; it is that of an end or of the middle.

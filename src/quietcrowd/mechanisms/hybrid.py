@@ -22,9 +22,11 @@ LEAST_EPSILON = 0.609352
 class HybridMechanism(BoundedNumbers):
     """Report as the piecewise mechanism does, or, with probability ``exp(-epsilon / 2)``, as Duchi.
 
-    With that coin the variance is the same for all answers, and in the worst case less than that
-    of either. Duchi's two numbers are moved to the nearest ones of the piecewise mechanism, and all
-    of them together so that reports are unbiased. Up to an epsilon of 0.609 it is Duchi's alone.
+    With that coin the variance is nearly the same for all answers, and in the worst case less than
+    that of either, on the default grid up to an epsilon of 8: beyond, the windows of the piecewise
+    mechanism are a few steps wide, and it has less. Duchi's two numbers are moved to the nearest
+    ones of the piecewise mechanism, and all of them together so that reports are unbiased. Up to an
+    epsilon of 0.609 it is Duchi's alone.
 
     Parameters
     ----------

@@ -114,7 +114,17 @@ def _share(_: object, attribute: Any, value: Any) -> None:
 
 
 def _numbers(values: Any) -> tuple[float, ...] | None:
-    return None if values is None else tuple(float(value) for value in values)
+    if values is None:
+        return None
+    try:
+        if isinstance(values, Mapping):
+            raise TypeError
+        return tuple(float(value) for value in values)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            "truths, guesses, accuracies and errors are lists of numbers, of truths and guesses "
+            f"one for each label in the order of the domain; got {values!r}"
+        ) from None
 
 
 @frozen(kw_only=True)
@@ -172,6 +182,10 @@ class LabelAssumption(CrowdAssumption):
         if self.accuracy_sd > 0.5:
             raise ParameterError(
                 f"accuracy_sd must be at most 0.5: shares vary by no more; got {self.accuracy_sd!r}"
+            )
+        if self.domain.size < 2:
+            raise ParameterError(
+                f"domain must have at least two labels; got {self.domain.example()}"
             )
         self.crowd(CrowdSize(tasks=1, workers=1, answers=1), np.random.default_rng(0))
 
