@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Generic, Literal, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -95,14 +95,12 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
     @property
     def truths(self) -> FrameT_co:
         """Dataframe of the tasks; see the kind of estimate for its columns."""
-        frame: FrameT_co = self.truths_as(self.backend)
-        return frame
+        return cast("FrameT_co", self.truths_as(self.backend))
 
     @property
     def workers(self) -> FrameT_co:
         """Dataframe of the workers; see the kind of estimate for its columns."""
-        frame: FrameT_co = self.workers_as(self.backend)
-        return frame
+        return cast("FrameT_co", self.workers_as(self.backend))
 
     @overload
     def truths_as(self, backend: Literal["pandas"]) -> pd.DataFrame: ...
@@ -154,8 +152,7 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
         ParameterError
             Where the method has none.
         """
-        frame: FrameT_co = self.posterior_as(self.backend)
-        return frame
+        return cast("FrameT_co", self.posterior_as(self.backend))
 
     @overload
     def posterior_as(self, backend: Literal["pandas"]) -> pd.DataFrame: ...
@@ -293,12 +290,12 @@ class LabelEstimate(TruthEstimate[FrameT_co]):
 
             columns = pd.Index(names.to_pandas(), name="label")
             index = pd.Index(self.answers.tasks.to_pandas(), name="task")
-            return pd.DataFrame(chances, index=index, columns=columns)
+            return cast("FrameT_co", pd.DataFrame(chances, index=index, columns=columns))
         shares = {
             str(name): pa.array(column, from_pandas=True)
             for name, column in zip(names.to_pylist(), chances.T, strict=True)
         }
-        return to_native({"task": self.answers.tasks, **shares}, self.backend)
+        return cast("FrameT_co", to_native({"task": self.answers.tasks, **shares}, self.backend))
 
 
 @frozen(kw_only=True, eq=False, repr=False)
