@@ -43,6 +43,7 @@ NO_MIRROR = {
     "test_floods": "the whole server, while strangers send it what nobody asked for",
     "test_grafana_dashboard": "deploy/grafana, against what a server publishes",
     "test_interruptions": "the whole page for workers, whatever comes between",
+    "test_json_output": "every command that prints JSON",
     "test_layout": "the tests themselves",
     "test_looks": "what a requester sees, whatever workers do in whichever order",
     "test_losses": "what the page works out of losses, beside what Python does",
