@@ -16,6 +16,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import METHODS_LISTED, MethodName, choose_method
 from quietcrowd.commands.files import is_store, read_gold, read_plain
+from quietcrowd.commands.label_sets import sets_for
 from quietcrowd.commands.printing import (
     closing_words,
     note,
@@ -64,6 +65,14 @@ def infer(
             help="Where the probability of every label goes, or quantiles of numbers; as --output.",
         ),
     ] = None,
+    sets: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where the labels of each task go, of questions that convert --several made; as "
+            "--output.",
+        ),
+    ] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Keeps the state, where a store is inferred from."),
@@ -93,6 +102,8 @@ def infer(
 
     Example: quietcrowd convert pool.tsv - | quietcrowd infer - --plain -o truths.csv
 
+    Example: quietcrowd infer reports.parquet --sets sets.csv
+
     Example: quietcrowd infer big -o truths.parquet --checkpoint big.checkpoint
     """
     choose = partial(choose_method, max_iterations=max_iterations, seed=seed)
@@ -108,6 +119,7 @@ def infer(
             "--plain": plain,
             **said.by_option(with_field=gold is None),
             "--posterior": posterior,
+            "--sets": sets,
             "--json": as_json,
         }
         _infer_from_store(
@@ -128,14 +140,14 @@ def infer(
         raise ParameterError(f"{option} goes with a store: quietcrowd partition makes one")
     chosen = None if method is None else choose(method)
     reports, gold = _piped(reports, gold)
-    check_one_stream(output, workers, posterior, STREAM if as_json else None)
-    _check_files(reports, gold, output, workers, posterior)
+    check_one_stream(output, workers, posterior, sets, STREAM if as_json else None)
+    _check_files(reports, gold, output, workers, posterior, sets)
     known = None if gold is None else read_gold(gold, field, beside_answers=plain)
     data = _read_plain(reports, said, chosen) if plain else _read_reports(reports, said, gold)
     from quietcrowd.inference import usual_method_of
 
     estimate = _fit(chosen or choose(usual_method_of(data)), data, known, gold)
-    _show_estimate(estimate, output, workers, posterior, as_json=as_json)
+    _show_estimate(estimate, output, workers, posterior, sets, as_json=as_json)
     note(_closing_words(estimate, by_default=chosen is None))
     for sentence in estimate.notes:
         note(sentence)
@@ -234,17 +246,20 @@ def _show_estimate(
     output: Path | None,
     workers: Path | None,
     posterior: Path | None,
+    sets: Path | None,
     *,
     as_json: bool,
 ) -> None:
     """Write or print what was found."""
+    if sets is not None:  # first: of other questions there are none
+        _write(sets_for(sets, estimate), sets)
     if posterior is not None:
         _write(estimate.posterior, posterior)
     _write(estimate.truths, output)
     _write(estimate.workers, workers)
     if as_json:
         typer.echo(_estimate_as_json(estimate))
-    elif output is None and STREAM not in (workers, posterior):
+    elif output is None and STREAM not in (workers, posterior, sets):
         print_frame(estimate.truths, "--output truths.csv")
 
 

@@ -221,7 +221,7 @@ class ConfusionMethod(
     def _checked_shape(
         self, summary: Summary, state: ConfusionStateT | None
     ) -> tuple[int, int, int]:
-        """Return `table_shape`; ParameterError where that is too large, or not that of the state."""
+        """Return `table_shape`; ParameterError where it is too large, or not the state's."""
         shape = self.table_shape(summary)
         if math.prod(shape) > MOST_CELLS:
             raise ParameterError(
