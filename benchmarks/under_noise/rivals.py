@@ -42,6 +42,7 @@ LABEL_METHODS = _judged(label_crowd(tasks=9, workers=9, answers_per_task=3).answ
     "dawid-skene": qc.DawidSkene(),
     "one-coin": qc.DawidSkene(one_coin=True),
     "glad": qc.GLAD(),
+    "mace": qc.MACE(),
 }
 
 NUMBER_METHODS = _judged(number_crowd(tasks=9, workers=9, answers_per_task=3).answers) | {

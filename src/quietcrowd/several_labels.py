@@ -185,7 +185,8 @@ def _which_labels(
         stranger = int(np.argmin(places))
         raise AnswerError(
             f"row {rows[stranger]}, column {name!r}: {given[stranger].as_py()!r} is none of the "
-            f"labels {', '.join(map(repr, known))}. Name it in labels=, or drop it."
+            f"labels {', '.join(map(repr, known))}. Name it in labels= (on the command line: "
+            "--several), or drop it."
         )
     counts = np.bincount(rows * len(known) + places, minlength=len(column) * len(known))
     if counts.max(initial=0) > 1:

@@ -157,3 +157,20 @@ def test_no_estimate_depends_on_the_order_of_rows_or_the_names_of_workers(
     found = other.workers.set_index("worker").loc[renamed.index]
     pd.testing.assert_frame_equal(renamed[columns], found[columns], check_exact=True)
     assert one.history == other.history
+
+
+def test_known_truths_stay_in_what_is_predicted():
+    votes = pd.DataFrame({"task": [*"aab"], "worker": [*"uvu"], "label": [*"xxy"]})
+    for method in (qc.MajorityVote(), qc.DawidSkene(), qc.MACE()):
+        gold = pd.Series({"a": "y"})
+        assert method.fit_predict(data=votes, gold=gold).to_dict() == {"a": "y", "b": "y"}
+        assert method.fit_predict_proba(data=votes, gold=gold).loc["a"].to_dict() == {
+            "x": 0.0,
+            "y": 1.0,
+        }
+
+
+def test_known_truths_in_place_of_a_start_say_where_they_go():
+    votes = pd.DataFrame({"task": [*"aab"], "worker": [*"uvu"], "label": [*"xxy"]})
+    with pytest.raises(ParameterError, match=r"got Series. Known truths are gold="):
+        qc.DawidSkene().fit(votes, pd.Series({"a": "y"}))

@@ -13,6 +13,7 @@ import typer
 from quietcrowd.answer_errors import ADVICE, check_ids
 from quietcrowd.commands import options
 from quietcrowd.commands.files import check_label_config
+from quietcrowd.commands.label_sets import SEPARATOR, questions_of
 from quietcrowd.commands.printing import counted, note, print_frame
 from quietcrowd.commands.streams import STREAM, from_stdin, place_of, to_stdout
 from quietcrowd.exceptions import AnswerError, ParameterError
@@ -65,6 +66,21 @@ def convert(
         bool, typer.Option("--rejected", help="Take answers too that a requester rejected.")
     ] = False,
     label_config: options.NewLabelConfig = None,
+    several: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABELS",
+            help="All labels, public, where an answer is a set of them: cat,dog. Each becomes a "
+            "question of its own, with no or yes.",
+        ),
+    ] = None,
+    separator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help=f"What stands between the labels of such an answer. Default: {SEPARATOR}",
+        ),
+    ] = None,
 ) -> None:
     """Convert answers, reports or truths into another format.
 
@@ -84,14 +100,25 @@ def convert(
     Example: quietcrowd convert answers.parquet batch.csv --to mturk
 
     Example: quietcrowd convert comparisons.csv answers.csv
+
+    Example: quietcrowd convert tags.csv questions.csv --several cat,dog,tree
     """
+    if separator is not None and several is None:
+        raise ParameterError("--separator goes with --several")
     source = from_stdin(source)
     if target == STREAM and to_format in _PRINTED:
         target = None
     suffix = ".csv" if to_format is None else find_format(STREAM, to_format).suffixes[0]
     with to_stdout(target, suffix) if target is not None else nullcontext() as place:
         _convert(
-            source, place, (from_format, to_format), field, columns, label_config, rejected=rejected
+            source,
+            place,
+            (from_format, to_format),
+            field,
+            columns,
+            label_config,
+            rejected=rejected,
+            several=None if several is None else (several, separator),
         )
 
 
@@ -108,6 +135,7 @@ def _convert(
     label_config: Path | None,
     *,
     rejected: bool,
+    several: tuple[str, str | None] | None,
 ) -> None:
     """Convert a file into another one, or into what is printed."""
     from_format, to_format = formats
@@ -122,10 +150,15 @@ def _convert(
     held = read_note(source, from_format)
     if held is None or "mechanism" not in held:
         choice = Choice(field=field, rejected=rejected)
-        _convert_plain(source, target, (from_format, to_format), columns, choice, label_config)
+        table, what = _read(source, from_format, columns, choice)
+        if several is not None:
+            if what != "answer":
+                raise ParameterError(f"{source}: --several goes with answers; these are truths")
+            table = questions_of(source, from_format, table, *several)
+        _write_plain(table, what, target, to_format, label_config)
         return
-    if (field, columns, rejected) != (None, options.COLUMNS, False):
-        raise ParameterError("--field, --columns and --rejected go with plain answers")
+    if (field, columns, rejected, several) != (None, options.COLUMNS, False, None):
+        raise ParameterError("--field, --columns, --rejected and --several go with plain answers")
     _convert_reports(source, target, (from_format, to_format), label_config)
 
 
@@ -147,20 +180,18 @@ def _convert_reports(
         write_label_config(label_config, reports.mechanism.report_domain)
 
 
-def _convert_plain(
-    source: Path,
+def _write_plain(
+    table: pa.Table,
+    what: str,
     target: Path | None,
-    formats: tuple[str | None, str | None],
-    columns: str,
-    choice: Choice,
+    to_format: str | None,
     label_config: Path | None,
 ) -> None:
-    table, what = _read(source, formats[0], columns, choice)
     if target is None:
         print_frame(table.to_pandas(), "quietcrowd convert IN OUT")
         note(f"{counted(len(table), what)}.")
         return
-    write_table(table, target, file_format=formats[1])
+    write_table(table, target, file_format=to_format)
     note(f"{counted(len(table), what)} written to {place_of(target)}.")
     if label_config is not None:
         write_label_config(label_config, None, pc.unique(table["label"]).drop_null().to_pylist())

@@ -15,6 +15,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import METHODS_LISTED, MethodName, choose_method
 from quietcrowd.commands.files import is_store, read_gold
+from quietcrowd.commands.label_sets import sets_for
 from quietcrowd.commands.plain_options import PlainOptions
 from quietcrowd.commands.printing import (
     closing_words,
@@ -59,6 +60,14 @@ _Posterior = Annotated[
         "as --output.",
     ),
 ]
+_Sets = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Output file for the labels of each task, of questions that convert --several made; "
+        "as --output.",
+    ),
+]
 _Checkpoint = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Saves the state, to resume the inference of a store."),
@@ -75,6 +84,7 @@ def infer(
     output: options.Output = None,
     workers: _Workers = None,
     posterior: _Posterior = None,
+    sets: _Sets = None,
     checkpoint: _Checkpoint = None,
     scheduler: options.Scheduler = None,
     plain: options.Plain = False,
@@ -101,27 +111,29 @@ def infer(
 
     Example: quietcrowd convert pool.tsv - | quietcrowd infer - --plain -o truths.csv
 
+    Example: quietcrowd infer reports.parquet --sets sets.csv
+
     Example: quietcrowd infer big -o truths.parquet --checkpoint big.checkpoint
     """
     choose = partial(choose_method, max_iterations=max_iterations, seed=seed)
     said = PlainOptions((labels, levels, between), columns, duplicates, field, skip_outside)
     if any(map(is_store, reports)):
         beside = {"--plain": plain, **said.by_option(with_field=gold is None)}
-        beside |= {"--posterior": posterior, "--json": as_json}
+        beside |= {"--posterior": posterior, "--sets": sets, "--json": as_json}
         files = {"output": output, "workers": workers, "gold": gold, "checkpoint": checkpoint}
         _infer_from_store(reports, choose, method, scheduler, beside, field=field, **files)
         return
     _refuse_of_stores({"--checkpoint": checkpoint, "--scheduler": scheduler})
     chosen = None if method is None else choose(method)
     reports, gold = _piped(reports, gold)
-    check_one_stream(output, workers, posterior, STREAM if as_json else None)
-    _check_files(reports, gold, output, workers, posterior)
+    check_one_stream(output, workers, posterior, sets, STREAM if as_json else None)
+    _check_files(reports, gold, output, workers, posterior, sets)
     known = None if gold is None else read_gold(gold, field, beside_answers=plain)
     data = _read_plain(reports, said, chosen) if plain else _read_reports(reports, said, gold)
     from quietcrowd.inference import usual_method_of
 
     estimate = _fit(chosen or choose(usual_method_of(data)), data, known, gold)
-    _show_estimate(estimate, output, workers, posterior, as_json=as_json)
+    _show_estimate(estimate, output, workers, posterior, sets, as_json=as_json)
     note(_closing_words(estimate, by_default=chosen is None))
     for sentence in estimate.notes:
         note(sentence)
@@ -198,17 +210,20 @@ def _show_estimate(
     output: Path | None,
     workers: Path | None,
     posterior: Path | None,
+    sets: Path | None,
     *,
     as_json: bool,
 ) -> None:
     """Write or print what was found."""
+    if sets is not None:  # first: of other questions there are none
+        _write(sets_for(sets, estimate), sets)
     if posterior is not None:
         _write(estimate.posterior, posterior)
     _write(estimate.truths, output)
     _write(estimate.workers, workers)
     if as_json:
         typer.echo(_estimate_as_json(estimate))
-    elif output is None and STREAM not in (workers, posterior):
+    elif output is None and STREAM not in (workers, posterior, sets):
         print_frame(estimate.truths, "--output truths.csv")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from quietcrowd.accounting.calibration import two_layer_bounds
 from quietcrowd.commands.printing import counted, note
-from quietcrowd.domains import Domain, FiniteDomain
+from quietcrowd.domains import Domain
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.mechanisms.label_mechanism import at_least_two_labels
 from quietcrowd.mechanisms.two_layer import USUAL_SHAPE, TwoLayerRandomizedResponse
@@ -48,13 +48,12 @@ class TwoLayerChoice:
         ParameterError
             Where a parameter is out of its range, or the domain has no labels.
         """
-        at_least_two_labels(None, None, domain)
-        assert isinstance(domain, FiniteDomain)
+        labels = at_least_two_labels(domain)
         usual = {"alpha": USUAL_SHAPE, "beta": USUAL_SHAPE}
         parameters = (usual if self.parameters.get("law") == "beta" else {}) | self.parameters
         shapes = {name: parameters[name] for name in usual.keys() & parameters.keys()}
-        low, high = two_layer_bounds(epsilon, self.answers, labels=domain.size, **shapes)
-        mechanism = TwoLayerRandomizedResponse(domain=domain, low=low, high=high, **parameters)
+        low, high = two_layer_bounds(epsilon, self.answers, labels=labels.size, **shapes)
+        mechanism = TwoLayerRandomizedResponse(domain=labels, low=low, high=high, **parameters)
         if self.quietly:
             return mechanism
         note(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+import pyarrow as pa
 from attrs import frozen
 
 from quietcrowd.answers import Answers
@@ -29,5 +28,5 @@ class Dataset:
 
     name: str
     answers: Answers
-    truths: Any
+    truths: pa.Table
     remark: str = ""

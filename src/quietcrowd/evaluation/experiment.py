@@ -47,9 +47,9 @@ class _Crowd:
 
     dataset: Dataset
     score: Score
-    plain: Mapping[str, TruthEstimate]
+    plain: Mapping[str, TruthEstimate[Any]]
 
-    def score_of(self, name: str, estimate: TruthEstimate) -> tuple[float, ...]:
+    def score_of(self, name: str, estimate: TruthEstimate[Any]) -> tuple[float, ...]:
         """Return the scores of what a method found."""
         return self.score.of(estimate, self.plain.get(name))
 

@@ -44,7 +44,9 @@ class Score(MatchedTruths, ABC):
     names: ClassVar[tuple[str, ...]]
 
     @abstractmethod
-    def of(self, estimate: TruthEstimate, plain: TruthEstimate | None) -> tuple[float, ...]:
+    def of(
+        self, estimate: TruthEstimate[Any], plain: TruthEstimate[Any] | None
+    ) -> tuple[float, ...]:
         """Return the scores of an estimate.
 
         Parameters
@@ -59,7 +61,7 @@ class Score(MatchedTruths, ABC):
     def of_constant(self) -> tuple[float, ...]:
         """Return the scores of the best constant guess."""
 
-    def _check_tasks(self, estimate: TruthEstimate) -> None:
+    def _check_tasks(self, estimate: TruthEstimate[Any]) -> None:
         if not _answers_of(estimate).tasks.equals(self.of_tasks):
             raise AnswerError("the estimate and the known truths are of different tasks")
 
@@ -92,7 +94,7 @@ class KnownLabels(Score):
         super().__init__(answers.tasks, truths)
         self.known = self.codes(domain)
 
-    def error_rate(self, estimate: TruthEstimate) -> float:
+    def error_rate(self, estimate: TruthEstimate[Any]) -> float:
         """Return the share of known truths that an estimate gets wrong.
 
         A task of which the estimate knows no answer counts as wrong.
@@ -110,7 +112,9 @@ class KnownLabels(Score):
         return float(np.mean((truths != self.known) | ~answered))
 
     @override
-    def of(self, estimate: TruthEstimate, plain: TruthEstimate | None) -> tuple[float, ...]:
+    def of(
+        self, estimate: TruthEstimate[Any], plain: TruthEstimate[Any] | None
+    ) -> tuple[float, ...]:
         return (self.error_rate(estimate),)
 
     @override
@@ -142,7 +146,7 @@ class KnownNumbers(Score):
         super().__init__(answers.tasks, truths)
         self.known = self.numbers()
 
-    def estimated(self, estimate: TruthEstimate) -> npt.NDArray[np.float64]:
+    def estimated(self, estimate: TruthEstimate[Any]) -> npt.NDArray[np.float64]:
         """Return the estimated numbers, one for each known one.
 
         A task of which the estimate knows no answer counts as the mean of the others.
@@ -162,20 +166,20 @@ class KnownNumbers(Score):
         chosen: npt.NDArray[np.float64] = np.where(answered, found, middle)[self.tasks]
         return chosen
 
-    def mean_absolute_error(self, estimate: TruthEstimate) -> float:
+    def mean_absolute_error(self, estimate: TruthEstimate[Any]) -> float:
         """Return the mean distance of estimated from known numbers."""
         return float(np.abs(self.estimated(estimate) - self.known).mean())
 
-    def root_mean_square_error(self, estimate: TruthEstimate) -> float:
+    def root_mean_square_error(self, estimate: TruthEstimate[Any]) -> float:
         """Return the root mean square of the distances of estimated from known numbers."""
         return float(np.sqrt(((self.estimated(estimate) - self.known) ** 2).mean()))
 
-    def centred_error(self, estimate: TruthEstimate) -> float:
+    def centred_error(self, estimate: TruthEstimate[Any]) -> float:
         """Return the root mean square error after taking the mean from both: see `correlation`."""
         estimated = self.estimated(estimate)
         return float(np.std(estimated - self.known))
 
-    def correlation(self, estimate: TruthEstimate) -> float:
+    def correlation(self, estimate: TruthEstimate[Any]) -> float:
         """Return the correlation of estimated and known numbers; NaN where one does not vary."""
         estimated = self.estimated(estimate)
         if np.ptp(estimated) == 0 or np.ptp(self.known) == 0:
@@ -183,7 +187,9 @@ class KnownNumbers(Score):
         return float(np.corrcoef(estimated, self.known)[0, 1])
 
     @override
-    def of(self, estimate: TruthEstimate, plain: TruthEstimate | None) -> tuple[float, ...]:
+    def of(
+        self, estimate: TruthEstimate[Any], plain: TruthEstimate[Any] | None
+    ) -> tuple[float, ...]:
         distance = float("nan")
         if plain is not None:
             moved = np.nan_to_num(estimate.quality) - np.nan_to_num(plain.quality)
@@ -204,7 +210,7 @@ class KnownNumbers(Score):
         return absolute, centred, centred, float("nan"), float("nan")
 
 
-def error_rate(estimate: TruthEstimate, truths: Any) -> float:
+def error_rate(estimate: TruthEstimate[Any], truths: Any) -> float:
     """Return the share of known truths that an estimate gets wrong.
 
     Parameters
@@ -226,7 +232,7 @@ def error_rate(estimate: TruthEstimate, truths: Any) -> float:
     return KnownLabels(answers, truths, estimate.summary.domain).error_rate(estimate)
 
 
-def error_rate_change(private: TruthEstimate, plain: TruthEstimate, truths: Any) -> float:
+def error_rate_change(private: TruthEstimate[Any], plain: TruthEstimate[Any], truths: Any) -> float:
     """Return the error rate from reports minus that from the plain answers.
 
     The utility measure of Li et al., KDD 2018, section 7.1.2; it can be negative.
@@ -239,7 +245,7 @@ def constant_error_rate(answers: Answers, truths: Any) -> float:
     return KnownLabels(answers, truths).of_constant()[0]
 
 
-def mean_absolute_error(estimate: TruthEstimate, truths: Any) -> float:
+def mean_absolute_error(estimate: TruthEstimate[Any], truths: Any) -> float:
     """Return the mean distance of estimated from known numbers.
 
     Parameters
@@ -264,7 +270,9 @@ def mean_absolute_error(estimate: TruthEstimate, truths: Any) -> float:
     return KnownNumbers(_answers_of(estimate), truths).mean_absolute_error(estimate)
 
 
-def mean_absolute_error_change(private: TruthEstimate, plain: TruthEstimate, truths: Any) -> float:
+def mean_absolute_error_change(
+    private: TruthEstimate[Any], plain: TruthEstimate[Any], truths: Any
+) -> float:
     """Return the mean absolute error from reports minus that from the plain answers.
 
     The utility measure of H. Sun et al., IEEE Big Data 2018, section VI-A. It can be negative:
@@ -273,7 +281,7 @@ def mean_absolute_error_change(private: TruthEstimate, plain: TruthEstimate, tru
     return mean_absolute_error(private, truths) - mean_absolute_error(plain, truths)
 
 
-def centred_error(estimate: TruthEstimate, truths: Any) -> float:
+def centred_error(estimate: TruthEstimate[Any], truths: Any) -> float:
     """Return the root mean square error after taking the mean from estimates and truths.
 
     A constant guess has the truths' standard deviation, wherever the truths lie: unlike the
@@ -283,7 +291,7 @@ def centred_error(estimate: TruthEstimate, truths: Any) -> float:
     return KnownNumbers(_answers_of(estimate), truths).centred_error(estimate)
 
 
-def correlation(estimate: TruthEstimate, truths: Any) -> float:
+def correlation(estimate: TruthEstimate[Any], truths: Any) -> float:
     """Return the correlation of estimated and known numbers; NaN where one does not vary.
 
     Parameters and errors as of `mean_absolute_error`.

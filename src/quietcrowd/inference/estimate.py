@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, cast, overload
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from attrs import fields_dict, frozen
-from typing_extensions import override
+from typing_extensions import TypeVar, override
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain
@@ -28,9 +28,12 @@ if TYPE_CHECKING:
 
 __all__ = ["LabelEstimate", "NumericEstimate", "TruthEstimate", "truth_columns", "worker_columns"]
 
+FrameT_co = TypeVar("FrameT_co", covariant=True, default="pd.DataFrame")
+"""A dataframe of the library that came in; for a type checker."""
+
 
 @frozen(kw_only=True, eq=False)
-class TruthEstimate(ABC):
+class TruthEstimate(ABC, Generic[FrameT_co]):
     """Truths of the tasks and quality of the workers.
 
     Attributes
@@ -90,14 +93,14 @@ class TruthEstimate(ABC):
         return self.summary.domain
 
     @property
-    def truths(self) -> Any:
+    def truths(self) -> FrameT_co:
         """Dataframe of the tasks; see the kind of estimate for its columns."""
-        return self.truths_as(self.backend)
+        return cast("FrameT_co", self.truths_as(self.backend))
 
     @property
-    def workers(self) -> Any:
+    def workers(self) -> FrameT_co:
         """Dataframe of the workers; see the kind of estimate for its columns."""
-        return self.workers_as(self.backend)
+        return cast("FrameT_co", self.workers_as(self.backend))
 
     @overload
     def truths_as(self, backend: Literal["pandas"]) -> pd.DataFrame: ...
@@ -139,7 +142,7 @@ class TruthEstimate(ABC):
         return to_native(columns, backend)
 
     @property
-    def posterior(self) -> Any:
+    def posterior(self) -> FrameT_co:
         """Dataframe of what is believed of each task; see the kind of estimate for its columns.
 
         It takes one more pass.
@@ -149,7 +152,7 @@ class TruthEstimate(ABC):
         ParameterError
             Where the method has none.
         """
-        return self.posterior_as(self.backend)
+        return cast("FrameT_co", self.posterior_as(self.backend))
 
     @overload
     def posterior_as(self, backend: Literal["pandas"]) -> pd.DataFrame: ...
@@ -172,6 +175,11 @@ class TruthEstimate(ABC):
     @abstractmethod
     def _posterior(self, partition: Partition) -> dict[str, pa.Array]:
         """Return the columns of `posterior`."""
+
+    @overload
+    def predictions(self: TruthEstimate[pd.DataFrame]) -> pd.Series[Any]: ...
+    @overload
+    def predictions(self) -> FrameT_co: ...
 
     def predictions(self) -> Any:
         """Return the truths as `FittingMethod.fit_predict` does."""
@@ -216,7 +224,7 @@ class TruthEstimate(ABC):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class LabelEstimate(TruthEstimate):
+class LabelEstimate(TruthEstimate[FrameT_co]):
     """Estimated labels.
 
     ``truths`` has columns ``task``, ``truth``, ``confidence``, ``answers``, ``tied``, and what else
@@ -271,7 +279,7 @@ class LabelEstimate(TruthEstimate):
         found[(self.answers.answers_per_task == 0) & ~self.known] = np.nan
         return found
 
-    def probabilities(self) -> Any:
+    def probabilities(self) -> FrameT_co:
         """Return the probability of every label as `FittingMethod.fit_predict_proba` does."""
         if self.partition is None:
             return self.posterior  # says what has one
@@ -282,16 +290,16 @@ class LabelEstimate(TruthEstimate):
 
             columns = pd.Index(names.to_pandas(), name="label")
             index = pd.Index(self.answers.tasks.to_pandas(), name="task")
-            return pd.DataFrame(chances, index=index, columns=columns)
+            return cast("FrameT_co", pd.DataFrame(chances, index=index, columns=columns))
         shares = {
             str(name): pa.array(column, from_pandas=True)
             for name, column in zip(names.to_pylist(), chances.T, strict=True)
         }
-        return to_native({"task": self.answers.tasks, **shares}, self.backend)
+        return cast("FrameT_co", to_native({"task": self.answers.tasks, **shares}, self.backend))
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class NumericEstimate(TruthEstimate):
+class NumericEstimate(TruthEstimate[FrameT_co]):
     """Estimated numbers.
 
     ``truths`` has columns ``task``, ``truth``, ``standard_error``, ``spread``, ``answers``;

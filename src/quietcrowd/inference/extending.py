@@ -26,7 +26,7 @@ _SPARE_BITS = 6
 """Beginnings of hashes are so many bits longer than it takes to count them."""
 
 
-def refuse_swept_tasks(start: TruthEstimate, answers: Answers) -> None:
+def refuse_swept_tasks(start: TruthEstimate[Any], answers: Answers) -> None:
     """Raise AnswerError where a task of the answers counts in the estimate already."""
     fresh = hash_ids(answers.tasks)
     again = _shared(start.swept, fresh)
@@ -55,7 +55,7 @@ def _shared(many: npt.NDArray[np.uint64], few: npt.NDArray[np.uint64]) -> npt.ND
 
 
 def join_workers(
-    start: TruthEstimate, observed: Observations
+    start: TruthEstimate[Any], observed: Observations
 ) -> tuple[Observations, npt.NDArray[np.intp]]:
     """Put the workers of an earlier estimate before those whom only new answers name.
 
@@ -123,7 +123,7 @@ def joined_summary(start: Summary, fresh: Summary, earlier: npt.NDArray[np.intp]
 
 def extend_loop(
     method: Any,
-    start: TruthEstimate,
+    start: TruthEstimate[Any],
     earlier: npt.NDArray[np.intp],
     partition: Partition,
     summary: Summary,

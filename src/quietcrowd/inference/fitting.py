@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,14 @@ from quietcrowd.inference.sweep import LoopResult, run_loop
 from quietcrowd.inference.waiting import Waiting
 from quietcrowd.known_truths import UNKNOWN
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    from quietcrowd.answers import Answers
+    from quietcrowd.mechanisms.mechanism import Reports
+
 __all__ = ["FittingMethod", "is_known"]
 
 
@@ -39,14 +47,42 @@ __all__ = ["FittingMethod", "is_known"]
 class FittingMethod(TruthInference[StateT, TallyT], Parameters):
     """A truth-inference method that takes reports, answers and frames."""
 
+    @overload
     def fit(
         self,
-        data: Any,
-        start: TruthEstimate | None = None,
+        data: pd.DataFrame | Answers | Reports,
+        start: TruthEstimate[Any] | None = None,
         *,
         gold: Any = None,
         threads: int | None = None,
-    ) -> TruthEstimate:
+    ) -> TruthEstimate[pd.DataFrame]: ...
+    @overload
+    def fit(
+        self,
+        data: pl.DataFrame | pl.LazyFrame,
+        start: TruthEstimate[Any] | None = None,
+        *,
+        gold: Any = None,
+        threads: int | None = None,
+    ) -> TruthEstimate[pl.DataFrame]: ...
+    @overload
+    def fit(
+        self,
+        data: pa.Table,
+        start: TruthEstimate[Any] | None = None,
+        *,
+        gold: Any = None,
+        threads: int | None = None,
+    ) -> TruthEstimate[pa.Table]: ...
+
+    def fit(
+        self,
+        data: Any,
+        start: TruthEstimate[Any] | None = None,
+        *,
+        gold: Any = None,
+        threads: int | None = None,
+    ) -> TruthEstimate[Any]:
         """Find the truths and the workers' quality.
 
         Parameters
@@ -100,12 +136,23 @@ class FittingMethod(TruthInference[StateT, TallyT], Parameters):
         """
         return self._fit(data, start, gold, threads)
 
-    def fit_predict(self, data: Any) -> Any:
+    @overload
+    def fit_predict(
+        self, data: pd.DataFrame | Answers | Reports, *, gold: Any = None
+    ) -> pd.Series[Any]: ...
+    @overload
+    def fit_predict(
+        self, data: pl.DataFrame | pl.LazyFrame, *, gold: Any = None
+    ) -> pl.DataFrame: ...
+    @overload
+    def fit_predict(self, data: pa.Table, *, gold: Any = None) -> pa.Table: ...
+
+    def fit_predict(self, data: Any, *, gold: Any = None) -> Any:
         """Return the truths as crowd-kit does.
 
         Parameters
         ----------
-        data : Reports, Answers or dataframe
+        data, gold
             As of `fit`.
 
         Returns
@@ -114,14 +161,25 @@ class FittingMethod(TruthInference[StateT, TallyT], Parameters):
             A Series ``agg_label``, indexed by task; for a frame of Polars or PyArrow one of the
             same library, with columns ``task`` and ``agg_label``.
         """
-        return self._fit(data, None, None, None).predictions()
+        return self._fit(data, None, gold, None).predictions()
 
-    def fit_predict_proba(self, data: Any) -> Any:
+    @overload
+    def fit_predict_proba(
+        self, data: pd.DataFrame | Answers | Reports, *, gold: Any = None
+    ) -> pd.DataFrame: ...
+    @overload
+    def fit_predict_proba(
+        self, data: pl.DataFrame | pl.LazyFrame, *, gold: Any = None
+    ) -> pl.DataFrame: ...
+    @overload
+    def fit_predict_proba(self, data: pa.Table, *, gold: Any = None) -> pa.Table: ...
+
+    def fit_predict_proba(self, data: Any, *, gold: Any = None) -> Any:
         """Return the probability of every label, as crowd-kit does.
 
         Parameters
         ----------
-        data : Reports, Answers or dataframe
+        data, gold
             As of `fit`.
 
         Returns
@@ -144,7 +202,7 @@ class FittingMethod(TruthInference[StateT, TallyT], Parameters):
         >>> qc.MajorityVote().fit_predict_proba(votes).loc["a"].to_dict()
         {'x': 0.25, 'y': 0.75}
         """
-        estimate = self._fit(data, None, None, None)
+        estimate = self._fit(data, None, gold, None)
         if not isinstance(estimate, LabelEstimate):
             raise ParameterError(
                 f"{type(self).__name__} found numbers: they have no probabilities of labels. Take "
@@ -153,8 +211,8 @@ class FittingMethod(TruthInference[StateT, TallyT], Parameters):
         return estimate.probabilities()
 
     def _fit(
-        self, data: Any, start: TruthEstimate | None, gold: Any, threads: int | None
-    ) -> TruthEstimate:
+        self, data: Any, start: TruthEstimate[Any] | None, gold: Any, threads: int | None
+    ) -> TruthEstimate[Any]:
         observed = Observations.read(data, self)
         if start is not None:
             self._check_start(start, observed.domain)
@@ -173,7 +231,34 @@ class FittingMethod(TruthInference[StateT, TallyT], Parameters):
         warn_of([*told, *rest_warnings(self, converged=result.converged)], 3)
         return self._estimate(observed, known, summary, result, partition.draws, partition)
 
-    def extend(self, start: TruthEstimate, data: Any, *, gold: Any = None) -> TruthEstimate:
+    @overload
+    def extend(
+        self,
+        start: TruthEstimate[Any],
+        data: pd.DataFrame | Answers | Reports,
+        *,
+        gold: Any = None,
+    ) -> TruthEstimate[pd.DataFrame]: ...
+    @overload
+    def extend(
+        self,
+        start: TruthEstimate[Any],
+        data: pl.DataFrame | pl.LazyFrame,
+        *,
+        gold: Any = None,
+    ) -> TruthEstimate[pl.DataFrame]: ...
+    @overload
+    def extend(
+        self,
+        start: TruthEstimate[Any],
+        data: pa.Table,
+        *,
+        gold: Any = None,
+    ) -> TruthEstimate[pa.Table]: ...
+
+    def extend(
+        self, start: TruthEstimate[Any], data: Any, *, gold: Any = None
+    ) -> TruthEstimate[Any]:
         """Find the truths of new tasks, with what an earlier estimate knows of the workers.
 
         The new answers alone are swept; what the earlier ones told of the workers stays as it was
@@ -283,10 +368,10 @@ class FittingMethod(TruthInference[StateT, TallyT], Parameters):
         result: LoopResult[StateT, TallyT],
         swept: npt.NDArray[np.uint64],
         partition: Partition,
-    ) -> TruthEstimate:
+    ) -> TruthEstimate[Any]:
         """Return what the loop ended with, in the terms of what came in."""
         kind: Any = LabelEstimate if self.infers_labels(summary.domain) else NumericEstimate
-        estimate: TruthEstimate = kind(
+        estimate: TruthEstimate[Any] = kind(
             summary=summary,
             method=self,
             estimates=self.finish(result.estimates, known, summary),
@@ -308,7 +393,9 @@ class FittingMethod(TruthInference[StateT, TallyT], Parameters):
     def _check_start(self, start: Any, domain: Domain | None = None) -> None:
         """Raise unless `start` is an estimate of such a method, on the domain of the answers."""
         if not isinstance(start, TruthEstimate):
-            raise ParameterError(f"start must be a TruthEstimate; got {type(start).__name__}")
+            raise ParameterError(
+                f"start must be a TruthEstimate; got {type(start).__name__}. Known truths are gold="
+            )
         self.check_alike(start.method, start.domain, domain)
 
     def check_alike(

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.frames import Backend, to_native
-from quietcrowd.inference.estimate import LabelEstimate, TruthEstimate
+from quietcrowd.inference.estimate import FrameT_co, LabelEstimate, TruthEstimate
 from quietcrowd.several_labels import YES_OR_NO, task_and_label
 from quietcrowd.validation import check_proportion
 
 __all__ = ["label_sets"]
 
 
+@overload
 def label_sets(
-    estimate: TruthEstimate, *, threshold: float = 0.5, backend: Backend | None = None
+    estimate: TruthEstimate[FrameT_co], *, threshold: float = 0.5, backend: None = None
+) -> FrameT_co: ...
+@overload
+def label_sets(
+    estimate: TruthEstimate[Any], *, threshold: float = 0.5, backend: Backend | None = None
+) -> Any: ...
+
+
+def label_sets(
+    estimate: TruthEstimate[Any], *, threshold: float = 0.5, backend: Backend | None = None
 ) -> Any:
     """Return the set of labels of each task.
 

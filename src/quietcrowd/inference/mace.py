@@ -10,21 +10,14 @@ import numpy.typing as npt
 from attrs import field, frozen
 from typing_extensions import override
 
-from quietcrowd.exceptions import ParameterError
-from quietcrowd.inference.accuracies import LEARNT_FROM, OwnVotes
-from quietcrowd.inference.categorical import CategoricalMethod
-from quietcrowd.inference.dawid_skene import (
+from quietcrowd.inference.confusion_tables import (
     FLOOR,
-    MOST_CELLS,
+    ConfusionMethod,
     ConfusionState,
     ConfusionTally,
-    confusion_posterior,
-    sweep_confusions,
 )
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.method import IterativeInference
-from quietcrowd.inference.partition import Extension, Partition, Summary
-from quietcrowd.inference.passes import LabelEstimates
+from quietcrowd.inference.partition import Summary
 from quietcrowd.validation import at_least, plain
 
 __all__ = ["MACE", "SpammingState"]
@@ -57,10 +50,7 @@ class SpammingState(ConfusionState):
 
 
 @frozen(kw_only=True, slots=False)
-class MACE(
-    CategoricalMethod[SpammingState, ConfusionTally],
-    IterativeInference[SpammingState, ConfusionTally],
-):
+class MACE(ConfusionMethod[SpammingState]):
     """Hovy et al.'s model: an answer is the truth, copied, or spam by the worker's own law.
 
     ::
@@ -108,30 +98,8 @@ class MACE(
     """
 
     name: ClassVar[str] = "mace"
-    has_posterior: ClassVar[bool] = True
     smoothing: float = field(default=0.5, converter=plain, validator=at_least(FLOOR))
     trust: float = field(default=1.0, converter=plain, validator=at_least(FLOOR))
-
-    @override
-    def sweep(
-        self,
-        partition: Partition,
-        summary: Summary,
-        state: SpammingState | None,
-        estimates: LabelEstimates | None,
-    ) -> ConfusionTally:
-        """Find posteriors, and vote shares at first."""
-        labels = summary.labels
-        shape = (summary.workers, labels, labels)
-        if math.prod(shape) > MOST_CELLS:
-            raise ParameterError(
-                f"{summary.workers:,} workers and {labels:,} labels make tables of "
-                f"{math.prod(shape):,} numbers, more than {MOST_CELLS:,}. Take WeightedVote, one "
-                "number per worker, or fewer labels."
-            )
-        return sweep_confusions(
-            self, partition, summary, state, estimates, shape, _votes(summary, state)
-        )
 
     @override
     def update(
@@ -174,18 +142,7 @@ class MACE(
         )
 
     @override
-    def posterior(
-        self, partition: Partition, summary: Summary, state: SpammingState
-    ) -> npt.NDArray[np.float64]:
-        """Return the probability of each label, shape (tasks, labels)."""
-        return confusion_posterior(partition, summary, state)
-
-    @override
-    def extend_tally(self, tally: ConfusionTally, extension: Extension) -> ConfusionTally:
-        return tally.extended_in(extension, self.unit)
-
     def unit(self, summary: Summary) -> float:
-        """Return what a probability of 1 is stored as in tallies."""
         tasks = summary.tasks * (1.0 + math.log(summary.labels))
         longest = summary.most_answers + self._added(summary.labels)
         return integer_sums.unit_for(longest + tasks)
@@ -219,15 +176,3 @@ def _spam_share(state: SpammingState | None, labels: int) -> npt.NDArray[np.floa
     right, wrong = _right_and_wrong(state)
     share: npt.NDArray[np.float64] = np.exp(wrong - right)
     return share
-
-
-def _votes(summary: Summary, state: SpammingState | None) -> OwnVotes:
-    """Return what reports are worth; a worker has a number for each label."""
-    if state is None:
-        return OwnVotes()
-    return OwnVotes(
-        own=state.log_odds.reshape(-1),
-        nats=2.0**-state.fraction_bits,
-        log_priors=state.log_priors / integer_sums.ONE,
-        learnt_from=LEARNT_FROM * max(summary.labels - 1, 1),
-    )

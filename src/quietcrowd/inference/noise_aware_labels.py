@@ -18,7 +18,7 @@ from quietcrowd.inference.accuracies import (
     no_histograms,
 )
 from quietcrowd.inference.categorical import reads_by_table
-from quietcrowd.inference.dawid_skene import MOST_CELLS
+from quietcrowd.inference.confusion_tables import MOST_CELLS
 from quietcrowd.inference.further_reports import EVERY_TASK, FurtherLabel
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.noisy_labels import (

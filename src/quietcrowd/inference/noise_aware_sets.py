@@ -18,7 +18,7 @@ from quietcrowd.inference.accuracies import (
     no_set_histograms,
     set_nodes,
 )
-from quietcrowd.inference.dawid_skene import MOST_CELLS
+from quietcrowd.inference.confusion_tables import MOST_CELLS
 from quietcrowd.inference.further_reports import FurtherSet
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.label_sets import SetCounts, infer_sets

@@ -8,7 +8,7 @@ loses nothing by itself. But who is asked what then depends on the reports so fa
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.frames import Backend, positions_by_text, to_native
-from quietcrowd.inference.estimate import TruthEstimate
+from quietcrowd.inference.estimate import FrameT_co, TruthEstimate
 from quietcrowd.inference.further_reports import FurtherReport
 from quietcrowd.validation import check_whole
 
@@ -29,8 +29,28 @@ _SIZES = np.array([0, 1, 2, 4, 8, 16, 32, 64])
 """Numbers of further reports of a task that are looked ahead."""
 
 
+@overload
 def suggest_tasks(
-    estimate: TruthEstimate,
+    estimate: TruthEstimate[FrameT_co],
+    answers: int = 100,
+    *,
+    per_task: int | None = None,
+    worker: Any = None,
+    backend: None = None,
+) -> FrameT_co: ...
+@overload
+def suggest_tasks(
+    estimate: TruthEstimate[Any],
+    answers: int = 100,
+    *,
+    per_task: int | None = None,
+    worker: Any = None,
+    backend: Backend | None = None,
+) -> Any: ...
+
+
+def suggest_tasks(
+    estimate: TruthEstimate[Any],
     answers: int = 100,
     *,
     per_task: int | None = None,
@@ -151,7 +171,7 @@ def further_answers(
     return _allotted(errors, np.where(open_tasks, most, 0), answers), errors
 
 
-def _place_of(worker: Any, estimate: TruthEstimate) -> int:
+def _place_of(worker: Any, estimate: TruthEstimate[Any]) -> int:
     place = int(positions_by_text(pa.array([worker]), estimate.answers.workers)[0])
     if place < 0:
         raise ParameterError(
@@ -161,7 +181,7 @@ def _place_of(worker: Any, estimate: TruthEstimate) -> int:
     return place
 
 
-def _answered(estimate: TruthEstimate, worker: int) -> npt.NDArray[np.bool_]:
+def _answered(estimate: TruthEstimate[Any], worker: int) -> npt.NDArray[np.bool_]:
     found = np.zeros(len(estimate.known), np.bool_)
     found[estimate.answers.task_codes[estimate.answers.worker_codes == worker]] = True
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from quietcrowd.answers import Answers
 from quietcrowd.frames import ALIASES, as_frame, collected, unmarked, with_usual_names
@@ -12,10 +12,29 @@ from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.inference.registry import METHODS, usual_method
 from quietcrowd.mechanisms.mechanism import Reports
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
 __all__ = ["fit", "usual_method_of"]
 
 
-def fit(data: Any, *, gold: Any = None, threads: int | None = None) -> TruthEstimate:
+@overload
+def fit(
+    data: pd.DataFrame | Answers | Reports, *, gold: Any = None, threads: int | None = None
+) -> TruthEstimate[pd.DataFrame]: ...
+@overload
+def fit(
+    data: pl.DataFrame | pl.LazyFrame, *, gold: Any = None, threads: int | None = None
+) -> TruthEstimate[pl.DataFrame]: ...
+@overload
+def fit(
+    data: pa.Table, *, gold: Any = None, threads: int | None = None
+) -> TruthEstimate[pa.Table]: ...
+
+
+def fit(data: Any, *, gold: Any = None, threads: int | None = None) -> TruthEstimate[Any]:
     """Infer the truths and the workers' quality by the default method for the data.
 
     Reports are read by a method that knows their noise, `NoiseAware`, wherever it does; so are

@@ -69,8 +69,8 @@ def check_probability(_: Any, attribute: Any, value: Any) -> None:
         raise ParameterError(f"{attribute.name} must be from 0 to 1; got {value!r}")
 
 
-def at_least_two_labels(_: Any, __: Any, domain: Any) -> None:
-    """Validate the domain of a finite channel."""
+def at_least_two_labels(domain: Domain) -> FiniteDomain:
+    """Return the domain of a finite channel; ParameterError where it is none."""
     if not isinstance(domain, FiniteDomain):
         raise ParameterError(
             "domain must be Categorical or Ordinal (on the command line: --labels or --levels); "
@@ -78,6 +78,7 @@ def at_least_two_labels(_: Any, __: Any, domain: Any) -> None:
         )
     if not 2 <= domain.size <= MAX_SIZE:
         raise ParameterError(f"domain must have 2 to {MAX_SIZE:,} labels; got {domain.size}")
+    return domain
 
 
 def _fits(mechanism: Any, _: Any, null: Null) -> None:
@@ -107,7 +108,7 @@ class LabelMechanism(TaskwiseMechanism):
     no_memo: ClassVar[None] = None
     freshness: ClassVar[str] = "randomised once, with fresh random words"
 
-    domain: FiniteDomain = field(validator=at_least_two_labels)
+    domain: FiniteDomain = field(converter=at_least_two_labels)
     null: Null = field(default=None, validator=[one_of(None, "category"), _fits])
 
     @property

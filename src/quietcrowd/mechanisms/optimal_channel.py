@@ -221,4 +221,4 @@ class OptimalChannel(LabelMechanism):
         if parameters["weights"] is None:
             raise ParameterError("weights must be a table of integers; got None")
         names = ("epsilon", "prior", "information", "apart", "weights")
-        return cls(domain=domain, **{name: parameters[name] for name in names})  # type: ignore[arg-type]
+        return cls(domain=domain, **{name: parameters[name] for name in names})

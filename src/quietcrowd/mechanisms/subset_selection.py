@@ -128,7 +128,7 @@ class SubsetSelection(TaskwiseMechanism):
         "Ye and Barg, IEEE Trans. Inf. Theory 2018; docs/theory/subset-selection.md"
     )
 
-    domain: FiniteDomain = field(validator=at_least_two_labels)
+    domain: FiniteDomain = field(converter=at_least_two_labels)
     epsilon: float = field(converter=number, validator=_loss_of_labels)
     set_size: int | None = field(default=None, converter=plain, validator=optional(whole_number(1)))
 

@@ -194,7 +194,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
 
     @classmethod
     def from_claimed_epsilon(
-        cls, *, domain: FiniteDomain, epsilon: float, **parameters: Any
+        cls, *, domain: Domain, epsilon: float, **parameters: Any
     ) -> TwoLayerRandomizedResponse:
         """Return the mechanism for which the papers claim `epsilon`.
 
@@ -210,20 +210,20 @@ class TwoLayerRandomizedResponse(LabelMechanism):
             is unknown.
         """
         cls._check_names(parameters)
+        labels = at_least_two_labels(domain)
         law, low = parameters.get("law", "flip"), number(parameters.get("low", 0.0))
         if law == "beta" and not parameters.keys() - {"law", "low", "alpha", "beta"}:
             shapes = {name: parameters.get(name, USUAL_SHAPE) for name in ("alpha", "beta")}
-            return cls._with_mean_beta(domain, number(epsilon), low, shapes)
+            return cls._with_mean_beta(labels, number(epsilon), low, shapes)
         if law != "flip" or parameters.keys() - {"law", "low"}:
             return cls(domain=domain, epsilon=epsilon, **parameters)
-        return cls._with_mean_flip(domain, number(epsilon), low)
+        return cls._with_mean_flip(labels, number(epsilon), low)
 
     @classmethod
     def _with_mean_flip(
         cls, domain: FiniteDomain, epsilon: float, low: float
     ) -> TwoLayerRandomizedResponse:
         """Return the law "flip" whose mean gives the wanted loss of one answer; Theorem 6.3."""
-        at_least_two_labels(None, None, domain)
         require_epsilon("epsilon", epsilon)
         mean = (domain.size - 1) / (math.exp(epsilon) + domain.size - 1)
         high = 2 * mean - low
@@ -247,7 +247,6 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         cls, domain: FiniteDomain, epsilon: float, low: float, shapes: dict[str, Any]
     ) -> TwoLayerRandomizedResponse:
         """Return the law "beta" whose mean gives the wanted loss of one answer."""
-        at_least_two_labels(None, None, domain)
         require_epsilon("epsilon", epsilon)
         for name, shape in shapes.items():
             check_whole(name, shape, 1, MAX_SHAPE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
 from quietcrowd.inference.estimate import TruthEstimate
@@ -10,7 +12,7 @@ __all__ = ["assert_estimates_equal", "assert_same", "by_id"]
 
 
 def assert_estimates_equal(
-    left: TruthEstimate, right: TruthEstimate, *, tied_tasks: bool = True
+    left: TruthEstimate[Any], right: TruthEstimate[Any], *, tied_tasks: bool = True
 ) -> None:
     """Raise AssertionError unless two estimates agree to the last bit, in any order of rows.
 

@@ -41,14 +41,14 @@ Feed: TypeAlias = Callable[[Answers], Any]
 """Turns answers into what a method is fitted to: themselves, or reports."""
 
 
-def fit(method: AnyMethod, data: Any, **options: Any) -> TruthEstimate:
+def fit(method: AnyMethod, data: Any, **options: Any) -> TruthEstimate[Any]:
     """Fit without the warnings about noise."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", QuietcrowdWarning)
         return method.fit(data, **options)
 
 
-def extend(method: AnyMethod, start: TruthEstimate, data: Any) -> TruthEstimate:
+def extend(method: AnyMethod, start: TruthEstimate[Any], data: Any) -> TruthEstimate[Any]:
     """Extend without the warnings about noise."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", QuietcrowdWarning)
@@ -90,11 +90,11 @@ def check_names(method: AnyMethod, answers: Answers) -> None:
     assert_same(_workers(expected), _workers(dated), tied_tasks=True, name="workers")
 
 
-def _tasks(estimate: TruthEstimate) -> pd.DataFrame:
+def _tasks(estimate: TruthEstimate[Any]) -> pd.DataFrame:
     return by_id(estimate.truths_as("pandas"), "task")
 
 
-def _workers(estimate: TruthEstimate) -> pd.DataFrame:
+def _workers(estimate: TruthEstimate[Any]) -> pd.DataFrame:
     return by_id(estimate.workers_as("pandas"), "worker")
 
 
@@ -184,7 +184,7 @@ def check_extension(method: AnyMethod, answers: Answers, feed: Feed) -> None:
         raise AssertionError("a task that counts already must be an AnswerError")
 
 
-def _answers_by_worker(estimate: TruthEstimate) -> dict[Any, int]:
+def _answers_by_worker(estimate: TruthEstimate[Any]) -> dict[Any, int]:
     workers = estimate.workers_as("pandas")
     return dict(zip(workers["worker"], workers["answers"], strict=True))
 
@@ -228,7 +228,7 @@ def check_gold(
 
 
 def _check_gold_partitions(
-    method: AnyMethod, data: Any, known: pd.DataFrame, expected: TruthEstimate
+    method: AnyMethod, data: Any, known: pd.DataFrame, expected: TruthEstimate[Any]
 ) -> None:
     with noise_ignored():
         partition, summary, _ = method.prepare(Observations.read(data, method), known)

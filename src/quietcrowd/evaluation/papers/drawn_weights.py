@@ -60,7 +60,7 @@ def drawn_weights(dataset: Dataset, *, epsilon: float, trials: int, seed: int) -
     answers = dataset.answers.canonical
     domain = answers.domain
     mechanism = TwoLayerRandomizedResponse.from_claimed_epsilon(
-        domain=domain,  # type: ignore[arg-type]
+        domain=domain,
         epsilon=epsilon,
     )
     method = WeightedVote()

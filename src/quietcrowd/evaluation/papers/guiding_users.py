@@ -71,7 +71,7 @@ def guiding_users(
     rows = []
     for epsilon in epsilons:
         mechanism = TwoLayerRandomizedResponse.from_claimed_epsilon(
-            domain=answers.domain,  # type: ignore[arg-type]
+            domain=answers.domain,
             epsilon=epsilon,
         )
         errors, least, small = np.empty((trials, len(WEIGHTINGS))), [], []

@@ -1,0 +1,22 @@
+"""What a type checker knows of the package, as a user sees it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests import typed_use
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("use", ["frames_of_pandas", "frames_of_others", "reports_and_sets"])
+def test_the_types_are_those_of_what_comes_back(use):
+    getattr(typed_use, use)()
+
+
+@pytest.mark.nightly
+def test_a_type_checker_knows_them(tmp_path):
+    use = Path(typed_use.__file__)
+    words = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path, use]
+    done = subprocess.run(words, cwd=use.parents[1], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

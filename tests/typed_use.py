@@ -1,0 +1,69 @@
+"""What a user writes whose type checker is strict; `tests/test_types.py` checks it, and runs it."""
+
+from typing import assert_type
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+
+import quietcrowd as qc
+
+VOTES = pd.DataFrame({"task": [*"aaabbb"], "worker": [*"uvwuvw"], "label": [*"xyyxxx"]})
+GOLD = pd.Series({"a": "x"})
+
+
+def frames_of_pandas() -> None:
+    """Answers and truths in frames of pandas."""
+    estimate = qc.fit(data=VOTES, gold=GOLD)
+    assert_type(estimate, qc.TruthEstimate[pd.DataFrame])
+    for frame in (estimate.truths, estimate.workers, estimate.posterior):
+        assert_type(frame, pd.DataFrame)
+        assert isinstance(frame, pd.DataFrame)
+    found: list[str] = estimate.truths["truth"].tolist()
+    assert found == ["x", "x"]
+    assert accuracy(estimate) == 1.0
+
+    method = qc.DawidSkene()
+    assert_type(method.fit(data=VOTES, gold={"a": "y"}).truths, pd.DataFrame)
+    labels = method.fit_predict(VOTES, gold=GOLD)
+    assert labels.loc["a"] == "x"
+    assert isinstance(labels, pd.Series)
+    assert_type(method.fit_predict_proba(data=VOTES, gold=GOLD), pd.DataFrame)
+    assert_type(method.extend(method.fit(VOTES), VOTES[:3].assign(task="c")).truths, pd.DataFrame)
+
+
+def accuracy(given: qc.TruthEstimate) -> float:
+    """Return the share of right labels; an estimate without more words is one of pandas."""
+    assert_type(given.truths, pd.DataFrame)
+    return 1 - qc.error_rate(given, GOLD)
+
+
+def frames_of_others() -> None:
+    """What comes in is what comes back."""
+    polars = qc.MajorityVote().fit(pl.from_pandas(VOTES))
+    assert_type(polars, qc.TruthEstimate[pl.DataFrame])
+    assert_type(polars.truths, pl.DataFrame)
+    assert isinstance(polars.truths, pl.DataFrame)
+    assert_type(polars.truths_as("pandas"), pd.DataFrame)
+    assert qc.error_rate(polars, GOLD) in {0.0, 1.0}  # takes those of any library
+    assert_type(qc.MajorityVote().fit_predict(pl.from_pandas(VOTES)), pl.DataFrame)
+    lazy = qc.fit(pl.from_pandas(VOTES).lazy())
+    assert_type(lazy.workers, pl.DataFrame)
+    assert isinstance(lazy.workers, pl.DataFrame)
+    assert isinstance(qc.fit(pa.Table.from_pandas(VOTES)).truths, pa.Table)
+
+
+def reports_and_sets() -> None:
+    """A mechanism takes the domain of answers; reports are inferred as answers are."""
+    answers = qc.Answers.from_frame(VOTES, qc.Categorical(["x", "y"]))
+    mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=2.0)
+    assert_type(mechanism.epsilon, float | None)
+    reports = mechanism.randomize(answers)
+    assert_type(reports, qc.Reports)
+    assert_type(qc.fit(reports).truths, pd.DataFrame)
+    assert_type(mechanism.guarantee(answers=2, tasks=2).epsilon, float)
+    assert_type(qc.suggest_tasks(qc.NoiseAware().fit(answers), 2), pd.DataFrame)
+    one = pd.DataFrame({"task": ["a"], "worker": ["u"], "label": [["x"]]})
+    sets = qc.label_sets(qc.NoiseAware().fit(qc.binary_answers(one, ["x", "y"])))
+    assert_type(sets, pd.DataFrame)
+    assert isinstance(sets, pd.DataFrame)
