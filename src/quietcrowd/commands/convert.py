@@ -150,7 +150,7 @@ def _convert(
     held = read_note(source, from_format)
     if held is None or "mechanism" not in held:
         choice = Choice(field=field, rejected=rejected)
-        table, what = _read(source, from_format, columns, choice)
+        table, what = _read(source, from_format, columns, choice, sets=several is not None)
         if several is not None:
             if what != "answer":
                 raise ParameterError(f"{source}: --several goes with answers; these are truths")
@@ -208,7 +208,7 @@ def _is_spreadsheet(path: Path) -> bool:
 
 
 def _read(
-    source: Path, file_format: str | None, names: str, choice: Choice
+    source: Path, file_format: str | None, names: str, choice: Choice, *, sets: bool
 ) -> tuple[pa.Table, str]:
     """Return the rows of a file, under their usual names, and what they are."""
     if _of_comparisons(source, file_format, names):
@@ -220,7 +220,7 @@ def _read(
         if columns != tuple(options.COLUMNS.split(",")):
             raise ParameterError("--columns names the columns of answers, not of truths")
         return read_scored_truths(source, file_format=file_format, field=choice.field), "truth"
-    table = read_table(source, columns, file_format=file_format, choice=choice)
+    table = read_table(source, columns, file_format=file_format, choice=choice, sets=sets)
     try:
         found = [column_of(as_frame(table), name, ADVICE["infer"].column) for name in columns]
         for name, column in zip(columns[:2], found, strict=False):

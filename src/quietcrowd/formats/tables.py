@@ -181,6 +181,7 @@ def read_table(
     *,
     file_format: str | None = None,
     choice: Choice = Choice(),  # noqa: B008
+    sets: bool = False,
 ) -> pa.Table:
     """Return the named columns of a file.
 
@@ -195,11 +196,14 @@ def read_table(
         One of `FORMATS`. Default: what the suffix and the header say.
     choice : Choice
         Which answers of a platform's file are meant.
+    sets : bool
+        Whether a label may be a list of labels.
 
     Raises
     ------
     FormatError
-        Where the suffix is unknown or the file is not what the suffix says.
+        Where the suffix is unknown, the file is not what the suffix says, or a cell is several
+        values.
     ParameterError
         Where the format is unknown, or takes no choice.
     OSError
@@ -219,13 +223,20 @@ def read_table(
             "this one (on the command line: --columns)"
         )
     table: pa.Table = _read(path, kind, kind.module.read, columns)
-    for column in table.schema:
-        if column.name in columns and pa.types.is_nested(column.type):
-            raise FormatError(
-                f"{path}: column {column.name!r} holds {column.type} values, and a cell is one "
-                "text, number or boolean. Of several labels at once binary_answers makes such"
-            )
+    for name in columns[:-1] if sets else columns:
+        _check_cells(path, table.schema, name)
     return table
+
+
+def _check_cells(path: Path, schema: pa.Schema, name: str) -> None:
+    """Raise FormatError where the cells of a column are lists or objects."""
+    place = schema.get_field_index(name)
+    if place >= 0 and pa.types.is_nested(schema.types[place]):
+        raise FormatError(
+            f"{path}: column {name!r} holds {schema.types[place]} values, and a cell is one "
+            "text, number or boolean. Lists of labels become questions by binary_answers (on the "
+            "command line: convert --several)"
+        )
 
 
 def read_names(path: Path, file_format: str | None = None) -> list[str] | None:
