@@ -7,7 +7,8 @@ PEERS := .venv-peers
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null \
 	&& command -v $$p && break; done)
-LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
+# pip takes the newest release of what is required with an extra, unless the lock names the extra too.
+LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-strip-extras --python-version 3.11 --no-header
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast docs nightly postgresql prometheus nginx mmdebstrap chromium check format screenshots dist bench lock clean python

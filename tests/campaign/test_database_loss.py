@@ -58,6 +58,7 @@ def both(status):
     return {("/campaigns", status), ("/readyz", status)}
 
 
+@pytest.mark.nightly
 def test_restarting_postgresql_loses_nothing_and_breaks_no_connection(
     nursery, postgresql_server, tmp_path
 ):

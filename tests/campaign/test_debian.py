@@ -9,7 +9,7 @@ from tests.campaign import debian, postgresql
 from tests.campaign.install_postgresql import POSTGRESQL
 from tests.campaign.install_prometheus import PROMETHEUS
 from tests.campaign.web import browser
-from tests.campaign.web.install_chromium import CHROMIUM
+from tests.campaign.web.install_chromium import CHROMIUM, HEADLESS_SHELL
 from tests.deploy.install_nginx import NGINX
 
 PROGRAM = "#!/bin/sh\necho {answer}\nexit {status}\n"
@@ -22,7 +22,7 @@ def write_program(folder, name, answer="", status=0):
 
 
 all_of_them = pytest.mark.parametrize(
-    "program", [POSTGRESQL, CHROMIUM, PROMETHEUS, NGINX], ids=lambda one: one.name
+    "program", [POSTGRESQL, CHROMIUM, HEADLESS_SHELL, PROMETHEUS, NGINX], ids=lambda one: one.name
 )
 
 

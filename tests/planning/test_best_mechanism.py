@@ -24,7 +24,7 @@ def test_the_same_facts_give_the_same_choice():
     assert one.best.guarantee().epsilon <= 1.0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_with_many_labels_and_a_small_loss_it_is_not_randomised_response():
     """With 10 labels at epsilon 1 the other two need about half of the reports."""
     ranking = best_mechanism(domain=LABELS, epsilon=1.0, **SMALL)

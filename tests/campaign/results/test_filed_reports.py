@@ -150,6 +150,7 @@ def test_a_cluster_of_two_finds_the_same(desk, tmp_path):
             assert found[0] == found[1]
 
 
+@pytest.mark.nightly
 def test_without_a_scheduler_the_inference_fails(desk):
     campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open")
     desk.worker(campaign).send_values(1, 1, 1)

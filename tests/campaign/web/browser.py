@@ -57,12 +57,22 @@ def find_chromium():
     return None if found is None else Path(found)
 
 
+def find_headless_shell():
+    """Return Chromium without windows, which is twice as fast; None where there is none."""
+    found = shutil.which("chromium-headless-shell")
+    return None if found is None else Path(found)
+
+
+def _there(program):
+    if program is None:
+        (pytest.fail if os.environ.get("QUIETCROWD_CI") else pytest.skip)(HOW_TO_GET_IT)
+    return program
+
+
 @contextmanager
 def chromium():
     """Give a browser; where there is none, skip the test, or fail where all tests must run."""
-    program = find_chromium()
-    if program is None:
-        (pytest.fail if os.environ.get("QUIETCROWD_CI") else pytest.skip)(HOW_TO_GET_IT)
+    program = _there(find_headless_shell() or find_chromium())
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
         yield browser
@@ -71,11 +81,12 @@ def chromium():
 
 @contextmanager
 def own_chromium(browser, profile, *arguments):
-    """Give a context of a browser in processes of its own, and a way to kill them."""
+    """Give a context of Chromium in processes of its own, and a way to kill them."""
+    program = _there(find_chromium())  # the other one keeps no history
     port = free_port()
     options = [f"--remote-debugging-port={port}", f"--user-data-dir={profile}", "--headless"]
     process = subprocess.Popen(
-        [find_chromium(), *ARGUMENTS, *options, *arguments, "about:blank"],
+        [program, *ARGUMENTS, *options, *arguments, "about:blank"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,

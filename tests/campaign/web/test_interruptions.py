@@ -39,6 +39,7 @@ def told_off(*workers):
             one.page.wait_for_timeout(20)
 
 
+@pytest.mark.nightly
 def test_fifty_edits_a_reload_and_two_tabs_draw_once(person, desk):
     worker = person(quick=True)
     worker.open(desk.link(desk.campaign(about="edited in a browser"))).join()

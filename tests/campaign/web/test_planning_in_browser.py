@@ -97,6 +97,7 @@ def test_a_mistake_is_told_at_its_field(person, desk):
     assert field.evaluate("one => one === document.activeElement")
 
 
+@pytest.mark.nightly
 def test_a_campaign_fills_the_form(person, desk):
     domain = qc.Interval(low=-5.0, high=5.0)
     mechanism = qc.LaplacePerturbation(domain=domain, epsilon=3.0, participation="released")

@@ -77,6 +77,7 @@ def test_a_key_in_an_address_would_be_found(browser, desk, tmp_path):
     assert any(name.startswith("Default/Sessions/") for name in found)
 
 
+@pytest.mark.nightly
 def test_a_requester_leaves_no_key_and_no_token(browser, desk, campaign, tmp_path):
     tokens, link = [], desk.dashboard(campaign)
     code = link.partition("#c=")[2]

@@ -346,6 +346,7 @@ def test_behind_a_proxy_that_is_named_each_worker_is_a_source(start_server):
     assert seen == [201, 201, 429] * 2
 
 
+@pytest.mark.nightly
 def test_inventing_workers_is_slow_by_default(start_server, monkeypatch):
     """In a trial 110 were invented a second."""
     monkeypatch.setattr(turning_away, "_HOLD", 0.0)  # with it, it is slower
