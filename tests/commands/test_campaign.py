@@ -294,6 +294,21 @@ def test_a_note_tells_what_a_file_of_tasks_was_taken_for(run, at_desk, tmp_path,
     assert run("campaign", "create", "T", *words, *WORDS)[2].strip() == told
 
 
+def test_tasks_that_differ_in_numbers_alone_are_told_unless_declared(run, at_desk, tmp_path):
+    assert at_desk
+    (tmp_path / "t.csv").write_text("id,question,picture\na,Owl?,1\nb,Owl?,2\nc,Owl?,3\n")
+    words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes", *WORDS)
+    for more, told in (
+        ((), "Up to 3 answers of a worker count as answers to one question"),
+        (("--answers", 2), "Up to 2 answers of a worker count as answers to one question"),
+        (("--linked", 3), None),
+    ):
+        status, _, errors = run("campaign", "create", "T", *words, *more)
+        assert status == 0
+        assert ("count as answers to one question" in errors) == (told is not None)
+        assert told is None or told in errors
+
+
 def test_a_broken_file_of_tasks_is_told_with_its_place(run, at_desk, tmp_path):
     assert at_desk
     (tmp_path / "t.json").write_text('[{"id": 1},\n {"id" 2}]')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -12,6 +13,7 @@ import typer
 from attrs import frozen
 
 from quietcrowd.campaign.terms.allotment import Allotment
+from quietcrowd.campaign.terms.near_copies import largest_group
 from quietcrowd.campaign.terms.open_to_all import ANYONE
 from quietcrowd.campaign.terms.task_columns import TaskColumns
 from quietcrowd.campaign.terms.task_files import TaskRow
@@ -101,6 +103,7 @@ class NewCampaign:
         if images.contents:
             note(images.summary)
         tell_no_signal(chosen)
+        self._tell_linked(rows)
         _tell_promises(body)
         typer.echo(made)
 
@@ -115,6 +118,19 @@ class NewCampaign:
             )
         if self.most_joined is not None and not self.for_all:
             raise ParameterError("--joined goes with --for-all: invites let in one worker each")
+
+    def _tell_linked(self, rows: list[TaskRow]) -> None:
+        """Tell how many answers count as answers to one question, unless it was declared."""
+        shown = [
+            (row.name or str(place), json.loads(row.data)) for place, row in enumerate(rows, 1)
+        ]
+        found = min(largest_group(shown, self._chosen), self._most or len(rows))
+        if self.linked is None and found > 1:
+            note(
+                f"Up to {found:,} answers of a worker count as answers to one question: their "
+                "tasks show the same letters, and may differ in numbers or ids alone. Workers are "
+                "told so. If these are different questions, write what differs in words."
+            )
 
     @property
     def _most(self) -> int | None:

@@ -151,6 +151,19 @@ def test_a_failure_is_of_the_reports_that_were_there_as_it_began(server, desk):
     assert not outdated(server, campaign)
 
 
+def test_after_closing_it_is_told_that_fewer_are_never_shown(desk):
+    campaign = desk.campaign(join_mode="open", at_least=5)
+    desk.worker(campaign).send_values(1)
+    url = f"/campaigns/{campaign}/results"
+    told = check_problem(desk.client.get(url), 409, "no-results")["detail"]
+    assert told.startswith("Results follow a moment after 5 workers more have sent reports")
+    desk.client.post(f"/campaigns/{campaign}/close").raise_for_status()
+    told = check_problem(desk.client.get(url), 409, "no-results")["detail"]
+    assert told.startswith(
+        "The campaign is closed. Reports of fewer than 5 workers are never shown"
+    )
+
+
 def test_a_failure_after_a_withdrawal_or_a_change_of_method_is_told(server, desk):
     campaign = desk.campaign(join_mode="open")
     desk.worker(campaign).send_values(1, 1)

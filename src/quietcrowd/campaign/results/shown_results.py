@@ -196,7 +196,12 @@ def _why_none(campaign: Any) -> str:
         )
     if not waits_for_others(campaign):
         return "Results follow a moment after the first reports."
+    if campaign.state == "closed":
+        return (
+            f"The campaign is closed. Reports of fewer than {campaign.at_least:,} workers are "
+            "never shown, nor what is inferred from them. Those of more follow a moment after it."
+        )
     return (
         f"Results follow a moment after {campaign.at_least:,} workers more have sent reports, or "
-        "the campaign has closed; never those of fewer."
+        "the campaign has closed; those of fewer are never shown."
     )
