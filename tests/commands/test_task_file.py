@@ -32,4 +32,4 @@ def test_names_of_some_tasks_and_words_that_move_a_cursor():
 
 def test_tasks_that_show_nothing():
     [row] = READERS["text/csv"](b"task\nt1\n")
-    assert summarize_tasks([row]).endswith("workers see: nothing")
+    assert summarize_tasks([row]).endswith("workers see: names alone")

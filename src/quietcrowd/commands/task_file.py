@@ -154,7 +154,7 @@ def summarize_tasks(rows: Sequence[TaskRow]) -> str:
     shown = dict.fromkeys(field for row in rows for field in json.loads(row.data))
     return (
         f"{len(rows):,} task{'s' * (len(rows) != 1)}, {_naming(rows)}; {known:,} with known "
-        f"truth{'s' * (known != 1)}; workers see: {one_line(', '.join(shown)) or 'nothing'}"
+        f"truth{'s' * (known != 1)}; workers see: {one_line(', '.join(shown)) or 'names alone'}"
     )
 
 

@@ -66,7 +66,7 @@ def _find(folder: str | Path) -> Path:
     if not home:
         raise FormatError(
             f"{folder}: there is no such dataset folder; {VARIABLE} is not set: let it name the "
-            "folder that holds it"
+            "folder that holds it (docs/data-sets.md says which sets there are)"
         )
     if not Path(home).is_dir():
         raise FormatError(f"{VARIABLE} names {home}, which is no folder")
