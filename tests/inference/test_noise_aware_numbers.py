@@ -310,8 +310,8 @@ def test_a_range_whose_square_no_float_holds(kind, scale):
         fill = {"fill": None} if kind is qc.LaplacePerturbation else {}
         domain = qc.Interval(low=0.0, high=10.0 * unit)
         mechanism = kind(domain=domain, epsilon=4.0, **fill)
-        rows = {"task": [*"aabb"], "worker": [*"uvuv"], "label": [2.0, 3.0, 7.0, 9.0]}
-        frame = pd.DataFrame(rows).assign(label=lambda rows: rows["label"] * unit)  # noqa: B023
+        labels = np.array([2.0, 3.0, 7.0, 9.0]) * unit
+        frame = pd.DataFrame({"task": [*"aabb"], "worker": [*"uvuv"], "label": labels})
         reports = mechanism.randomize(
             qc.Answers.from_frame(frame, domain), rng=np.random.default_rng(1)
         )

@@ -27,46 +27,55 @@ __all__ = ["app", "rank"]
 app = typer.Typer(rich_markup_mode=None)
 
 
+_USUAL_COLUMNS = ",".join(COLUMNS)
+
+_Reports = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="REPORTS",
+        help="Files of reports of left and right, made alike; or one of comparisons, with "
+        "--plain. - is standard input.",
+    ),
+]
+_Plain = Annotated[
+    bool,
+    typer.Option(
+        "--plain",
+        help="The file holds plain comparisons: columns worker, left, right, and label, the "
+        "item that was chosen.",
+    ),
+]
+_Columns = Annotated[
+    str,
+    typer.Option(
+        metavar="WORKER,LEFT,RIGHT,LABEL",
+        help="Names of the columns of plain comparisons, by commas.",
+    ),
+]
+_Duplicates = Annotated[
+    str,
+    typer.Option(
+        metavar="error|first|last",
+        help="Where a worker compared a pair twice in the same order: stop, or keep one.",
+        autocompletion=lambda: ["error", "first", "last"],
+    ),
+]
+_Spread = Annotated[
+    float | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="Standard deviation of the normal prior of each score. Default: 2.5.",
+    ),
+]
+
+
 @app.command()
 def rank(
-    reports: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="REPORTS",
-            help="Files of reports of left and right, made alike; or one of comparisons, with "
-            "--plain. - is standard input.",
-        ),
-    ],
-    plain: Annotated[
-        bool,
-        typer.Option(
-            "--plain",
-            help="The file holds plain comparisons: columns worker, left, right, and label, the "
-            "item that was chosen.",
-        ),
-    ] = False,
-    columns: Annotated[
-        str,
-        typer.Option(
-            metavar="WORKER,LEFT,RIGHT,LABEL",
-            help="Names of the columns of plain comparisons, by commas.",
-        ),
-    ] = ",".join(COLUMNS),
-    duplicates: Annotated[
-        str,
-        typer.Option(
-            metavar="error|first|last",
-            help="Where a worker compared a pair twice in the same order: stop, or keep one.",
-            autocompletion=lambda: ["error", "first", "last"],
-        ),
-    ] = options.DUPLICATES,
-    spread: Annotated[
-        float | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Standard deviation of the normal prior of each score. Default: 2.5.",
-        ),
-    ] = None,
+    reports: _Reports,
+    plain: _Plain = False,
+    columns: _Columns = _USUAL_COLUMNS,
+    duplicates: _Duplicates = options.DUPLICATES,
+    spread: _Spread = None,
     max_iterations: options.MaxIterations = None,
     output: options.Output = None,
     as_json: options.Json = False,
@@ -107,7 +116,7 @@ def rank(
 def _read(files: list[Path], columns: str, duplicates: str, *, plain: bool) -> Reports | Answers:
     """Return reports, or plain comparisons as answers."""
     if not plain:
-        if (columns, duplicates) != (",".join(COLUMNS), options.DUPLICATES):
+        if (columns, duplicates) != (_USUAL_COLUMNS, options.DUPLICATES):
             raise ParameterError("--columns and --duplicates go with --plain")
         return read_reports(*files)
     if len(files) > 1:
