@@ -47,10 +47,10 @@ def test_a_server_of_which_a_part_has_ended_says_so(start_server):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """Return a folder on a disk of half a megabyte."""
+    """Return a folder on a disk of 2 MB: a new database, and its journal before it is emptied."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    words = ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(folder)]
+    words = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
     try:
         done = subprocess.run(words, capture_output=True, check=False).returncode
     except OSError:
