@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from quietcrowd.planning.simulation import SimulatedError
 from quietcrowd.planning.smoothing import SmoothedCell
@@ -142,7 +142,7 @@ def _expected(
 ) -> ExpectedError:
     raw = on_scale(cell, labels=labels)
     of_mean = float(np.var(smoothed.draws, ddof=1)) / len(cell) + smoothed.misfit
-    quantile = float(student.ppf((1 + COVERAGE) / 2, len(cell) - 1))
+    quantile = float(stdtrit(len(cell) - 1, (1 + COVERAGE) / 2))
     reach = widening * quantile * math.sqrt(variance + of_mean)
     middle = float(smoothed.draws.mean())
     error, standard_error = _mean_error(

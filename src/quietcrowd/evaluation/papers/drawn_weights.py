@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import spearmanr
 
 from quietcrowd.answers import Answers
 from quietcrowd.datasets.dataset import Dataset
@@ -136,7 +135,7 @@ def _leak(name: str, rows: pd.DataFrame) -> str:
     """Return what weights tell of the draws, as a sentence: means of the trials."""
     ranks, tops, all_ = [], [], []
     for _, draw in rows[rows["answers"] >= BUSY].groupby("trial"):
-        ranks.append(spearmanr(draw["private"] - draw["plain"], draw["flip"]).statistic)
+        ranks.append((draw["private"] - draw["plain"]).rank().corr(draw["flip"].rank()))
         top = draw.nlargest(max(1, round(TOP * len(draw))), "private")
         tops.append(1 - top["flip"].mean())
         all_.append(1 - draw["flip"].mean())

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import spearmanr
 
 from quietcrowd.answers import Answers
 from quietcrowd.datasets.dataset import Dataset
@@ -91,7 +90,7 @@ def guiding_users(
                 "small": float(np.mean(small)),
                 **dict(zip(WEIGHTINGS, errors.mean(axis=0), strict=True)),
                 **_errors_of_means(errors),
-                "rank_correlation": float(spearmanr(errors[:, 1], least).statistic),
+                "rank_correlation": pd.Series(errors[:, 1]).rank().corr(pd.Series(least).rank()),
                 "rank_correlation_se": 1 / np.sqrt(trials - 1),
             }
         )
