@@ -12,7 +12,7 @@ from tests.nightly import nightly
 from quietcrowd import evaluation
 from quietcrowd.evaluation import FIGURES, Figure
 from quietcrowd.evaluation.papers import quick
-from quietcrowd.evaluation.papers.figure import TablePart
+from quietcrowd.evaluation.papers.figure import Part, TablePart
 from quietcrowd.exceptions import FormatError
 
 
@@ -61,6 +61,41 @@ def test_without_an_argument_figures_are_listed(run):
     assert max(map(len, output.splitlines())) <= 80
     for name in FIGURES:
         assert name in output
+
+
+def sets_read(parts, wanted):
+    """Return the folders of real answers that parts of a figure read, none of which is there."""
+    found = set()
+    for part in reversed(parts):  # real crowds come last
+        if found == wanted:
+            break
+        try:
+            part.experiment() if isinstance(part, Part) else part.measure(False)
+        except FormatError as error:
+            found.add(str(error).partition(":")[0])
+    return found
+
+
+READING = sorted(name for name, figure in FIGURES.items() if figure.sets)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", READING)
+def test_a_figure_reads_the_sets_that_the_list_names(run, monkeypatch, name):
+    monkeypatch.delenv("QUIETCROWD_DATA", raising=False)
+    wanted = set(FIGURES[name].sets)
+    assert sets_read(FIGURES[name].parts(2, 0), wanted) == wanted
+    described = " ".join(run("reproduce")[1].split())
+    assert f"reads {', '.join(FIGURES[name].sets)}" in described
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", sorted(FIGURES.keys() - set(READING)))
+def test_other_figures_read_none(monkeypatch, name):
+    monkeypatch.delenv("QUIETCROWD_DATA", raising=False)
+    figure = FIGURES[name]
+    for part in (figure.quick or figure.parts)(2, 0):
+        assert len(part.run(progress=False)[0]) > 0
 
 
 def test_all_is_written_and_resumed(run, figures, tmp_path):

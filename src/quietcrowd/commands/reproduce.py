@@ -122,17 +122,19 @@ def _chosen(name: str, figures: Mapping[str, Figure]) -> dict[str, Figure]:
 
 
 def _list(figures: Mapping[str, Figure]) -> None:
-    """Print what there is, by paper; a star marks what --quick runs."""
+    """Print what there is, by paper; a star marks what --quick runs, and sets what it reads."""
     from quietcrowd.commands.printing import console
 
     table = plain_table("name", "what it is", numeric_from=2)
     table.columns[0].no_wrap = True
     for name, figure in figures.items():
-        table.add_row(f"{name}{' *' if figure.quick else ''}", figure.title)
+        needs = f"; reads {', '.join(figure.sets)}" if figure.sets else ""
+        table.add_row(f"{name}{' *' if figure.quick else ''}", figure.title + needs)
     console(None if sys.stdout.isatty() else 80).print(table)
     papers = ", ".join(dict.fromkeys(name.split("-")[0] for name in figures))
     print(
         f"\n{ALL}, or a paper: {papers}. *: with --quick, too.\n"
+        "Folders of real answers that a figure reads: docs/data-sets.md describes them.\n"
         "docs/reproduction.md says which figures and tables have no name here, and why."
     )
 

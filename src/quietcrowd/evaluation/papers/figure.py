@@ -88,6 +88,8 @@ class Figure:
         Columns that it shows.
     parts : callable
         Takes the number of trials and a seed; returns the experiments.
+    sets : tuple of str
+        Folders of real answers that it reads: names for `load_dataset`.
     skipped : tuple of str
         What was left out on purpose, one sentence each.
     draw : callable, optional
@@ -105,6 +107,7 @@ class Figure:
     panel: Across = "dataset"
     scores: tuple[str, ...] = ("change",)
     parts: Parts
+    sets: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     draw: Callable[[pd.DataFrame, Path, str], None] | None = None
     tell: Callable[[pd.DataFrame], Sequence[pd.DataFrame | str]] | None = None

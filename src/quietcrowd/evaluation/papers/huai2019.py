@@ -33,6 +33,7 @@ from quietcrowd.evaluation.papers.huai2019_crowds import (
     GAMMA,
     LEAST_USERS,
     REAL,
+    REAL_SETS,
     SMALL,
     Crowd,
     near_truth,
@@ -284,6 +285,7 @@ def _by_rule(rule: str) -> Figure:
         scores=("ise", "sise"),
         parts=partial(_table_by_rule, rule, EVERY),
         quick=partial(_table_by_rule, rule, (SMALL,)),
+        sets=REAL_SETS,
         skipped=(
             f"the repaired release and histograms were left out: the bandwidth {rule!r} is learnt "
             "from the claims, which voids their guarantees",
@@ -300,6 +302,7 @@ HUAI_2019: Mapping[str, Figure] = MappingProxyType(
             scores=("ise", "sise"),
             parts=partial(_table, EVERY),
             quick=partial(_table, (SMALL,)),
+            sets=REAL_SETS,
         ),
         "huai2019-table-2-silverman": _by_rule("silverman"),
         "huai2019-table-2-mad": _by_rule("mad"),
@@ -319,6 +322,7 @@ HUAI_2019: Mapping[str, Figure] = MappingProxyType(
             scores=("ise", "sise"),
             parts=partial(_by_claims, (DRAWN[0], *map(near_truth, REAL)), NUMBERS),
             quick=partial(_by_claims, (SMALL,), NUMBERS[::4]),
+            sets=REAL_SETS,
         ),
         "huai2019-5": Figure(
             title="Huai et al. 2019, Figure 5: time of a release",
@@ -326,6 +330,7 @@ HUAI_2019: Mapping[str, Figure] = MappingProxyType(
             across="claims",
             scores=("milliseconds",),
             parts=_times,
+            sets=REAL_SETS,
         ),
         **THEOREMS,
         **WEIGHTS,

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from quietcrowd.evaluation.papers.figure import Figure, TablePart
-from quietcrowd.evaluation.papers.huai2019_crowds import DRAWN, REAL, SMALL, Crowd
+from quietcrowd.evaluation.papers.huai2019_crowds import DRAWN, REAL, REAL_SETS, SMALL, Crowd
 from quietcrowd.evaluation.plots import check_picture, new_figure, save_with_legend
 from quietcrowd.evaluation.task_plots import LOW_WEIGHT, places_around
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
@@ -145,6 +145,7 @@ CASES = MappingProxyType(
             scores=("ISE",),
             parts=partial(_parts, (DRAWN[0], *REAL)),
             quick=partial(_quick, (SMALL,)),
+            sets=REAL_SETS,
             draw=_draw,
             tell=lambda frame: [_distances(frame)],
         )

@@ -31,6 +31,7 @@ __all__ = [
     "LEAST_USERS",
     "NEAR",
     "REAL",
+    "REAL_SETS",
     "SMALL",
     "SPREAD",
     "Crowd",
@@ -129,6 +130,9 @@ REAL = (
 
 Round numbers, chosen with an eye on how far the claims lie apart, and not by what comes out.
 """
+
+REAL_SETS = ("population", "flight_20111201", "weather_temperature")
+"""Their folders."""
 
 SMALL = _drawn_crowd(20, "half", 0.5)
 """With ``--quick``."""

@@ -88,6 +88,10 @@ REAL: Mapping[str, Callable[[], Dataset]] = MappingProxyType(
 )
 
 
+REAL_SETS = ("emotion", "weather_temperature", "flight_20111201", "population")
+"""Folders that they are read from."""
+
+
 def _real(
     sets: Mapping[str, Callable[[], Dataset]], epsilons: Sequence[float], trials: int, seed: int
 ) -> list[Part]:
@@ -201,17 +205,25 @@ TIMED_CROWDS: Mapping[str, Callable[[int], Dataset]] = MappingProxyType(
 )
 
 
-def _figure(title: str, parts: Parts, quick: Parts, score: str) -> Figure:
-    return Figure(title=title, lines="method", scores=(score,), parts=parts, quick=quick)
-
-
 def _on_real(number: int, what: str, score: str) -> Figure:
-    return _figure(f"MOON 2025, Figure {number}, real crowds{what}", REAL_PARTS, QUICK_REAL, score)
+    return Figure(
+        title=f"MOON 2025, Figure {number}, real crowds{what}",
+        lines="method",
+        scores=(score,),
+        parts=REAL_PARTS,
+        quick=QUICK_REAL,
+        sets=REAL_SETS,
+    )
 
 
 def _on_drawn(number: int, what: str, score: str) -> Figure:
-    title = f"MOON 2025, Figure {number}, drawn crowds{what}"
-    return _figure(title, DRAWN_PARTS, QUICK_DRAWN, score)
+    return Figure(
+        title=f"MOON 2025, Figure {number}, drawn crowds{what}",
+        lines="method",
+        scores=(score,),
+        parts=DRAWN_PARTS,
+        quick=QUICK_DRAWN,
+    )
 
 
 MOON_2025: Mapping[str, Figure] = MappingProxyType(
@@ -228,6 +240,7 @@ MOON_2025: Mapping[str, Figure] = MappingProxyType(
             across="claimed_epsilon",
             scores=("times_plain",),
             parts=partial(_times, TIMED_CROWDS),
+            sets=REAL_SETS[:3],
         ),
     }
 )

@@ -40,16 +40,19 @@ from quietcrowd.evaluation.plots import check_picture, new_figure, save_with_leg
 
 __all__ = ["REAL", "TABLES"]
 
+WSD, ADULT = "wsd", "adult"
+"""Folders of the real sets."""
+
 LEVELS = Ordinal(range(5))
 """Of the answers in both sets, as the paper says."""
 
 
 def _web() -> Dataset:
-    return recoded_dataset(load_dataset("wsd"), {1: 0, 2: 1, 3: 2}, LEVELS)
+    return recoded_dataset(load_dataset(WSD), {1: 0, 2: 1, 3: 2}, LEVELS)
 
 
 SETS: Mapping[str, Callable[[], Dataset]] = MappingProxyType(
-    {"Web": _web, "AdultContent": partial(load_dataset, "adult")}
+    {"Web": _web, "AdultContent": partial(load_dataset, ADULT)}
 )
 
 
@@ -154,7 +157,7 @@ def _figure_5(
 
 WEB = {"Web": (_web, ALL | PAPER_5)}
 BOTH = {**WEB, "AdultContent": (SETS["AdultContent"], ALL)}
-AS_CODED = {"wsd": (partial(load_dataset, "wsd"), ALL)}
+AS_CODED = {WSD: (partial(load_dataset, WSD), ALL)}
 
 
 def _bounds(_: bool) -> pd.DataFrame:
@@ -188,6 +191,7 @@ TABLES: Mapping[str, Figure] = MappingProxyType(
             scores=("answers_part", "truths_part"),
             parts=_figure_1,
             quick=_figure_1,
+            sets=(WSD, ADULT),
             draw=_draw_bars,
         ),
         "sun2018-table-2": Figure(
@@ -196,6 +200,7 @@ TABLES: Mapping[str, Figure] = MappingProxyType(
             scores=SPARSITY,
             parts=_table_2,
             quick=_table_2,
+            sets=(WSD, ADULT),
         ),
         "sun2018-theorems": Figure(
             title="Sun et al. 2018, Theorems 2, 3 and 5: bounds of the mean absolute error",
@@ -212,10 +217,12 @@ REAL: Mapping[str, Figure] = MappingProxyType(
             title="Sun et al. 2018, Figure 5: real crowds, levels 0 to 4",
             parts=partial(_figure_5, BOTH, EPSILONS),
             quick=partial(_figure_5, {"Web": (_web, small(ALL))}, (1.0, 5.0)),
+            sets=(WSD, ADULT),
         ),
         "sun2018-5-as-coded": Figure(
             title="Sun et al. 2018, Figure 5(a), levels 1 to 3 as the set is coded",
             parts=partial(_figure_5, AS_CODED, EPSILONS),
+            sets=(WSD,),
         ),
     }
 )
