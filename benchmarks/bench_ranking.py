@@ -1,5 +1,8 @@
 """How fast items are ranked: 10^5 comparisons of 10^3 items, plain and randomised."""
 
+import json
+import subprocess
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +10,7 @@ from scipy.optimize import minimize
 
 import quietcrowd as qc
 from quietcrowd.comparisons import SIDES
+from own_process import HERE
 from quietcrowd.inference.bradley_terry import Comparisons, maximise
 from timing import least_seconds
 
@@ -49,6 +53,26 @@ def test_ranking(benchmark, frame, epsilon, compare, remark):
     what = "plain comparisons" if epsilon is None else "comparisons at epsilon 1"
     compare(f"ranking of 10^3 items by 10^5 {what}", ours, "the limit of 1 s", LIMIT, 1)
     remark(f"10^3 items by 10^5 {what}: {ours:.3g} s, {len(found.history) - 1} steps.")
+
+
+def test_ranking_beside_crowd_kit(frame, peers, tmp_path, compare, remark):
+    """Plain comparisons; crowd-kit goes on for as many iterations as it usually does, 100."""
+    path = tmp_path / "comparisons.parquet"
+    qc.write_table(frame, path)
+    words = [peers, HERE / "peers" / "crowd_kit_ranking.py", "100", path]
+    theirs = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
+    ours = least_seconds(lambda: qc.rank_items(frame), rounds=3)
+    compare(
+        f"ranking of {ITEMS:,} items by {COMPARISONS:,} plain comparisons, with standard errors",
+        ours,
+        "crowd-kit's BradleyTerry, without",
+        theirs["seconds"],
+        1,
+    )
+    scores = qc.rank_items(frame).to_frame("pandas").set_index("item")["score"]
+    both = scores.rank().corr(pd.Series(theirs["scores"])[scores.index].rank())
+    remark(f"Rank correlation of our scores and those of crowd-kit's BradleyTerry: {both:.4f}.")
+    assert both > 0.99
 
 
 def test_search(benchmark, compare):

@@ -2,8 +2,10 @@
 
 import json
 
+import pandas as pd
+
 import quietcrowd as qc
-from quietcrowd.commands.printing import note
+from quietcrowd.commands.printing import note, print_frame
 
 
 def test_markup_in_data_is_data(run, tmp_path, monkeypatch):
@@ -62,6 +64,14 @@ def test_an_id_does_not_move_the_cursor_of_a_terminal(run, tmp_path, monkeypatch
     assert clear not in run("describe", path)[1]
     run("randomize", path, "--labels", f"no{clear},yes", "-o", reports)
     assert clear not in run("budget", reports)[1]
+
+
+def test_a_number_next_to_zero_has_no_sign(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    print_frame(pd.DataFrame({"item": ["a", "b"], "score": [-1e-16, -0.5]}), "a way")
+    output = capsys.readouterr().out
+    assert "-0.000" not in output
+    assert "-0.500" in output
 
 
 def test_an_id_in_a_pipe_is_no_formula(run, tmp_path):

@@ -196,7 +196,7 @@ def print_frame(frame: pd.DataFrame, way: str) -> None:
     for row in frame.head(SHOWN).itertuples(index=False):
         table.add_row(
             *(
-                f"{cell:.3f}" if isinstance(cell, float) else Text(one_line(str(cell)))
+                f"{cell:z.3f}" if isinstance(cell, float) else Text(one_line(str(cell)))
                 for cell in row
             )
         )
