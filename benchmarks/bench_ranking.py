@@ -9,8 +9,8 @@ import pytest
 from scipy.optimize import minimize
 
 import quietcrowd as qc
-from quietcrowd.comparisons import SIDES
 from own_process import HERE
+from quietcrowd.comparisons import SIDES
 from quietcrowd.inference.bradley_terry import Comparisons, maximise
 from timing import least_seconds
 
