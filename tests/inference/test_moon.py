@@ -481,3 +481,18 @@ def test_standard_errors_are_at_most_those_of_even_truths():
     found = MOON(truth_prior=None).fit(reports_of(answers, 0.2)).estimates
     assert found.standard_error.max() <= 10.01 / np.sqrt(12)
     assert set(found.truths[found.truths < 1e-6]) == {0.0}
+
+
+@pytest.mark.parametrize("scale", [2.0**600, 2.0**-600])
+@pytest.mark.parametrize("parameters", [{}, {"variant": "variance"}, {"solver": "lagrange"}])
+def test_a_range_whose_square_no_float_holds(parameters, scale):
+    """Units are powers of two: what is found in them is the same to the bit."""
+    found = []
+    for unit in (1.0, scale):
+        domain = Interval(low=0.0, high=10.0 * unit)
+        labels = np.array([2.0, 3.0, 7.0, 9.0]) * unit
+        frame = pd.DataFrame({"task": [*"aabb"], "worker": [*"uvuv"], "label": labels})
+        reports = reports_of(Answers.from_frame(frame, domain), 4.0)
+        truths = MOON(**parameters).fit(reports).truths
+        found.append(truths[["truth", "standard_error"]].to_numpy() / unit)
+    np.testing.assert_array_equal(found[1], found[0])

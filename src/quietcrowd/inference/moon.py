@@ -411,7 +411,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
             spread = summary.extent / math.sqrt(prior.precision)
         low, high = self.scaled_bounds(summary)
         nothing_known = (high - low) * summary.extent / math.sqrt(12.0)
-        if noise**2 <= MOST_NOISE * min(spread, nothing_known) ** 2:
+        if noise <= math.sqrt(MOST_NOISE) * min(spread, nothing_known):
             return []
         advice = (
             f"All truths are drawn towards {prior.mean * summary.extent + summary.middle:.4g}."

@@ -239,7 +239,11 @@ def slope_unit(summary: Summary) -> float:
 def noise_variance(summary: Summary) -> float:
     """Return the variance of the noise in the squared range of all reports; 0 without noise."""
     shift = laplace_shift(summary.channel)
-    return 0.0 if shift is None else shift.variance / summary.extent**2
+    if shift is None:
+        return 0.0
+    extent, exponent = math.frexp(summary.extent)  # squares of wide ranges have no room
+    step = math.ldexp(shift.grid.step, -exponent)
+    return step**2 * shift.noise.variance / extent**2
 
 
 LEAST_VARIANCE = 1e-12
