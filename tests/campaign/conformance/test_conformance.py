@@ -257,9 +257,10 @@ def of_its_own(name):
     return campaign_of(OF_ALL_KINDS[name], campaign=number)
 
 
-def test_both_count_what_is_spent(python, page):
-    """All kinds of mechanisms without a delta, on one device after the other."""
-    pure = [name for name in OF_ALL_KINDS if not VALID[name].config["guarantee"]["delta"]]
+@pytest.mark.parametrize("every", [3, nightly(1)])
+def test_both_count_what_is_spent(python, page, every):
+    """All kinds of mechanisms without a delta, by day a third, on one device after the other."""
+    pure = [name for name in OF_ALL_KINDS if not VALID[name].config["guarantee"]["delta"]][::every]
     campaigns = [of_its_own(name) for name in pure]
     spent = []
     for client in (python, page):

@@ -322,7 +322,9 @@ def test_no_more_answers_than_are_taken(browser):
         page.get_by_text("There is no answer yet: give at least one.").wait_for()
 
 
-@pytest.mark.parametrize("name", ["one-layer", "laplace, filled", "matrix factorisation"])
+@pytest.mark.parametrize(
+    "name", ["one-layer", nightly("laplace, filled"), nightly("matrix factorisation")]
+)
 def test_what_no_answer_shows_is_told(browser, name):
     mechanism = MECHANISMS[name]
     with screens(browser, given(mechanism)) as page:
@@ -475,7 +477,7 @@ WIDE = "document.documentElement.scrollWidth > innerWidth"
 LONG = "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz"
 
 
-@pytest.mark.parametrize("zoomed", [False, True])
+@pytest.mark.parametrize("zoomed", [nightly(False), True])
 def test_a_small_screen_by_touch(browser, zoomed):
     tasks = numbered_tasks(2, {"question": f"Have you read the {LONG}?", LONG: "x" * 200})
     labels = ["no", "yes", LONG]
@@ -728,13 +730,13 @@ def test_a_device_forgets(browser):
     ("address", "changes", "heading", "sentence"),
     [
         (f"{LINK}?PROLIFIC_PID=5#i={INVITE}", {}, None, "after a question mark"),
-        (f"{ORIGIN}/j/0123#i={INVITE}", {}, None, "no whole link"),
+        nightly(f"{ORIGIN}/j/0123#i={INVITE}", {}, None, "no whole link"),
         (f"{LINK}#w={KEY}", {}, None, "no whole link"),
         (LINK, {}, "An invitation is needed", "Open the link as you got it"),
         (None, {"open": False}, "This campaign is closed", "Nothing was sent"),
         (None, {"whyNot": "refusal.insecure"}, None, "is not protected"),
         (None, {"refuses": {"open": ["refusal.storage"]}}, None, "could not keep something"),
-        (None, {"refuses": {"load": ["refusal.unanswered"]}}, None, "cannot be reached"),
+        nightly(None, {"refuses": {"load": ["refusal.unanswered"]}}, None, "cannot be reached"),
         (None, {"terms": None}, None, "Something went wrong in this page"),
     ],
 )
