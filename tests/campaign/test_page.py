@@ -47,6 +47,14 @@ def play_keys(play, ends, names, monkeypatch):
     assert play(listing).count(" valid ") == 1
 
 
+def there_are_results(campaign):
+    """Ask without the command line, which would take the time of who infers."""
+    time.sleep(0.1)
+    key = {"Authorization": f"Bearer {os.environ['QUIETCROWD_KEY']}"}
+    url = f"{os.environ['QUIETCROWD_SERVER']}/api/v1/campaigns/{campaign}/results/head"
+    return httpx.get(url, headers=key, verify=PLAIN).status_code == 200
+
+
 @pytest.mark.slow
 def test_the_page(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -61,13 +69,6 @@ def test_the_page(run, tmp_path, monkeypatch):
         status, output, errors = run(*(names.get(word, word) for word in words), *options)
         assert status == 0, errors
         return output.strip()
-
-    def there_are_results():
-        """Ask without the command line, which would take the time of who infers."""
-        key = {"Authorization": f"Bearer {os.environ['QUIETCROWD_KEY']}"}
-        url = f"{server.base_url}/campaigns/{names['ID']}/results/head"
-        time.sleep(0.1)
-        return httpx.get(url, headers=key, verify=PLAIN).status_code == 200
 
     key, serve, create, begin, invite, look, close, results, found_truths, *more = requester
     assert serve[0] == "serve"
@@ -90,7 +91,7 @@ def test_the_page(run, tmp_path, monkeypatch):
         play(show, "--folder", tmp_path / "device3")
         play(leave, "--yes", "--folder", tmp_path / "device3")
         play(close)
-        assert in_time(there_are_results)
+        assert in_time(lambda: there_are_results(names["ID"]))
         found = json.loads(play(results))
         assert found["participants"] == 4
         play(found_truths)
@@ -99,7 +100,9 @@ def test_the_page(run, tmp_path, monkeypatch):
         names["WORKER"], names["LINK"] = found["workers"][0]["worker"], links[10]
         assert play(exclude) == f"{names['WORKER']}  excluded"
         play(erase, "--yes")
-        assert in_time(there_are_results)  # without who was erased: others follow
+        assert in_time(
+            lambda: there_are_results(names["ID"])
+        )  # without who was erased: others follow
         play(revoke)
         play(reports)
         assert len(play(infer).splitlines()) > 2

@@ -47,7 +47,9 @@ def connection(start_server):
         yield opened
 
 
-@pytest.mark.parametrize("begun", [b"", nightly(REQUEST[:1]), nightly(REQUEST[:-1]), REQUEST[:-2] + b"X: 1\r\n"])
+@pytest.mark.parametrize(
+    "begun", [b"", nightly(REQUEST[:1]), nightly(REQUEST[:-1]), REQUEST[:-2] + b"X: 1\r\n"]
+)
 def test_a_head_that_is_never_whole_ends_the_connection(connection, begun):
     connection.sendall(begun)
     assert connection.recv(1) == b""

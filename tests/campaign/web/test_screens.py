@@ -120,7 +120,9 @@ def test_a_worker_is_told_what_to_decide_on(browser):
         assert page.told == []
 
 
-@pytest.mark.parametrize("kind", ALLOTMENTS)
+@pytest.mark.parametrize(
+    "kind", [nightly(kind) if place else kind for place, kind in enumerate(ALLOTMENTS)]
+)
 def test_that_some_of_the_questions_are_handed_out_is_told(browser, kind):
     handed_out = {"kind": kind, "answers": 5, "tasks": 1_200}
     sentence = Allotment(**handed_out).sentence
@@ -561,7 +563,7 @@ def test_answers_are_not_lost_on_the_way(browser):
 
 @pytest.mark.parametrize(
     ("leave", "stay"),
-    [("Withdraw", "Do not withdraw"), ("Forget me on this device", "Forget nothing")],
+    [("Withdraw", "Do not withdraw"), nightly("Forget me on this device", "Forget nothing")],
 )
 def test_who_stays_comes_back_to_the_answers(browser, leave, stay):
     with screens(browser, given()) as page:

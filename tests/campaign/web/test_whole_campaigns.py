@@ -44,8 +44,8 @@ def test_labels_by_mouse_by_keyboard_and_by_touch(person, desk):
     assert not page.locator("#answer-epsilon").is_visible()
     workers = [
         person(quick=True),
-        person(WorkerWithKeyboard, quick=True),
-        person(quick=True, **PHONE),
+        person(WorkerWithKeyboard, quick=True, service_workers="block"),
+        person(quick=True, service_workers="block", **PHONE),
     ]
     for worker in workers:
         worker.play(desk.link(campaign), ["yes", "no", "yes"])
