@@ -122,8 +122,8 @@ def test_idle_connections_stop_nothing(tmp_path):
         server_process(url, log, files=256) as server,
         flood("idle", server.port, 600, 4),
     ):
-        time.sleep(1.5)
-        for _ in range(6):
+        time.sleep(2.5)
+        for _ in range(5):
             answer = httpx.get(f"{server.base_url}/healthz", verify=PLAIN, timeout=5)
             assert answer.status_code == 200
             time.sleep(0.3)
