@@ -12,6 +12,7 @@ from tests.campaign.postgresql import HOW_TO_GET_IT, Postgresql, find_programs, 
 from tests.campaign.server_process import Nursery
 from tests.nightly import nightly
 
+from quietcrowd.campaign.server import turning_away
 from quietcrowd.campaign.server.settings import Settings
 
 ON_SQLITE_ALONE = (
@@ -56,6 +57,12 @@ def log_as_before(monkeypatch) -> None:
         (threading, "excepthook"),
     ):
         monkeypatch.setattr(module, name, getattr(module, name))
+
+
+@pytest.fixture
+def held_briefly(monkeypatch) -> None:
+    """Hold refusals of who asks too often back for less than the second that servers wait."""
+    monkeypatch.setattr(turning_away, "_HOLD", 0.02)
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from tests.nightly import nightly
 
 import quietcrowd as qc
 
@@ -39,6 +40,11 @@ MECHANISMS = {
 
 MECHANISMS_BY_DAY = ("one-layer", "laplace", "matrix factorisation")
 """One for labels, one for numbers, one that sends sketches: where trying all takes long."""
+
+
+def by_day(*more: str, of=MECHANISMS) -> list:
+    """Return cases of a parametrised test by name: the others are tried by night."""
+    return [name if name in (*MECHANISMS_BY_DAY, *more) else nightly(name) for name in of]
 
 
 def answers_of(mechanism, names: list[str], workers: int, seed: int) -> qc.Answers:

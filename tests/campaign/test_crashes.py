@@ -11,8 +11,9 @@ from tests.campaign.ports import free_port
 from tests.campaign.server_process import base_url, new_key, server_process
 from tests.campaign.uploading import PER_UPLOAD, open_campaign, stored, uploading
 from tests.campaign.waiting import in_time
+from tests.nightly import nightly
 
-KILLS, STOPS, UPLOADERS, TASKS = 20, 8, 16, 5_000
+STOPS, UPLOADERS, TASKS = 8, 16, 5_000
 
 
 def kill(server: int) -> None:
@@ -23,23 +24,26 @@ def kill(server: int) -> None:
             time.sleep(0.002)
 
 
-def test_killing_the_server_loses_nothing_and_doubles_nothing(nursery, new_database, tmp_path):
+@pytest.mark.parametrize("kills", [5, nightly(20)])
+def test_killing_the_server_loses_nothing_and_doubles_nothing(
+    nursery, new_database, tmp_path, kills
+):
     key, port, log = new_key(new_database), free_port(), tmp_path / "log"
     server = nursery.start(new_database, port, log)
     campaign = open_campaign(base_url(port), key, TASKS)
     moments = random.Random(7)
     with uploading(campaign, UPLOADERS) as crowd:
-        for _ in range(KILLS):
+        for _ in range(kills):
             time.sleep(moments.uniform(0.05, 0.3))
             kill(server)
             known = crowd.acknowledged
             server = nursery.start(new_database, port, log)
             assert set(known) <= set(stored(new_database, campaign))
-        assert in_time(lambda: len(crowd.acknowledged) > KILLS * PER_UPLOAD)
+        assert in_time(lambda: len(crowd.acknowledged) > kills * PER_UPLOAD)
         crowd.end()
     os.kill(server, signal.SIGTERM)
     assert sorted(stored(new_database, campaign)) == sorted(crowd.acknowledged)
-    assert crowd.statuses["broken"] > KILLS
+    assert crowd.statuses["broken"] > kills
     assert crowd.statuses.keys() <= {200, 503, "broken"}
 
 

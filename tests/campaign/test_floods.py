@@ -120,10 +120,10 @@ def test_idle_connections_stop_nothing(tmp_path):
     url, log = f"sqlite:///{tmp_path}/quietcrowd.db", tmp_path / "log"
     with (
         server_process(url, log, files=256) as server,
-        flood("idle", server.port, 600, 8),
+        flood("idle", server.port, 600, 4),
     ):
-        time.sleep(3)
-        for _ in range(8):
+        time.sleep(2.5)
+        for _ in range(5):
             answer = httpx.get(f"{server.base_url}/healthz", verify=PLAIN, timeout=5)
             assert answer.status_code == 200
             time.sleep(0.3)

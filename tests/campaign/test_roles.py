@@ -1,6 +1,7 @@
 """Who may ask what: every route, for every kind of asker. A new route without a row fails."""
 
 import secrets
+from functools import cache, partial
 
 import pytest
 from tests.campaign.people import YES_NO, Desk, documented_paths, new_desk
@@ -117,28 +118,44 @@ def cast(server):
     return desk, tokens, key_id(token_hash(spare)).hex()
 
 
-@pytest.mark.parametrize(("method", "path"), ROWS)
-def test_a_route_answers_those_whom_it_is_for(server, cast, method, path):
-    state, request, expected = ROWS[method, path]
-    desk, tokens, key = cast
-    campaign = desk.campaign(join_mode="open", image=PNG if "sha256" in path else None)
+def new_stage(cast, state, image, join_mode):
+    """Return a campaign, who takes part in one, and what all askers show."""
+    desk, tokens, _ = cast
+    campaign = desk.campaign(join_mode="open", image=image)
     worker, elsewhere = desk.worker(campaign), desk.worker(desk.campaign(join_mode="open"))
     if state == "draft":
         campaign = desk.draft()["id"]
         desk.import_csv(campaign, "task,a\nold,1\n").raise_for_status()
-    elif request.get("json") == {"count": 1}:
+    elif join_mode == "invite":
         campaign = desk.campaign()
+    shown = {**tokens, "elsewhere": elsewhere.credential, "worker": worker.credential}
+    shown |= {"reader": desk.token(campaign), "code": desk.code(campaign)}
+    return campaign, worker, shown
+
+
+@pytest.fixture(scope="module")
+def stage(cast):
+    """Return a way to have a stage: one for all GET of a kind, which change nothing of it."""
+    shared = cache(partial(new_stage, cast))
+    return lambda method, *kind: (shared if method == "GET" else shared.__wrapped__)(*kind)
+
+
+@pytest.mark.parametrize(("method", "path"), ROWS)
+def test_a_route_answers_those_whom_it_is_for(server, cast, stage, method, path):
+    state, request, expected = ROWS[method, path]
+    join_mode = "invite" if request.get("json") == {"count": 1} else "open"
+    image = PNG if "sha256" in path else None
+    campaign, worker, shown = stage(method, state, image, join_mode)
     body = request.get("json", {})
     if "config_hash" in body:
         request = {"json": {"config_hash": worker.config_hash}}
         if "reports" in body:
             task = worker.tasks()[0]["task_id"]
             request["json"]["reports"] = [worker.report(task, 1)]
-    named = {"campaign": campaign, "participant": worker.id, "sha256": hash_of(PNG), "key": key}
+    named = {"campaign": campaign, "participant": worker.id, "sha256": hash_of(PNG)}
+    named["key"] = cast[2]
     named["worker"] = worker.client.get("/me").json()["pseudonym"]
     url = path.format(**named).removeprefix("/api/v1")
-    shown = {**tokens, "elsewhere": elsewhere.credential, "worker": worker.credential}
-    shown |= {"reader": desk.token(campaign), "code": desk.code(campaign)}
     seen = {role: server.client(shown[role]).request(method, url, **request) for role in ROLES}
     statuses = {role: answer.status_code for role, answer in seen.items()}
     assert statuses == dict(zip(ROLES, expected, strict=True))

@@ -21,6 +21,19 @@ pytestmark = pytest.mark.slow
 
 LARGEST_DIFFERENCE = 1e-12
 
+DRAWN_BY_DAY = (
+    *("one-layer with NULL", "sets of labels", "laplace with a bit", "duchi", "sampled variance"),
+    *("matrix factorisation, statistics", "weight per worker", "steps", "linked, two-layer"),
+    *("near-copies", "handed out, copies", "texts in any script"),
+)
+"""One campaign for each way to draw and each way to share a draw."""
+
+
+def by_day(names, chosen):
+    """Return cases: the chosen ones by day, all others by night."""
+    assert set(chosen) <= set(names)
+    return [name if name in chosen else nightly(name) for name in names]
+
 
 @pytest.mark.parametrize("name", VALID)
 def test_both_read_the_same_in_a_configuration(python, page, name):
@@ -120,7 +133,7 @@ def test_where_nothing_is_handed_out_all_is_asked_whatever_a_server_shows(client
     assert client.questions(campaign, shown) == client.questions(campaign)
 
 
-@pytest.mark.parametrize("name", NOT_TWO)
+@pytest.mark.parametrize("name", by_day(NOT_TWO, ("none", "one twice", "all", "yes")))
 def test_a_server_that_hands_out_otherwise_gets_no_answer(client, name):
     server = Server([HANDED_OUT], allot=lambda _: NOT_TWO[name])
     with client.device(server, ORIGIN) as device:
@@ -177,7 +190,7 @@ def answers_to(campaign, seed):
     return {**answers, **dict.fromkeys(list(answers)[1:2], None)} if len(answers) > 1 else answers
 
 
-@pytest.mark.parametrize("name", VALID)
+@pytest.mark.parametrize("name", by_day(VALID, DRAWN_BY_DAY))
 def test_the_same_words_give_the_same_request(python, page, name):
     campaign = VALID[name]
     words = np.random.default_rng(7).integers(0, 2**32, 20_000, np.uint32).tolist()
@@ -195,15 +208,17 @@ def close(given, expected):
     return given == expected
 
 
-RECEIPTS = [name for name in PLAYS if name.startswith("receipt: ")]
+BY_NIGHT = (
+    *(name for name in PLAYS if name.startswith("receipt: ")),
+    *("copies, every task reported", "the same questions, labels in another order"),
+    *("an unknown task", "no number", "withdrawing before answering"),
+)
+"""Plays of which another one by day differs little."""
 
 
 @pytest.mark.parametrize(
     "name",
-    [
-        *(name for name in PLAYS if name not in RECEIPTS),
-        *map(nightly, RECEIPTS),
-    ],
+    [nightly(name) if name in BY_NIGHT else name for name in PLAYS],
 )
 def test_what_workers_do_has_the_same_end(client, name):
     play = PLAYS[name]
@@ -244,9 +259,10 @@ def of_its_own(name):
     return campaign_of(OF_ALL_KINDS[name], campaign=number)
 
 
-def test_both_count_what_is_spent(python, page):
-    """All kinds of mechanisms without a delta, on one device after the other."""
-    pure = [name for name in OF_ALL_KINDS if not VALID[name].config["guarantee"]["delta"]]
+@pytest.mark.parametrize("every", [3, nightly(1)])
+def test_both_count_what_is_spent(python, page, every):
+    """All kinds of mechanisms without a delta, by day a third, on one device after the other."""
+    pure = [name for name in OF_ALL_KINDS if not VALID[name].config["guarantee"]["delta"]][::every]
     campaigns = [of_its_own(name) for name in pure]
     spent = []
     for client in (python, page):

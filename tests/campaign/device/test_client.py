@@ -10,7 +10,7 @@ import httpx
 import pytest
 from scipy.stats import binomtest
 from tests.campaign.devices import NOWHERE, Between, Fake, altered
-from tests.campaign.mechanisms import MECHANISMS, RANGE
+from tests.campaign.mechanisms import MECHANISMS, RANGE, by_day
 from tests.nightly import nightly
 
 import quietcrowd as qc
@@ -27,6 +27,7 @@ from quietcrowd.exceptions import (
 )
 
 YES_NO = MECHANISMS["one-layer"]
+WITH_A_MEMO = [name for name, one in MECHANISMS.items() if one.no_memo is None]
 ANSWERS = {"t0": "yes", "t1": "no", "t2": "yes"}
 NUMBER = 7.65432109876543
 """Its last digits stand in no id by chance: six of them do, once in ten thousand runs."""
@@ -252,7 +253,7 @@ def test_a_new_process_sends_what_an_earlier_one_committed(desk, device):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [n for n, one in MECHANISMS.items() if one.no_memo is None])
+@pytest.mark.parametrize("name", by_day("one-layer with NULL", "hybrid", of=WITH_A_MEMO))
 def test_noise_is_fixed_before_the_first_answer(monkeypatch, tmp_path, name):
     mechanism = MECHANISMS[name]
     fake = Fake.of(mechanism, tasks=12)

@@ -3,7 +3,8 @@ import json
 import pyarrow as pa
 import pytest
 from sqlalchemy import select
-from tests.campaign.mechanisms import MECHANISMS
+from tests.campaign.mechanisms import MECHANISMS, by_day
+from tests.nightly import nightly
 
 from quietcrowd.campaign.results import report_blocks
 from quietcrowd.campaign.results.report_blocks import ReportBlocks
@@ -18,7 +19,7 @@ def blocks(server, campaign):
     return list(ReportBlocks(campaign=row).one_by_one(server.database))
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3, 4, 7, 5_000])
+@pytest.mark.parametrize("rows", [1, nightly(2), 3, nightly(4), nightly(7), 5_000])
 @pytest.mark.parametrize("least", [1, 3])
 def test_blocks_hold_who_is_shown_once_and_whole(server, desk, monkeypatch, rows, least):
     monkeypatch.setattr(report_blocks, "_BLOCK", rows)
@@ -43,7 +44,7 @@ def test_a_campaign_without_reports_has_columns(server, desk, name):
     assert len(block) == 0
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", by_day("laplace with a bit"))
 def test_all_ways_out_hold_the_same(server, desk, name):
     mechanism = MECHANISMS[name]
     campaign = desk.campaign(mechanism, join_mode="open")

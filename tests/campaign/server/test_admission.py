@@ -219,6 +219,7 @@ def test_answers_say_who_is_known():
     door.learn(asker("GET", "/api/v1/me"), HTTPStatus.UNAUTHORIZED)
 
 
+@pytest.mark.usefixtures("held_briefly")
 def test_strangers_keep_nobody_from_joining_and_asking(start_server):
     own = start_server(requests_per_second=0.01, burst=20, joins_per_minute=0)
     desk, stranger = new_desk(own), own.client(new_token("qcw_"))
@@ -236,6 +237,7 @@ def test_strangers_keep_nobody_from_joining_and_asking(start_server):
     check_problem(desk.join(uninvited, new_token("qci_")), 429, "too-many-requests")
 
 
+@pytest.mark.usefixtures("held_briefly")
 def test_who_floods_what_is_public_keeps_nobody_else_from_it(start_server):
     own = start_server(requests_per_second=0.01, burst=3, proxy="127.0.0.1")
     campaign, client = new_desk(own).campaign(tasks=1), own.client()
@@ -260,6 +262,7 @@ def test_who_leaves_is_a_stranger_from_then_on(start_server):
         check_problem(worker.client.get("/me"), 401, "credential")
 
 
+@pytest.mark.usefixtures("held_briefly")
 def test_a_source_asks_so_often_at_most(start_server):
     own = start_server(source_requests_per_second=0.01, source_burst=3, proxy="127.0.0.1")
     client = own.client()

@@ -86,6 +86,7 @@ def test_a_body_has_a_largest_size(desk, path, streamed):
     check_problem(answer, 413, "too-large")
 
 
+@pytest.mark.usefixtures("held_briefly")
 def test_a_credential_may_not_ask_too_often(start_server):
     own = start_server(requests_per_second=0.001, burst=2)
     desk, other = new_desk(own), new_desk(own)
@@ -99,6 +100,7 @@ def test_a_credential_may_not_ask_too_often(start_server):
 SPELLINGS = ("Bearer {}", "bearer {}", "BEARER {}", "Bearer   {}", "Bearer \t{}", "Basic {}")
 
 
+@pytest.mark.usefixtures("held_briefly")
 def test_a_credential_is_the_same_however_it_is_spelt(start_server):
     own = start_server(requests_per_second=0.001, burst=4)
     client, token = own.client(), new_desk(own).key
@@ -177,6 +179,7 @@ def test_what_comes_on_top_of_too_much_is_refused_for_a_while(start_server, monk
     check_problem(own.client().get(path), 404, "not-found")
 
 
+@pytest.mark.usefixtures("held_briefly")
 def test_who_takes_answers_slowly_keeps_nobody_from_being_served(start_server, monkeypatch):
     """A key asks for more exports than the server works on, and takes none of them."""
 
@@ -279,6 +282,7 @@ def test_the_body_of_somebody_unknown_is_not_waited_for(server, path):
     assert b"\r\nconnection: close\r\n" in answer.lower()
 
 
+@pytest.mark.usefixtures("held_briefly")
 def test_the_body_of_a_join_without_room_is_not_waited_for(start_server):
     own = start_server(joins_at_once=1, joins_per_minute=1.0)
     desk = new_desk(own)

@@ -7,6 +7,7 @@ from threading import Barrier, Thread
 import pytest
 from sqlalchemy import text
 from tests.campaign.older_databases import upgrade_to
+from tests.nightly import nightly
 
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.copies import copy_to
@@ -110,8 +111,9 @@ def test_an_older_database_gets_the_id_of_its_journal(settings):
 
 
 @pytest.mark.slow
-def test_servers_that_start_at_once_agree(postgresql_server):
-    for _ in range(5):
+@pytest.mark.parametrize("times", [2, nightly(5)])
+def test_servers_that_start_at_once_agree(postgresql_server, times):
+    for _ in range(times):
         settings = Settings(
             database=postgresql_server.new_database(), departures=postgresql_server.new_database()
         )

@@ -14,6 +14,7 @@ from tests.campaign.people import Running, check_problem, new_desk
 from tests.campaign.ports import free_port
 from tests.campaign.postgresql import find_programs
 from tests.campaign.server_process import base_url, wait_until_ready
+from tests.nightly import nightly
 
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store import tables
@@ -257,7 +258,9 @@ serve(settings)
 """
 
 
-@pytest.mark.parametrize("moment", ["before the journal", "between", "before the answer"])
+@pytest.mark.parametrize(
+    "moment", [nightly("before the journal"), "between", nightly("before the answer")]
+)
 def test_killed_at_any_moment_who_was_told_stays_away(serve, settings, tmp_path, request, moment):
     """Whoever was not told either stays with all reports, or left for good."""
     server = serve()

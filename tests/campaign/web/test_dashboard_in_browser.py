@@ -9,6 +9,7 @@ from tests.campaign.people import new_desk
 from tests.campaign.pictures import PNG
 from tests.campaign.pictures import image as name_image
 from tests.campaign.web.people_in_browsers import RequesterInBrowser
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
@@ -73,7 +74,7 @@ def test_questions_stand_beside_names_and_known_truths_are_marked(person, campai
     assert requester.told == []
 
 
-@pytest.mark.parametrize("path", ["/", "/dashboard", "/dashboard/"])
+@pytest.mark.parametrize("path", ["/", nightly("/dashboard"), nightly("/dashboard/")])
 def test_all_campaigns_can_be_chosen_from(person, campaign, path):
     desk, made = campaign
     other = desk.draft(title=f"A draft {path}")["id"]

@@ -95,9 +95,11 @@ def through(opened):
     return (f"--proxy-server={opened.url}", "--proxy-bypass-list=<-loopback>", "--lang=en-US")
 
 
+@pytest.mark.nightly
 def test_a_browser_that_is_killed_before_the_acknowledgement_sends_the_same(
     browser, desk, tmp_path
 ):
+    """By day a browser is killed with the modules alone, which send: see `worker/device`."""
     link = desk.link(desk.campaign(about="killed in a browser"))
     with wire() as opened:
         with own_chromium(browser, tmp_path, *through(opened)) as (context, kill):

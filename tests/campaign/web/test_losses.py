@@ -16,6 +16,7 @@ from tests.campaign.web.loss_vectors import (
     numbers_of,
 )
 from tests.campaign.web.write_vectors import FOLDER
+from tests.nightly import nightly
 
 WORKER = Path(str(files("quietcrowd.campaign.web") / "worker"))
 
@@ -46,18 +47,24 @@ def assert_near(given, cases):
         np.testing.assert_allclose(losses, wanted, rtol=NEAR, atol=ROUNDING, err_msg=str(case))
 
 
+BY_DAY = 4
+"""Of so many cases one is worked out by day."""
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("every", [BY_DAY, nightly(1)])
 @pytest.mark.parametrize("kind", LOSS_INPUTS)
-def test_python_finds_what_the_vectors_say(kind):
+def test_python_finds_what_the_vectors_say(kind, every):
     cases, inputs = cases_of(kind), LOSS_INPUTS[kind]()
     assert [{**case, "gives": None} for case in cases] == [{**one, "gives": None} for one in inputs]
-    assert_near([LOSS_GIVES[kind](one) for one in inputs], cases)
+    assert_near([LOSS_GIVES[kind](one) for one in inputs[::every]], cases[::every])
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("every", [BY_DAY, nightly(1)])
 @pytest.mark.parametrize("kind", LOSS_INPUTS)
-def test_a_browser_finds_the_same_losses(page, kind):
-    cases = cases_of(kind)
+def test_a_browser_finds_the_same_losses(page, kind, every):
+    cases = cases_of(kind)[::every]
     assert_near(page.evaluate(RUN, [kind, cases]), cases)
 
 

@@ -43,7 +43,7 @@ def check_never_joined(worker):
     ["mechanisms/draw.js", *map(nightly, ["page/main.js", "terms/guarantee.js"])],
 )
 def test_a_module_with_one_more_byte_starts_nothing(person, desk, module):
-    worker = person()
+    worker = person(service_workers="block")
     worker.wire.changes[f"/worker/{module}"] = lambda content, _: content + b" "
     with worker.page.expect_event("console"):
         worker.page.goto(desk.link(desk.campaign(about="module changed")))
@@ -55,7 +55,7 @@ def test_a_module_with_one_more_byte_starts_nothing(person, desk, module):
 
 def test_a_configuration_of_another_hash_is_refused(person, desk):
     campaign = desk.campaign(about="config changed")
-    worker = person()
+    worker = person(service_workers="block")
     worker.wire.changes["/config$"] = lambda content, _: content.replace(b"Birds", b"Words")
     worker.open(desk.link(campaign))
     worker.heading("This campaign cannot be answered")
@@ -71,7 +71,7 @@ def test_a_server_that_tells_of_less_loss_is_refused(person, desk, told):
         config["guarantee"]["worker_epsilon"] = 0.3
     else:
         config["consent"] = [re.sub("[1-9]", "0", one) for one in config["consent"]]
-    worker = person()
+    worker = person(service_workers="block")
     forge(worker.wire, campaign, config)
     worker.open(desk.link(campaign))
     worker.heading("This campaign cannot be answered")
@@ -99,7 +99,7 @@ def test_copies_of_a_question_that_were_not_told_of_are_refused(person, desk):
 
         return change
 
-    worker = person()
+    worker = person(service_workers="block")
     forge(worker.wire, campaign, config)
     worker.wire.changes["PUT .*/participants/"] = answering({})
     worker.wire.changes["/me/tasks"] = answering(document)
@@ -112,7 +112,7 @@ def test_copies_of_a_question_that_were_not_told_of_are_refused(person, desk):
 
 def test_a_budget_is_not_exceeded(person, desk):
     """Of three answers, epsilon 1 each, a limit of 2 allows two."""
-    worker = person(quick=True)
+    worker = person(quick=True, service_workers="block")
     worker.open(desk.link(desk.campaign(about="budget in a browser")))
     worker.heading("Do you want to take part?")
     worker.page.get_by_label("Your limit for all campaigns on this site").fill("2")
@@ -133,7 +133,7 @@ def test_a_budget_is_not_exceeded(person, desk):
 
 
 def test_a_question_that_was_asked_before_is_told_of_and_gets_the_same_report(person, desk):
-    worker = person(quick=True)
+    worker = person(quick=True, service_workers="block")
     worker.play(desk.link(desk.campaign(about="asked twice")), ["yes", "no", "yes"]).send()
     worker.arrive()
     first = worker.upload()["reports"]

@@ -31,14 +31,14 @@ ENGLISH = "--lang=en-US"
 def visit(browser, profile, kind, last):
     """Give a person at a new page; at the end the browser is closed, and has written all files.
 
-    `last` is of the last address: Chromium writes its history every ten seconds.
+    `last` is of the last address: Chromium writes its history as it ends.
     """
     with own_chromium(browser, profile, ENGLISH) as (context, _):
-        yield new_person(context, None, kind)
-        history = profile / "Default" / "History"
-        assert in_time(lambda: last.encode() in history.read_bytes())
+        yield new_person(context, None, kind, quick=kind is WorkerInBrowser)
         context.browser.new_browser_cdp_session().send("Browser.close")
         assert in_time(lambda: not (profile / "SingletonLock").is_symlink())
+        history = profile / "Default" / "History"
+        assert in_time(lambda: last.encode() in history.read_bytes())
 
 
 def spellings(text):

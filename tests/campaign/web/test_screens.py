@@ -120,7 +120,9 @@ def test_a_worker_is_told_what_to_decide_on(browser):
         assert page.told == []
 
 
-@pytest.mark.parametrize("kind", ALLOTMENTS)
+@pytest.mark.parametrize(
+    "kind", [nightly(kind) if place else kind for place, kind in enumerate(ALLOTMENTS)]
+)
 def test_that_some_of_the_questions_are_handed_out_is_told(browser, kind):
     handed_out = {"kind": kind, "answers": 5, "tasks": 1_200}
     sentence = Allotment(**handed_out).sentence
@@ -322,7 +324,9 @@ def test_no_more_answers_than_are_taken(browser):
         page.get_by_text("There is no answer yet: give at least one.").wait_for()
 
 
-@pytest.mark.parametrize("name", ["one-layer", "laplace, filled", "matrix factorisation"])
+@pytest.mark.parametrize(
+    "name", ["one-layer", nightly("laplace, filled"), nightly("matrix factorisation")]
+)
 def test_what_no_answer_shows_is_told(browser, name):
     mechanism = MECHANISMS[name]
     with screens(browser, given(mechanism)) as page:
@@ -475,7 +479,7 @@ WIDE = "document.documentElement.scrollWidth > innerWidth"
 LONG = "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz"
 
 
-@pytest.mark.parametrize("zoomed", [False, True])
+@pytest.mark.parametrize("zoomed", [nightly(False), True])
 def test_a_small_screen_by_touch(browser, zoomed):
     tasks = numbered_tasks(2, {"question": f"Have you read the {LONG}?", LONG: "x" * 200})
     labels = ["no", "yes", LONG]
@@ -559,7 +563,7 @@ def test_answers_are_not_lost_on_the_way(browser):
 
 @pytest.mark.parametrize(
     ("leave", "stay"),
-    [("Withdraw", "Do not withdraw"), ("Forget me on this device", "Forget nothing")],
+    [("Withdraw", "Do not withdraw"), nightly("Forget me on this device", "Forget nothing")],
 )
 def test_who_stays_comes_back_to_the_answers(browser, leave, stay):
     with screens(browser, given()) as page:
@@ -728,13 +732,13 @@ def test_a_device_forgets(browser):
     ("address", "changes", "heading", "sentence"),
     [
         (f"{LINK}?PROLIFIC_PID=5#i={INVITE}", {}, None, "after a question mark"),
-        (f"{ORIGIN}/j/0123#i={INVITE}", {}, None, "no whole link"),
+        nightly(f"{ORIGIN}/j/0123#i={INVITE}", {}, None, "no whole link"),
         (f"{LINK}#w={KEY}", {}, None, "no whole link"),
         (LINK, {}, "An invitation is needed", "Open the link as you got it"),
         (None, {"open": False}, "This campaign is closed", "Nothing was sent"),
         (None, {"whyNot": "refusal.insecure"}, None, "is not protected"),
         (None, {"refuses": {"open": ["refusal.storage"]}}, None, "could not keep something"),
-        (None, {"refuses": {"load": ["refusal.unanswered"]}}, None, "cannot be reached"),
+        nightly(None, {"refuses": {"load": ["refusal.unanswered"]}}, None, "cannot be reached"),
         (None, {"terms": None}, None, "Something went wrong in this page"),
     ],
 )

@@ -117,7 +117,7 @@ def changes(value, path=""):
         yield from ((f"{path}={one}", one) for one in others)
 
 
-SOON = ("one-layer", "laplace with a bit", "matrix factorisation, statistics")
+SOON = ("one-layer", "matrix factorisation, statistics")
 EACH = [
     pytest.param(name, marks=pytest.mark.slow if name in SOON else pytest.mark.nightly)
     for name in IN_A_PAGE

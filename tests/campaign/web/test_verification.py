@@ -57,15 +57,39 @@ def test_the_files_of_this_release_are_the_same():
     assert found.to_dict()["same"] is True
 
 
-@pytest.mark.parametrize("path", [*SERVED, PAGE, "worker/saved.html"])
+COMPARED = [*SERVED, PAGE, "worker/saved.html"]
+
+
+def changed(change, paths=COMPARED):
+    """Return the answers on some paths after a change of status, media type and content."""
+    return {path: change(*Fake().answers[path]) for path in paths}
+
+
+def with_a_byte_more(status, kind, content):
+    return status, kind, content + b"\n"
+
+
+@pytest.mark.parametrize("path", COMPARED)
 def test_a_changed_byte_is_found(path):
-    status, kind, content = Fake().answers[path]
-    [[where, reason]] = differences({path: (status, kind, content + b"\n")})
+    [[where, reason]] = differences(changed(with_a_byte_more, [path]))
     assert where == path
     assert reason.startswith("is another file: sha384-")
-    assert differences({path: (404, kind, content)}) == [(path, "is not there: status 404")]
-    assert differences({path: (301, kind, content)}) == [(path, "is not there: status 301")]
-    assert differences({path: (200, "text/x", content)}) == [(path, "is said to be 'text/x'")]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (with_a_byte_more, "is another file: sha384-"),
+        (lambda _, kind, content: (404, kind, content), "is not there: status 404"),
+        (lambda _, kind, content: (301, kind, content), "is not there: status 301"),
+        (lambda status, _, content: (status, "text/x", content), "is said to be 'text/x'"),
+    ],
+    ids=["a byte", "404", "301", "text/x"],
+)
+def test_every_change_of_every_file_is_found(change, reason):
+    found = differences(changed(change))
+    assert sorted(where for where, _ in found) == sorted(COMPARED)
+    assert all(told.startswith(reason) for _, told in found)
 
 
 def test_another_policy_is_found():

@@ -77,7 +77,7 @@ def test_nothing_stands_in_the_page_that_its_policy_forbids():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "changed", [None, nightly("page/messages.js"), "page/main.js", "worker.css"]
+    "changed", [None, nightly("page/messages.js"), "page/main.js", nightly("worker.css")]
 )
 def test_a_changed_file_is_not_used(server, changed):
     with chromium() as browser:

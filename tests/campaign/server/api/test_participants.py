@@ -318,6 +318,7 @@ def invent(desk, campaign, count):
     return [desk.join(desk.guest(campaign)).status_code for _ in range(count)]
 
 
+@pytest.mark.usefixtures("held_briefly")
 def test_one_source_invents_few_workers_at_once(start_server):
     server = start_server(joins_at_once=5, joins_per_minute=1.0)
     desk = new_desk(server)
@@ -334,6 +335,7 @@ def test_one_source_invents_few_workers_at_once(start_server):
     check_problem(desk.join(forged), 429, "too-many-joins")
 
 
+@pytest.mark.usefixtures("held_briefly")
 def test_behind_a_proxy_that_is_named_each_worker_is_a_source(start_server):
     server = start_server(joins_at_once=2, joins_per_minute=1.0, proxy="127.0.0.1")
     desk = new_desk(server)
