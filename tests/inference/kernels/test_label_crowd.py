@@ -170,7 +170,7 @@ def test_neither_order_nor_neighbours_change_a_bit():
     shuffled = run(rng.permutation(members), counts, crowd)
     for first, second in zip(whole[:3], shuffled[:3], strict=True):
         np.testing.assert_array_equal(first, second)
-    parts = [run(half, counts, crowd) for half in (members[::2], members[1::2])]
+    parts = [run(half, counts, crowd) for half in (members[::2].copy(), members[1::2].copy())]
     for name in CrowdSums._fields:
         total = sum(getattr(part[3], name) for part in parts)
         np.testing.assert_array_equal(getattr(whole[3], name), total)
