@@ -79,7 +79,7 @@ crowds = st.builds(
         accuracy=(low, 0.95),
         seed=seed,
     ),
-    st.sampled_from([2, 3, 5]),  # each, and each with NULL, is a kernel to compile
+    st.sampled_from([2, 3, 5]),  # each is a kernel to compile
     st.integers(0, 2**31 - 1),
     st.integers(1, 30),
     st.integers(1, 9),

@@ -151,8 +151,10 @@ def _loss(method: Parameters, size: ReleaseSize, delta: float, changed: int) -> 
     The attempt is that with the bounds of all tasks, and the counts of the largest. Infinite where
     a loop goes on until enough candidates pass.
     """
+    if method.release != "attempts":
+        return math.inf
     bounds = seed_bounds(method, size)
-    if method.release != "attempts" or bounds.ratio is None:
+    if bounds.ratio is None:
         return math.inf
     attempt = Attempt(
         passes=method.test.weights.tolist(),
