@@ -234,7 +234,7 @@ HEADERS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", HEADERS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=60) | st.text('\t\n\r",;=ab', max_size=40).map(str.encode))
 def test_no_bytes_after_a_header_raise_anything_else(tmp_path, file, content):
     path = tmp_path / file
@@ -271,7 +271,7 @@ TASK = st.fixed_dictionaries(
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tasks=st.lists(TASK, max_size=2) | JSON)
 def test_no_json_raises_anything_else(tmp_path, tasks):
     path = tmp_path / "a.json"

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
@@ -131,7 +132,9 @@ def test_fit_predict_is_what_crowd_kit_returns():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", [MajorityVote(), WeightedVote(), WeightedVote(smoothing=3)])
+@pytest.mark.parametrize(
+    "method", [MajorityVote(), WeightedVote(), nightly(WeightedVote(smoothing=3))]
+)
 @given(
     frame=crowds(max_tasks=10), random=st.randoms(use_true_random=False), seed=st.integers(0, 99)
 )

@@ -107,7 +107,6 @@ def test_the_objective_rises_in_every_sweep(crowd, name, epsilon, known, with_pr
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
 @given(crowds, st.sampled_from(list(MECHANISMS)[1:]), st.sampled_from([0.3, 2.0, 6.0]))
 def test_no_vote_says_more_than_its_report_may_tell(crowd, name, epsilon):
     reports = reported(crowd, name, epsilon)
