@@ -56,7 +56,7 @@ def test_quality_is_that_of_answers_though_flips_are_secret():
     assert (workers["quality"] - workers["agreement"]).mean() > 0.05
 
 
-@pytest.mark.parametrize("labels", [2, 3, 4, 5, 7])
+@pytest.mark.parametrize("labels", [2, 3, nightly(4), 5, nightly(7)])
 @pytest.mark.filterwarnings("ignore::quietcrowd.NoSignalWarning")
 def test_quality_is_missing_where_reports_tell_nothing(labels):
     crowd = qc.synthetic_crowd(tasks=30, workers=20, labels=range(labels))
