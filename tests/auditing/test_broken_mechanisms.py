@@ -455,4 +455,8 @@ def test_an_answer_that_is_sent_as_it_is_now_and_then_is_caught():
 
     report = audit(with_noise(plain), 1, draws=50_000)
     assert report.verdict == "broken"
-    assert report.statistic == "how often each report occurs"
+    # Which of the two proves more is chance: each sees the answers among the reports.
+    assert report.statistic in (
+        "how often each report occurs",
+        "how many reports are answers as they are",
+    )
