@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import quietcrowd as qc
@@ -136,7 +136,6 @@ JUNK = (
     labels=JUNK | st.integers(2, 9),
     high=JUNK | st.floats(0, 0.5),
 )
-@settings(deadline=None, max_examples=200)
 def test_junk_gives_bounds_or_a_parameter_error(epsilon, answers, labels, high):
     try:
         low, top = two_layer_bounds(epsilon, answers, labels=labels, high=high)
@@ -147,7 +146,6 @@ def test_junk_gives_bounds_or_a_parameter_error(epsilon, answers, labels, high):
 
 @pytest.mark.slow
 @given(width=JUNK, epsilon=JUNK, tolerance=JUNK | st.floats(0, 0.01))
-@settings(max_examples=300)
 def test_junk_gives_a_step_or_a_parameter_error(width, epsilon, tolerance):
     try:
         step = noise_step(width, epsilon, tolerance)

@@ -353,7 +353,6 @@ def with_junk(described, draw):
 
 @pytest.mark.slow
 @given(data=st.data(), mechanism=st.sampled_from(MECHANISMS))
-@settings(max_examples=200, deadline=None)
 def test_junk_in_a_ledger_is_a_format_error(data, mechanism):
     good = json.loads(PrivacyLedger().charge("ann", mechanism, tasks=4).to_json())
     try:

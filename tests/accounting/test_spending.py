@@ -2,6 +2,7 @@ import math
 from functools import cache
 
 import pytest
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.accounting.spending import filter_used
@@ -48,7 +49,7 @@ def test_no_device_that_chooses_as_it_goes_exceeds_the_filter(budget, delta, ste
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("budget", "delta", "step", "kinds"), CASES[:2])
+@pytest.mark.parametrize(("budget", "delta", "step", "kinds"), [CASES[0], nightly(*CASES[1])])
 def test_exact_composition_is_no_filter(budget, delta, step, kinds):
     found = worst_delta(budget, step, kinds, lambda parts: compose_losses(parts, delta))
     assert found > 1.4 * delta

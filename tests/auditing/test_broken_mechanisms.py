@@ -49,10 +49,10 @@ def halve_noise(monkeypatch):
     "mechanism",
     [
         LaplacePerturbation(domain=LEVELS, epsilon=1.0),
-        LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released"),
-        MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=1),
+        nightly(LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released")),
+        nightly(MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=1)),
         MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=4),
-        MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=2, variant="ridge"),
+        nightly(MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=2, variant="ridge")),
     ],
     ids=lambda mechanism: f"{mechanism.name}-{getattr(mechanism, 'variant', '')}",
 )
@@ -84,7 +84,7 @@ def test_half_of_a_drawn_deviation_is_caught():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [RandomizedResponse, TwoLayerRandomizedResponse])
+@pytest.mark.parametrize("kind", [RandomizedResponse, nightly(TwoLayerRandomizedResponse)])
 def test_null_that_is_skipped_is_caught(kind):
     """Answers are randomised as they should be; NULL is sent as it is."""
 
@@ -209,7 +209,7 @@ def one_word(kind, **parameters):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [2, nightly(3), nightly(50)])
-@pytest.mark.parametrize("domain", [LABELS, LEVELS, Ordinal(range(20))])
+@pytest.mark.parametrize("domain", [LABELS, nightly(LEVELS), Ordinal(range(20))])
 def test_a_random_word_that_serves_all_tasks_is_caught(domain, n):
     """Each report is as it should be; two together tell whether their answers are the same."""
     report = audit(one_word(RandomizedResponse, domain=domain, epsilon=1.0), n, draws=DRAWS)
@@ -237,7 +237,7 @@ def test_a_random_word_that_serves_all_tasks_of_two_layers_is_caught():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "law", [{"fill": None}, {"fill": "midpoint"}, {"participation": "released"}], ids=str
+    "law", [{"fill": None}, nightly({"fill": "midpoint"}), {"participation": "released"}], ids=str
 )
 def test_noise_that_serves_all_tasks_is_caught(law):
     """The difference of two reports is that of the answers, exactly."""
@@ -335,7 +335,7 @@ class Counting(RandomizedResponse):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("n", [nightly(1), 3])
 def test_reports_that_are_dropped_are_caught(n):
     """No report is none of the labels: dropped where it would say so, "yes" says more."""
 
@@ -455,4 +455,8 @@ def test_an_answer_that_is_sent_as_it_is_now_and_then_is_caught():
 
     report = audit(with_noise(plain), 1, draws=50_000)
     assert report.verdict == "broken"
-    assert report.statistic == "how often each report occurs"
+    # Which of the two proves more is chance: each sees the answers among the reports.
+    assert report.statistic in (
+        "how often each report occurs",
+        "how many reports are answers as they are",
+    )

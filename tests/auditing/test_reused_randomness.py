@@ -146,7 +146,7 @@ def test_one_seed_for_all_devices_is_caught(case, epsilon):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [1, 20])
+@pytest.mark.parametrize("n", [1, nightly(20)])
 def test_an_audit_convicts_one_seed(n):
     mechanism = made(RandomizedResponse, {"domain": LABELS}, 1.0, one_seed)
     report = audit(mechanism, n)
@@ -216,7 +216,7 @@ def raw(share):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [KINDS[0], KINDS[1]], ids=title)
+@pytest.mark.parametrize("case", [KINDS[0], nightly(KINDS[1])], ids=title)
 def test_one_worker_in_a_hundred_who_sends_raw_is_caught(case):
     report = audit(made(*case, 1.0, raw(0.01)))
     assert report.verdict == "broken"

@@ -199,7 +199,7 @@ def test_bad_files_name_the_place(tmp_path, name, content, message):
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=200))
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_no_bytes_raise_anything_else(tmp_path, suffix, content):

@@ -107,7 +107,7 @@ DOMAINS = (
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(domain=DOMAINS)
 def test_what_is_written_is_read(tmp_path, domain):
     path = tmp_path / "c.xml"

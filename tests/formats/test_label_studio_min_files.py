@@ -132,7 +132,7 @@ ROW = st.fixed_dictionaries(
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(ROW, max_size=3))
 def test_no_json_raises_anything_else(tmp_path, rows):
     path = tmp_path / "a.json"

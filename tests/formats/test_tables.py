@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.exceptions import FormatError, MissingMechanismError, ParameterError
@@ -31,6 +32,9 @@ FILES = {
     "packed.tsv.gz": FORMATS["toloka"],
     "packed.json.gz": FORMATS["label-studio"],
 }
+PACKED = ("packed.jsonl.gz", "packed.tsv.gz", "packed.json.gz")
+"""By day one packed file, ``packed.csv.gz``, is tried with many texts."""
+
 ANSWERS = ("task", "worker", "label")
 HELD = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=5
@@ -63,7 +67,7 @@ def test_the_same_answers_are_read_from_every_format(tmp_path, file):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", [nightly(name) if name in PACKED else name for name in FILES])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(rows=st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=6))
 def test_what_is_written_and_read_is_written_alike(tmp_path, file, rows):
@@ -234,7 +238,7 @@ HEADERS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", HEADERS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=60) | st.text('\t\n\r",;=ab', max_size=40).map(str.encode))
 def test_no_bytes_after_a_header_raise_anything_else(tmp_path, file, content):
     path = tmp_path / file
@@ -271,7 +275,7 @@ TASK = st.fixed_dictionaries(
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tasks=st.lists(TASK, max_size=2) | JSON)
 def test_no_json_raises_anything_else(tmp_path, tasks):
     path = tmp_path / "a.json"

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
@@ -55,7 +56,7 @@ def test_quality_is_that_of_answers_though_flips_are_secret():
     assert (workers["quality"] - workers["agreement"]).mean() > 0.05
 
 
-@pytest.mark.parametrize("labels", [2, 3, 4, 5, 7])
+@pytest.mark.parametrize("labels", [2, 3, nightly(4), 5, nightly(7)])
 @pytest.mark.filterwarnings("ignore::quietcrowd.NoSignalWarning")
 def test_quality_is_missing_where_reports_tell_nothing(labels):
     crowd = qc.synthetic_crowd(tasks=30, workers=20, labels=range(labels))
@@ -131,7 +132,9 @@ def test_fit_predict_is_what_crowd_kit_returns():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", [MajorityVote(), WeightedVote(), WeightedVote(smoothing=3)])
+@pytest.mark.parametrize(
+    "method", [MajorityVote(), WeightedVote(), nightly(WeightedVote(smoothing=3))]
+)
 @given(
     frame=crowds(max_tasks=10), random=st.randoms(use_true_random=False), seed=st.integers(0, 99)
 )

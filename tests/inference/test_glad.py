@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, logsumexp, softmax
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.answers import Answers
@@ -94,8 +95,7 @@ def by_hand(answers, labels, iterations, gold):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("labels", [2, 3])
-@pytest.mark.parametrize("known", [0, 7])
+@pytest.mark.parametrize(("labels", "known"), [nightly(2, 0), (3, 0), (2, 7), nightly(3, 7)])
 def test_against_floats_and_brute_force(labels, known):
     crowd = crowd_of(labels, tasks=15)
     truths = crowd.truths.to_pandas().iloc[:known]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
+from tests.nightly import nightly
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Categorical, Interval, Ordinal
@@ -108,8 +109,8 @@ def test_the_battery_with_a_prior_of_the_truths():
     "parameters",
     [
         {"epsilon": 1.0, "fill": None},
-        {"epsilon": 10.0, "fill": None, "step": 0.25},
-        {"epsilon": 1.0, "fill": "midpoint"},
+        nightly({"epsilon": 10.0, "fill": None, "step": 0.25}),
+        nightly({"epsilon": 1.0, "fill": "midpoint"}),
         {"epsilon": 2.0, "participation": "released"},
     ],
 )

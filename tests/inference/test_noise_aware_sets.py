@@ -94,7 +94,7 @@ class SetsByTable(qc.SubsetSelection):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [nightly(0.5), 2.0, nightly(5.0)])
-@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize("size", [nightly(1), 2])
 def test_posteriors_are_those_by_a_table_of_all_sets(epsilon, size):
     """Mistakes are learnt in another order, and the table is rounded: it is nearly the same."""
     crowd = qc.label_crowd(tasks=200, workers=20, answers_per_task=9, labels=range(4), seed=1)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from tests.nightly import nightly
 
 from quietcrowd.answers import Answers
 from quietcrowd.datasets import sparse_crowd
@@ -91,7 +92,7 @@ def test_it_has_no_model_of_other_reports_and_gives_no_warning_of_its_own(recwar
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [0.02, 0.05, 0.5])
+@pytest.mark.parametrize("epsilon", [nightly(0.02), 0.05, nightly(0.5)])
 def test_no_cut_biases_the_sums(epsilon):
     """Where everybody answered the same, the ratio is that answer, however large the noise."""
     workers = 10**6

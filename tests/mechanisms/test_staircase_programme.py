@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from tests.nightly import nightly
 
 from quietcrowd.mechanisms.channel import TOTAL, FiniteChannel, other_weight_for
 from quietcrowd.mechanisms.staircase_programme import MOST_REPORTS, best_staircase
@@ -134,7 +135,7 @@ def test_every_two_answers_can_be_told_apart(apart):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.0])
+@pytest.mark.parametrize("epsilon", [0.1, nightly(1.0), nightly(2.0)])
 def test_twelve_even_answers_fit_into_a_campaign_and_are_all_told_apart(epsilon):
     """The linear programme alone gives six columns at 0.1, and some answers the same rows."""
     weights = best_staircase(information(np.full(12, 1 / 12)), 12, epsilon, apart=0.5)

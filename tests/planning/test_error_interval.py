@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from tests.nightly import nightly
 
 from quietcrowd.planning.error_interval import expected_errors
 from quietcrowd.planning.simulation import SimulatedError
@@ -24,9 +25,9 @@ def drawn(rng, draws, tasks, *, spread=0.0, labels=True):
     [
         (200, 200, 0.0, True),
         (200, 200, 0.05, True),
-        (100, 400, 0.05, True),
+        nightly(100, 400, 0.05, True),
         (100, 400, 0.0, False),
-        (100, 400, 0.03, False),
+        nightly(100, 400, 0.03, False),
     ],
     ids=["binomial", "crowds", "larger", "numbers", "numbers-crowds"],
 )

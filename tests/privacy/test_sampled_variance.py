@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import integrate, signal, special
 from scipy.special import gammaln, kve
 from scipy.stats import binomtest, norm
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.exceptions import ParameterError
@@ -341,7 +342,9 @@ def test_small_losses_of_few_answers_are_likelier_where_the_variance_is_unknown(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("steps", "rate"), [(4, 1 / 50), (12, 1 / 200), (24, 1 / 800)])
+@pytest.mark.parametrize(
+    ("steps", "rate"), [nightly(4, 1 / 50), (12, 1 / 200), nightly(24, 1 / 800)]
+)
 def test_tails_on_coarse_grids_are_within_the_bound(steps, rate):
     law = VarianceLaw(steps=steps, rate=rate, mean=100)
     units = np.arange(1, 40 * law.mean + 1)

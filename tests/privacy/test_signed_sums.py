@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -34,7 +34,6 @@ def profile(rank, tasks, kind):
 
 
 @given(TABLES)
-@settings(max_examples=100, deadline=None)
 def test_all_signs_are_tried(rows):
     exact = enumerated(rows)
     assert largest_signed_norm(rows) == exact

@@ -9,6 +9,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.accounting.calibration import two_layer_bounds
@@ -186,7 +187,7 @@ def test_rows_that_differ_in_fewer_answers_may_tell_more():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("labels", [2, 3, 5])
+@pytest.mark.parametrize("labels", [2, 3, nightly(5)])
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
 def test_every_tail_of_randomised_response_is_within_the_bound(labels, epsilon):
     mechanism = randomised(epsilon, labels)

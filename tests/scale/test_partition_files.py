@@ -236,8 +236,9 @@ def test_a_checkpoint_does_not_go_on_with_changed_answers(store, tmp_path):
         )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_workers_of_a_cluster_verify_what_they_read(store, tmp_path):
+    """As threads do, which are tried by day; it needs a cluster of its own."""
     flip(store, "values.npy", 130)
     with connect("local:1") as cluster, pytest.raises(qc.FormatError, match="partition-00001"):
         infer_store(

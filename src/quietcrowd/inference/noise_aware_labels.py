@@ -131,8 +131,9 @@ class NoiseAwareLabels(LabelModel[CrowdState, CrowdTally]):
         labels, reports = summary.labels, state.log_odds.shape[1]
         room = estimates or LabelEstimates.empty(0, np.min_scalar_type(labels))
         nothing = np.zeros((0, labels))
-        entropy = noisy_label_kernel(labels, reports)(
+        entropy = noisy_label_kernel(labels)(
             *partition.labels,
+            reports,
             state.log_odds.reshape(-1),
             state.votes.reshape(-1),
             2.0**-FRACTION_BITS,

@@ -192,8 +192,8 @@ def best_mechanism(
     Examples
     --------
     >>> import quietcrowd as qc
-    >>> domain = qc.Categorical([f"kind {i}" for i in range(12)])
-    >>> ranking = best_mechanism(domain=domain, epsilon=1.0, tasks=60, workers=60, draws=3)
+    >>> domain = qc.Categorical([f"kind {i}" for i in range(8)])
+    >>> ranking = best_mechanism(domain=domain, epsilon=1.0, tasks=40, workers=40, draws=3)
     >>> ranking.rows[0].error < [row.error for row in ranking.rows if row.name == "one-layer"][0]
     True
     """

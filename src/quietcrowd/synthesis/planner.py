@@ -16,7 +16,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.discrete_laplace import require_positive_epsilon
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
 from quietcrowd.synthesis.attempt import Blur
-from quietcrowd.synthesis.loss import ReleaseSize, release_guarantee
+from quietcrowd.synthesis.loss import ReleaseSize, release_guarantee, worker_loss
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
 from quietcrowd.validation import check_choice, check_real, check_whole
 
@@ -138,13 +138,12 @@ def plan_releases(
     counts = [fixed.pop("k")] if "k" in fixed else [k for k in COUNTS if k <= users] or [1]
     noises = [fixed.pop("epsilon0")] if "epsilon0" in fixed else list(NOISES)
     first = PrisCrowd(epsilon0=1.0, bandwidth=bandwidth, claims=claims, k=1, **fixed)
-    size: dict[str, Any] = {
-        "users": users,
-        "most_users": most_users,
-        "answers": answers,
-        "tasks": tasks,
-        "delta": delta,
-    }
+    size = ReleaseSize(
+        fewest=users,
+        most=users if most_users is None else most_users,
+        answers=answers,
+        tasks=answers if tasks is None else tasks,
+    )
     best: dict[int, ReleasePlan] = {}
     least = math.inf
     for gamma in gammas:
@@ -156,9 +155,10 @@ def plan_releases(
             ):
                 if expected < LEAST_EXPECTED or (k in best and expected <= best[k].expected):
                     break
-                guarantee = method.guarantee(**size)
-                least = min(least, guarantee.worker_epsilon)
-                if guarantee.worker_epsilon <= epsilon:
+                loss = worker_loss(method, size, delta)
+                least = min(least, loss)
+                if loss <= epsilon:
+                    guarantee = release_guarantee(method, size, delta)
                     best[k] = ReleasePlan(method=method, guarantee=guarantee, expected=expected)
                     break
     if not best:

@@ -132,7 +132,7 @@ def small(figure):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["sun2018-2", "sun2018-3"])
+@pytest.mark.parametrize("name", ["sun2018-2", nightly("sun2018-3")])
 def test_figures_are_drawn(name, tmp_path):
     result = small(FIGURES[name]).run(trials=2)
     assert isinstance(result, FigureResult)

@@ -3,6 +3,7 @@
 import attrs
 import numpy as np
 import pytest
+from tests.nightly import nightly
 
 from quietcrowd.commands.experiment_tables import print_figure
 from quietcrowd.evaluation import FIGURES, FigureResult
@@ -66,7 +67,9 @@ def test_the_budget_of_sampling_is_that_of_the_others(drawn):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["moon2025-3-drawn", "moon2025-3-drawn-rmse", "moon2025-4-drawn"])
+@pytest.mark.parametrize(
+    "name", [nightly("moon2025-3-drawn"), "moon2025-3-drawn-rmse", "moon2025-4-drawn"]
+)
 def test_tables_and_pictures(drawn, name, tmp_path, capsys):
     result = FigureResult(figure=FIGURES[name], frame=drawn.frame)
     result.plot(tmp_path / "figure.png")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.inference.kernels.read_only import read_only
 
 from quietcrowd.inference.binned_laws import (
     BINS,
@@ -53,7 +54,7 @@ def run(
     prior = first_truths().shares
     binned_kernel(
         np.array([0, workers]),
-        np.arange(workers, dtype=np.uint32),
+        *read_only(np.arange(workers, dtype=np.uint32)),
         places / (BINS - 1) - 0.5,
         np.array([known / (BINS - 1) - 0.5]),
         CENTRE - np.rint(places).astype(np.int64),

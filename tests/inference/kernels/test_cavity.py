@@ -3,6 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.special import softmax
+from tests.inference.kernels.read_only import read_only
 
 from quietcrowd.inference.kernels.cavity import (
     REPORT_ONE,
@@ -28,7 +29,8 @@ def rows(seed=0, known=-1):
     offsets = np.arange(TASKS + 1) * (WORKERS - 1)
     codes = np.concatenate([rng.permutation(WORKERS)[:-1] for _ in range(TASKS)])
     values = rng.integers(0, LABELS, len(codes)).astype(np.uint8)
-    return offsets, codes.astype(np.uint32), values, np.full(TASKS, known, np.int32)
+    stored = read_only(offsets, codes.astype(np.uint32), values)
+    return *stored, np.full(TASKS, known, np.int32)
 
 
 def table_votes(seed=1):
@@ -114,7 +116,8 @@ def test_one_number_per_worker_tells_what_its_table_does(known):
     laws = as_table._replace(right=rates, wrong=np.zeros((1, 1)))
     crowd = np.array([np.eye(LABELS) * one for one in coins.crowd])
     found = histograms_of(coin_cavities, data, coins, laws) / REPORT_ONE
-    tables = histograms_of(table_cavities, data, coins._replace(crowd=crowd), as_table) / REPORT_ONE
+    as_tables = coins._replace(own=coins.own.astype(np.int32), crowd=crowd)
+    tables = histograms_of(table_cavities, data, as_tables, as_table) / REPORT_ONE
     np.testing.assert_allclose(found, tables, atol=1e-5)
 
 
@@ -123,9 +126,8 @@ def test_no_order_of_rows_and_no_split_changes_a_bit():
     votes = table_votes()
     whole = histograms_of(table_cavities, (offsets, codes, values, known), votes, laws)
     turned = np.concatenate([np.arange(*pair)[::-1] for pair in pairwise(offsets)])
-    again = histograms_of(
-        table_cavities, (offsets, codes[turned], values[turned], known), votes, laws
-    )
+    others = read_only(codes[turned], values[turned])
+    again = histograms_of(table_cavities, (offsets, *others, known), votes, laws)
     assert (again == whole).all()
     halves = [
         histograms_of(table_cavities, (offsets[part], codes, values, known[:20]), votes, laws)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
+from tests.inference.kernels.read_only import read_only
 
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.noisy_labels import (
@@ -29,6 +30,7 @@ class Draw:
         self.task_codes, codes = np.nonzero(answered)
         self.codes = codes.astype(np.uint32)
         self.values = rng.integers(0, reports, len(codes)).astype(np.uint8)
+        read_only(self.offsets, self.codes, self.values)
         self.draws = rng.integers(0, 2**63, tasks).astype(np.uint64)
         known = rng.integers(0, labels, tasks)
         self.known = np.where(rng.random(tasks) < 0.3, known, -1).astype(np.int32)
@@ -53,12 +55,13 @@ class Draw:
             np.zeros(tasks, np.bool_),
             np.zeros((tasks, self.labels)),
         )
-        entropy = noisy_label_kernel(self.labels, self.reports)(
+        entropy = noisy_label_kernel(self.labels)(
             self.offsets,
             self.codes,
             self.values,
             self.draws,
             self.known,
+            self.reports,
             self.log_odds.reshape(-1),
             self.votes.reshape(-1),
             NATS,
@@ -130,7 +133,7 @@ class Draw:
 
 
 SHAPES = [(1, 1), (2, 2), (3, 4), (5, 2)]
-"""Labels and reports: each pair is a kernel to compile."""
+"""Labels and reports: for each number of labels a kernel is compiled."""
 
 DRAWS = st.builds(
     lambda seed, tasks, shape: Draw(seed, tasks, *shape),

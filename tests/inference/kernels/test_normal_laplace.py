@@ -46,7 +46,7 @@ def by_quadrature(x, s):
 def errors_for(s):
     """Return errors up to 50 where the law changes its face, with either sign."""
     sizes = [0, 1e-4, 1e-2, 0.3, 1, 3, 10, 30, 50, s / 3, s, 4 * s, 9 * s, s**2, 0.99 * s**2]
-    return [size * (-1) ** place for place, size in enumerate(sizes) if size <= 50]
+    return [float(size) * (-1) ** place for place, size in enumerate(sizes) if size <= 50]
 
 
 @pytest.mark.slow

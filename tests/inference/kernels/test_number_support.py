@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from tests.inference.kernels.read_only import read_only
 
 from quietcrowd.inference.kernels.number_support import LARGEST_SHARE, cap
 
 
 def shares(weights, borne):
     """Return what the reports of one task hold of its weight."""
-    codes = np.arange(len(weights), dtype=np.uint32)
+    (codes,) = read_only(np.arange(len(weights), dtype=np.uint32))
     place, factor = cap(codes, np.array(weights), np.array(borne))
     held = np.array(weights)
     held[place] *= factor

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from tests.inference.kernels.read_only import read_only
 
 from quietcrowd.inference.kernels import voting as kernels
 
@@ -9,9 +10,11 @@ def run(labels, weights, rows, nats=0.0, seed=0, gold=-1):
     truths, confidence, tied = np.zeros(1, np.uint8), np.zeros(1), np.zeros(1, bool)
     agreement = np.zeros(len(weights), np.int64)
     kernels.vote_kernel(labels, estimating=True)(
-        np.array([0, len(rows)]),
-        np.array([worker for worker, _ in rows], np.uint32),
-        np.array([label for _, label in rows], np.uint8),
+        *read_only(
+            np.array([0, len(rows)]),
+            np.array([worker for worker, _ in rows], np.uint32),
+            np.array([label for _, label in rows], np.uint8),
+        ),
         np.array([99], np.uint64),
         np.array([gold], np.int32),
         np.array(weights, np.int64),
@@ -61,9 +64,7 @@ def test_confidence_is_the_softmax_of_the_votes():
 def test_no_estimates_are_written_where_no_room_is_given():
     agreement = np.zeros(1, np.int64)
     kernels.vote_kernel(2, estimating=False)(
-        np.array([0, 1]),
-        np.zeros(1, np.uint32),
-        np.ones(1, np.uint8),
+        *read_only(np.array([0, 1]), np.zeros(1, np.uint32), np.ones(1, np.uint8)),
         np.zeros(1, np.uint64),
         np.full(1, -1, np.int32),
         np.ones(1, np.int64),

@@ -152,7 +152,7 @@ def confusion_kernel(labels: int, *, one_coin: bool) -> Callable[..., int]:
     ) -> int:
         sums, credit = np.empty(labels, np.int64), np.empty(labels, np.int64)
         all_credit = np.empty((labels, block), np.int64)
-        beliefs = no_beliefs(labels, block)
+        beliefs = no_beliefs(*all_credit.shape)
         entropy = np.int64(0)
         for first in range(0, len(offsets) - 1, block):
             last = min(first + block, len(offsets) - 1)

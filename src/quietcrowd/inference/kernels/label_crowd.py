@@ -301,7 +301,10 @@ def _expect_laws(
             add_rows(constant_odds[report], constants, constant_logs[channel, :, report])
             add_rows(constant_means[report], constants, crowd.constant_laws[channel, :, report])
     for label in range(labels):
-        odds[label], means[label] = constant_odds, constant_means
+        for report in range(reports):
+            for lane in range(lanes):
+                odds[label, report, lane] = constant_odds[report, lane]
+                means[label, report, lane] = constant_means[report, lane]
         for channel in range(channels):
             rows = likely[channel, label]
             for report in range(reports):

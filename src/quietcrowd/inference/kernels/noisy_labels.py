@@ -142,12 +142,11 @@ def compare(
 def _take_twice(
     votes: npt.NDArray[np.float64],
     final: npt.NDArray[np.float64],
-    labels: int,
     count: int,
     twice: npt.NDArray[np.float64],
 ) -> None:
     """Fill in what `correct` takes from the final votes of a block, times its probability."""
-    for label in range(labels):
+    for label in range(len(votes)):
         for place in range(count):
             twice[label, place] = 2.0 * (final[label, place] - votes[label, place])
 
@@ -191,13 +190,14 @@ def _estimate(
 
 
 @lru_cache(maxsize=64)
-def noisy_label_kernel(labels: int, reports: int) -> Callable[..., int]:
-    """Return the kernel for so many labels and kinds of reports, known when it is compiled.
+def noisy_label_kernel(labels: int) -> Callable[..., int]:
+    """Return the kernel for so many labels, known when it is compiled.
 
     The kernel returns the sum of the entropies in units, and takes, in this order:
 
     - ``offsets``, ``worker_codes``, ``values``, ``draws``, ``known_truths`` of a `Partition`;
       worker codes as unsigned numbers;
+    - ``reports``, int: how many kinds of reports there are;
     - ``log_odds`` and ``votes``, int32 in units of ``nats``: from place
       ``(worker reports + report) labels`` on what a report adds to each label's log-odds, while
       the crowd is learnt and in the last pass;
@@ -222,6 +222,7 @@ def noisy_label_kernel(labels: int, reports: int) -> Callable[..., int]:
         values: npt.NDArray[Any],
         draws: npt.NDArray[np.uint64],
         known_truths: npt.NDArray[np.int32],
+        reports: int,
         log_odds: npt.NDArray[np.int32],
         votes: npt.NDArray[np.int32],
         nats: float,
@@ -240,7 +241,7 @@ def noisy_label_kernel(labels: int, reports: int) -> Callable[..., int]:
         all_credit = np.empty((labels, block), np.int64)
         final, twice = np.zeros((labels, block)), np.zeros((labels, block))
         damped = np.empty((labels, block))
-        beliefs = no_beliefs(labels, block)
+        beliefs = no_beliefs(*damped.shape)
         learnt = beliefs.votes
         entropy = np.int64(0)
         for first in range(0, len(offsets) - 1, block):
@@ -253,7 +254,7 @@ def noisy_label_kernel(labels: int, reports: int) -> Callable[..., int]:
                 gather(
                     rows, codes, values, votes, labels, reports, False, nats, priors, added, final
                 )
-                _take_twice(learnt, final, labels, end - first, twice)
+                _take_twice(learnt, final, end - first, twice)
             if last:
                 correct(beliefs, final, twice, damped, known)
             else:
