@@ -72,6 +72,7 @@ def let_join(database, campaign, config_hash, count):
                 "pseudonym": new_pseudonym(),
                 "consent_hash": config_hash,
                 "standing": "joined",
+                "allotment": None,
             }
             for one in credentials[start : start + AT_ONCE]
         ]

@@ -5,6 +5,7 @@ below with the reason, or fails here.
 """
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -79,17 +80,23 @@ def imports(tree):
 
 
 @cache
-def trees():
-    """Return every module of the package, parsed: too long for what only collects tests."""
-    return {
-        path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text())
-        for path in sorted(SOURCE.rglob("*.py"))
-    }
+def texts():
+    """Return every module of the package."""
+    return {path.relative_to(SOURCE).as_posix(): path.read_text() for path in SOURCE.rglob("*.py")}
+
+
+def trees(spelling):
+    """Return the modules in which something is spelt so, parsed: to parse all takes seconds."""
+    return {name: ast.parse(text) for name, text in texts().items() if spelling.search(text)}
+
+
+NAMES = re.compile(rf"\b(?:{'|'.join(sorted(FLOATS))})\b")
+"""A call of a method is spelt by its name."""
 
 
 @pytest.mark.slow
 def test_float_generators_are_called_in_simulations_alone():
-    calling = {name: calls for name, tree in trees().items() if (calls := float_calls(tree))}
+    calling = {name: calls for name, tree in trees(NAMES).items() if (calls := float_calls(tree))}
     unlisted = {name: calls for name, calls in calling.items() if name not in SIMULATIONS}
     assert not unlisted, "a float generator outside of the list of simulations"
     assert calling.keys() == SIMULATIONS.keys(), "the list names files that call none"
@@ -97,7 +104,7 @@ def test_float_generators_are_called_in_simulations_alone():
 
 @pytest.mark.slow
 def test_neither_pythons_random_nor_module_level_numpy_is_used():
-    for name, tree in trees().items():
+    for name, tree in trees(re.compile(r"\brandom\b")).items():
         taken = imports(tree)
         assert not any(module.split(".")[0] == "random" for module in taken), name
         assert not any(module.startswith("numpy.random") for module in taken), name
@@ -126,7 +133,7 @@ def test_noise_of_reports_draws_floats_only_where_a_generator_is_given(name):
     """Each such function starts from ``rng``, and takes the exact way without a generator."""
     functions = [
         node
-        for node in ast.walk(trees()[name])
+        for node in ast.walk(ast.parse(texts()[name]))
         if isinstance(node, ast.FunctionDef) and float_calls(node)
     ]
     assert functions
@@ -140,4 +147,4 @@ def test_noise_of_reports_draws_floats_only_where_a_generator_is_given(name):
 
 def test_exact_ways_take_random_words():
     for name in ("mechanisms/discrete_gaussian.py", "mechanisms/discrete_laplace.py"):
-        assert "quietcrowd.mechanisms.randomness.word_source" in imports(trees()[name])
+        assert "quietcrowd.mechanisms.randomness.word_source" in imports(ast.parse(texts()[name]))

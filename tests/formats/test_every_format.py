@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError, FormatError, MissingMechanismError
@@ -116,7 +117,7 @@ def test_reports_of_many_devices_are_read_together(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
+@pytest.mark.parametrize("suffix", [".csv", *map(nightly, [".parquet", ".jsonl"])])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(frame=crowds(domain=DOMAIN), texts=st.lists(st.text(max_size=6), min_size=8, max_size=8))
 def test_any_ids_survive(tmp_path, suffix, frame, texts):

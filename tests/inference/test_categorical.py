@@ -133,7 +133,7 @@ def test_fit_predict_is_what_crowd_kit_returns():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "method", [MajorityVote(), WeightedVote(), nightly(WeightedVote(smoothing=3))]
+    "method", [WeightedVote(), *map(nightly, [MajorityVote(), WeightedVote(smoothing=3)])]
 )
 @given(
     frame=crowds(max_tasks=10), random=st.randoms(use_true_random=False), seed=st.integers(0, 99)

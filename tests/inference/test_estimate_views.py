@@ -16,16 +16,16 @@ def test_a_notebook_shows_the_first_rows_and_no_label_as_html():
 
 
 @pytest.mark.parametrize(
-    ("estimate", "axes"),
+    ("method", "crowd", "axes"),
     [
-        (qc.WeightedVote().fit(CROWD.answers), ("confidence", "quality")),
-        (qc.Mean().fit(NUMBERS.answers), ("truth", "error")),
-        (qc.NoiseAware().fit(NUMBERS.answers), ("truth", "sigma")),
+        (qc.WeightedVote(), CROWD, ("confidence", "quality")),
+        (qc.Mean(), NUMBERS, ("truth", "error")),
+        (qc.NoiseAware(), NUMBERS, ("truth", "sigma")),
     ],
     ids=["labels", "numbers", "numbers with a model"],
 )
-def test_a_picture_shows_truths_and_workers(estimate, axes):
-    figure = estimate.plot()
+def test_a_picture_shows_truths_and_workers(method, crowd, axes):
+    figure = method.fit(crowd.answers).plot()
     left, right = figure.axes
     assert axes[0] in (left.get_xlabel(), left.get_ylabel())
     assert right.get_ylabel() == axes[1]

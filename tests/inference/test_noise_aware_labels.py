@@ -127,7 +127,7 @@ def test_no_vote_says_more_than_its_report_may_tell(crowd, name, epsilon):
     assert (spread <= np.array(exact) + 2 * VOTE).all()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @settings(max_examples=12)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([(2, 2), (3, 4), (3, 3)]), st.booleans())
 def test_of_any_table_the_objective_rises_and_votes_are_bounded(seed, shape, shared):

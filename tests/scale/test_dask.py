@@ -23,8 +23,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarnin
 
 LABELS = qc.Categorical(["no", "perhaps", "yes"])
 NUMBERS = qc.Interval(low=0, high=10)
-BY_DAY = ("noise-aware", "dawid-skene", "crh", "median", "ratio-mean")
-"""Of the methods: one that knows the mechanism, one of each kind of state, one that takes bits."""
+BY_DAY = ("dawid-skene", "crh", "median", "ratio-mean")
+"""Of the methods: one of each kind of state, one that takes bits."""
 
 PATIENCE = 120.0
 """Seconds in which a process is begun anew, on a machine that others keep busy."""

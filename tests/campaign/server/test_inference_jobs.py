@@ -361,6 +361,7 @@ class OwnVote(MajorityVote):
 """
 
 
+@pytest.mark.nightly
 def test_a_method_of_another_package_is_known_where_it_infers(start_server, tmp_path, monkeypatch):
     (tmp_path / "own_methods.py").write_text(OWN_METHOD)
     monkeypatch.syspath_prepend(tmp_path)

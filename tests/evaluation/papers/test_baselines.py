@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from scipy.integrate import quad
 from scipy.stats import laplace, norm
-from tests.nightly import nightly
 
 from quietcrowd.datasets import sparse_crowd
 from quietcrowd.domains import Categorical, Interval
@@ -73,8 +72,8 @@ def test_a_quantile_is_of_a_probability(share):
         normal_laplace_quantile([0.5, share], 1.0, 1.0)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("method", [TeslaLike(), nightly(TeslaLike(filter="posterior"))])
+@pytest.mark.nightly
+@pytest.mark.parametrize("method", [TeslaLike(), TeslaLike(filter="posterior")])
 def test_it_passes_the_battery(method):
     check_method(method, LaplacePerturbation, epsilon=5.0, fill=None)
 

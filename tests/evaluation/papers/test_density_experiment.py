@@ -1,4 +1,5 @@
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -92,11 +93,14 @@ def test_bad_parameters(wrong):
         run(**wrong)
 
 
-CROWD = fitted(opinion_crowd(tasks=30, seed=1), 0.5)
+@cache
+def one_crowd():
+    """Return densities of a crowd; what is compiled for them is not for who only collects."""
+    return fitted(opinion_crowd(tasks=30, seed=1), 0.5)
 
 
 def find(method):
-    return method.find(CROWD, np.random.default_rng(0))
+    return method.find(one_crowd(), np.random.default_rng(0))
 
 
 def test_draws_follow_the_density():
@@ -132,7 +136,7 @@ def test_what_references_cost_and_release():
     nothing, raw = find(EvenGuess()), find(RawClaims(weighting="combined"))
     assert (nothing.epsilon, nothing.released, len(nothing.densities.points)) == (0.0, 0.0, 0)
     assert raw.epsilon == math.inf
-    assert np.array_equal(raw.densities.weights, CROWD.combined_weights)
+    assert np.array_equal(raw.densities.weights, one_crowd().combined_weights)
     drawn = find(Untested(weighting="uniform", claims=7))
     assert drawn.epsilon == math.inf
     assert (np.diff(drawn.densities.offsets) == 7).all()
@@ -155,11 +159,16 @@ def test_all_densities_have_the_bandwidths_of_the_crowd():
     noisy = find(Noisy(method=Basic(epsilon=2.0)))
     assert noisy.epsilon == pytest.approx(2.0, abs=1e-6)
     for found in (noisy, find(EvenGuess()), find(Untested(weighting="local"))):
-        assert np.array_equal(found.densities.bandwidths, CROWD.bandwidths)
+        assert np.array_equal(found.densities.bandwidths, one_crowd().bandwidths)
 
 
 OPINIONS = opinion_crowd(tasks=12, workers=6, seed=3)
-CLAIMS = fitted(OPINIONS, 1.0)
+
+
+@cache
+def all_claims():
+    """Return the densities of the claims."""
+    return fitted(OPINIONS, 1.0)
 
 
 def densities(*points, kernel=None, width=1.0):
@@ -202,22 +211,22 @@ def test_what_is_not_released_counts_as_even():
 
 def test_normal_densities_stand_at_the_known_truths():
     known = OPINIONS.truths.slice(0, 9).to_pandas().iloc[::-1]
-    truth = normal_density(CLAIMS, known, 0.5)
+    truth = normal_density(all_claims(), known, 0.5)
     assert (np.diff(truth.offsets) > 0).sum() == 9
     for task, label in zip(known["task"], known["label"], strict=True):
-        place = CLAIMS.position(task)
+        place = all_claims().position(task)
         assert truth.pdf(place, label) == pytest.approx(1 / np.sqrt(2 * np.pi) / 0.5)
 
 
 def test_claims_near_the_truth():
     truths = OPINIONS.truths.slice(0, 9)
-    near = near_claims_density(CLAIMS, truths, 1.5)
+    near = near_claims_density(all_claims(), truths, 1.5)
     for task, label in zip(*(truths[name].to_pylist() for name in ("task", "label")), strict=True):
-        place = CLAIMS.position(task)
+        place = all_claims().position(task)
         rows = slice(*near.offsets[place : place + 2])
-        mine = CLAIMS.values[CLAIMS.claims.task_codes == place]
+        mine = all_claims().values[all_claims().claims.task_codes == place]
         assert near.points[rows].tolist() == mine[np.abs(mine - label) <= 1.5].tolist()
         assert near.weights[rows].sum() == pytest.approx(1.0) or rows.start == rows.stop
     assert len(near.points) > 9
-    unknown = CLAIMS.position(11)
+    unknown = all_claims().position(11)
     assert near.offsets[unknown] == near.offsets[unknown + 1]

@@ -83,7 +83,9 @@ def test_integers_are_the_nearest():
 
 @pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="looks for registers of x86-64")
-@pytest.mark.parametrize("loop", [minus_exponentials, logarithms, integers, slope, likelihood])
+@pytest.mark.parametrize(
+    "loop", [minus_exponentials, logarithms, integers, likelihood, nightly(slope)]
+)
 def test_loops_run_on_vector_registers(loop):
     numbers = np.ones(8)
     loop(*[numbers] * (3 if loop in (slope, likelihood) else 1))
