@@ -12,7 +12,7 @@ import { floatUp } from "./worker/mechanisms/rational.js";
 import { shake256 } from "./worker/mechanisms/shake.js";
 import { taskProfiles } from "./worker/mechanisms/sketch.js";
 import { reportOf, weightsOf } from "./worker/mechanisms/table.js";
-import { systemWords, uniformIntegers, wordsInTurn } from "./worker/mechanisms/words.js";
+import { systemWords, uniformIntegers } from "./worker/mechanisms/words.js";
 import { speaker } from "./worker/page/messages.js";
 import { consentSentences } from "./worker/terms/consent.js";
 import { guaranteeOf } from "./worker/terms/guarantee.js";
@@ -21,6 +21,19 @@ import { withDigits } from "./worker/terms/numbers.js";
 import { channelHash, largestGroup, lettersOf, taskQuestions } from "./worker/terms/questions.js";
 import { lossOfNamed } from "./worker/terms/sketch_losses.js";
 import { readTasks, readTerms } from "./worker/terms/terms.js";
+
+/** Return a source of given words. */
+function wordsInTurn(given) {
+  const words = Uint32Array.from(given);
+  let taken = 0;
+  return (count) => {
+    if (taken + count > words.length) {
+      throw new RangeError(`there are ${words.length} words, and more are asked for`);
+    }
+    taken += count;
+    return words.slice(taken - count, taken);
+  };
+}
 
 const catalogOf = async (tag) => {
   const answer = await fetch(new URL(`./worker/messages/${tag}.json`, import.meta.url));

@@ -7,8 +7,6 @@
 import { digitsOf } from "./coins.js";
 import { nearestFloat, ratioOf } from "./rational.js";
 
-/** @import { WordSource } from "./words.js" */
-
 const ALL_WORDS = 2n ** 32n;
 const DECAY_BITS = 96; // of exp(-epsilon)
 const LEAST_HYBRID = 0.609352; // epsilon from which on there is a window

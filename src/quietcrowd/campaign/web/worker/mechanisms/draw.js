@@ -9,8 +9,6 @@ import { drawSketch } from "./sketch.js";
 import { drawLabels, drawWeight, rowOf } from "./table.js";
 import { uniformIntegers } from "./words.js";
 
-/** @import { WordSource } from "./words.js" */
-
 const DRAWS = Object.freeze({
   "one-layer": drawFromTable,
   optimal: drawFromTable,

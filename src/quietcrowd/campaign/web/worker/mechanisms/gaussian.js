@@ -4,8 +4,6 @@ import { decaying, showsHeads } from "./coins.js";
 import { laplaceNoise } from "./laplace.js";
 import { nextUp, ratioOf } from "./rational.js";
 
-/** @import { WordSource } from "./words.js" */
-
 const MEAN = 2 ** 42; // of the drawn part of a variance, in units
 const LARGEST_UNITS = 2n ** 49n; // what is above is drawn again: once in e^128 times
 

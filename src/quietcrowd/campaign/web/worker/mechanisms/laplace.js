@@ -6,8 +6,6 @@
 import { decaying, firstDigits, logistic, settle, showsHeads } from "./coins.js";
 import { ratioOf } from "./rational.js";
 
-/** @import { WordSource } from "./words.js" */
-
 const BLOCK = 4096; // values whose first words are drawn together
 const REACH = 32; // numbers beyond so many scales have a rest
 const LARGEST_SCALE = 2 ** 46;

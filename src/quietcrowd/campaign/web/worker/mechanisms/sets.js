@@ -4,8 +4,6 @@ import { digitsOf } from "./coins.js";
 import { ratioOf } from "./rational.js";
 import { uniformIntegers } from "./words.js";
 
-/** @import { WordSource } from "./words.js" */
-
 const MOST_SETS = 2 ** 53; // whole numbers below are exact
 const SETS_AT_ONCE = 2 ** 14;
 const EXPONENT_BITS = 160n;

@@ -7,8 +7,6 @@ import { laplaceNoise } from "./laplace.js";
 import { floatUp, ratioOf } from "./rational.js";
 import { shake256 } from "./shake.js";
 
-/** @import { WordSource } from "./words.js" */
-
 const UNIT = 2 ** 24; // what 1.0 is stored as
 const EXACT = 2 ** 53;
 const SUMMANDS = 12; // uniform 16-bit numbers whose sum is nearly normal

@@ -4,8 +4,6 @@ import { digitsOf } from "./coins.js";
 import { ratioOf } from "./rational.js";
 import { uniformIntegers } from "./words.js";
 
-/** @import { WordSource } from "./words.js" */
-
 const TOTAL = 2 ** 32;
 const EPSILONS = 1024; // so many epsilons, or weights of a beta law, there are to draw from
 

@@ -13,19 +13,6 @@ export function systemWords(count) {
   return words;
 }
 
-/** Return a source of given words. @param {Iterable<number>} given @returns {WordSource} */
-export function wordsInTurn(given) {
-  const words = Uint32Array.from(given);
-  let taken = 0;
-  return (count) => {
-    if (taken + count > words.length) {
-      throw new RangeError(`there are ${words.length} words, and more are asked for`);
-    }
-    taken += count;
-    return words.slice(taken - count, taken);
-  };
-}
-
 /**
  * Return integers that are uniform on 0 to `size - 1`, exactly.
  *

@@ -15,7 +15,6 @@ const MOST_BOUNDED_STEPS = 2 ** 16; // with more, weights out of 2^32 would be t
 const MOST_LABELS = 64;
 const MOST_SHAPE = 16; // of a beta law
 const MOST_SOLVED = 12; // labels of the best channel
-const DUST = 1e-9; // by which frequencies that sum to 1 may miss it
 const MOST_NUMBERS = 20_000; // of a sketch
 const BIT_GRID = Object.freeze({ low: 0, step: 2 ** -10, steps: 2 ** 10, high: 1 });
 
@@ -130,28 +129,16 @@ function flipped(flip, size) {
   return { weight: isAbove ? Number(all / others) : ceilOf(all, others), isAbove };
 }
 
-/** Return whether a text names a label, as Python spells it. */
-function isNameOf(label, text) {
-  if (typeof label === "boolean") {
-    return text === (label ? "True" : "False");
-  }
-  return typeof label === "number" ? Number(text) === label : text === label;
-}
-
-/** Return whether something says how frequent labels are, and that none is never answered. */
-function isPriorOf(labels, prior) {
-  if (prior === null) {
-    return true;
-  }
-  const shares = Object.values(prior);
-  const named = Object.keys(prior).map((text) => labels.findIndex((one) => isNameOf(one, text)));
+/** Return whether something says how frequent labels are, as Python spells them; none is at 0. */
+function isPrior(prior, labels) {
+  const spelt = labels.map((one) => (typeof one === "boolean" ? (one ? "True" : "False") : one));
+  const [names, shares] = [Object.keys(prior), Object.values(prior)];
   const rest = shares.reduce((left, share) => left - share, 1);
   return (
-    !Array.isArray(prior) &&
-    shares.length > 0 &&
+    names.length > 0 &&
+    names.every((name) => spelt.some((one) => one === name || one === Number(name))) &&
     shares.every((share) => typeof share === "number" && share > 0) &&
-    !named.includes(-1) &&
-    (named.length === labels.length ? Math.abs(rest) <= DUST : rest > 0)
+    (names.length === labels.length ? Math.abs(rest) <= 1e-9 : rest > 0)
   );
 }
 
@@ -159,7 +146,7 @@ function isPriorOf(labels, prior) {
 function optimal({ domain, epsilon, prior, information, apart, weights }) {
   const size = sizeOf({ domain, null: null });
   must(isFrom(0, MOST_EPSILON, epsilon) && size <= MOST_SOLVED && isFrom(0, 1, apart));
-  must(isPriorOf(listOf(domain), prior));
+  must(prior === null || isPrior(prior, listOf(domain)));
   must(information === "mutual" || (information === "fisher" && domain.kind === "ordinal"));
   const reports = weights[0].length;
   must(weights.length === size && isFrom(1, MOST_LABELS, reports));

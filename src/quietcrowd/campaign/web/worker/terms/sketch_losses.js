@@ -3,7 +3,6 @@
 import { momentScale, norm, products, taskProfiles } from "../mechanisms/sketch.js";
 import { lossOfReport } from "./guarantee.js";
 
-const UNIT_OF_SUMS = 2 ** 24;
 const MOST_PROFILES = 2 ** 26;
 const MOST_HELD = 2 ** 24; // numbers of a table that is looked at whole
 const MOST_TERMS = 2 ** 29; // so many are added up where all signs are tried
