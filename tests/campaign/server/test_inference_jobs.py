@@ -38,11 +38,8 @@ class Clock:
         return self.now
 
 
-def test_results_follow_reports_and_method_and_survive_the_death_of_their_process(
-    start_server, monkeypatch
-):
-    monkeypatch.setattr(inference_jobs, "_REST", 0)
-    own = start_server(infer=True, debounce=0.0)
+def test_results_follow_reports_and_method_and_survive_the_death_of_their_process(start_server):
+    own = start_server(infer=True, debounce=0.2)
     desk = new_desk(own)
     campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open")
     url = f"/campaigns/{campaign}/results"
@@ -140,7 +137,7 @@ def test_what_was_not_inferred_before_the_end_is_inferred_after_the_start(start_
 
 
 def test_what_another_server_took_in_is_inferred(start_server, postgresql_server, monkeypatch):
-    monkeypatch.setattr(inference_jobs, "_EVERY", 0.2)
+    monkeypatch.setattr(inference_jobs, "_EVERY", 0.5)
     url = postgresql_server.new_database()
     start_server(database=url, infer=True, debounce=0.0)
     desk = new_desk(start_server(database=url))
@@ -361,14 +358,13 @@ class OwnVote(MajorityVote):
 """
 
 
-@pytest.mark.nightly
 def test_a_method_of_another_package_is_known_where_it_infers(start_server, tmp_path, monkeypatch):
     (tmp_path / "own_methods.py").write_text(OWN_METHOD)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     own = import_module("own_methods")
     try:
-        server = start_server(infer=True, debounce=0.0)
+        server = start_server(infer=True, debounce=0.2)
         desk = new_desk(server)
         campaign = desk.campaign(
             MECHANISMS["one-layer"], join_mode="open", method=own.OwnVote().to_dict()

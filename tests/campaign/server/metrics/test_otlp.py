@@ -4,6 +4,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+from tests.campaign.waiting import in_time
 
 from quietcrowd.campaign.server.metrics import otlp, publishing
 from quietcrowd.campaign.server.metrics.exposition import families
@@ -89,9 +90,15 @@ def test_a_server_sends_what_it_publishes_without_a_port_of_its_own(collector, s
     own = start_server(requests_per_second=0)
     own.client().get("/readyz").raise_for_status()
     publisher = own.app.state.metrics.publisher
-    publisher.look()
+    asked = ("quietcrowd_requests", ("GET", "/api/v1/readyz", "200"))
+
+    def is_counted():  # a request is counted once it is answered
+        publisher.look()
+        return asked in received(collector[-1][1])
+
+    assert in_time(is_counted)
     sent = received(collector[-1][1])
-    assert sent["quietcrowd_requests", ("GET", "/api/v1/readyz", "200")] == 1
+    assert sent[asked] == 1
     shown = {
         (family.name, tuple(one.labels.values())): one.value
         for family in families(publisher.published)
