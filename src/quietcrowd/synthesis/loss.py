@@ -114,7 +114,7 @@ def release_guarantee(method: Parameters, size: ReleaseSize, delta: float) -> Pr
 
 
 def worker_loss(method: Parameters, size: ReleaseSize, delta: float) -> float:
-    """Return the ``worker_epsilon`` of `release_guarantee` alone, in a fifth of the time.
+    """Return the ``worker_epsilon`` of `release_guarantee` alone: it takes no tail.
 
     Parameters, and what is raised, are as there.
     """

@@ -4,6 +4,7 @@
 // them, the next word is compared with the next 32, and so on: no chance is rounded.
 
 /** @import { Ratio } from "./rational.js" */
+/** @typedef {(bits: number) => bigint} Chance  gives floor(p 2^bits) */
 
 const WORD_BITS = 32;
 const GUARD = 24;
