@@ -29,6 +29,9 @@ def _run(words: list[str]) -> int:
     except KeyboardInterrupt:
         status = INTERRUPTED
     if status == INTERRUPTED:
+        # Python marks an interrupt inside exec of a text, as where attrs makes a class, and
+        # "python -m" then ends by the signal, whatever the status. Another exec takes the mark off.
+        exec("")
         print("quietcrowd: stopped", file=sys.stderr)
     return status
 
