@@ -1,6 +1,6 @@
 import httpx
 import pytest
-from tests.campaign.people import check_problem, documented_paths
+from tests.campaign.people import PLAIN, check_problem, documented_paths
 from tests.campaign.web.browser import chromium
 
 OPERATIONS = [
@@ -27,6 +27,7 @@ def preflight(server, method, path, origin):
             "Access-Control-Request-Method": method,
             "Access-Control-Request-Headers": "authorization,content-type",
         },
+        verify=PLAIN,
     )
 
 
@@ -42,7 +43,9 @@ def test_there_are_routes_of_workers_and_others():
 @pytest.mark.parametrize(("method", "path"), [*OPERATIONS, *PAGES])
 def test_a_saved_page_may_ask_what_workers_ask_and_nothing_else(server, method, path):
     beforehand = preflight(server, method, path, "null")
-    answer = httpx.request(method, f"{server.url}{filled(path)}", headers={"Origin": "null"})
+    answer = httpx.request(
+        method, f"{server.url}{filled(path)}", headers={"Origin": "null"}, verify=PLAIN
+    )
     if (method, path) not in WORKERS:
         assert told(beforehand) == told(answer) == {}
         assert beforehand.status_code == 405
@@ -63,20 +66,24 @@ def test_no_other_origin_may_ask(server, method, path, origin):
     beforehand = preflight(server, method, path, origin)
     assert beforehand.status_code == 405
     assert told(beforehand) == {}
-    answer = httpx.request(method, f"{server.url}{filled(path)}", headers={"Origin": origin})
+    answer = httpx.request(
+        method, f"{server.url}{filled(path)}", headers={"Origin": origin}, verify=PLAIN
+    )
     assert told(answer) == {}
 
 
 def test_what_only_looks_like_a_path_of_workers_is_none(server):
     for path in ("/api/v1/mere", "/api/v1/public", "/api/v1/campaigns/me", "/api/v1/me.json"):
-        answer = httpx.get(f"{server.url}{path}", headers={"Origin": "null"})
+        answer = httpx.get(f"{server.url}{path}", headers={"Origin": "null"}, verify=PLAIN)
         assert answer.status_code in (401, 404)
         assert told(answer) == {}
 
 
 def test_refusals_can_be_read_too(server):
     answer = httpx.get(
-        f"{server.url}/api/v1/me", headers={"Origin": "null", "Authorization": "Bearer qck_x"}
+        f"{server.url}/api/v1/me",
+        headers={"Origin": "null", "Authorization": "Bearer qck_x"},
+        verify=PLAIN,
     )
     check_problem(answer, 401, "credential")
     assert answer.headers["access-control-allow-origin"] == "null"

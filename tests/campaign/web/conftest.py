@@ -7,7 +7,7 @@ from tests.campaign.web.browser import chromium
 from tests.campaign.web.people_in_browsers import somebody
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser():
     """Give Chromium; skip where there is none."""
     with chromium() as started:

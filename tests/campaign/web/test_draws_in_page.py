@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 from tests.campaign.mechanisms import LABELS, MECHANISMS, RANGE
-from tests.campaign.web.browser import chromium, serve_modules
+from tests.campaign.web.browser import serve_modules
 from tests.campaign.web.in_page import CALL, in_page, sent_by_page
 
 import quietcrowd as qc
@@ -46,9 +46,8 @@ DRAWN_EPSILONS = qc.TwoLayerRandomizedResponse(
 
 
 @pytest.fixture(scope="module")
-def page():
-    with chromium() as browser:
-        page = browser.new_page()
+def page(browser):
+    with browser.new_page() as page:
         serve_modules(page)
         yield page
 

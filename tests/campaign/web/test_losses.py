@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.special import log_ndtr
-from tests.campaign.web.browser import chromium, serve
+from tests.campaign.web.browser import serve
 from tests.campaign.web.loss_vectors import (
     LOSS_GIVES,
     LOSS_INPUTS,
@@ -28,9 +28,8 @@ TAILS = """async (numbers) => {
 
 
 @pytest.fixture(scope="module")
-def page():
-    with chromium() as browser:
-        page = browser.new_page()
+def page(browser):
+    with browser.new_page() as page:
         serve(page, {"": FOLDER.parent, "/worker": WORKER})
         yield page
 

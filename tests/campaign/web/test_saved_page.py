@@ -2,7 +2,6 @@ import re
 from collections import Counter
 
 import pytest
-from tests.campaign.web.browser import chromium
 
 from quietcrowd.campaign.web import saved_page as saving
 from quietcrowd.campaign.web.files import SERVICE_WORKER, WORKER, PageFile, policy_hash
@@ -79,11 +78,10 @@ def test_the_saved_page_is_one_file_that_speaks_to_one_server():
 
 
 @pytest.mark.slow
-def test_the_saved_page_starts_from_a_file(tmp_path):
+def test_the_saved_page_starts_from_a_file(browser, tmp_path):
     file = tmp_path / "quietcrowd.html"
     file.write_bytes(saved_page("http://127.0.0.1:9").content)
-    with chromium() as browser:
-        page = browser.new_page()
+    with browser.new_page() as page:
         told = []
         page.on("console", lambda message: told.append(message.text))
         page.on("pageerror", lambda error: told.append(error.message))

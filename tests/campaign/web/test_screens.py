@@ -7,7 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from tests.campaign.mechanisms import LEVELS, MECHANISMS, RANGE
 from tests.campaign.promises import PROMISES
-from tests.campaign.web.browser import ORIGIN, chromium, wait_for_async
+from tests.campaign.web.browser import ORIGIN, wait_for_async
 from tests.campaign.web.screen_pages import (
     BIRDS,
     CAMPAIGN,
@@ -51,12 +51,6 @@ XSS = (
 )
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as one:
-        yield one
 
 
 def test_languages_say_the_same():

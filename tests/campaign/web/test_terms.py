@@ -6,7 +6,7 @@ import re
 
 import pytest
 from tests.campaign.mechanisms import MECHANISMS
-from tests.campaign.web.browser import chromium, serve
+from tests.campaign.web.browser import serve
 from tests.campaign.web.terms_vectors import IN_A_PAGE, SHOWN, TERMS_INPUTS, configured
 from tests.campaign.web.test_worker import CALL, WORKER
 from tests.campaign.web.write_vectors import FOLDER, written
@@ -24,9 +24,8 @@ CATALOGS = {
 
 
 @pytest.fixture(scope="module")
-def page():
-    with chromium() as browser:
-        page = browser.new_page()
+def page(browser):
+    with browser.new_page() as page:
         serve(page, {"": FOLDER.parent, "/worker": WORKER})
         yield page
 

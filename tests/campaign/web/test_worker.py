@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from tests.campaign.mechanisms import LABELS, MECHANISMS
-from tests.campaign.web.browser import chromium, serve
+from tests.campaign.web.browser import serve
 from tests.campaign.web.write_vectors import FOLDER, INPUTS, written
 
 import quietcrowd as qc
@@ -74,9 +74,8 @@ def test_vectors_hold_ties_rests_and_what_is_cut_off():
 
 
 @pytest.fixture(scope="module")
-def page():
-    with chromium() as browser:
-        page = browser.new_page()
+def page(browser):
+    with browser.new_page() as page:
         serve(page, {"": FOLDER.parent, "/worker": WORKER})
         yield page
 

@@ -3,7 +3,6 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from tests.campaign.web.browser import chromium
 from tests.nightly import nightly
 
 from quietcrowd.campaign.web import worker_page
@@ -79,9 +78,8 @@ def test_nothing_stands_in_the_page_that_its_policy_forbids():
 @pytest.mark.parametrize(
     "changed", [None, nightly("page/messages.js"), "page/main.js", nightly("worker.css")]
 )
-def test_a_changed_file_is_not_used(server, changed):
-    with chromium() as browser:
-        page = browser.new_page()
+def test_a_changed_file_is_not_used(server, browser, changed):
+    with browser.new_page() as page:
         told = []
         page.on("console", lambda message: told.append(message.text))
         page.on("pageerror", lambda error: told.append(error.message))

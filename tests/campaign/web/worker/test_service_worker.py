@@ -7,7 +7,7 @@ from attrs import define
 from starlette.responses import Response
 from starlette.routing import Route
 from tests.campaign.people import Running
-from tests.campaign.web.browser import chromium, wait_for_async
+from tests.campaign.web.browser import wait_for_async
 
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.terms.settings import PREFIX
@@ -72,12 +72,6 @@ class Release:
         """Return what a browser keeps of it."""
         files = [f"/{path}?{file.integrity}" for path, file in self.files().items()]
         return {f"/j/{'0' * 32}", "/worker/manifest.json", *files}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from tests.campaign.mechanisms import MECHANISMS, MECHANISMS_BY_DAY
 from tests.campaign.people import YES_NO, Running, new_desk
 from tests.campaign.pictures import PNG, hash_of
-from tests.campaign.web.browser import chromium, own_chromium
+from tests.campaign.web.browser import own_chromium
 from tests.nightly import nightly
 
 import quietcrowd as qc
@@ -56,12 +56,6 @@ SCOPES = """async () => {
   const all = await navigator.serviceWorker.getRegistrations();
   return all.map(({ scope }) => scope);
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

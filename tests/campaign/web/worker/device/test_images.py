@@ -4,7 +4,7 @@ import json
 
 import pytest
 from tests.campaign.pictures import PICTURES, PNG, hash_of, image, png
-from tests.campaign.web.browser import ORIGIN, chromium, serve
+from tests.campaign.web.browser import ORIGIN, serve
 from tests.campaign.web.test_worker import WORKER
 
 REFUSAL = "export class Refusal extends Error {}"
@@ -13,12 +13,6 @@ NO_IMAGE = (
     *({"image": "F" * 64, "alt": ""}, {"image": "f" * 64}, {"image": "f" * 64, "alt": None}),
     {"image": "f" * 64, "alt": "", "more": 1},
 )
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture
