@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -30,6 +31,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if SERVERS & set(getattr(item, "fixturenames", ())):
             item.add_marker("slow")
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector the thousands of tests, which stay to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

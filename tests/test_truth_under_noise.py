@@ -105,15 +105,16 @@ def test_draws_are_kept_and_only_the_judged_method_is_run_again(tmp_path):
     assert np.array_equal(first["ours"][LOSS], first["other"][LOSS])  # all see the same
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "words",
     [
-        nightly(["families", "--set", "weak crowd", "--set", "heavy tails", "--epsilon", "2"]),
-        nightly(["families", "--set", "guesses alike", "--epsilon", "1"]),
-        nightly(["null", "--set", "2 labels, 50% answer", "--epsilon", "2"]),
-        nightly(["quality", "--set", "2 labels", "--epsilon", "3"]),
-        nightly(["numbers", "--set", "drawn crowd", "--epsilon", "5"]),
-        nightly(["calibration", "--set", "weak, 2 labels", "--epsilon", "2"]),
+        ["families", "--set", "weak crowd", "--set", "heavy tails", "--epsilon", "2"],
+        ["families", "--set", "guesses alike", "--epsilon", "1"],
+        ["null", "--set", "2 labels, 50% answer", "--epsilon", "2"],
+        ["quality", "--set", "2 labels", "--epsilon", "3"],
+        ["numbers", "--set", "drawn crowd", "--epsilon", "5"],
+        ["calibration", "--set", "weak, 2 labels", "--epsilon", "2"],
     ],
     ids=lambda words: "-".join(words[:3:2]),
 )

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from tests.nightly import nightly
+from tests.nightly import by_day
 
 import quietcrowd as qc
 
@@ -42,9 +42,9 @@ MECHANISMS_BY_DAY = ("one-layer", "laplace", "matrix factorisation")
 """One for labels, one for numbers, one that sends sketches: where trying all takes long."""
 
 
-def by_day(*more: str, of=MECHANISMS) -> list:
-    """Return cases of a parametrised test by name: the others are tried by night."""
-    return [name if name in (*MECHANISMS_BY_DAY, *more) else nightly(name) for name in of]
+def mechanisms_by_day(*more: str, of=MECHANISMS) -> list:
+    """Return the cases of a test for every mechanism: some by day, all others by night."""
+    return by_day([name for name in (*MECHANISMS_BY_DAY, *more) if name in of], of)
 
 
 def answers_of(mechanism, names: list[str], workers: int, seed: int) -> qc.Answers:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from tests.nightly import nightly
+from tests.nightly import by_day, nightly
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
@@ -49,7 +49,7 @@ SUFFIXES = [".csv", ".csv.gz", ".tsv", ".parquet", ".jsonl", ".jsonl.gz"]
 BY_DAY = [".csv", ".parquet", ".jsonl"]
 """What a table comes back as from packed files and from .tsv, ``test_tables.py`` tries."""
 
-EVERY_SUFFIX = [name if name in BY_DAY else nightly(name) for name in SUFFIXES]
+EVERY_SUFFIX = by_day(BY_DAY, SUFFIXES)
 
 
 def answers_in(domain, tasks=("a", "b", "c", "silent task"), workers=("u", "v", "nobody")):

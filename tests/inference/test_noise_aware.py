@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 import pandas as pd
 import pytest
-from tests.nightly import nightly
+from tests.nightly import by_day
 
 import quietcrowd as qc
 from quietcrowd.exceptions import FormatError, ParameterError
@@ -34,9 +34,7 @@ BY_DAY = ("two layers, NULL", "numbers")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "situation", [name if name in BY_DAY else nightly(name) for name in SITUATIONS]
-)
+@pytest.mark.parametrize("situation", by_day(BY_DAY, SITUATIONS))
 def test_the_conformance_battery(situation):
     mechanism, parameters = SITUATIONS[situation]
     check_method(NoiseAware(max_iterations=10), mechanism, **parameters)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import psutil
 import pytest
-from tests.nightly import nightly
+from tests.nightly import by_day
 
 import quietcrowd as qc
 from quietcrowd.inference import METHODS
@@ -61,7 +61,7 @@ def pids(executor):
     return list(executor.client.run(os.getpid).values())
 
 
-@pytest.mark.parametrize("name", [name if name in BY_DAY else nightly(name) for name in METHODS])
+@pytest.mark.parametrize("name", by_day(BY_DAY, METHODS))
 def test_every_method_finds_there_what_threads_find(cluster, stores, tmp_path, name):
     method = METHODS[name](max_iterations=3)
     kind = (

@@ -15,7 +15,7 @@ from tests.campaign.conformance.cases import (
 )
 from tests.campaign.conformance.plays import PLAYS, REFUSED
 from tests.campaign.conformance.server import ORIGIN, Server
-from tests.nightly import nightly
+from tests.nightly import by_day, nightly
 
 pytestmark = pytest.mark.slow
 
@@ -27,12 +27,6 @@ DRAWN_BY_DAY = (
     *("near-copies", "handed out, copies", "texts in any script"),
 )
 """One campaign for each way to draw and each way to share a draw."""
-
-
-def by_day(names, chosen):
-    """Return cases: the chosen ones by day, all others by night."""
-    assert set(chosen) <= set(names)
-    return [name if name in chosen else nightly(name) for name in names]
 
 
 @pytest.mark.parametrize("name", VALID)
@@ -133,7 +127,7 @@ def test_where_nothing_is_handed_out_all_is_asked_whatever_a_server_shows(client
     assert client.questions(campaign, shown) == client.questions(campaign)
 
 
-@pytest.mark.parametrize("name", by_day(NOT_TWO, ("none", "one twice", "all", "yes")))
+@pytest.mark.parametrize("name", by_day(("none", "one twice", "all", "yes"), NOT_TWO))
 def test_a_server_that_hands_out_otherwise_gets_no_answer(client, name):
     server = Server([HANDED_OUT], allot=lambda _: NOT_TWO[name])
     with client.device(server, ORIGIN) as device:
@@ -190,7 +184,7 @@ def answers_to(campaign, seed):
     return {**answers, **dict.fromkeys(list(answers)[1:2], None)} if len(answers) > 1 else answers
 
 
-@pytest.mark.parametrize("name", by_day(VALID, DRAWN_BY_DAY))
+@pytest.mark.parametrize("name", by_day(DRAWN_BY_DAY, VALID))
 def test_the_same_words_give_the_same_request(python, page, name):
     campaign = VALID[name]
     words = np.random.default_rng(7).integers(0, 2**32, 20_000, np.uint32).tolist()

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from scipy.stats import binomtest
 from tests.campaign.devices import NOWHERE, Between, Fake, altered
-from tests.campaign.mechanisms import MECHANISMS, RANGE, by_day
+from tests.campaign.mechanisms import MECHANISMS, RANGE, mechanisms_by_day
 from tests.nightly import nightly
 
 import quietcrowd as qc
@@ -253,7 +253,7 @@ def test_a_new_process_sends_what_an_earlier_one_committed(desk, device):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", by_day("one-layer with NULL", "hybrid", of=WITH_A_MEMO))
+@pytest.mark.parametrize("name", mechanisms_by_day("one-layer with NULL", "hybrid", of=WITH_A_MEMO))
 def test_noise_is_fixed_before_the_first_answer(monkeypatch, tmp_path, name):
     mechanism = MECHANISMS[name]
     fake = Fake.of(mechanism, tasks=12)

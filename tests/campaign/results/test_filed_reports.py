@@ -6,7 +6,7 @@ import pytest
 from attrs import evolve
 from sqlalchemy import delete, select
 from tests.campaign.mechanisms import MECHANISMS
-from tests.nightly import nightly
+from tests.nightly import by_day
 
 import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
@@ -17,7 +17,7 @@ from quietcrowd.scale import connect
 FILED = LargeCampaigns(memory=0)
 IN_FILES = [name for name in MECHANISMS if not name.startswith("matrix")]
 BY_DAY = ("one-layer", "laplace with a bit")
-NAMES = [name if name in BY_DAY else nightly(name) for name in IN_FILES]
+NAMES = by_day(BY_DAY, IN_FILES)
 SMALL = {
     "quietcrowd.campaign.results.filed_reports._ROWS_OF_GROUP": 7,
     "quietcrowd.campaign.results.report_blocks._BLOCK": 6,

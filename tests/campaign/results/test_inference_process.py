@@ -5,7 +5,7 @@ import warnings
 import pytest
 from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
-from tests.campaign.mechanisms import MECHANISMS, by_day
+from tests.campaign.mechanisms import MECHANISMS, mechanisms_by_day
 from tests.campaign.people import check_problem
 
 import quietcrowd as qc
@@ -52,7 +52,7 @@ def test_what_is_stored_is_what_was_sent(server, desk, name):
         assert own.equals(reports.to_frame().drop(columns="worker"))
 
 
-@pytest.mark.parametrize("name", by_day("sets of labels", "laplace with a bit"))
+@pytest.mark.parametrize("name", mechanisms_by_day("sets of labels", "laplace with a bit"))
 def test_results_are_those_of_the_library(server, desk, name):
     mechanism = MECHANISMS[name]
     campaign, _ = send_crowd(desk, mechanism)

@@ -3,7 +3,7 @@ import json
 import pyarrow as pa
 import pytest
 from sqlalchemy import select
-from tests.campaign.mechanisms import MECHANISMS, by_day
+from tests.campaign.mechanisms import MECHANISMS, mechanisms_by_day
 from tests.nightly import nightly
 
 from quietcrowd.campaign.results import report_blocks
@@ -44,7 +44,7 @@ def test_a_campaign_without_reports_has_columns(server, desk, name):
     assert len(block) == 0
 
 
-@pytest.mark.parametrize("name", by_day("laplace with a bit"))
+@pytest.mark.parametrize("name", mechanisms_by_day("laplace with a bit"))
 def test_all_ways_out_hold_the_same(server, desk, name):
     mechanism = MECHANISMS[name]
     campaign = desk.campaign(mechanism, join_mode="open")

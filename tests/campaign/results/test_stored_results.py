@@ -1,7 +1,7 @@
 from threading import Thread
 
 import pytest
-from tests.campaign.mechanisms import MECHANISMS, by_day
+from tests.campaign.mechanisms import MECHANISMS, mechanisms_by_day
 from tests.campaign.people import check_problem
 
 import quietcrowd as qc
@@ -32,7 +32,7 @@ def change_method(desk, campaign, method):
     desk.client.patch(url, json=change, headers={"If-Match": etag}).raise_for_status()
 
 
-@pytest.mark.parametrize("name", by_day())
+@pytest.mark.parametrize("name", mechanisms_by_day())
 def test_results_are_outdated_until_they_are_of_all_reports(server, desk, name):
     mechanism = MECHANISMS[name]
     campaign = desk.campaign(mechanism, tasks=2, join_mode="open")

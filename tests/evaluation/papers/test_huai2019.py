@@ -5,7 +5,7 @@ from functools import partial
 import attrs
 import numpy as np
 import pytest
-from tests.nightly import nightly
+from tests.nightly import by_day
 
 from quietcrowd.commands.experiment_tables import print_figure
 from quietcrowd.datasets import load_dataset, log10_dataset, opinion_crowd, selected_tasks
@@ -130,8 +130,7 @@ BY_DAY = ("huai2019-3", "huai2019-4", "huai2019-table-2")
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name",
-    [name if name in BY_DAY else nightly(name) for name in HUAI_2019 if name not in SENTENCES],
+    "name", by_day(BY_DAY, [name for name in HUAI_2019 if name not in SENTENCES])
 )
 @pytest.mark.usefixtures("quick")
 def test_tables_and_pictures(name, tmp_path, capsys):

@@ -15,7 +15,7 @@ from tests.campaign.mechanisms import MECHANISMS, MECHANISMS_BY_DAY
 from tests.campaign.people import YES_NO, Running, new_desk
 from tests.campaign.pictures import PNG, hash_of
 from tests.campaign.web.browser import own_chromium
-from tests.nightly import nightly
+from tests.nightly import by_day
 
 import quietcrowd as qc
 from quietcrowd.campaign.server.settings import Settings
@@ -362,11 +362,7 @@ def test_a_budget_is_kept_over_all_campaigns(joined):
     assert second.call("commit", YES[:1]) is None
 
 
-SENT = [
-    name if name in MECHANISMS_BY_DAY else nightly(name)
-    for name in MECHANISMS
-    if "ridge" not in name
-]
+SENT = by_day(MECHANISMS_BY_DAY, [name for name in MECHANISMS if "ridge" not in name])
 
 
 @pytest.mark.parametrize("name", SENT)
