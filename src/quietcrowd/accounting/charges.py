@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from attrs import evolve, frozen
 
 from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.json_text import parse_json
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.guarantee import MOST_REPORTS
 from quietcrowd.validation import check_real, check_text, check_whole, plain
@@ -126,7 +127,7 @@ def _read_ledger(text: Any) -> dict[str, Any]:
             f"a ledger must be text, as PrivacyLedger.to_json gives it; got {type(text).__name__}"
         )
     try:
-        data = json.loads(text, object_pairs_hook=_named_once)
+        data = parse_json(text)
     except ValueError as error:
         raise FormatError(f"a ledger must be JSON: {error}") from None
     if not isinstance(data, dict) or data.get("ledger") != "quietcrowd":
@@ -137,15 +138,6 @@ def _read_ledger(text: Any) -> dict[str, Any]:
     if version != VERSION or isinstance(version, bool):
         raise FormatError(f"the ledger has version {version!r}; this quietcrowd reads {VERSION}")
     return data
-
-
-def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    named: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in named:
-            raise ValueError(f"{name!r} is named twice in one object")
-        named[name] = value
-    return named
 
 
 def _read_charge(place: int, charge: Any, mechanisms: list[Mechanism]) -> Charge:

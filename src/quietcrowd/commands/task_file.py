@@ -14,6 +14,7 @@ from quietcrowd.campaign.terms.task_columns import TaskColumns
 from quietcrowd.campaign.terms.task_files import READERS, TaskRow, encode_known_truths
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.json_text import parse_json
 
 __all__ = ["TaskFile", "summarize_tasks"]
 
@@ -66,7 +67,7 @@ class TaskFile:
         if suffix != ".json":
             raise ParameterError(f"{path}: the name must end in .csv, .tsv, .jsonl or .json")
         try:
-            found = json.loads(path.read_text(encoding="utf-8-sig"))
+            found = parse_json(path.read_text(encoding="utf-8-sig"))
         except (ValueError, RecursionError) as error:
             raise FormatError(f"{path}: this is no JSON: {error}") from None
         rows = found if isinstance(found, list) else [found]

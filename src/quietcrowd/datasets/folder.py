@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.domains import Categorical, Domain, Interval, Ordinal
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats.answer_files import read_answers, read_truths
+from quietcrowd.json_text import parse_json
 
 __all__ = ["answers_file", "dataset_domain", "load_dataset", "truth_file"]
 
@@ -98,7 +98,7 @@ def answers_file(place: Path) -> Path:
 
 def _description(path: Path) -> Mapping[str, Any]:
     try:
-        description = json.loads(path.read_text(encoding="utf-8"))
+        description = parse_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise FormatError(
             f"{path}: this file is missing; it says what an answer can be: "

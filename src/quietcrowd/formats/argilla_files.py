@@ -17,6 +17,7 @@ import pyarrow as pa
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.columns import Choice, choose_field, warn_left_out
 from quietcrowd.formats.files import open_text
+from quietcrowd.json_text import parse_json
 
 __all__ = ["read", "read_note", "recognises"]
 
@@ -82,8 +83,8 @@ def _records(path: Path) -> list[dict[str, Any]]:
     with open_text(path, "utf-8-sig") as file:
         text = file.read()
     lines = text.lstrip()[:1] == "{"
-    found = [json.loads(line) for line in text.splitlines() if line.strip()] if lines else None
-    records = json.loads(text) if found is None else found
+    found = [parse_json(line) for line in text.splitlines() if line.strip()] if lines else None
+    records = parse_json(text) if found is None else found
     for place, record in enumerate(records):
         if not isinstance(record, dict):
             raise FormatError(f"{path}: record {place}: expected a JSON object")

@@ -18,6 +18,7 @@ import pyarrow as pa
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.columns import Choice
 from quietcrowd.formats.files import open_text
+from quietcrowd.json_text import parse_json
 
 __all__ = ["read", "read_note", "recognises"]
 
@@ -84,7 +85,7 @@ def _files(path: Path) -> Iterator[tuple[str, str, Iterator[str]]]:
 def _answers(place: str, file_of: str, line: str) -> list[tuple[str, str, str | None]]:
     """Return what a line says: by whom, and which label."""
     try:
-        record = json.loads(line)
+        record = parse_json(line)
     except ValueError as error:
         raise FormatError(f"{place} is no JSON: {error}") from None
     if not isinstance(record, dict):

@@ -15,6 +15,7 @@ from tempfile import NamedTemporaryFile, mkdtemp
 from typing import IO, Any
 
 from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.json_text import parse_json
 
 __all__ = [
     "check_folder",
@@ -183,7 +184,7 @@ def read_note(path: Path) -> dict[str, Any] | None:
     if not beside.exists():
         return None
     try:
-        note = json.loads(beside.read_text(encoding="utf-8"))
+        note = parse_json(beside.read_text(encoding="utf-8"))
     except ValueError as error:
         raise FormatError(f"{beside}: this is no JSON: {error}") from None
     if not isinstance(note, dict):

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.columns import resolve
 from quietcrowd.formats.files import open_text, replacing, writing_bytes
+from quietcrowd.json_text import parse_json
 
 __all__ = ["json_ready", "names", "read", "read_note", "read_records", "write"]
 
@@ -63,7 +64,7 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _object(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
-        record = json.loads(line)
+        record = parse_json(line)
     except ValueError as error:
         raise FormatError(f"{path}: line {number} is no JSON: {error}") from None
     if not isinstance(record, dict):
@@ -113,7 +114,7 @@ def read_records(path: Path, noun: str) -> list[dict[str, Any]]:
         Where it is no list, or holds something else.
     """
     with open_text(path, "utf-8-sig") as file:
-        records = json.load(file)
+        records = parse_json(file.read())
     if not isinstance(records, list):
         raise FormatError(f"{path}: expected a list of {noun}s; got {str(records)[:40]!r}")
     for place, record in enumerate(records):

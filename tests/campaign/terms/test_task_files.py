@@ -178,6 +178,7 @@ def test_lines_with_data_and_lines_that_are_data():
         (JSON, b'[{"a": 1}, {"data": 7}]', "row 2: data must be"),
         (JSON, b'{"id": 1, "data": {}, "secret": 1}', "row 1: beside data"),
         (LINES, b"{secret", "row 1: this is no JSON"),
+        (LINES, b'{"a": 1}\n{"secret": 1, "secret": 2}', "row 2: .* names something twice"),
         (LINES, b"[" * 100_000, "row 1: this is no JSON"),
         (LINES, b"7", "row 1: it must be an object"),
         (LINES, b'{"data": 7}', "row 1: data must be"),

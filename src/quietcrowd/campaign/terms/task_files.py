@@ -15,6 +15,7 @@ from quietcrowd.campaign.terms.task_columns import SortedColumns, TaskColumns, i
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.csv_files import sniff_header
+from quietcrowd.json_text import parse_json
 
 __all__ = ["READERS", "TaskRow", "encode_known_truths"]
 
@@ -144,9 +145,11 @@ def _read_json(content: bytes, columns: TaskColumns = _USUAL) -> Iterator[TaskRo
 
 def _parsed(number: int, text: str) -> Any:
     try:
-        return json.loads(text)
+        return parse_json(text)
     except (ValueError, RecursionError):
-        raise FormatError(f"row {number}: this is no JSON") from None
+        raise FormatError(
+            f"row {number}: this is no JSON, or an object names something twice"
+        ) from None
 
 
 def _record(number: int, record: Any, columns: TaskColumns) -> TaskRow:
