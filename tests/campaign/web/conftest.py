@@ -7,9 +7,12 @@ from tests.campaign.web.browser import chromium
 from tests.campaign.web.people_in_browsers import somebody
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser():
-    """Give Chromium; skip where there is none."""
+    """Give Chromium to the tests of a file, no longer: while it lives, asyncio cannot run here.
+
+    Skip where there is none.
+    """
     with chromium() as started:
         yield started
 
