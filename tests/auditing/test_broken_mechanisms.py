@@ -22,6 +22,7 @@ from quietcrowd import (
     TwoLayerRandomizedResponse,
     audit,
 )
+from quietcrowd.auditing.attacks import plan_audit
 from quietcrowd.mechanisms.channel import TOTAL, FiniteChannel
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
 from quietcrowd.mechanisms.laplace import BIT_GRID
@@ -32,6 +33,8 @@ LABELS = Categorical(["no", "yes"])
 LEVELS = Ordinal(range(5))
 NUMBERS = Interval(low=0, high=10)
 DRAWS = 20_000
+OF_TWO = ("two reports", "the difference", "the sum")
+"""How the names of statistics begin that look at two reports of a worker."""
 
 
 def halve_noise(monkeypatch):
@@ -211,11 +214,35 @@ def one_word(kind, **parameters):
 @pytest.mark.parametrize("n", [2, nightly(3), nightly(50)])
 @pytest.mark.parametrize("domain", [LABELS, nightly(LEVELS), Ordinal(range(20))])
 def test_a_random_word_that_serves_all_tasks_is_caught(domain, n):
-    """Each report is as it should be; two together tell whether their answers are the same."""
+    """Each report is as it should be; together they tell whether their answers are the same.
+
+    Of two reports one row alone shows it. A third one, of the other answer, shows it under the
+    other row, too: all reports that are counted together then prove twice as much.
+    """
     report = audit(one_word(RandomizedResponse, domain=domain, epsilon=1.0), n, draws=DRAWS)
     assert report.verdict == "broken"
     assert report.proven_epsilon > 3
-    assert report.statistic.startswith(("two reports", "the difference", "the sum"))
+    if n == 2:
+        assert report.statistic.startswith(OF_TWO)
+    else:
+        assert report.statistic == "how many reports are answers as they are"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [nightly(2), 3, nightly(50)])
+@pytest.mark.parametrize("domain", [LABELS, nightly(LEVELS), nightly(Ordinal(range(20)))])
+def test_two_reports_of_one_random_word_are_enough(monkeypatch, domain, n):
+    """The audit catches it as well where nothing looks at more than two reports of a worker."""
+
+    def without_counts(mechanism, answers):
+        plan = plan_audit(mechanism, answers)
+        return evolve(plan, attacks=[evolve(attack, plain=None) for attack in plan.attacks])
+
+    monkeypatch.setattr("quietcrowd.auditing.audit.plan_audit", without_counts)
+    report = audit(one_word(RandomizedResponse, domain=domain, epsilon=1.0), n, draws=DRAWS)
+    assert report.verdict == "broken"
+    assert report.proven_epsilon > 3
+    assert report.statistic.startswith(OF_TWO)
 
 
 @pytest.mark.slow
