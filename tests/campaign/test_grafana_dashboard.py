@@ -69,7 +69,8 @@ def test_every_query_gives_data_of_a_server_that_is_loaded(start_server, tmp_pat
         pytest.skip(HOW_TO_GET_IT)
     monkeypatch.setattr(publishing, "_EVERY", 0.5)
     monkeypatch.setattr(inference_jobs, "_REST", 0.0)
-    own = start_server(infer=True, debounce=0.5, metrics_port=0, requests_per_second=0)
+    unlimited = {"requests_per_second": 0, "joins_per_minute": 0}
+    own = start_server(infer=True, debounce=0.5, metrics_port=0, **unlimited)
     desk = new_desk(own)
     campaign = desk.campaign(join_mode="open", at_least=2)
     end = threading.Event()
@@ -79,6 +80,7 @@ def test_every_query_gives_data_of_a_server_that_is_loaded(start_server, tmp_pat
         try:
             left, until = set(QUERIES), time.monotonic() + LONG
             while left and time.monotonic() < until:
+                assert thread.is_alive(), "workers no longer come"
                 time.sleep(1)
                 left = without_data(running, left)
         finally:
