@@ -68,15 +68,17 @@ ADVICE: Mapping[AdviceName, Advice] = MappingProxyType(
         "answers": Advice(
             missing='Drop the row with out_of_domain="skip".',
             outside='Pass a domain that holds it, or drop the row with out_of_domain="skip".',
-            twice='Pass duplicates="last" or duplicates="first", or drop them.',
+            twice='Pass duplicates="last" or duplicates="first" (on the command line: '
+            "--duplicates last), or drop them.",
             column="Name the columns of answers with task=, worker= and label=.",
             empty="Where that is meant, list all ids with tasks= and workers=.",
         ),
         "frame": Advice(
-            missing='Drop the row, or pass Answers.from_frame(..., out_of_domain="skip").',
-            twice='Pass Answers.from_frame(..., duplicates="last"), or drop them.',
-            column="Pass Answers.from_frame(..., task=..., worker=..., label=...), which names "
-            "the columns.",
+            missing="Drop the row, or pass Answers.from_frame(frame, domain, "
+            'out_of_domain="skip").',
+            twice='Pass Answers.from_frame(frame, domain, duplicates="last"), or drop them.',
+            column="Rename the columns, or pass Answers.from_frame(frame, domain, task=..., "
+            "worker=..., label=...).",
         ),
         "claims": Advice(
             missing=_RULE,

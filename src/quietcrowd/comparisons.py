@@ -180,7 +180,10 @@ def _columns_of(frame: Any, names: tuple[str, ...]) -> dict[str, pa.Array]:
     native = as_frame(frame)
     if names == _COLUMNS:
         native = with_usual_names(native)
-    way_out = "Name the columns with worker=, left=, right= and label=."
+    way_out = (
+        "Name the columns with worker=, left=, right= and label= (on the command line: --columns "
+        "WORKER,LEFT,RIGHT,LABEL)."
+    )
     columns = {name: column_of(native, name, way_out).combine_chunks() for name in names}
     for name, column in columns.items():
         if column.null_count:

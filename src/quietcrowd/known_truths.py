@@ -139,7 +139,9 @@ class MatchedTruths:
         return numbers
 
     def _outside(self, row: int, what: str) -> KnownTruthError:
-        return KnownTruthError(f"{self.labels[row].as_py()!r} is {what}", int(self._rows[row]))
+        value = self.labels[row].as_py()
+        told = "the label is missing" if value is None else f"{value!r} is {what}"
+        return KnownTruthError(told, int(self._rows[row]))
 
 
 def _check_found(names: pa.ChunkedArray, places: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:

@@ -88,10 +88,21 @@ def test_reports_keep_what_made_them(run, batch):
         with qc.noise_ignored():
             assert run("infer", file)[0] == 0
         (batch / f"{file}.mechanism.json").unlink()
-        assert "mechanism of these reports is missing" in run("infer", file)[2]
+        assert "nothing says which mechanism made these reports" in run("infer", file)[2]
     status, output, errors = run("convert", "r.parquet")
     assert (status, output) == (2, "")
     assert "say where they go" in errors
+
+
+def test_nothing_is_overwritten(run, batch):
+    (batch / "a.csv").write_text(ROWS)
+    for there in ("b.csv", "c.csv.mechanism.json"):
+        (batch / there).write_text("kept")
+        status, output, errors = run("convert", "a.csv", there.removesuffix(".mechanism.json"))
+        assert (status, output) == (2, "")
+        assert f"{there} is there already: name a new file" in errors
+        assert (batch / there).read_text() == "kept"
+    assert not (batch / "c.csv").exists()
 
 
 def test_truths_become_predictions(run, batch):

@@ -24,7 +24,17 @@ def test_targets_are_checked_before_long_work(run, folder, monkeypatch):
     for words in (("-o", "x.ods"), ("-o", folder / "no/x.csv"), ("--plot", folder / "no/x.png")):
         status, _, errors = run("evaluate", folder, *words)
         assert status == 2
-        assert "suffix" in errors or "must end in" in errors or "no such folder" in errors
+        assert "suffix" in errors or "name ends in" in errors or "no such folder" in errors
+
+
+def test_evaluate_overwrites_nothing(run, folder, tmp_path):
+    for option, name in (("-o", "x.csv"), ("--plot", "x.png")):
+        there = tmp_path / name
+        there.write_text("kept")
+        status, _, errors = run("evaluate", folder, option, there)
+        assert status == 2
+        assert f"{there} is there already: name a new file" in errors
+        assert there.read_text() == "kept"
 
 
 def test_evaluate_prints_json(run, folder):

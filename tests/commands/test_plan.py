@@ -64,7 +64,7 @@ def test_left_out_cells_are_told(run):
         (("--between", "0,1", "--workers", "10", "--misled", "1"), "--misled is about labels"),
         ((*LABELS, "--workers", "10", "--per", "task"), "per must be 'answer' or 'worker'"),
         ((*LABELS, "--workers", "10", "--plot", "x.pdf"), "must end in .png"),
-        ((*LABELS, "--workers", "10", "-o", "x.ods"), "the name must end in"),
+        ((*LABELS, "--workers", "10", "-o", "x.ods"), "whose name ends in"),
         ((*LABELS, "--workers", "10", "-m", "two-lair"), "two-layer"),
     ],
     ids=["domain", "half", "word", "numbers", "labels", "per", "plot", "output", "mechanism"],

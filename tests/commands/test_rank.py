@@ -54,7 +54,7 @@ def test_plain_comparisons_into_a_pipe(run, table):
     pd.testing.assert_frame_equal(frame, qc.rank_items(pd.read_csv(table)).to_frame())
     assert frame["item"][0] == "tea"
     assert "4 items, 300 comparisons, 300 workers; converged." in errors
-    assert "Of 3 neighbours" in errors
+    assert "Pairs of neighbours in the ranking that differ" in errors
 
 
 def test_reports_as_json_and_into_a_file(run, reports, tmp_path):
@@ -102,13 +102,14 @@ def test_columns_and_a_row_in_error_are_those_of_the_file(run, table):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["{table}"], "the mechanism of these reports is missing"),
+        (["{table}"], "nothing says which mechanism made these reports"),
         (["{reports}", "--plain"], "these are randomised reports"),
         (["{table}", "{table}", "--plain"], "--plain takes one file"),
         (["-", "-"], "only one file can be -"),
         (["{table}", "--plain", "--columns", "a,b"], "must be four names"),
         (["{reports}", "--duplicates", "last"], "go with --plain"),
-        (["{table}", "--plain", "-o", "-", "--json"], "only one output can be -"),
+        (["{table}", "--plain", "-o", "-", "--json"], "--json prints on standard output"),
+        (["{table}", "--plain", "--columns", "a,b,c,a"], "--columns names 'a' twice"),
         (["{table}", "--plain", "-o", "{table}"], "is what is read from"),
         (["{table}", "--plain", "--spread", "0"], "spread must be above 0"),
         (["{table}", "--plain", "--duplicates", "all"], "duplicates must be one of"),

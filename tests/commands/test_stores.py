@@ -75,7 +75,7 @@ def test_simulated_reports_are_called_so(run, reports, tmp_path):
         (["partition", "R", "-o", "N", "--plain", "--columns", "a"], "--columns must be three"),
         (["partition", "R", "-o", "N", "--partitions", "0"], "partitions must be a whole number"),
         (["partition", "R", "-o", "N", "--duplicates", "all"], "--duplicates"),
-        (["partition", "A", "-o", "N"], "the mechanism of these reports is missing"),
+        (["partition", "A", "-o", "N"], "nothing says which mechanism made these reports"),
         (["partition", "R", "-o", "N", "--plain", "--labels", "a"], "randomised reports"),
         (["infer", "S"], "say where the truths go: --output truths.parquet"),
         (["infer", "S", "R", "-o", "T"], "name one folder"),

@@ -72,7 +72,9 @@ def test_reports_round_trip_with_their_mechanism(tmp_path, suffix, mechanism):
 def test_reports_without_a_mechanism_are_refused(tmp_path, suffix):
     path = tmp_path / f"reports{suffix}"
     qc.write_answers(CROWD.answers, path)
-    with pytest.raises(MissingMechanismError, match="the mechanism of these reports is missing"):
+    with pytest.raises(
+        MissingMechanismError, match="nothing says which mechanism made these reports"
+    ):
         qc.read_reports(path)
 
 

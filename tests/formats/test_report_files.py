@@ -149,7 +149,7 @@ def test_what_is_counted_per_task_is_no_file_of_reports(tmp_path):
 def test_a_frame_of_polars_is_written_as_it_looks(tmp_path):
     pytest.importorskip("polars")
     write_table(FILLED.randomize(answers_in(STARS)).to_frame("polars"), tmp_path / "a.csv")
-    with pytest.raises(FormatError, match="the mechanism of these reports is missing"):
+    with pytest.raises(FormatError, match="nothing says which mechanism made these reports"):
         read_reports(tmp_path / "a.csv")
 
 

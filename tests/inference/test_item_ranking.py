@@ -64,7 +64,7 @@ def test_neighbours_are_told_apart_where_their_interval_leaves_out_0(ranking):
     )
     assert sure.told_apart == 1
     assert sure.notes == (
-        "Of 1 neighbours in the ranking 1 are told apart by an interval of 95 % of each.",
+        "Pairs of neighbours in the ranking that differ, each at a confidence of 95 %: 1 of 1.",
     )
 
 

@@ -72,7 +72,7 @@ def audit(
     Example: quietcrowd audit laplace:participation=released --between 0,10
     --plot curve.png
     """
-    _, maker = choose_mechanism(mechanism)
+    _, maker = choose_mechanism(mechanism, "MECHANISM")
     if plot is not None:
         from quietcrowd.evaluation.plots import check_picture
 

@@ -23,7 +23,7 @@ from quietcrowd.formats.columns import Choice, resolve
 from quietcrowd.formats.comparison_files import COLUMNS as COMPARISONS
 from quietcrowd.formats.comparison_files import holds_comparisons, read_comparisons
 from quietcrowd.formats.csv_files import count_formulas
-from quietcrowd.formats.files import refuse_overwriting, sidecar
+from quietcrowd.formats.files import check_new, refuse_overwriting, sidecar
 from quietcrowd.formats.label_config import write_label_config
 from quietcrowd.formats.report_files import RANDOMISED, write_reports
 from quietcrowd.formats.tables import find_format, holds_truths, read_names, read_note
@@ -144,6 +144,8 @@ def _convert(
         check_target(target, to_format)
         refuse_overwriting(source, target, sidecar(target), label_config)
         refuse_overwriting(sidecar(source), target)
+        for place in (target, sidecar(target)):
+            check_new(place)
     elif to_format not in _PRINTED:
         raise ParameterError(f"say where the file of {to_format} goes: quietcrowd convert IN OUT")
     check_label_config(label_config, None if target is None else to_format)

@@ -21,6 +21,7 @@ from quietcrowd.commands.choices import (
 from quietcrowd.commands.printing import records_of, tell
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.formats import check_target, write_table
+from quietcrowd.formats.files import check_new
 
 __all__ = ["app", "check_targets", "evaluate", "hand_over"]
 
@@ -85,10 +86,12 @@ def check_targets(output: Path | None, plot: Path | None) -> None:
     """Raise unless results can be written where they are to go: before long work."""
     if output is not None:
         check_target(output)
+        check_new(output)
     if plot is not None:
         from quietcrowd.evaluation.plots import check_picture
 
         check_picture(plot)
+        check_new(plot)
 
 
 def hand_over(

@@ -126,7 +126,7 @@ def infer(
     _refuse_of_stores({"--checkpoint": checkpoint, "--scheduler": scheduler})
     chosen = None if method is None else choose(method)
     reports, gold = _piped(reports, gold)
-    check_one_stream(output, workers, posterior, sets, STREAM if as_json else None)
+    check_one_stream(output, workers, posterior, sets, as_json=as_json)
     _check_files(reports, gold, output, workers, posterior, sets)
     known = None if gold is None else read_gold(gold, field, beside_answers=plain)
     data = _read_plain(reports, said, chosen) if plain else _read_reports(reports, said, gold)

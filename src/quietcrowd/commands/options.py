@@ -204,6 +204,7 @@ def three_columns(text: str) -> tuple[str, str, str]:
     names = split(text)
     if len(names) != 3:
         raise ParameterError(f"--columns must be three names, by commas; got {text!r}")
+    _check_named_once(names)
     return names[0], names[1], names[2]
 
 
@@ -214,7 +215,15 @@ def four_columns(text: str) -> tuple[str, str, str, str]:
         raise ParameterError(
             f"--columns of comparisons must be four names, by commas; got {text!r}"
         )
+    _check_named_once(names)
     return names[0], names[1], names[2], names[3]
+
+
+def _check_named_once(names: list[str]) -> None:
+    """Raise ParameterError where ``--columns`` names a column twice."""
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise ParameterError(f"--columns names {name!r} twice")
 
 
 def split_all(texts: Iterable[str]) -> list[str]:

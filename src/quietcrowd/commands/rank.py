@@ -97,7 +97,7 @@ def rank(
         for path in reports:
             refuse_overwriting(path, output)
         check_new(output)
-    check_one_stream(output, STREAM if as_json else None)
+    check_one_stream(output, as_json=as_json)
     if reports.count(STREAM) > 1:
         raise ParameterError("only one file can be -, standard input")
     files = [from_stdin(path) for path in reports]

@@ -69,8 +69,12 @@ def _unpacked(head: bytes) -> bytes:
         raise FormatError(f"standard input: this cannot be unpacked: {error}") from None
 
 
-def check_one_stream(*targets: Path | None) -> None:
-    """Raise ParameterError where more than one output is standard output."""
+def check_one_stream(*targets: Path | None, as_json: bool) -> None:
+    """Raise ParameterError where more than one output is standard output, as that of --json is."""
+    if as_json and STREAM in targets:
+        raise ParameterError(
+            "--json prints on standard output, which - names too: leave one out, or name a file"
+        )
     if sum(target == STREAM for target in targets) > 1:
         raise ParameterError("only one output can be -, standard output: name files for the others")
 

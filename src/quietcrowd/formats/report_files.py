@@ -120,10 +120,10 @@ def read_report_note(path: Path, file_format: str | None = None) -> ReportNote:
     note = read_note(path, file_format)
     if note is None or "mechanism" not in note:
         raise MissingMechanismError(
-            f"{path}: the mechanism of these reports is missing. Write reports with write_reports, "
-            "which keeps it with them (beside CSV, TSV and JSON, in NAME.mechanism.json): noise "
-            "must not be taken for answers. If these are plain answers, read them with "
-            "read_answers (on the command line: infer, partition and rank take them with --plain)."
+            f"{path}: nothing says which mechanism made these reports. Plain answers are read "
+            "with read_answers (on the command line: infer, partition and rank take them with "
+            "--plain). Reports come with their mechanism where write_reports wrote them (beside "
+            "CSV, TSV and JSON, in NAME.mechanism.json): noise must not be taken for answers."
         )
     simulated = note.get("simulated", False)
     if not isinstance(simulated, bool):

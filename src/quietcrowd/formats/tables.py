@@ -317,16 +317,12 @@ def check_target(path: Path, file_format: str | None = None) -> None:
     MissingExtraError
         Where what writes it is not installed.
     """
+    if file_format is None:
+        _check_is_table(path)
     kind = find_format(path, file_format)
     if not kind.written:
         raise ParameterError(
-            f"{path}: files of {kind.module.NAME} are read, and not written: write a table, whose "
-            "name ends in .csv, .parquet or .jsonl"
-        )
-    if file_format is None and kind.platform:
-        raise FormatError(
-            f"{path}: write a table, whose name ends in .csv, .parquet or .jsonl; quietcrowd "
-            f"convert makes {kind.module.NAME} of it"
+            f"{path}: files of {kind.module.NAME} are read, and not written: {_WRITE_A_TABLE}"
         )
     if not _fits(path, kind):
         raise ParameterError(
@@ -336,6 +332,19 @@ def check_target(path: Path, file_format: str | None = None) -> None:
     if kind.module is excel_files:
         excel_files.check_installed()
     check_folder(path)
+
+
+_WRITE_A_TABLE = "write a table, whose name ends in .csv, .tsv, .parquet, .jsonl or .xlsx"
+
+
+def _check_is_table(path: Path) -> None:
+    """Raise FormatError unless the suffix is that of a table."""
+    kind = next((one for one in FORMATS.values() if _fits(path, one)), None)
+    if kind is None:
+        raise FormatError(f"{path}: {_WRITE_A_TABLE}")
+    if kind.platform:
+        made = f"; quietcrowd convert makes {kind.module.NAME} of it" if kind.written else ""
+        raise FormatError(f"{path}: {_WRITE_A_TABLE}{made}")
 
 
 def write_table(

@@ -213,7 +213,7 @@ def _ranking(
     )
     neighbours = len(ids) - 1
     told = (
-        f"Of {neighbours:,} neighbours in the ranking {found.told_apart:,} are told apart by an "
-        "interval of 95 % of each."
+        f"Pairs of neighbours in the ranking that differ, each at a confidence of 95 %: "
+        f"{found.told_apart:,} of {neighbours:,}."
     )
     return evolve(found, notes=(told,))

@@ -11,7 +11,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.planning.crowd_assumption import CrowdSize
 from quietcrowd.privacy.guarantee import CLAIM_ROUNDING
-from quietcrowd.validation import check_real
+from quietcrowd.validation import number
 
 __all__ = ["Maker", "Per", "exact_loss", "mechanism_within"]
 
@@ -72,9 +72,8 @@ def mechanism_within(
     >>> mechanism_within(maker, domain, 1.0, size, "worker").epsilon
     0.2
     """
-    check_real("epsilon", epsilon, 0)
-    if not epsilon:
-        raise ParameterError("epsilon must be above 0; got 0")
+    if not 0 < number(epsilon) < math.inf:
+        raise ParameterError(f"epsilon must be a finite number above 0; got {epsilon!r}")
     if (for_answers := getattr(maker, "for_answers", None)) is not None:
         maker = for_answers(size.answers)
     start = epsilon if per == "answer" else epsilon / size.answers
