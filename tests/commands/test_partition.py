@@ -82,6 +82,11 @@ main()
 """
 
 
+def slow_code(name, handling):
+    """Return the code of a slow partition that begins with a certain handling of a signal."""
+    return f"import signal; signal.signal(signal.{name}, signal.{handling})\n{SLOW}"
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="its SIGTERM cannot be caught")
 @pytest.mark.parametrize("name", ["SIGTERM", nightly("SIGHUP")])
@@ -89,7 +94,7 @@ def test_what_is_told_to_end_leaves_nothing(reports, tmp_path, name):
     words = [
         sys.executable,
         "-c",
-        SLOW,
+        slow_code(name, "SIG_DFL"),  # tests that nohup runs ignore SIGHUP, and so would this
         "partition",
         str(reports),
         "-o",
@@ -110,7 +115,7 @@ def test_what_is_told_to_end_leaves_nothing(reports, tmp_path, name):
 @pytest.mark.nightly
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGHUP")
 def test_what_ignores_a_closed_terminal_goes_on(reports, tmp_path):
-    code = SLOW.replace("import sys", "import signal; signal.signal(1, signal.SIG_IGN); import sys")
+    code = slow_code("SIGHUP", "SIG_IGN")
     words = [sys.executable, "-c", code, "partition", str(reports), "-o", str(tmp_path / "s")]
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
