@@ -55,8 +55,9 @@ def test_a_server_runs_as_nobody_on_a_root_that_is_read_only(image, tmp_path):
         campaign = open_campaign(base_url(port), key.stdout.strip(), 20)
         for _ in range(12):
             worker = Uploader(campaign, threading.Event(), threading.Event())
-            worker.join()
-            worker.run(worker.tasks())
+            with worker.client:
+                worker.join()
+                worker.run(worker.tasks())
         authorized = {"Authorization": f"Bearer {campaign.key}"}
         url = f"{base_url(port)}/campaigns/{campaign.id}/results"
 
