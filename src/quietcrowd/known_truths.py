@@ -140,7 +140,7 @@ class MatchedTruths:
 
     def _outside(self, row: int, what: str) -> KnownTruthError:
         value = self.labels[row].as_py()
-        told = "the label is missing" if value is None else f"{value!r} is {what}"
+        told = "the truth is missing" if value is None else f"{value!r} is {what}"
         return KnownTruthError(told, int(self._rows[row]))
 
 

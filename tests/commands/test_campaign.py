@@ -87,7 +87,7 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
         (("close", "f" * 32, "--server", "http://127.0.0.1:1"), "cannot be reached"),
         (("close", "f" * 32, "--server", "http://10.0.0.1:1"), "without encryption"),
         (("close", "f" * 32, "--server", "crowd.example"), "must be like https://example.org"),
-        (("export", "f" * 32, "-o", "reports.txt"), "whose name ends in .csv"),
+        (("export", "f" * 32, "-o", "reports.txt"), "the name must end in one of .csv"),
         (("export", "f" * 32, "-o", "reports.jsonl"), "There is no such thing here"),
         (("create", "T", "--tasks", "tasks.txt", "--labels", "no,yes"), "must end in .csv, .tsv"),
         (("create", "T", "--tasks", "none.csv", "--labels", "no,yes"), "there is no such file"),

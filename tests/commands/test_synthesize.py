@@ -221,7 +221,7 @@ def test_the_loop_as_printed_warns(run, claims, tmp_path):
         ([*PUBLIC, "-o", "s.csv"], "give one of --epsilon, what may be lost, and --epsilon0"),
         ([*GIVEN, "-e", "1", "-o", "s.csv"], "the noise of the test, not both"),
         ([*GIVEN], "say where the synthetic claims go: --output synthetic.csv"),
-        ([*GIVEN, "-o", "s.txt"], "must end in one of .csv"),
+        ([*GIVEN, "-o", "s.txt"], "whose name ends in .csv"),
         ([*GIVEN, "-o", "no/s.csv"], "no such folder"),
         ([*GIVEN, "-o", "claims.csv"], "is what is read from"),
         ([*GIVEN, "--plan"], "--plan goes with --epsilon"),

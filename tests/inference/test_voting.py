@@ -308,9 +308,12 @@ def test_agreement_counts_a_tie_as_a_share(frame):
     [
         (
             {"task": [1], "who": [1], "label": ["a"]},
-            r"from_frame\(\.\.\., task=\.\.\., worker",
+            r"from_frame\(frame, domain, task=\.\.\., worker",
         ),
-        ({"task": [1], "worker": [1], "said": ["a"]}, r"from_frame\(\.\.\., task=\.\.\., worker"),
+        (
+            {"task": [1], "worker": [1], "said": ["a"]},
+            r"from_frame\(frame, domain, task=\.\.\., worker",
+        ),
         ({"task": [1, 1], "worker": [1, 1], "label": ["a", "b"]}, r"from_frame\(.*duplicates="),
         ({"task": [1, 1], "worker": [1, 2], "label": ["a", None]}, r"from_frame\(.*out_of_domain="),
     ],

@@ -72,8 +72,10 @@ def mechanism_within(
     >>> mechanism_within(maker, domain, 1.0, size, "worker").epsilon
     0.2
     """
-    if not 0 < number(epsilon) < math.inf:
+    if not math.isfinite(number(epsilon)):
         raise ParameterError(f"epsilon must be a finite number above 0; got {epsilon!r}")
+    if epsilon <= 0:
+        raise ParameterError(f"epsilon must be above 0; got {epsilon!r}")
     if (for_answers := getattr(maker, "for_answers", None)) is not None:
         maker = for_answers(size.answers)
     start = epsilon if per == "answer" else epsilon / size.answers
