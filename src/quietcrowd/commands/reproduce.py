@@ -156,8 +156,9 @@ def _write_all(
 ) -> None:
     from quietcrowd.commands.figure_folder import INDEX, write_figures
     from quietcrowd.evaluation import FIGURES
+    from quietcrowd.evaluation.plots import check_picture
 
-    check_targets(None, folder / "x.png" if folder.is_dir() else Path("x.png"))
+    check_picture(folder / "x.png" if folder.is_dir() else Path("x.png"))
     write_figures(
         figures,
         folder,
