@@ -47,7 +47,7 @@ class KnownTruthError(AnswerError):
 
     def in_file(self, path: object) -> str:
         """Return what to say where the truths come from a file, and not from Python."""
-        place = f"{path}" if self.row is None else f"{path}: row {self.row}"
+        place = path if self.row is None else f"{path}: row {self.row} (the first is row 0)"
         return f"{place}: {self.what}"
 
 

@@ -165,7 +165,10 @@ def test_what_nobody_foresaw_is_one_line_too(run, folder, monkeypatch):
         (["randomize", "{folder}"], "say where the reports go"),
         (["randomize", "{folder}", "-e", "17", "-o", "r.csv"], "epsilon must be from 0 to 16"),
         (["randomize", "{folder}", "-m", "nonsense", "-o", "r.csv"], "--mechanism must be one of"),
-        (["randomize", "{folder}", "-e", "much", "-o", "r.csv"], "Invalid value for '--epsilon'"),
+        (
+            ["randomize", "{folder}", "-e", "much", "-o", "r.csv"],
+            "parse string as a number; got 'much'",
+        ),
         (
             ["randomize", "{folder}/answers.csv", "--levels", "2,1", "-o", "r.csv"],
             "levels must increase",

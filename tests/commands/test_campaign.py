@@ -236,16 +236,14 @@ def test_a_config_of_label_studio_goes_in_and_comes_out(run, at_desk, server, tm
     run("campaign", "open", one)
     at_desk.worker(one).send_values(1, 0, 1)
     Inferrer(server.database).infer(bytes.fromhex(one))
-    for words, shown in (((), []), (("--truths",), ["$question"])):
-        place = tmp_path / "out.xml"
-        written = run(
-            "campaign", "export", one, *words, "-o", tmp_path / "t.json", "--label-config", place
-        )
+    for name, words, shown in (("answers", (), []), ("truths", ("--truths",), ["$question"])):
+        place, tasks = tmp_path / f"{name}.xml", tmp_path / f"{name}.json"
+        written = run("campaign", "export", one, *words, "-o", tasks, "--label-config", place)
         assert written[0] == 0, written
         assert read_label_config(place) == domain
         texts = [tag.get("value") for tag in ElementTree.parse(place).iter("Text")]
         assert texts == ["$task", *shown]
-        [data] = {tuple(task["data"]) for task in json.loads((tmp_path / "t.json").read_text())}
+        [data] = {tuple(task["data"]) for task in json.loads(tasks.read_text())}
         assert {text.removeprefix("$") for text in texts} <= set(data)
 
 

@@ -80,12 +80,18 @@ def test_known_truths_of_other_tasks_are_named_and_left_out(run, folder, tmp_pat
     [
         (
             "task,label\nnone,no\nx,yes\n",
-            "known.csv: row 0: task 'none' is no task of the answers, nor is any other. Name the "
-            "tasks as the answers do\n",
+            "known.csv: row 0 (the first is row 0): task 'none' is no task of the answers, nor is "
+            "any other. Name the tasks as the answers do\n",
         ),
-        ("task,label\n0,maybe\n", "known.csv: row 0: 'maybe' is outside the domain 'no', 'yes'"),
-        ("task,label\n0,\n", "row 0: the truth is missing"),
-        ("task,label\n0,yes\n0,yes\n", "known.csv: row 1: task '0' occurs 2 times"),
+        (
+            "task,label\n0,maybe\n",
+            "known.csv: row 0 (the first is row 0): 'maybe' is outside the domain 'no', 'yes'",
+        ),
+        ("task,label\n0,\n", "row 0 (the first is row 0): the truth is missing"),
+        (
+            "task,label\n0,yes\n0,yes\n",
+            "known.csv: row 1 (the first is row 0): task '0' occurs 2 times",
+        ),
         ("task,said\n0,yes\n", "column 'label' is missing"),
         ("item,label\n0,yes\n", "column 'task' is missing"),
         ("task,label\n", "known.csv: there is no known truth"),

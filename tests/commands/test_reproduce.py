@@ -98,8 +98,10 @@ def test_other_figures_read_none(monkeypatch, name):
         assert len(part.run(progress=False)[0]) > 0
 
 
-def test_all_is_written_and_resumed(run, figures, tmp_path):
+def test_all_is_written_and_resumed(run, figures, tmp_path, monkeypatch):
     _, runs = figures
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.png").write_text("a picture of other people")
     folder = tmp_path / "figures"
     status, _, errors = run("reproduce", "all", "-o", folder, "--trials", "2")
     assert status == 0, errors

@@ -190,6 +190,14 @@ def test_the_config_of_reports_is_of_all_that_they_can_be(tmp_path, run, monkeyp
     qc.write_reports(mechanism.randomize(answers, rng=np.random.default_rng(1)), "r.jsonl")
     assert run("convert", "r.jsonl", "r.json", "--label-config", "c.xml")[0] == 0
     assert read_label_config(tmp_path / "c.xml") == domain
+    (tmp_path / "c.xml").write_text("one's own")
+    status, _, errors = run("convert", "r.jsonl", "again.json", "--label-config", "c.xml")
+    assert (status, errors.strip()) == (
+        2,
+        "quietcrowd: error: c.xml is there already: name a new file",
+    )
+    assert (tmp_path / "c.xml").read_text() == "one's own"
+    assert not (tmp_path / "again.json").exists()
 
 
 @pytest.mark.parametrize(

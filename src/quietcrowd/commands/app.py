@@ -151,7 +151,9 @@ def _shown(text: str) -> str:
 def _told(error: Exception) -> str:
     """Return what an error says; the name of a file first, if it is the system's about one."""
     if isinstance(error, typer.TyperException):
-        return str(getattr(error, "format_message", error.__str__)())
+        told = str(getattr(error, "format_message", error.__str__)())
+        refused: Any = getattr(error.__cause__, "errors", list)()  # pydantic's, of a value
+        return f"{told}; got {refused[0]['input']!r}" if refused else told
     if isinstance(error, OSError) and error.filename is not None:
         missing = error.strerror == os.strerror(errno.ENOENT)
         return f"{error.filename}: {'there is no such file' if missing else error.strerror}"

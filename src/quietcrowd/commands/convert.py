@@ -84,8 +84,8 @@ def convert(
 ) -> None:
     """Convert answers, reports or truths into another format.
 
-    A table of paired comparisons, with columns worker, left, right and label, becomes answers of
-    left and right.
+    Overwrites nothing. A table of paired comparisons, with columns worker, left, right and label,
+    becomes answers of left and right.
 
     Reports keep what made them, inside of OUT or in OUT.mechanism.json beside it.
 

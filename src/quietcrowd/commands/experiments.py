@@ -53,7 +53,7 @@ def evaluate(
     """Measure what privacy costs where truths are known.
 
     The folder holds answers.csv (columns task, worker, label), truth.csv (task, label) and
-    dataset.json, such as {"kind": "categorical", "domain": ["no", "yes"]}.
+    dataset.json, such as {"kind": "categorical", "domain": ["no", "yes"]}. Overwrites nothing.
 
     Example: quietcrowd evaluate FOLDER -m one-layer,two-layer -e 1,0.5 --trials 100
 

@@ -16,7 +16,7 @@ from quietcrowd.domains import Domain, FiniteDomain, as_numbers
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.formats import read_answers, read_table, read_truths
 from quietcrowd.formats.columns import Choice
-from quietcrowd.formats.files import check_folder
+from quietcrowd.formats.files import check_folder, check_new
 from quietcrowd.formats.tables import find_format, read_names
 from quietcrowd.frames import as_frame
 from quietcrowd.mechanisms import Mechanism
@@ -202,7 +202,7 @@ def refuse_own_lists(name: str, mechanism: Mechanism) -> None:
 
 
 def check_label_config(path: Path | None, file_format: str | None) -> None:
-    """Raise unless a config can be written to `path`, beside tasks of Label Studio."""
+    """Raise unless a new config can be written to `path`, beside tasks of Label Studio."""
     if path is None:
         return
     if file_format != "label-studio":
@@ -210,3 +210,4 @@ def check_label_config(path: Path | None, file_format: str | None) -> None:
             "--label-config goes with a file of Label Studio's tasks, whose name ends in .json"
         )
     check_folder(path)
+    check_new(path)

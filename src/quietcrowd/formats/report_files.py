@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 from quietcrowd.exceptions import AnswerError, FormatError, MissingMechanismError
+from quietcrowd.formats.comparison_files import holds_comparisons
 from quietcrowd.formats.tables import read_note, read_table, write_table
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 
@@ -119,6 +120,12 @@ def read_report_note(path: Path, file_format: str | None = None) -> ReportNote:
     """Return what stands beside the reports of a file; errors as of `read_reports`."""
     note = read_note(path, file_format)
     if note is None or "mechanism" not in note:
+        if holds_comparisons(path, file_format):
+            raise MissingMechanismError(
+                f"{path}: nothing says which mechanism made these reports. They look like plain "
+                "comparisons, which comparison_answers reads (on the command line: rank takes them "
+                "with --plain)."
+            )
         raise MissingMechanismError(
             f"{path}: nothing says which mechanism made these reports. Plain answers are read "
             "with read_answers (on the command line: infer, partition and rank take them with "

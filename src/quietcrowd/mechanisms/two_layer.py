@@ -156,7 +156,8 @@ class TwoLayerRandomizedResponse(LabelMechanism):
             raise ParameterError(
                 f'the law "{self.law}" takes low and high, and neither epsilon nor null; '
                 f"got low={self.low}, high={self.high}, epsilon={self.epsilon}, "
-                f'null={self.null!r}. NULL goes with law="epsilon".'
+                f'null={self.null!r}. NULL goes with law="epsilon", and from_claimed_epsilon takes '
+                "an epsilon with every law."
             )
         if self.low > self.high:
             raise ParameterError(f"low must not exceed high; got low={self.low}, high={self.high}")
