@@ -227,7 +227,7 @@ def report_note(
 
 
 def write_reports(reports: Reports, path: str | Path, *, file_format: str | None = None) -> None:
-    """Write the reports and their mechanism to a file.
+    """Write the reports and their mechanism to a file; what is there is replaced.
 
     The mechanism goes into the metadata of a Parquet file, the first line of a JSON Lines file,
     or ``NAME.mechanism.json`` beside a file of any other kind; with it go the ids of tasks and

@@ -354,7 +354,7 @@ def write_table(
     *,
     file_format: str | None = None,
 ) -> None:
-    """Write a dataframe to a file, completely or not at all.
+    """Write a dataframe to a file, completely or not at all; what is there is replaced.
 
     Parameters
     ----------
