@@ -102,7 +102,7 @@ def test_patience_ends(naps):
 
 def test_a_refusal_is_one_line():
     document = {"title": "No", "detail": f"Not\n{TOKEN}\x1b[2J"}
-    with pytest.raises(CampaignError, match=r"^the server refuses: No; Not qcw_\.\.\. ?.\[2J$"):
+    with pytest.raises(CampaignError, match=r"^the server refuses: No\. Not qcw_\.\.\. ?.\[2J$"):
         require_success(httpx.Response(409, json=document))
     document["errors"] = [{"pointer": "/a", "message": f"{TOKEN}\x1b[2J"}]
     with pytest.raises(CampaignError, match=r"^the server refuses: /a qcw_\.\.\. ?.\[2J$"):

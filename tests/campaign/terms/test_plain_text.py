@@ -21,7 +21,7 @@ def test_one_line():
 def test_a_problem_is_told_in_one_line():
     errors = [{"pointer": "/a", "message": "rule."}, {"pointer": "", "message": "other"}]
     problem = {"title": "No", "detail": "Not\r\nnow\x07."}
-    assert refusal(httpx.Response(409, json=problem)) == "No; Not now\ufffd"
+    assert refusal(httpx.Response(409, json=problem)) == "No. Not now\ufffd"
     broken = {**problem, "errors": errors}
     assert refusal(httpx.Response(422, json=broken)) == "/a rule; other"
     assert len(refusal(httpx.Response(409, json={**problem, "detail": 9_999 * "x"}))) == 600

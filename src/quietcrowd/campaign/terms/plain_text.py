@@ -50,6 +50,6 @@ def refusal(response: httpx.Response) -> str:
         general = [problem["title"], problem["detail"]]
         broken = [f"{one['pointer']} {one['message']}" for one in problem.get("errors", [])]
         told = (part.strip().removesuffix(".") for part in broken or general)
-        return one_line("; ".join(told))[:_LONGEST_REFUSAL]
+        return one_line(("; " if broken else ". ").join(told))[:_LONGEST_REFUSAL]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return f"status {response.status_code}"
