@@ -34,6 +34,7 @@ from quietcrowd.exceptions import NoSignalWarning as NoSignalWarning
 from quietcrowd.exceptions import NotConvergedWarning as NotConvergedWarning
 from quietcrowd.exceptions import ParameterError as ParameterError
 from quietcrowd.exceptions import QuietcrowdError as QuietcrowdError
+from quietcrowd.exceptions import SimilarLabelsWarning as SimilarLabelsWarning
 from quietcrowd.exceptions import SimulatedNoiseWarning as SimulatedNoiseWarning
 from quietcrowd.exceptions import UnansweredError as UnansweredError
 from quietcrowd.formats import read_answers as read_answers

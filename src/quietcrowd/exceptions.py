@@ -17,7 +17,8 @@
         ├── NoSignalWarning                       the noise hides how the truths differ
         ├── SimulatedNoiseWarning                 reports of a simulation are read as workers' own
         ├── NotConvergedWarning                   a fit stopped before it converged
-        └── LeftOutWarning                        rows, or known truths, are left out
+        ├── LeftOutWarning                        rows, or known truths, are left out
+        └── SimilarLabelsWarning                  labels differ by capitals or spaces alone
 
 Messages name the place, the value that was met, and the way out. They are written for the
 person who holds the data: nothing that a worker's device sends is ever derived from them.
@@ -38,6 +39,7 @@ __all__ = [
     "ParameterError",
     "QuietcrowdError",
     "QuietcrowdWarning",
+    "SimilarLabelsWarning",
     "SimulatedNoiseWarning",
     "UnansweredError",
 ]
@@ -113,6 +115,10 @@ class SimulatedNoiseWarning(QuietcrowdWarning):
 
 class LeftOutWarning(QuietcrowdWarning):
     """Rows that are not valid answers, or truths of unknown tasks, are left out."""
+
+
+class SimilarLabelsWarning(QuietcrowdWarning):
+    """Labels that occur differ by capitals or spaces alone, and are counted as different."""
 
 
 class NotConvergedWarning(QuietcrowdWarning):

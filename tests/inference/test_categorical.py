@@ -115,6 +115,26 @@ def test_bad_data(data, message):
         MajorityVote().fit(data)
 
 
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        (["yes", "no", "Yes", "YES"], "the labels 'YES' and 'Yes' differ"),
+        (["no way", " no  way", "maybe"], "the labels ' no  way' and 'no way' differ"),
+        (["yes", "no", "yes!"], None),
+        ([0, 1, 1], None),
+    ],
+)
+def test_labels_that_are_spelt_alike_are_told(labels, told):
+    frame = pd.DataFrame({"task": range(len(labels)), "worker": "w", "label": labels})
+    if told is None:
+        qc.MajorityVote().fit(frame)
+        return
+    with pytest.warns(qc.SimilarLabelsWarning, match=told):
+        estimate = qc.NoiseAware().fit(frame)
+    assert set(estimate.truths["truth"]) <= set(labels)
+    qc.NoiseAware().fit(qc.Answers.from_frame(frame, qc.Categorical(sorted(set(labels)))))
+
+
 def test_numbers_need_another_method():
     frame = pd.DataFrame({"task": [1], "worker": [1], "label": [0.5]})
     answers = qc.Answers.from_frame(frame, qc.Interval(low=0, high=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar, Self
 
 import narwhals as nw
@@ -14,7 +15,7 @@ from typing_extensions import override
 
 from quietcrowd.answer_errors import ADVICE
 from quietcrowd.domains import Categorical, Domain, FiniteDomain, NumericDomain
-from quietcrowd.exceptions import AnswerError
+from quietcrowd.exceptions import AnswerError, SimilarLabelsWarning
 from quietcrowd.frames import column_of
 from quietcrowd.inference.accuracies import (
     OwnVotes,
@@ -183,6 +184,7 @@ class CategoricalMethod(FittingMethod[StateT, TallyT]):
         )
         if not labels:
             raise AnswerError("there is no answer: column 'label' is empty")
+        _warn_of_similar(sorted(labels))
         return Categorical(sorted(labels))
 
     @override
@@ -227,3 +229,23 @@ class CategoricalMethod(FittingMethod[StateT, TallyT]):
     ) -> dict[str, npt.NDArray[np.float64]]:
         histograms: npt.NDArray[np.int64] = tally.histograms  # type: ignore[attr-defined]
         return {"agreement": self.agreement(summary, tally), **accuracies(summary, histograms)}
+
+
+def _warn_of_similar(labels: list[Any]) -> None:
+    """Warn of the first labels that differ by capitals or spaces alone: they may be meant as one.
+
+    Given are those that occur, sorted.
+    """
+    spelt: dict[str, str] = {}
+    for label in labels:
+        if not isinstance(label, str):
+            continue
+        first = spelt.setdefault(" ".join(label.casefold().split()), label)
+        if first != label:
+            warnings.warn(
+                f"the labels {first!r} and {label!r} differ by capitals or spaces alone, and are "
+                "counted as different answers. If they are meant as one, write them alike",
+                SimilarLabelsWarning,
+                stacklevel=3,
+            )
+            return
