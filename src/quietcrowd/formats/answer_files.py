@@ -114,7 +114,7 @@ def _place_of_rows(path: Path, file_format: str | None) -> str:
 
 
 def write_answers(answers: Answers, path: str | Path, *, file_format: str | None = None) -> None:
-    """Write plain answers to a file, columns ``task``, ``worker``, ``label``; it may be replaced.
+    """Write plain answers: columns ``task``, ``worker``, ``label``; what is there is replaced.
 
     Parameters
     ----------
