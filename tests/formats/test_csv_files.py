@@ -5,16 +5,44 @@ from hypothesis import strategies as st
 
 from quietcrowd.formats.csv_files import count_formulas, guard, guard_cell, unguard
 
-CELLS = st.lists(st.none() | st.text(alphabet="'=+-@\t\r1.e ax", max_size=6), max_size=8)
+CELLS = st.lists(
+    st.none() | st.text(alphabet="'=+-@|\t\r\n1.e ax\uff1d\xa0\ufeff", max_size=6), max_size=8
+)
+SIGNS = "=+-@|\uff1d\uff0b\uff0d\uff20\uff5c\ufe66\ufe62\ufe63\ufe6b"
+BLANKS = [
+    "",
+    " ",
+    "\t",
+    "\r",
+    "\n",
+    "\r\n",
+    " ' ",
+    "\0",
+    "\x85",
+    "\xa0",
+    "\u200b",
+    "\u3000",
+    "\ufeff",
+]
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+a", "-", "- 1", "@b", "\tx", "\rx", "'=a", "''-b", "+"])
+@pytest.mark.parametrize("sign", SIGNS)
+@pytest.mark.parametrize("blank", BLANKS)
+def test_every_sign_of_a_formula_is_guarded_after_every_blank(sign, blank):
+    text = f"{blank}{sign}cmd|' /C calc'!A0"
+    assert guard_cell(text) == f"'{text}"
+    assert guard(pa.table({"a": [text, "b"]})).to_pydict() == {"a": [f"'{text}", "b"]}
+
+
+@pytest.mark.parametrize(
+    "text", ["- 1", "-", "+", "+a", "\tx", "\rx", "\nx", "'=a", "''-b", "'\tx"]
+)
 def test_what_a_spreadsheet_would_run_is_guarded(text):
     assert guard_cell(text) == f"'{text}"
 
 
 @pytest.mark.parametrize(
-    "text", ["", "a=1", "'a", "''", "-1", "+1.5e-3", "-.5", "-inf", "'-1", "O'Hara", " =1", "1-2"]
+    "text", ["", "a=1", "'a", "''", "-1", "+1.5e-3", "-.5", "-inf", "'-1", "O'Hara", " a=1", "1-2"]
 )
 def test_other_texts_and_numbers_stay(text):
     assert guard_cell(text) == text

@@ -171,7 +171,18 @@ def sniff_header(text: str, usual: str) -> tuple[str, list[str]]:
     return best, found[best]
 
 
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_BLANKS = (
+    "\\x00-\\x20\\x7f-\\xa0\\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
+)
+"""Control characters, spaces and invisible characters, which programs may remove at the start."""
+
+_SIGNS = "=+\\-@|\uff1d\uff0b\uff0d\uff20\uff5c\ufe66\ufe62\ufe63\ufe6b"
+"""Also full-width and small variants, which East Asian settings read as the ASCII sign."""
+
+_START = f"(['{_BLANKS}]*[{_SIGNS}]|'*[\\t\\r\\n])"
+"""How a formula begins, in the syntax that Python's `re` and Arrow share."""
+
+_FORMULA = re.compile(_START)
 _NUMBER = re.compile(
     r"'*[+-](([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|nan)", re.ASCII | re.IGNORECASE
 )
@@ -186,8 +197,8 @@ def guard_cell(text: str) -> str:
 
     Examples
     --------
-    >>> [guard_cell(text) for text in ("=1+1", "'=1+1", "-3", "- 3", "'tis")]
-    ["'=1+1", "''=1+1", '-3', "'- 3", "'tis"]
+    >>> [guard_cell(text) for text in ("=1+1", "'=1+1", "|x", "-3", "- 3", "'tis")]
+    ["'=1+1", "''=1+1", "'|x", '-3', "'- 3", "'tis"]
     """
     return f"'{text}" if _is_formula(text) else text
 
@@ -195,7 +206,7 @@ def guard_cell(text: str) -> str:
 def guard(table: pa.Table) -> pa.Table:
     """Return a table with its texts as they are written."""
     for place, column in enumerate(table.columns):
-        if _first_characters(column, r"^['=+\-@\t\r]"):
+        if _first_characters(column, f"^{_START}"):
             cells = [cell if cell is None else guard_cell(cell) for cell in column.to_pylist()]
             name = table.column_names[place]
             table = table.set_column(place, name, pa.array(cells, column.type))
@@ -225,7 +236,7 @@ def count_formulas(table: pa.Table) -> int:
     return sum(
         cell is not None and _is_formula(cell)
         for column in table.columns
-        if _first_characters(column, r"^['=+\-@\t\r]")
+        if _first_characters(column, f"^{_START}")
         for cell in column.to_pylist()
     )
 
@@ -235,7 +246,7 @@ def _unguard_cell(text: str) -> str:
 
 
 def _has_bare_formula(column: pa.ChunkedArray) -> bool:
-    if not _first_characters(column, r"^[=+\-@\t\r]"):
+    if not _first_characters(column, f"^{_START}"):
         return False
     return any(
         cell is not None and not cell.startswith("'") and _is_formula(cell)

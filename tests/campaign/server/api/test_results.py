@@ -173,17 +173,18 @@ def test_an_empty_campaign_has_an_export(desk):
 
 def test_names_that_begin_like_formulas_are_guarded_and_come_back(desk, tmp_path):
     draft = desk.draft(join_mode="open")["id"]
-    desk.import_csv(draft, "task,q\n=1+1,a\n'=1+1,b\n-2,c\n").raise_for_status()
+    desk.import_csv(draft, "task,q\n=1+1,a\n'=1+1,b\n-2,c\n|x,d\n").raise_for_status()
     desk.client.post(f"/campaigns/{draft}/open").raise_for_status()
-    desk.worker(draft).send_values(1, 0, 1)
+    desk.worker(draft).send_values(1, 0, 1, 1)
     url = f"/campaigns/{draft}/reports"
     table = desk.client.get(url, params={"format": "csv"})
     rows = list(csv.reader(io.StringIO(table.text)))
-    assert sorted(row[0] for row in rows[1:]) == ["''=1+1", "'=1+1", "-2"]
+    assert sorted(row[0] for row in rows[1:]) == ["''=1+1", "'=1+1", "'|x", "-2"]
     (tmp_path / "r.csv").write_bytes(table.content)
     note = desk.client.get(url, params={"format": "mechanism"})
     (tmp_path / "r.csv.mechanism.json").write_bytes(note.content)
-    assert qc.read_reports(tmp_path / "r.csv").table.tasks.to_pylist() == ["'=1+1", "-2", "=1+1"]
+    tasks = qc.read_reports(tmp_path / "r.csv").table.tasks.to_pylist()
+    assert tasks == ["'=1+1", "-2", "=1+1", "|x"]
     assert "do not majority-vote them" in note.json()["warning"]
 
 
