@@ -3,10 +3,12 @@
 import gc
 import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests.programs import running
 
 settings.register_profile("nightly", deadline=None, derandomize=True)
 settings.register_profile("quietcrowd", settings.get_profile("nightly"), max_examples=50)
@@ -61,3 +63,10 @@ def run(monkeypatch, capsys):
         return end.value.code, output, errors
 
     return call
+
+
+@pytest.fixture
+def program():
+    """Return a function that starts a `tests.programs.Program`, which ends with the test."""
+    with ExitStack() as started:
+        yield lambda *words, **options: started.enter_context(running(*words, **options))

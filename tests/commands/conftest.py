@@ -1,5 +1,7 @@
 """What the tests of commands share: data, stores, and the fixtures of the service's tests."""
 
+import os
+
 import pandas as pd
 import pytest
 from tests.campaign.conftest import (
@@ -69,3 +71,12 @@ def at_desk(server, monkeypatch):
     monkeypatch.setenv("QUIETCROWD_SERVER", server.url)
     monkeypatch.setenv("QUIETCROWD_KEY", desk.key)
     return desk
+
+
+@pytest.fixture
+def closed_pipe():
+    """Return a pipe to write to, which nobody can read any more."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    yield writer
+    os.close(writer)

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 import tomllib
 from functools import partial
@@ -658,7 +657,7 @@ def test_a_loss_without_bound_is_told(run, types, desk):
         *map(nightly, ("one-layer", "sampled variance", "matrix factorisation, ridge")),
     ],
 )
-def test_a_device_loads_nothing_that_infers_draws_or_stores(desk, tmp_path, name):
+def test_a_device_loads_nothing_that_infers_draws_or_stores(program, desk, tmp_path, name):
     mechanism = MECHANISMS[name]
     made = desk.link(desk.campaign(mechanism))
     given = write(tmp_path / "mine.csv", *(f"t{place},{place}" for place in range(3)))
@@ -672,10 +671,8 @@ for words in (["--answers", {str(given)!r}, "--yes"], ["--show"], ["--withdraw",
 print(*sys.modules)
 """
     environment = {**os.environ, "XDG_DATA_HOME": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], check=True, env=environment, capture_output=True, text=True
-    )
-    loaded = {module.partition(".")[0] for module in done.stdout.splitlines()[-1].split()}
+    _, output, _ = program(sys.executable, "-c", code, env=environment).finished(check=True)
+    loaded = {module.partition(".")[0] for module in output.splitlines()[-1].split()}
     assert loaded & needed_by_the_library() <= installed_by_workers(name)
 
 

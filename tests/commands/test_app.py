@@ -1,11 +1,11 @@
 """The table of commands: what is listed is what is there, in every help and by completion."""
 
 import pkgutil
-import subprocess
 import sys
 from importlib import import_module
 
 import pytest
+from tests.programs import QUIETCROWD
 from typer.main import get_group
 
 import quietcrowd as qc
@@ -106,10 +106,9 @@ def test_commands_options_and_choices_are_completed(monkeypatch, capsys, typed, 
     assert completed in capsys.readouterr().out
 
 
-def test_version_and_module(run):
+def test_version_and_module(run, program):
     assert run("--version") == (0, f"quietcrowd {qc.__version__}\n", "")
-    words = [sys.executable, "-m", "quietcrowd", "-h"]
-    assert "Usage:" in subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert "Usage:" in program(*QUIETCROWD, "-h").finished(check=True).output
 
 
 def test_what_nobody_foresaw_is_one_line_too(run, folder, monkeypatch):
@@ -204,14 +203,9 @@ def test_bad_input_is_one_line_and_status_2(run, folder, words, message):
 
 
 @pytest.mark.slow
-def test_a_closed_pipe_is_no_error(folder):
-    words = [sys.executable, "-c", "from quietcrowd.commands.main import main; main()"]
-    words += ["infer", folder, "--plain"]
-    with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        process.stdout.close()
-        errors = process.stderr.read()
-    assert process.returncode == 1
+def test_a_closed_pipe_is_no_error(program, closed_pipe, folder):
+    words = (*QUIETCROWD, "infer", folder, "--plain")
+    status, _, errors = program(*words, stdout=closed_pipe).finished()
+    assert status == 1
     assert "Traceback" not in errors
     assert "Broken pipe" not in errors

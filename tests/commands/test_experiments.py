@@ -1,12 +1,11 @@
 """``quietcrowd evaluate`` and one figure of ``quietcrowd reproduce`` as a user meets them."""
 
 import json
-import subprocess
-import sys
 
 import attrs
 import pandas as pd
 import pytest
+from tests.programs import QUIETCROWD
 
 import quietcrowd as qc
 from quietcrowd import evaluation
@@ -148,19 +147,11 @@ def test_a_figure_about_densities_is_reproduced(run, tmp_path, monkeypatch):
 
 
 @pytest.mark.nightly
-def test_a_closed_pipe_loses_no_result(folder, tmp_path):
+def test_a_closed_pipe_loses_no_result(program, closed_pipe, folder, tmp_path):
     table, picture = tmp_path / "costs.csv", tmp_path / "costs.png"
-    words = [
-        sys.executable,
-        "-c",
-        "from quietcrowd.commands.main import main; main()",
-        "evaluate",
-        folder,
-    ]
-    words += ["-m", "one-layer", "-e", "1", "--trials", "2", "-o", table, "--plot", picture]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-        process.stdout.close()
-    assert process.returncode == 1
+    words = ["evaluate", folder, "-m", "one-layer", "-e", 1, "--trials", 2]
+    words += ["-o", table, "--plot", picture]
+    assert program(*QUIETCROWD, *words, stdout=closed_pipe).finished().status == 1
     assert "one-layer" in set(pd.read_csv(table)["mechanism"])
     assert picture.stat().st_size > 1000
 

@@ -1,8 +1,8 @@
 """``quietcrowd partition`` as a user meets it."""
 
 import signal
-import subprocess
 import sys
+from subprocess import PIPE
 
 import pandas as pd
 import pytest
@@ -68,62 +68,60 @@ def test_help_has_an_example(run):
     assert "--checkpoint" in run("infer", "--help")[1]
 
 
-SLOW = """
-import sys, time
+SORTING = """
+import sys
+from quietcrowd.commands import main
 from quietcrowd.scale.importing import Sorter
 
 def wait(*_):
     print("sorting", flush=True)
-    time.sleep(1.5)
+    sys.stdin.read()
 
-Sorter.__call__ = wait
-from quietcrowd.commands.main import main
-main()
+def stop(*told, end=main._stop):
+    print("stopping", flush=True)
+    end(*told)
+
+Sorter.__call__, main._stop = wait, stop
+main.main()
 """
 
 
-def slow_code(name, handling):
-    """Return the code of a slow partition that begins with a certain handling of a signal."""
-    return f"import signal; signal.signal(signal.{name}, signal.{handling})\n{SLOW}"
+@pytest.fixture
+def sort(program, reports, tmp_path):
+    """Return a function that starts a partition, which sorts until its standard input ends."""
+
+    def start(code=SORTING):
+        words = ("partition", reports, "-o", tmp_path / "out" / "s")
+        started = program(sys.executable, "-c", code, *words, stdin=PIPE)
+        started.until("sorting")
+        return started
+
+    (tmp_path / "out").mkdir()
+    return start
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="its SIGTERM cannot be caught")
 @pytest.mark.parametrize("name", ["SIGTERM", nightly("SIGHUP")])
-def test_what_is_told_to_end_leaves_nothing(reports, tmp_path, name):
-    words = [
-        sys.executable,
-        "-c",
-        slow_code(name, "SIG_DFL"),  # tests that nohup runs ignore SIGHUP, and so would this
-        "partition",
-        str(reports),
-        "-o",
-        str(tmp_path / "out" / "s"),
-    ]
-    (tmp_path / "out").mkdir()
-    with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout.readline() == "sorting\n"
-        process.send_signal(signal.Signals[name])
-        _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
+def test_what_is_told_to_end_leaves_nothing(sort, tmp_path, name):
+    sorting = sort()
+    sorting.process.send_signal(signal.Signals[name])
+    sorting.until("stopping")
+    sorting.process.stdin.close()
+    status, _, errors = sorting.finished()
+    assert status == 130
     assert errors.endswith("stopped\n")
     assert list((tmp_path / "out").iterdir()) == []
 
 
 @pytest.mark.nightly
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGHUP")
-def test_what_ignores_a_closed_terminal_goes_on(reports, tmp_path):
-    code = slow_code("SIGHUP", "SIG_IGN")
-    words = [sys.executable, "-c", code, "partition", str(reports), "-o", str(tmp_path / "s")]
-    with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout.readline() == "sorting\n"
-        process.send_signal(signal.SIGHUP)
-        _, errors = process.communicate(timeout=60)
-    assert process.returncode == 2
+def test_what_ignores_a_closed_terminal_goes_on(sort):
+    sorting = sort(f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n{SORTING}")
+    sorting.process.send_signal(signal.SIGHUP)
+    sorting.process.stdin.close()
+    status, _, errors = sorting.finished()
+    assert status == 2
     assert "stopped" not in errors
 
 

@@ -1,9 +1,6 @@
 """``quietcrowd plan`` as a user meets it."""
 
 import json
-import os
-import signal
-import subprocess
 import sys
 
 import pandas as pd
@@ -84,20 +81,30 @@ def test_a_picture_is_drawn(run, tmp_path):
     assert (tmp_path / "plan.png").stat().st_size > 1_000
 
 
+SIMULATING = """
+from quietcrowd.commands.main import main
+from quietcrowd.planning import planner
+
+simulate = planner._simulate_draw
+
+def say(*given):
+    print("simulating", flush=True)
+    return simulate(*given)
+
+planner._simulate_draw = say
+main()
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_ctrl_c_is_one_line():
-    words = [*map(str, SMALL[:-1]), "100000", *LABELS, "--workers", "10"]
-    program = subprocess.Popen(
-        [sys.executable, "-m", "quietcrowd", *words], stderr=subprocess.PIPE, text=True
-    )
-    try:
-        program.wait(3)
-    except subprocess.TimeoutExpired:
-        os.kill(program.pid, signal.SIGINT)
-    _, errors = program.communicate(timeout=60)
-    assert program.returncode == 130
-    assert errors == "quietcrowd: stopped\n"
+def test_ctrl_c_is_one_line(program):
+    words = [*SMALL[:-1], 100_000, *LABELS, "--workers", 10]
+    planning = program(sys.executable, "-c", SIMULATING, *words)
+    planning.until("simulating")
+    planning.interrupt()
+    status, _, errors = planning.finished()
+    assert (status, errors) == (130, "quietcrowd: stopped\n")
 
 
 @pytest.mark.slow

@@ -4,56 +4,22 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
+from subprocess import PIPE
 
 import httpx
 import pytest
 from tests.campaign.waiting import in_time
+from tests.programs import QUIETCROWD
 
 from quietcrowd.campaign import Client
 from quietcrowd.commands.demo.crowd import TASKS, WORKERS
 
-SECONDS = 120
-"""In which a process that is told to end does, on a machine that others keep busy."""
-
 
 @pytest.fixture
-def start(tmp_path):
+def start(program, tmp_path):
     """Return a way to start the demo; its temporary files are in `tmp_path`."""
-    started = []
-
-    def call(*words):
-        started.append(
-            subprocess.Popen(
-                [sys.executable, "-m", "quietcrowd", "demo", *words],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                start_new_session=True,
-                env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
-            )
-        )
-        return started[-1]
-
-    yield call
-    for process in started:
-        process.kill()
-        process.communicate()
-
-
-def read_until(process, words):
-    """Return what a process prints up to a line that has some words in it, and a worker's link.
-
-    Ends too where the process ends.
-    """
-    lines = []
-    for line in process.stdout:
-        lines.append(line.rstrip("\n"))
-        if any(words in one for one in lines) and "#i=" in line:
-            break
-    return lines
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"}
+    return lambda *words: program(*QUIETCROWD, "demo", *words, stdin=PIPE, env=environment)
 
 
 def exchanged(link):
@@ -85,8 +51,8 @@ def is_gone(link):
 
 @pytest.mark.slow
 def test_a_campaign_from_the_first_line_to_ctrl_c(start, tmp_path):
-    process = start("--stay", "--seed", "7")
-    lines = read_until(process, "until Ctrl-C")
+    demo = start("--stay", "--seed", "7")
+    lines = demo.until("until Ctrl-C") + demo.until("#i=")
     links = [line for line in lines if "#c=" in line]
     guests = [line for line in lines if "#i=" in line]
     assert max(len(line) for line in lines if line not in (*links, *guests)) <= 80
@@ -100,16 +66,15 @@ def test_a_campaign_from_the_first_line_to_ctrl_c(start, tmp_path):
     assert httpx.get(guests[0].partition("#")[0], verify=False).status_code == 200
     Client(guests[0], folder=tmp_path / "guest").answer({"statement 01": "yes"})
     assert in_time(lambda: read().json()["participants"] == WORKERS + 1)
-    process.stdin.write("\n")
-    process.stdin.flush()
-    another = next(line.strip() for line in process.stdout if "#c=" in line)
+    demo.tell("")
+    another = demo.until("#c=")[-1].strip()
     assert another not in links
     assert exchanged(another).status_code == 201
     shutil.rmtree(tmp_path / "guest")
     assert list(tmp_path.iterdir()) != []
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    _, errors = process.communicate(timeout=SECONDS)
-    assert (process.returncode, errors) == (0, "")
+    demo.interrupt()
+    status, _, errors = demo.finished()
+    assert (status, errors) == (0, "")
     assert list(tmp_path.iterdir()) == []
     assert is_gone(links[1])
 
@@ -133,10 +98,11 @@ def check_what_is_told(text):
 
 @pytest.mark.nightly
 def test_whoever_stops_it_halfway_finds_nothing_left(start, tmp_path):
-    process = start()
-    link = next(line.strip() for line in read_until(process, "A server runs") if "#c=" in line)
-    process.send_signal(signal.SIGTERM)
-    _, errors = process.communicate(timeout=SECONDS)
-    assert (process.returncode, errors) == (130, "quietcrowd: stopped\n")
+    demo = start()
+    link = demo.until("#c=")[-1].strip()
+    demo.until("#i=")
+    demo.process.send_signal(signal.SIGTERM)
+    status, _, errors = demo.finished()
+    assert (status, errors) == (130, "quietcrowd: stopped\n")
     assert list(tmp_path.iterdir()) == []
     assert is_gone(link)

@@ -1,0 +1,143 @@
+"""No test sleeps for a fixed time or asserts a duration, so that none needs a quiet machine."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+HELPERS = {"campaign/waiting.py", "programs.py"}
+"""Where the tests wait for events and start programs."""
+
+CLOCKS = {"sleep", "monotonic", "perf_counter"}
+IN_TEXT = re.compile(r"time\.sleep\(|os\.kill\(os\.getpid\(\)|subprocess\.")
+"""Programs that tests run from texts obey the rule, too."""
+
+YET = {
+    "campaign/debian.py",
+    "campaign/device/test_client.py",
+    "campaign/device/test_http_client.py",
+    "campaign/flood.py",
+    "campaign/people.py",
+    "campaign/postgresql.py",
+    "campaign/prometheus.py",
+    "campaign/results/test_large_campaigns.py",
+    "campaign/results/test_work_folders.py",
+    "campaign/server/api/test_participants.py",
+    "campaign/server/api/test_plans.py",
+    "campaign/server/metrics/test_otlp.py",
+    "campaign/server/test_connections.py",
+    "campaign/server/test_incoming.py",
+    "campaign/server/test_inference_jobs.py",
+    "campaign/server/test_logs.py",
+    "campaign/server/test_plan_jobs.py",
+    "campaign/server/test_service.py",
+    "campaign/server/test_turning_away.py",
+    "campaign/server/test_writer.py",
+    "campaign/server_process.py",
+    "campaign/store/test_campaigns.py",
+    "campaign/store/test_database.py",
+    "campaign/store/test_intake.py",
+    "campaign/store/test_replay.py",
+    "campaign/store/test_restoring.py",
+    "campaign/store/test_write_probe.py",
+    "campaign/terms/test_file_lock.py",
+    "campaign/test_crashes.py",
+    "campaign/test_database_loss.py",
+    "campaign/test_debian.py",
+    "campaign/test_extra.py",
+    "campaign/test_floods.py",
+    "campaign/test_grafana_dashboard.py",
+    "campaign/test_page.py",
+    "campaign/test_read_only_database.py",
+    "campaign/test_upgrade_in_turn.py",
+    "campaign/uploading.py",
+    "campaign/web/browser.py",
+    "campaign/web/draw_dashboard.py",
+    "campaign/web/people_in_browsers.py",
+    "campaign/web/test_page_refuses.py",
+    "campaign/web/worker/device/test_device.py",
+    "commands/test_copies.py",
+    "commands/test_serve.py",
+    "compatibility/campaigns.py",
+    "compatibility/commands.py",
+    "compatibility/serving.py",
+    "deploy/container.py",
+    "deploy/nginx.py",
+    "deploy/test_compose.py",
+    "deploy/test_container.py",
+    "deploy/test_nginx.py",
+    "deploy/test_systemd.py",
+    "deploy/tls_flood.py",
+    "formats/test_tables.py",
+    "inference/test_crowd_kit.py",
+    "inference/test_waiting.py",
+    "mechanisms/memo/test_memo.py",
+    "privacy/test_loss_distribution.py",
+    "scale/test_connecting.py",
+    "scale/test_dask.py",
+    "scale/test_executor.py",
+    "scale/test_inferring.py",
+    "scale/test_partition_files.py",
+    "test_distributions.py",
+    "test_package.py",
+    "test_truth_under_noise.py",
+    "test_types.py",
+}
+"""Files that still await their turn."""
+
+FILES = [
+    str(path.relative_to(TESTS))
+    for path in sorted(TESTS.rglob("*.py"))
+    if path != Path(__file__) and str(path.relative_to(TESTS)) not in HELPERS | YET
+]
+
+
+def faults(source: str) -> list[str]:
+    """Return what depends on time in a test module, or starts a process that may outlive it."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import(names=names):
+                words = [one.name for one in names if one.name == "subprocess"]
+            case ast.ImportFrom(module="subprocess", names=names):
+                words = [one.name for one in names if one.name not in {"PIPE", "DEVNULL", "STDOUT"}]
+            case ast.ImportFrom(module="time", names=names):
+                words = [one.name for one in names if one.name in CLOCKS]
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="time"), attr=name)):
+                words = [name] if name in CLOCKS else []
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="asyncio"), attr="sleep")):
+                words = [] if ast.unparse(node.args[0]) == "0" else ["sleep"]
+            case ast.keyword(arg="timeout", value=ast.Constant(value=int() | float())):
+                words = [ast.unparse(node)]
+            case ast.Constant(value=str(text)):
+                words = IN_TEXT.findall(text)
+            case _:
+                words = []
+        found += [f"line {getattr(node, 'lineno', 0)}: {word}" for word in words]
+    return found
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_nothing_depends_on_time(file):
+    assert faults((TESTS / file).read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import subprocess",
+        "from subprocess import run, PIPE",
+        "from time import sleep",
+        "time.sleep(0.1)",
+        "assert time.monotonic() < 3",
+        "asyncio.sleep(1)",
+        "queue.get(timeout=5)",
+        "CODE = 'import time; time.sleep(1)'",
+        "CODE = 'os.kill(os.getpid(), 9)'",
+    ],
+)
+def test_what_depends_on_time_is_found(line):
+    assert len(faults(line)) == 1
+    assert faults("import time\ntime.time()\nasyncio.sleep(0)\nqueue.get(timeout=LONG)") == []
