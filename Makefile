@@ -11,7 +11,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-strip-extras --python-version 3.11 --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast docs nightly postgresql prometheus nginx mmdebstrap chromium check format screenshots dist bench lock clean python
+.PHONY: help demo test test-fast docs nightly postgresql prometheus nginx pgbouncer mmdebstrap chromium check format screenshots dist bench lock clean python
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -30,7 +30,7 @@ docs: $(VENV)/.ready ## a site of the docs in build/docs: a warning, or a link t
 	$(BIN)/python -m sphinx --quiet --fail-on-warning docs build/docs
 	@echo "build/docs/index.html"
 
-nightly: $(VENV)/.ready postgresql chromium prometheus nginx mmdebstrap docs ## the whole suite with its branch coverage, and long simulations
+nightly: $(VENV)/.ready postgresql chromium prometheus nginx pgbouncer mmdebstrap docs ## the whole suite with its branch coverage, and long simulations
 	$(BIN)/python -m pytest tests src --cov --cov-report= --cov-fail-under=0 --hypothesis-profile nightly \
 		--numprocesses auto --dist worksteal
 	$(BIN)/python -m pytest tests src -m nightly --hypothesis-profile nightly \
@@ -44,6 +44,9 @@ prometheus: $(VENV)/.ready ## install Prometheus for the dashboard's test, where
 
 nginx: $(VENV)/.ready ## install nginx for the tests of deploy/, where one may (Debian); asks first
 	@$(BIN)/python -m tests.deploy.install_nginx
+
+pgbouncer: $(VENV)/.ready ## install PgBouncer for the tests of deploy/, where one may (Debian); asks first
+	@$(BIN)/python -m tests.deploy.install_pgbouncer
 
 mmdebstrap: $(VENV)/.ready ## install mmdebstrap for the tests of deploy/, where one may (Debian); asks first
 	@$(BIN)/python -m tests.deploy.install_mmdebstrap

@@ -1,4 +1,4 @@
-"""`debian`, which brings the tests their PostgreSQL, Chromium, Prometheus and nginx."""
+"""`debian`, which brings the tests their PostgreSQL, Chromium, Prometheus, nginx and PgBouncer."""
 
 import io
 import os
@@ -11,6 +11,7 @@ from tests.campaign.install_prometheus import PROMETHEUS
 from tests.campaign.web import browser
 from tests.campaign.web.install_chromium import CHROMIUM, HEADLESS_SHELL
 from tests.deploy.install_nginx import NGINX
+from tests.deploy.install_pgbouncer import PGBOUNCER
 
 PROGRAM = "#!/bin/sh\necho {answer}\nexit {status}\n"
 
@@ -22,7 +23,9 @@ def write_program(folder, name, answer="", status=0):
 
 
 all_of_them = pytest.mark.parametrize(
-    "program", [POSTGRESQL, CHROMIUM, HEADLESS_SHELL, PROMETHEUS, NGINX], ids=lambda one: one.name
+    "program",
+    [POSTGRESQL, CHROMIUM, HEADLESS_SHELL, PROMETHEUS, NGINX, PGBOUNCER],
+    ids=lambda one: one.name,
 )
 
 

@@ -105,10 +105,12 @@ def write_configuration(folder: Path, servers: Sequence[int], port: int, plain: 
         **{
             "crowd.example.org": "localhost",
             "/etc/nginx/tls": str(folder / "tls"),
-            "listen 80;": f"listen 127.0.0.1:{plain};",
             "    listen [::]:80;\n": "",
-            "listen 443 ssl;": f"listen 127.0.0.1:{port} ssl;",
+            "    listen [::]:80 default_server;\n": "",
             "    listen [::]:443 ssl;\n": "",
+            "    listen [::]:443 ssl default_server;\n": "",
+            "listen 80": f"listen 127.0.0.1:{plain}",
+            "listen 443 ssl": f"listen 127.0.0.1:{port} ssl",
         },
     )
     one = "    server 127.0.0.1:8000;"

@@ -3,6 +3,7 @@
 import json
 import secrets
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -109,6 +110,38 @@ def test_http_leads_to_https(site):
     url = f"http://localhost:{site.proxy.plain_port}/w/?a=1"
     told = httpx.get(url, verify=PLAIN)
     assert (told.status_code, told.headers["location"]) == (301, "https://localhost/w/?a=1")
+
+
+def answered(proxy, request, *, name=None, tls=True):
+    """Return what nginx sends to a request, over TLS with this name in the handshake."""
+    place = ("127.0.0.1", proxy.port if tls else proxy.plain_port)
+    with ExitStack() as stack:
+        reached = stack.enter_context(socket.create_connection(place, timeout=LONG))
+        if tls:
+            trust = ssl.create_default_context()
+            trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
+            reached = stack.enter_context(trust.wrap_socket(reached, server_hostname=name))
+            assert reached.version() == "TLSv1.3"
+        reached.sendall(request)
+        with suppress(ConnectionResetError):
+            return reached.recv(1_000)
+    return b""
+
+
+READY = b"GET /api/v1/readyz HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n"
+OTHER_HOSTS = (READY % b"127.0.0.1", READY % b"evil.example", b"GET / HTTP/1.0\r\n\r\n")
+
+
+def test_other_hosts_get_no_answer(site):
+    ours = READY % b"localhost"
+    assert answered(site.proxy, ours, tls=False).startswith(b"HTTP/1.1 301")
+    assert answered(site.proxy, ours, name="localhost").startswith(b"HTTP/1.1 200")
+    for other in OTHER_HOSTS:
+        assert answered(site.proxy, other, tls=False) == b""
+        assert answered(site.proxy, other, name="localhost") == b""
+    for name in (None, "evil.example"):  # no certificate either
+        with pytest.raises(ssl.SSLError, match=r"UNRECOGNIZED_NAME"):
+            answered(site.proxy, ours, name=name)
 
 
 def test_nobody_joins_under_the_address_of_another(build):

@@ -319,3 +319,17 @@ def plan_of_look_up(database, column, ids):
         ((statement, values),) = asked
         rows = connection.exec_driver_sql(f"{explain} {statement}", values).all()
     return "\n".join(str(row[-1]) for row in rows)
+
+
+def test_nothing_is_prepared_on_a_connection_that_a_pooler_may_change(postgresql_server):
+    opened = Database.open(postgresql_server.url)
+    with opened.read() as connection:
+        for _ in range(20):
+            connection.execute(select(1)).one()
+        assert connection.scalar(text("SELECT count(*) FROM pg_prepared_statements")) == 0
+    assert not opened.behind_pooler()
+    opened.close()
+
+
+def test_sqlite_has_no_pooler(database):
+    assert not database.behind_pooler()

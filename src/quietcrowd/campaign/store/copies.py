@@ -7,10 +7,12 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from sqlalchemy.exc import OperationalError
 
 from quietcrowd.campaign.store.database import Database, create_private
 from quietcrowd.exceptions import ParameterError
@@ -126,7 +128,7 @@ def pg_dump(database: Database, target: Path) -> None:
     Raises
     ------
     ParameterError
-        Where the file exists, or pg_dump is missing or fails.
+        Where the file exists, pg_dump is missing or fails, or the URL is that of a pooler.
     """
     program = shutil.which("pg_dump")
     if program is None:
@@ -134,6 +136,13 @@ def pg_dump(database: Database, target: Path) -> None:
             "pg_dump is not on the PATH: install PostgreSQL's client programs, or copy the "
             "database by other means (campaign migrate has --no-backup then)"
         )
+    with suppress(OperationalError):  # pg_dump reports it
+        if database.behind_pooler():
+            raise ParameterError(
+                "this URL leads to a connection pooler such as PgBouncer. pg_dump would leave its "
+                "settings on connections of the server: name PostgreSQL's own host and port with "
+                "--database and --departures"
+            )
     try:
         create_private(target)
     except FileExistsError:

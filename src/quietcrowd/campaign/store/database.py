@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from attrs import field, frozen
-from sqlalchemy import Connection, Engine, Row, Table, create_engine, event
+from sqlalchemy import Connection, Engine, Row, Table, create_engine, event, func, select
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import (
     ArgumentError,
@@ -144,8 +144,11 @@ class Database:
             Where this is no URL of a file of SQLite or of PostgreSQL, or there is no such folder.
         """
         url = _url(text)
+        # A pooler such as PgBouncer gives each transaction another connection: none is prepared on.
+        arguments = {} if url.drivername == "sqlite" else {"prepare_threshold": None}
         engine = create_engine(
             url,
+            connect_args=arguments,
             hide_parameters=True,
             pool_size=pool_size,
             max_overflow=0,
@@ -266,6 +269,15 @@ class Database:
             target.unlink()
             raise
 
+    def behind_pooler(self) -> bool:
+        """Return whether a pooler such as PgBouncer stands between this program and PostgreSQL."""
+        if self.path is not None:
+            return False
+        with self.read() as connection:
+            driver: Any = connection.connection.driver_connection
+            own: int = driver.info.backend_pid  # a pooler invents one, to cancel queries with
+            return own != connection.scalar(select(func.pg_backend_pid()))
+
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
@@ -370,10 +382,7 @@ def look_up(
 def _in_postgresql(
     table: Table, campaign: bytes, column: str, ids: Sequence[bytes]
 ) -> tuple[str, tuple[Any, ...]]:
-    """Return a statement, and its values; OFFSET keeps the inner query as it is.
-
-    Columns are named: PostgreSQL ends a prepared ``SELECT *`` once a table has one more.
-    """
+    """Return a statement, and its values; OFFSET keeps the inner query as it is."""
     found = (
         f"SELECT {', '.join(table.columns.keys())} FROM {table.name} "
         f"WHERE campaign_id = %s AND {column} = wanted.id OFFSET 0"
