@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from attrs import evolve
 from tests.nightly import by_day
 
 import quietcrowd as qc
@@ -37,6 +38,23 @@ MECHANISMS = {
         domain=RANGE, epsilon=1.0, rank=3, variant="ridge"
     ),
 }
+
+
+def relabelled(mechanism, seed: int):
+    """Return the mechanism with its labels, and reports without a name, in another order.
+
+    It is the mechanism itself if the order of its labels is fixed.
+    """
+    domain, rng = mechanism.domain, np.random.default_rng(seed)
+    if not isinstance(domain, qc.Categorical):
+        return mechanism
+    rows = rng.permutation(domain.size)
+    turned = {"domain": qc.Categorical([domain.labels[row] for row in rows])}
+    if isinstance(mechanism, qc.OptimalChannel):
+        columns = rng.permutation(mechanism.channel.reports)
+        turned["weights"] = mechanism.channel.weights[rows][:, columns]
+    return evolve(mechanism, **turned)
+
 
 MECHANISMS_BY_DAY = ("one-layer", "laplace", "matrix factorisation")
 """One for labels, one for numbers, one that sends sketches: where trying all takes long."""

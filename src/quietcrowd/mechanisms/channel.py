@@ -28,6 +28,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.bounded_law import TOTAL, BoundedLaw
 from quietcrowd.mechanisms.grid import Grid
 from quietcrowd.mechanisms.randomness import WordSource
+from quietcrowd.mechanisms.report_meanings import ListedMeanings, ReportMeanings, in_order
 from quietcrowd.mechanisms.set_law import SetLaw
 from quietcrowd.privacy.rounding import exp_of, log_ratio_up
 
@@ -251,6 +252,22 @@ class Channel(ABC):
             "devices do"
         )
 
+    def identity(self, answers: Any, reports: ReportMeanings) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return the distribution of reports given each answer, JSON-ready, in a canonical order.
+
+        Two channels with the same one are the same function from labels to distributions over
+        meanings. Unless a channel can say in which parts of `describe` the order of labels shows,
+        labels in another order make another channel.
+
+        Parameters
+        ----------
+        answers : sequence of label, or mapping
+            The labels by code, or the bounds of a range.
+        reports : ReportMeanings
+            What reports mean.
+        """
+        return {"answers": answers, **self.describe()}
+
 
 def laplace_shift(channel: Channel | None) -> Shift | None:
     """Return the shift of a channel whose noise is Laplace noise of a public scale; else None."""
@@ -397,6 +414,22 @@ class FiniteChannel(Channel):
     @override
     def describe(self) -> Mapping[str, Any]:
         return {"kind": "table", "weights": self.weights.tolist()}
+
+    @override
+    def identity(self, answers: Any, reports: ReportMeanings) -> Mapping[str, Any]:
+        assert isinstance(reports, ListedMeanings)
+        given = [*answers, None][: self.answers]
+        rows = sorted(range(len(given)), key=lambda row: in_order(given[row]))
+        meanings = sorted(set(reports.listed), key=in_order)
+        weights = np.zeros((len(rows), len(meanings)), np.uint64)
+        for code, meaning in enumerate(reports.listed):
+            weights[:, meanings.index(meaning)] += self.weights[rows, code]
+        return {
+            "kind": "table",
+            "answers": [given[row] for row in rows],
+            "reports": meanings,
+            "weights": weights.tolist(),
+        }
 
     @cached_property
     def epsilon(self) -> float:

@@ -33,6 +33,7 @@ from quietcrowd.mechanisms.randomness import (
     uniform_integers,
     word_source,
 )
+from quietcrowd.mechanisms.report_meanings import ReportMeanings
 from quietcrowd.mechanisms.taskwise import (
     TaskwiseMechanism,
     cell_name,
@@ -107,8 +108,10 @@ class LaplaceChannel(Channel):
             return None
         if self.fill == "uniform":
             return np.linspace(*self.grid.ends, _FILLINGS)
-        place = self.grid.middle if self.fill == "midpoint" else self.grid.place(float(self.fill))
-        return np.array([self.grid.number(place)])
+        return np.array([self.grid.number(self._filled_place(self.fill))])
+
+    def _filled_place(self, fill: str | float) -> int:
+        return self.grid.middle if fill == "midpoint" else self.grid.place(float(fill))
 
     @property
     def scale(self) -> float:
@@ -146,6 +149,12 @@ class LaplaceChannel(Channel):
             if bit is None
             else {"grid": BIT_GRID.describe(), "noise_scale": bit.scale},
         }
+
+    @override
+    def identity(self, answers: Any, reports: ReportMeanings) -> Mapping[str, Any]:
+        fill = self.fill
+        place = fill if fill in (None, "uniform") else self._filled_place(fill)
+        return {**super().identity(answers, reports), "fill": place}
 
 
 def _fill(value: Any) -> Any:

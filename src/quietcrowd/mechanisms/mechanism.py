@@ -6,6 +6,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -16,12 +17,13 @@ from attrs import evolve, field, fields_dict, frozen
 from attrs.validators import instance_of
 
 from quietcrowd.answers import Answers, DroppedRows
-from quietcrowd.domains import Domain, check_numeric
+from quietcrowd.domains import Domain, FiniteDomain, check_numeric
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.frames import Backend, to_native, unmarked
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.randomness import Randomness, Secret, WordSource
 from quietcrowd.mechanisms.report_law import ReportLaw
+from quietcrowd.mechanisms.report_meanings import ReportMeanings, meanings_in
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
 from quietcrowd.privacy.loss_law import ReleaseLoss, pure_law
 from quietcrowd.privacy.tail_bound import TailBound, composed_tail
@@ -159,6 +161,27 @@ class Mechanism(ABC):
     def worker_channel(self) -> Channel | None:
         """The law of each report of one worker, or None where only the worker knows it."""
         return self.channel
+
+    @cached_property
+    def report_meanings(self) -> ReportMeanings:
+        """What reports mean: codes of labels and of sets depend on the order of labels."""
+        return meanings_in(self.report_domain)
+
+    @property
+    def channel_identity(self) -> Mapping[str, Any]:
+        """What makes this channel and another one the same, JSON-ready.
+
+        It maps each answer to the distribution of what its report means, in a canonical order. The
+        devices of two mechanisms with the same one can send each other's reports, by meaning. The
+        key of whatever is stored for a channel must be this, or finer.
+        """
+        domain = self.domain
+        answers = domain.labels if isinstance(domain, FiniteDomain) else domain.to_dict()
+        return {
+            "law": self.channel.identity(answers, self.report_meanings),
+            "every_task": self.every_task,
+            "shared": None if self.independent_reports else self.to_dict(),
+        }
 
     @property
     def report_law(self) -> ReportLaw | None:

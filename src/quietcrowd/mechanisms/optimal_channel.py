@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from typing_extensions import override
 
 from quietcrowd.domains import Categorical, Domain, NumericDomain, check_numeric
@@ -18,6 +18,7 @@ from quietcrowd.mechanisms.label_frequencies import (
     label_frequencies,
 )
 from quietcrowd.mechanisms.label_mechanism import LabelMechanism, check_epsilon, check_probability
+from quietcrowd.mechanisms.report_meanings import Likelihoods, ReportMeanings, in_order
 from quietcrowd.mechanisms.staircase_programme import MOST_ANSWERS, best_staircase
 from quietcrowd.validation import number, one_of
 
@@ -142,8 +143,7 @@ class OptimalChannel(LabelMechanism):
                 "out of the domain"
             )
         if self.weights is None:
-            solved = best_staircase(self._worth, self.domain.size, self.epsilon, apart=self.apart)
-            object.__setattr__(self, "weights", _as_weights(solved))
+            object.__setattr__(self, "weights", self._solved())
         shape = self.channel.weights.shape
         if shape[0] != self.domain.size:
             raise ParameterError(
@@ -160,6 +160,12 @@ class OptimalChannel(LabelMechanism):
     def report_domain(self) -> Domain:
         """What a report can be: the number of a column, from 1 on."""
         return Categorical(range(1, self.channel.reports + 1))
+
+    @cached_property
+    @override
+    def report_meanings(self) -> ReportMeanings:
+        """A column has no name: it means its likelihoods, see `Likelihoods`."""
+        return Likelihoods.of(self.channel.weights, self.domain.labels)
 
     @cached_property
     def channel(self) -> FiniteChannel:
@@ -204,6 +210,19 @@ class OptimalChannel(LabelMechanism):
             terms = joint * np.log(columns / total)
         information: Floats = np.where(columns > 0, terms, 0.0).sum(axis=0)
         return information
+
+    def _solved(self) -> tuple[tuple[int, ...], ...]:
+        """Return the weights that are worth most: of several tables the same for any label order.
+
+        The solver's choice depends on the order of its unknowns.
+        """
+        labels = self.domain.labels
+        names = sorted(labels, key=in_order)
+        if names != [*labels]:
+            rows = evolve(self, domain=Categorical(names)).weights
+            return tuple(rows[names.index(label)] for label in labels)
+        solved = best_staircase(self._worth, self.domain.size, self.epsilon, apart=self.apart)
+        return tuple(map(tuple, solved.tolist()))
 
     @override
     def _parameters(self) -> dict[str, Any]:

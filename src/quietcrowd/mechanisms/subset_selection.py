@@ -18,6 +18,7 @@ from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.label_mechanism import at_least_two_labels, require_epsilon
 from quietcrowd.mechanisms.mechanism import Reports
 from quietcrowd.mechanisms.randomness import Randomness, Secret, word_source
+from quietcrowd.mechanisms.report_meanings import ReportMeanings, in_order
 from quietcrowd.mechanisms.set_law import SetLaw, best_members
 from quietcrowd.mechanisms.taskwise import TaskwiseMechanism, cell_name, cells_of, fixed_table
 from quietcrowd.privacy.guarantee import Tasks, check_counts
@@ -64,6 +65,10 @@ class SetChannel(Channel):
             "inside": law.inside,
             "outside": law.outside,
         }
+
+    @override
+    def identity(self, answers: Any, reports: ReportMeanings) -> Mapping[str, Any]:
+        return super().identity(sorted(answers, key=in_order), reports)
 
 
 def _loss_of_labels(_: Any, attribute: Any, value: float) -> None:

@@ -4,7 +4,9 @@ import errno
 import json
 import os
 
+import pandas as pd
 import pytest
+from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.campaign.devices import Fake
@@ -14,12 +16,13 @@ import quietcrowd as qc
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.device.folder import CampaignFolder
 from quietcrowd.campaign.device.records import CampaignRecord
+from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.exceptions import CampaignError, FormatError, ParameterError
 from quietcrowd.mechanisms.memo import private_file
 
 COIN = MECHANISMS["one-layer"]
 HERE, ELSEWHERE = "https://crowd.example", "https://other.example"
-REUSABLE = ["one-layer", "one-layer with NULL", "laplace", "laplace, filled", "laplace with a bit"]
+REUSABLE = [name for name, one in MECHANISMS.items() if sent_again(one)]
 
 
 class Campaigns:
@@ -63,8 +66,8 @@ def test_the_same_question_gets_the_same_report_whatever_is_answered_then(campai
     first, _ = campaigns(MECHANISMS[name])
     first.answer(answers_to(first))
     spent = first.spent().total_epsilon
-    assert spent == pytest.approx(12)
-    second, _ = campaigns(MECHANISMS[name], budget=12)
+    assert spent == pytest.approx(12 * MECHANISMS[name].epsilon, rel=1e-5)
+    second, _ = campaigns(MECHANISMS[name], budget=spent)
     assert set(second.reused) == {task.name for task in second.tasks}
     assert second.repeated == ()
     assert second.affordable() == 12
@@ -147,6 +150,71 @@ def test_labels_in_another_order_are_the_same_question_and_channel(campaigns):
     assert len(one.posted) == len(other.posted) == 1
 
 
+def truths_of(reported, mechanism):
+    """Return what a requester infers from what the devices sent, by the names of tasks."""
+    rows = [
+        (task["task"], worker, 1 + item["value"])
+        for worker, (client, fake) in enumerate(reported)
+        for item in client._upload().items
+        for task in fake.tasks
+        if task["task_id"] == item["task_id"]
+    ]
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    table = qc.Answers.from_frame(frame, mechanism.report_domain)
+    found = qc.NoiseAware().fit(qc.Reports(table=table, mechanism=mechanism)).truths
+    return dict(zip(found["task"], found["truth"], strict=True))
+
+
+@pytest.mark.slow
+def test_reports_without_a_name_are_sent_again_by_what_they_mean(tmp_path):
+    """One table, labels in another order: before, 128 of 128 reports went again, 0 of 8 right.
+
+    Now a truth is wrong in at most 1 of 30 draws, so that 6 of 8 are in fewer than 1 of 10^6.
+    """
+    one, other = (qc.Categorical(list(labels)) for labels in ("abcd", "dcba"))
+    first = qc.OptimalChannel(domain=one, epsilon=2.0, prior={"a": 0.7})
+    turned = evolve(first, domain=other, weights=first.weights[::-1])
+    another = evolve(first, domain=other, prior={"d": 0.7})
+    assert another.weights == first.weights
+    truths = {f"t{place}": label for place, label in enumerate("aaaaabcd")}
+    parts = {"first": [], "turned": [], "another": []}
+    for worker in range(16):
+        campaigns = Campaigns(tmp_path / str(worker))
+        for name, mechanism in zip(parts, (first, turned, another), strict=True):
+            client, fake = campaigns(mechanism, tasks=8)
+            again = {"first": (), "turned": truths, "another": ()}[name]
+            fresh = {"first": (), "turned": (), "another": truths}[name]
+            assert (set(client.reused), set(client.repeated)) == (set(again), set(fresh))
+            client.answer(truths)
+            parts[name].append((client, fake))
+        assert client.spent().total_epsilon == pytest.approx(2 * 8 * 2.0, rel=1e-6)
+    meant = [[sent(client) for client, _ in parts[name]] for name in parts]
+    assert meant[1] == meant[0]
+    assert meant[2] != meant[0]
+    assert truths_of(parts["turned"], turned) == truths_of(parts["first"], first)
+    for name, mechanism in (("first", first), ("another", another)):
+        found = truths_of(parts[name], mechanism)
+        assert sum(found[task] == label for task, label in truths.items()) >= 3
+
+
+@pytest.mark.parametrize("name", ["one-layer", "sets of labels", "optimal", "laplace"])
+def test_reports_of_an_earlier_kind_of_hash_stay_stored_and_are_charged_as_asked(campaigns, name):
+    """Whether they came through the same channel is not known: the noise is drawn afresh."""
+    first, _ = campaigns(MECHANISMS[name])
+    first.answer(answers_to(first))
+    spent = first.spent().total_epsilon
+    [path] = first._folder.path.parent.glob("*/questions.json")
+    record = json.loads(path.read_bytes())
+    path.write_text(json.dumps({**record, "channel": 64 * "0"}))
+    second, _ = campaigns(MECHANISMS[name])
+    assert second.reused == ()
+    assert set(second.repeated) == {task.name for task in second.tasks}
+    second.answer(answers_to(second))
+    assert second.spent().total_epsilon == pytest.approx(2 * spent)
+    third, _ = campaigns(MECHANISMS[name])
+    assert len(third.reused) == len(third.tasks)
+
+
 def test_other_questions_cost_and_are_drawn(campaigns):
     first, _ = campaigns(tasks=3)
     first.answer(answers_to(first))
@@ -173,7 +241,7 @@ def test_copies_in_one_campaign_get_one_report(campaigns, name):
     reports = sent(client)
     assert len(reports) == 22
     assert len({reports[name] for name in copies}) == 1
-    assert client.spent().total_epsilon == pytest.approx(2)
+    assert client.spent().total_epsilon == pytest.approx(2 * mechanism.epsilon, rel=1e-5)
 
 
 @pytest.mark.parametrize("name", ["two-layer", "sampled variance"])

@@ -1,6 +1,7 @@
 // What an input of vectors/ gives in a browser, by kind; write_vectors.py has the same functions.
 
 import { canonicalHash, canonicalJson } from "./worker/terms/canonical.js";
+import { readable } from "./worker/device/reports.js";
 import { twoLayerLosses } from "./worker/terms/shared_losses.js";
 import { varianceLosses } from "./worker/terms/variance_losses.js";
 import { decaying, logistic } from "./worker/mechanisms/coins.js";
@@ -16,7 +17,8 @@ import { systemWords, uniformIntegers } from "./worker/mechanisms/words.js";
 import { speaker } from "./worker/page/messages.js";
 import { consentSentences } from "./worker/terms/consent.js";
 import { guaranteeOf } from "./worker/terms/guarantee.js";
-import { lawSentences, lawTable } from "./worker/terms/law.js";
+import { lawSentences, lawTable, pointsTo } from "./worker/terms/law.js";
+import { meaningsOf } from "./worker/terms/meanings.js";
 import { withDigits } from "./worker/terms/numbers.js";
 import { channelHash, largestGroup, lettersOf, taskQuestions } from "./worker/terms/questions.js";
 import { lossOfNamed } from "./worker/terms/sketch_losses.js";
@@ -88,6 +90,29 @@ export async function sayings(inputs, tag) {
     ]);
   }
   return given;
+}
+
+/** Return what values of reports mean, what people read, and the values under other terms. */
+export async function meanings(terms, others, values) {
+  const [{ meaningOf, valueOf }, there] = [meaningsOf(terms), meaningsOf(others)];
+  const items = values.map((value) => ({ value, task_id: "t" }));
+  const shown = readable(items, terms, []).map(({ value }) =>
+    Array.isArray(value) ? pointsTo(value, english) : value,
+  );
+  return values.map((value, i) => {
+    const meaning = JSON.parse(JSON.stringify(meaningOf(value)));
+    return [meaning, shown[i], valueOf(meaning), there.valueOf(meaning)];
+  });
+}
+
+/** Return the value of each meaning; null for what no report means. */
+export function valuesOf(terms, all) {
+  return all.map(meaningsOf(terms).valueOf);
+}
+
+/** Return the hashes of channels. */
+export function channelHashes(all) {
+  return Promise.all(all.map(channelHash));
 }
 
 const chances = { decaying, logistic };

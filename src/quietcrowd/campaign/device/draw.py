@@ -9,7 +9,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from attrs import field, frozen
 
@@ -19,7 +18,7 @@ from quietcrowd.campaign.device.questions import (
     CodedReport,
     TaskQuestions,
     channel_hash,
-    spell_label,
+    readable_values,
     spell_report,
 )
 from quietcrowd.campaign.terms.canonical import canonical_json
@@ -30,7 +29,6 @@ from quietcrowd.campaign.terms.tokens import new_id
 from quietcrowd.exceptions import CampaignError
 from quietcrowd.mechanisms import Mechanism, Memo, Reports
 from quietcrowd.mechanisms.memo.worker_table import worker_table
-from quietcrowd.report_domains import LabelSets
 
 __all__ = ["CommittedReports", "Draw", "Report", "coded_reports", "readable_reports"]
 
@@ -43,9 +41,9 @@ class Report:
     ----------
     task : str
         Name.
-    value : label or number
-        What was drawn; the labels of a set are one text. None is NULL, "no answer", where that
-        can be drawn.
+    value : label, number or str
+        What the report means; see `readable_values`. None is NULL, "no answer", where that can be
+        drawn.
     participation : float or None
         A noisy 1 or 0, whether the task was answered, where that is released.
     """
@@ -145,7 +143,7 @@ def readable_reports(
     if not items:
         return ()
     names = {task.id: task.name for task in tasks}
-    values = _readable(mechanism, [item["value"] for item in items])
+    values = readable_values(mechanism, [item["value"] for item in items])
     bits: list[Any] = [None] * len(items)
     if mechanism.participation_domain is not None:
         bits = decoded(mechanism.participation_domain, [item["bit"] for item in items]).to_pylist()
@@ -153,14 +151,6 @@ def readable_reports(
         Report(task=names[item["task_id"]], value=value, participation=bit)
         for item, value, bit in zip(items, values, bits, strict=True)
     )
-
-
-def _readable(mechanism: Mechanism, codes: list[int]) -> list[Any]:
-    """Return values of reports as labels or numbers; the labels of a set in one text."""
-    domain = mechanism.report_domain
-    if isinstance(domain, LabelSets):
-        return [", ".join(map(spell_label, one)) for one in domain.members_of(np.array(codes))]
-    return decoded(domain, codes).to_pylist()  # type: ignore[no-any-return]
 
 
 @frozen(kw_only=True)

@@ -7,18 +7,19 @@ the first label, or the middle of the range.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from quietcrowd.campaign.device.questions import spell_label
+from quietcrowd.campaign.device.questions import points_to, spell_label
 from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.campaign.terms.plain_text import one_line
-from quietcrowd.domains import Domain, FiniteDomain
+from quietcrowd.domains import FiniteDomain
 from quietcrowd.mechanisms import Mechanism, SketchChannel
 from quietcrowd.mechanisms.bounded_law import BoundedLaw
 from quietcrowd.mechanisms.channel import TOTAL, Floats, Shift
+from quietcrowd.mechanisms.report_meanings import Likelihoods, ListedMeanings
 from quietcrowd.mechanisms.set_law import SetLaw
-from quietcrowd.report_domains import OrNull
 
 __all__ = ["law_sentences", "law_table", "show_share"]
 
@@ -97,8 +98,7 @@ def law_table(mechanism: Mechanism) -> tuple[tuple[str, ...], ...]:
     table = mechanism.channel.probabilities
     if table is None or table.shape[1] > _MOST_COLUMNS:
         return ()
-    answers = _names(mechanism.domain, len(table))
-    reports = _names(mechanism.report_domain, table.shape[1])
+    answers, reports = _answers(mechanism, len(table)), _reports(mechanism)
     shares = table.tolist()
     return (
         ("", *reports),
@@ -121,34 +121,40 @@ def show_share(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def _labels(domain: Domain) -> FiniteDomain:
-    """Return the domain of the labels, without NULL."""
-    finite = domain.domain if isinstance(domain, OrNull) else domain
-    assert isinstance(finite, FiniteDomain)
-    return finite
+def _answers(mechanism: Mechanism, count: int) -> list[str]:
+    """Return the names of the first answers, NULL after the labels."""
+    assert isinstance(mechanism.domain, FiniteDomain)
+    return list(map(_name, [*mechanism.domain.labels, None][:count]))
 
 
-def _names(domain: Domain, count: int) -> list[str]:
-    """Return the first labels of a domain, NULL after the others."""
-    finite = _labels(domain)
-    return [*(_short(one_line(spell_label(label))) for label in finite.labels), "no answer"][:count]
+def _reports(mechanism: Mechanism) -> list[str]:
+    """Return the names of reports, or what they point to."""
+    meanings = mechanism.report_meanings
+    assert isinstance(meanings, ListedMeanings)
+    if isinstance(meanings, Likelihoods):
+        favoured = map(meanings.favoured, range(len(meanings.listed)))
+        return [points_to(map(_name, labels)) for labels in favoured]
+    return list(map(_name, meanings.listed))
+
+
+def _name(label: Any) -> str:
+    """Return what a requester named an answer, no longer than a name."""
+    return "no answer" if label is None else _short(one_line(spell_label(label)))
 
 
 def _short(name: str) -> str:
-    """Return what a requester named an answer, no longer than a name."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
 def _of_labels(mechanism: Mechanism, table: Floats) -> tuple[str, ...]:
-    often = 0 if _labels(mechanism.report_domain) == mechanism.domain else int(table[0].argmax())
+    [name], reports = _answers(mechanism, 1), _reports(mechanism)
+    often = reports.index(name) if name in reports else int(table[0].argmax())
     others = np.delete(table[0], often).tolist()
     least, most = show_share(min(others)), show_share(max(others))
-    [name] = _names(mechanism.domain, 1)
-    report = _names(mechanism.report_domain, often + 1)[often]
     of_others = f"in {most}" if least == most else f"in {least} to {most}"
     which = "as the other one" if len(others) == 1 else "as each of the others"
     law = [
-        f"An example: the answer {name!r} is reported as {report!r} in "
+        f"An example: the answer {name!r} is reported as {reports[often]!r} in "
         f"{show_share(table[0, often])} of all cases, and {which} {of_others}."
     ]
     if mechanism.worker_channel is None:
@@ -180,7 +186,7 @@ def _of_bounds(bounded: BoundedLaw) -> tuple[str, ...]:
 
 
 def _of_sets(mechanism: Mechanism, law: SetLaw) -> str:
-    [name] = _names(mechanism.domain, 1)
+    [name] = _answers(mechanism, 1)
     return (
         f"An example: a report is a set of {law.members} of the {law.labels} answers. That of the "
         f"answer {name!r} holds {name!r} in {show_share(float(law.held))} of all cases, and each "

@@ -7,28 +7,28 @@ it is then a function of a first answer, and sent again it tells nothing new.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
-import numpy as np
 from attrs import frozen
 
 from quietcrowd.campaign.device.checked_terms import CampaignTask
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
-from quietcrowd.campaign.terms.channel_config import describe_channel
+from quietcrowd.campaign.terms.mechanisms import decoded
 from quietcrowd.campaign.terms.near_copies import letters_hash, sent_again
 from quietcrowd.domains import Domain, FiniteDomain, Label
 from quietcrowd.mechanisms import Mechanism
-from quietcrowd.report_domains import LabelSets, OrNull
-from quietcrowd.set_ranks import ranks_of
+from quietcrowd.mechanisms.report_meanings import Likelihoods, ListedMeanings, SetMeanings
 
 __all__ = [
     "CodedReport",
     "TaskQuestions",
     "channel_hash",
+    "points_to",
     "question_hash",
     "read_report",
+    "readable_values",
     "spell_label",
     "spell_report",
 ]
@@ -47,15 +47,13 @@ def question_hash(task: CampaignTask, domain: Domain) -> str:
 
 
 def channel_hash(mechanism: Mechanism) -> str | None:
-    """Return the SHA-256, in hex, of the law of a report; None where its noise is not its own.
+    """Return the SHA-256, in hex, of `Mechanism.channel_identity`.
 
-    The order of labels makes no other law. Where several answers of a worker share what is drawn,
-    one report of another campaign is no report of this one.
+    None if several answers of a worker share noise: then no report serves another campaign.
     """
     if not sent_again(mechanism):
         return None
-    law = {"answers": _answers(mechanism.domain), "channel": describe_channel(mechanism)}
-    return canonical_hash({**law, "every_task": mechanism.every_task}).hex()
+    return canonical_hash(mechanism.channel_identity).hex()
 
 
 def _answers(domain: Domain) -> Any:
@@ -71,16 +69,12 @@ def spell_label(label: Label) -> str:
 
 
 def spell_report(mechanism: Mechanism, report: CodedReport) -> list[Any]:
-    """Return a report as it is kept: by its label or labels, or its steps of the public grid.
+    """Return a report as a device stores it: what it means, and its bit.
 
-    Codes of labels are places in a list that another campaign may have in another order.
+    Another campaign may code the same meaning differently.
     """
     value, bit = report
-    domain = mechanism.report_domain
-    if isinstance(domain, LabelSets):
-        return [_spell_set(domain, value), bit]
-    labels = _labels(domain)
-    return [value if labels is None else labels[value], bit]
+    return [mechanism.report_meanings.meaning(value), bit]
 
 
 def read_report(mechanism: Mechanism, kept: Sequence[Any]) -> CodedReport:
@@ -89,39 +83,39 @@ def read_report(mechanism: Mechanism, kept: Sequence[Any]) -> CodedReport:
     Raises
     ------
     ValueError
-        Where it is none.
+        If it is not a report of the mechanism.
     """
-    value, bit = kept
-    domain = mechanism.report_domain
-    labels = _labels(domain)
-    if isinstance(domain, LabelSets):
-        value = _read_set(domain, value)
-    code = value if labels is None else labels.index(value)
-    if type(code) is not int or type(bit) not in (int, type(None)):
-        raise ValueError("no report")
-    return code, bit
+    meaning, bit = kept
+    if type(bit) not in (int, type(None)):
+        raise ValueError("no report has this bit")
+    return mechanism.report_meanings.code(meaning), bit
 
 
-def _spell_set(domain: LabelSets, value: int) -> list[str]:
-    """Return the labels of a set, as they are written."""
-    [members] = domain.members_of(np.array([value]))
-    return [*map(spell_label, members)]
+def readable_values(mechanism: Mechanism, codes: Sequence[int]) -> list[Any]:
+    """Return what reports mean, as people read it: a label, a number or a text; None is NULL.
+
+    The labels of a set are one text. So are the labels that a report without a name points to.
+    """
+    meanings = mechanism.report_meanings
+    if isinstance(meanings, Likelihoods):
+        return [points_to(map(spell_label, meanings.favoured(code))) for code in codes]
+    if isinstance(meanings, ListedMeanings):
+        return list(map(meanings.meaning, codes))
+    if isinstance(meanings, SetMeanings):
+        return [", ".join(map(spell_label, meanings.meaning(code))) for code in codes]
+    return decoded(mechanism.report_domain, codes).to_pylist()  # type: ignore[no-any-return]
 
 
-def _read_set(domain: LabelSets, listed: Sequence[Any]) -> int:
-    """Return the number of a set of labels; ValueError where it is none."""
-    names = [*map(spell_label, domain.domain.labels)]
-    codes = sorted({names.index(name) for name in listed})
-    if not len(codes) == len(listed) == domain.members:
-        raise ValueError("no set of labels")
-    return int(ranks_of(np.array([codes]), domain.domain.size)[0])
+def points_to(labels: Iterable[str]) -> str:
+    """Return what a report without a name says to people: the labels that it points to.
 
-
-def _labels(domain: Domain) -> list[str | None] | None:
-    """Return what each code stands for, None being NULL; None where reports are numbers."""
-    if isinstance(domain, OrNull):
-        return [*map(spell_label, domain.domain.labels), None]
-    return [*map(spell_label, domain.labels)] if isinstance(domain, FiniteDomain) else None
+    Examples
+    --------
+    >>> points_to(["b", "c"]), points_to([])
+    ('points to: b, c', 'says nothing')
+    """
+    named = ", ".join(labels)
+    return f"points to: {named}" if named else "says nothing"
 
 
 @frozen(kw_only=True, slots=False)

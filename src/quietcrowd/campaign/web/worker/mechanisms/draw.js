@@ -147,10 +147,15 @@ function drawLaplace(terms, codes, words) {
   return { values, bits: withNoise(bits, noise, report.bit) };
 }
 
+/** Return the place that stands for no answer, where there is one. */
+export function fillingPlace({ fill, grid }) {
+  return fill === "midpoint" ? grid.steps / 2 : placeOf(grid, fill);
+}
+
 function drawFillings({ mechanism, channel }, count, words) {
   const { fill, grid } = channel;
   if (fill !== "uniform") {
-    return new Array(count).fill(fill === "midpoint" ? grid.steps / 2 : placeOf(grid, fill));
+    return new Array(count).fill(fillingPlace(channel));
   }
   const levels = labelsOf(mechanism.domain);
   const drawn = uniformIntegers(words, levels?.length ?? grid.steps + 1, count);

@@ -2,6 +2,7 @@
 
 import { byId, tables } from "./elements.js";
 import { lineOf, spell } from "./questions.js";
+import { pointsTo } from "../terms/law.js";
 
 /** Show what became of the answers. */
 export async function receipt(app) {
@@ -40,7 +41,12 @@ function rowsOf(app, reports) {
       .map((task) => {
         const { value, participation } = sent.get(task.name);
         const bits = hasBits ? [spell(app, participation)] : [];
-        return [lineOf(task), spell(app, value), ...bits];
+        return [lineOf(task), textOfReport(app, value), ...bits];
       }),
   ];
+}
+
+function textOfReport(app, value) {
+  const names = Array.isArray(value) ? value.map((label) => spell(app, label)) : null;
+  return names ? pointsTo(names, app.say) : spell(app, value);
 }

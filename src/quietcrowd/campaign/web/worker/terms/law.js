@@ -4,6 +4,7 @@ import { countOf, numbersOf } from "../mechanisms/bounded.js";
 import { canonicalJson } from "./canonical.js";
 import { scaleOfVariance } from "./channel.js";
 import { lossOfReport } from "./guarantee.js";
+import { favouredBy, isNumbered, meaningsOf } from "./meanings.js";
 import { counted, withDecimals, withDigits } from "./numbers.js";
 
 /** @import { Say } from "../page/messages.js" */
@@ -62,16 +63,16 @@ function namesOf({ mechanism: { domain }, channel }, say) {
   return names.slice(0, channel.weights.length);
 }
 
-/** Return what reports are called: as answers are, or by the number of a column. */
+/** Return what reports are called: as answers are, or by the labels that they point to. */
 function reportsOf(terms, say) {
   return isNumbered(terms)
-    ? terms.channel.weights[0].map((_, i) => String(i + 1))
+    ? meaningsOf(terms).listed.map((one) => pointsTo(favouredBy(one).map(nameOf), say))
     : namesOf(terms, say);
 }
 
-/** Return whether reports are numbers of columns, and no labels. */
-function isNumbered({ mechanism }) {
-  return mechanism.mechanism === "optimal";
+/** Return what a report without a name says to people. */
+export function pointsTo(names, say) {
+  return say(names.length ? "law.points" : "law.points.none", { labels: names.join(", ") });
 }
 
 /** Return a requester's name of an answer in one line, not long, and without what turns text. */

@@ -4,6 +4,7 @@ import { byCodePoint, labelsOf } from "../mechanisms/draw.js";
 import { canonicalHash, canonicalJson } from "./canonical.js";
 import { isSentAgain, labelText } from "./law.js";
 import { imageIn } from "./images.js";
+import { channelIdentity } from "./meanings.js";
 
 const UNSEEN = new RegExp(
   "[\\p{Cf}\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u2065\\u2800\\u3164" +
@@ -40,10 +41,9 @@ export async function taskQuestions(tasks, { mechanism }) {
   return { hashes, first };
 }
 
-/** Return the hash of the law of a report; null where its noise is not its own. */
-export async function channelHash({ mechanism, channel, report }) {
-  const law = { answers: answersOf(mechanism.domain), channel, every_task: report.every_task };
-  return isSentAgain({ mechanism }) ? canonicalHash(law) : null;
+/** Return the hash of a channel's identity; null where a worker's answers share noise. */
+export async function channelHash(terms) {
+  return isSentAgain(terms) ? canonicalHash(channelIdentity(terms)) : null;
 }
 
 /** Return how many reports at most are on copies and near-copies of one question. */

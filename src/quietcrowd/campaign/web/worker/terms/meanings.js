@@ -1,0 +1,113 @@
+// What reports mean, in whatever order a mechanism lists labels: see Python's report_meanings.py.
+
+import { byCodePoint, fillingPlace, labelsOf } from "../mechanisms/draw.js";
+import { membersOfSet, rankOfSet } from "../mechanisms/sets.js";
+
+/** Return whether reports have no names, only numbers of columns. */
+export function isNumbered({ mechanism }) {
+  return mechanism.mechanism === "optimal";
+}
+
+/**
+ * Return what gives the meaning of a report's value, and the value of a meaning; null for none.
+ *
+ * A meaning is a label, null for NULL, the labels of a set, or a place on the grid. If reports have
+ * no names, it pairs each label with a whole number: how likely this answer makes the report.
+ */
+export function meaningsOf({ mechanism, channel }) {
+  const labels = labelsOf(mechanism.domain);
+  if (channel.kind === "table") {
+    const names = [...labels, null].slice(0, channel.weights[0].length);
+    const listed = isNumbered({ mechanism }) ? likelihoods(labels, channel.weights) : names;
+    const texts = listed.map((meaning) => JSON.stringify(meaning));
+    const valueOf = (meaning) => placeIn(texts, JSON.stringify(meaning));
+    return { listed, meaningOf: (value) => listed[value], valueOf };
+  }
+  if (channel.kind === "sets") {
+    const members = (value) => membersOfSet(value, channel.labels, channel.members);
+    const meaningOf = (value) => inOrder(members(value).map((code) => labels[code]));
+    return { meaningOf, valueOf: (meaning) => setOf(meaning, labels, channel) };
+  }
+  const valueOf = (meaning) => (Number.isSafeInteger(meaning) ? meaning : null);
+  return { meaningOf: (value) => value, valueOf };
+}
+
+/** Return the labels that a report without a name points to; none where it says nothing. */
+export function favouredBy(likelihood) {
+  const weights = likelihood.map(([, weight]) => weight);
+  const middle = Math.min(...weights) + Math.max(...weights);
+  return likelihood.filter(([, weight]) => 2 * weight > middle).map(([label]) => label);
+}
+
+/** Return what makes two channels the same, of mechanisms whose reports are independent. */
+export function channelIdentity(terms) {
+  const { mechanism, channel, report } = terms;
+  const labels = labelsOf(mechanism.domain);
+  const answers = labels === null ? mechanism.domain : inOrder(labels);
+  const fill = channel.kind === "laplace" && { fill: placeFilled(channel) };
+  const law = channel.kind === "table" ? tableLaw(terms) : { answers, ...channel, ...fill };
+  return { law, every_task: report.every_task, shared: null };
+}
+
+function placeFilled(channel) {
+  return [null, "uniform"].includes(channel.fill) ? channel.fill : fillingPlace(channel);
+}
+
+/** Return a table with its answers in order, and with one column for each meaning, in order. */
+function tableLaw({ mechanism, channel: { kind, weights } }) {
+  const { listed, valueOf } = meaningsOf({ mechanism, channel: { kind, weights } });
+  const given = [...labelsOf(mechanism.domain), null].slice(0, weights.length);
+  const firsts = listed.map(valueOf); // the same for reports that mean the same
+  const reports = inOrder(listed.filter((_, value) => firsts[value] === value));
+  const answers = inOrder(given);
+  const summed = (row, first) =>
+    row.reduce((sum, weight, value) => (firsts[value] === first ? sum + weight : sum), 0);
+  const rows = answers.map((answer) => {
+    const row = weights[given.indexOf(answer)];
+    return reports.map((meaning) => summed(row, valueOf(meaning)));
+  });
+  return { kind, answers, reports, weights: rows };
+}
+
+/** Return the likelihoods of each column: whole numbers without a common divisor. */
+function likelihoods(labels, weights) {
+  const names = inOrder(labels);
+  const rows = names.map((name) => weights[labels.indexOf(name)]);
+  return rows[0].map((_, column) => {
+    const divisor = rows.reduce((common, row) => commonDivisor(common, row[column]), 0) || 1;
+    return names.map((name, i) => [name, rows[i][column] / divisor]);
+  });
+}
+
+function commonDivisor(one, other) {
+  return other === 0 ? one : commonDivisor(other, one % other);
+}
+
+/** Return the number of a set of labels; null where it is none. */
+function setOf(listed, labels, { members }) {
+  const codes = Array.isArray(listed) ? listed.map((label) => labels.indexOf(label)) : [];
+  const sorted = [...new Set(codes)].sort((a, b) => a - b);
+  const isSet = sorted.length === members && codes.length === members && sorted[0] >= 0;
+  return isSet ? rankOfSet(sorted, labels.length) : null;
+}
+
+function placeIn(list, one) {
+  const place = list.indexOf(one);
+  return place < 0 ? null : place;
+}
+
+/** Return labels, or likelihoods, in order; NULL is the last. */
+function inOrder(meanings) {
+  return [...meanings].sort(compareMeanings);
+}
+
+function compareMeanings(one, other) {
+  if (one === null || other === null) {
+    return (one === null) - (other === null);
+  }
+  if (Array.isArray(one)) {
+    const place = one.findIndex(([, weight], i) => weight !== other[i][1]);
+    return place < 0 ? 0 : one[place][1] - other[place][1];
+  }
+  return typeof one === "string" ? byCodePoint(one, other) : one - other;
+}

@@ -1,0 +1,181 @@
+"""What reports mean, in whatever order a mechanism lists its labels and reports.
+
+A code is a position in a list, and another mechanism may list the same in another order. A meaning
+is the same for both: a label, NULL, a set of labels, a place on the public grid, or the likelihood
+of every answer given the report.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+from typing_extensions import override
+
+from quietcrowd.domains import Domain, FiniteDomain, Label
+from quietcrowd.report_domains import LabelSets, OrNull
+from quietcrowd.set_ranks import ranks_of
+
+__all__ = [
+    "Likelihoods",
+    "ListedMeanings",
+    "Meaning",
+    "Places",
+    "ReportMeanings",
+    "SetMeanings",
+    "in_order",
+    "meanings_in",
+]
+
+Meaning: TypeAlias = Label | tuple[Label, ...] | tuple[tuple[Label, int], ...] | None
+"""JSON-ready; see `ReportMeanings`."""
+
+
+class ReportMeanings(ABC):
+    """What each code of a report means, and the code of each meaning."""
+
+    @abstractmethod
+    def meaning(self, code: int) -> Meaning:
+        """Return what a report means."""
+
+    @abstractmethod
+    def code(self, meaning: Any) -> int:
+        """Return the report of a meaning, which JSON may have changed from tuples to lists.
+
+        Raises
+        ------
+        ValueError
+            If no report has this meaning.
+        """
+
+
+@frozen(kw_only=True, slots=False)
+class ListedMeanings(ReportMeanings):
+    """Meanings of reports that are few enough to list.
+
+    Attributes
+    ----------
+    listed : tuple of Meaning
+        By the code of the report.
+    """
+
+    listed: tuple[Meaning, ...]
+
+    @override
+    def meaning(self, code: int) -> Meaning:
+        return self.listed[code]
+
+    @override
+    def code(self, meaning: Any) -> int:
+        code = self._codes.get(_as_tuples(meaning))
+        if code is None or isinstance(meaning, bool) is not isinstance(self.listed[code], bool):
+            raise ValueError("no report has this meaning")
+        return code
+
+    @cached_property
+    def _codes(self) -> dict[Meaning, int]:
+        return {meaning: code for code, meaning in reversed([*enumerate(self.listed)])}
+
+
+@frozen(kw_only=True, slots=False)
+class Likelihoods(ListedMeanings):
+    """Meanings of reports without a name: how likely each answer makes them.
+
+    Each meaning pairs every label, in order, with a whole number. Only ratios of these numbers
+    matter, so they have no common divisor: two reports with proportional likelihoods mean the same.
+    """
+
+    @classmethod
+    def of(cls, weights: npt.NDArray[np.uint64], labels: Sequence[Label]) -> Likelihoods:
+        """Return the meanings of the columns of a table.
+
+        Parameters
+        ----------
+        weights : ndarray of int, shape (labels, reports)
+            Proportional to the probability of each report given each answer.
+        labels : sequence of label
+            Of the rows.
+        """
+        names = sorted(labels, key=in_order)
+        rows = [labels.index(name) for name in names]
+        reduced = weights // np.maximum(np.gcd.reduce(weights, axis=0), np.uint64(1))
+        columns = reduced[rows].T.tolist()
+        return cls(listed=tuple(tuple(zip(names, column, strict=True)) for column in columns))
+
+    def favoured(self, code: int) -> tuple[Label, ...]:
+        """Return the labels that a report points to, or none if it says nothing of the answer.
+
+        These are the labels whose likelihood is nearer to the greatest than to the least.
+        """
+        pairs: Any = self.listed[code]
+        weights = [weight for _, weight in pairs]
+        middle = min(weights) + max(weights)
+        return tuple(label for label, weight in pairs if 2 * weight > middle)
+
+
+@frozen(kw_only=True)
+class SetMeanings(ReportMeanings):
+    """Sets mean their labels, in order.
+
+    Attributes
+    ----------
+    domain : LabelSets
+        Of the reports.
+    """
+
+    domain: LabelSets
+
+    @override
+    def meaning(self, code: int) -> tuple[Label, ...]:
+        [members] = self.domain.members_of(np.array([code]))
+        return tuple(sorted(members, key=in_order))
+
+    @override
+    def code(self, meaning: Any) -> int:
+        labels = self.domain.domain.labels
+        listed = meaning if isinstance(meaning, list | tuple) else ()
+        codes = sorted({labels.index(label) for label in listed})
+        if not len(codes) == len(listed) == self.domain.members:
+            raise ValueError("no report has this meaning")
+        return int(ranks_of(np.array([codes]), len(labels))[0])
+
+
+@frozen(kw_only=True)
+class Places(ReportMeanings):
+    """Numbers mean their place on a public grid, which the identity of the channel states."""
+
+    @override
+    def meaning(self, code: int) -> int:
+        return code
+
+    @override
+    def code(self, meaning: Any) -> int:
+        if type(meaning) is not int:
+            raise ValueError("no report has this meaning")
+        return meaning
+
+
+def meanings_in(domain: Domain) -> ReportMeanings:
+    """Return the meanings of reports in a domain: its labels, NULL, sets of labels, or places."""
+    if isinstance(domain, LabelSets):
+        return SetMeanings(domain=domain)
+    if isinstance(domain, OrNull):
+        return ListedMeanings(listed=(*domain.domain.labels, None))
+    return ListedMeanings(listed=domain.labels) if isinstance(domain, FiniteDomain) else Places()
+
+
+def in_order(meaning: Meaning) -> Any:
+    """Return a key that sorts labels or likelihoods of one kind, NULL last.
+
+    Texts sort by code point, which every language can do.
+    """
+    return meaning is None, meaning
+
+
+def _as_tuples(value: Any) -> Any:
+    return tuple(map(_as_tuples, value)) if isinstance(value, list | tuple) else value
