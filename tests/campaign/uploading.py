@@ -40,7 +40,7 @@ def open_campaign(base_url: str, key: str, tasks: int) -> Campaign:
     with httpx.Client(base_url=base_url, headers=headers, timeout=60, verify=PLAIN) as client:
         mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=1.0).to_dict()
         body = {"title": "T", "mechanism": mechanism, "join_mode": "open", **PROMISES}
-        body["max_joined"] = 10**7
+        body["max_participants"] = 10**7
         one = client.post("/campaigns", json=body).raise_for_status().json()["id"]
         client.post(
             f"/campaigns/{one}/tasks",

@@ -89,7 +89,6 @@ def test_invites_are_revoked_by_presenting_them(run, at_desk, monkeypatch, by):
         (("revoke", ANY, new_token("qci_")), "There is no such thing here"),
         (("revoke", ANY), "there is no link to revoke"),
         (("close", ANY, "--on", "2099-12-31"), "There is no such thing here"),
-        (("create", "T", "--tasks", "a.csv", "--labels", "a,b", "--joined", "9"), "--for-all"),
     ],
 )
 def test_what_goes_wrong_is_one_sentence(run, monkeypatch, words, told):
@@ -107,13 +106,13 @@ def test_a_last_day_is_named_changed_and_taken_back(run, at_desk, tmp_path):
     file.write_text("task,question\na,A?\n")
     made = run(
         "campaign", "create", "Birds", "--tasks", file, "--labels", "no,yes", *WORDS,
-        "--closes", "2099-12-31", "--for-all", "--joined", 70,
+        "--closes", "2099-12-31", "--for-all", "--participants", 70,
     )  # fmt: skip
     campaign = made[1].strip()
     assert "anyone who has the link can take part" in made[2]
     url = f"/campaigns/{campaign}"
     document = at_desk.client.get(url).json()
-    assert (document["closes_on"], document["max_joined"]) == ("2099-12-31", 70)
+    assert (document["closes_on"], document["max_participants"]) == ("2099-12-31", 70)
     run("campaign", "open", campaign)
     changed = run("campaign", "close", campaign, "--on", "2100-01-31")
     assert changed == (0, "", "It closes when 2100-01-31 is over (UTC).\n")

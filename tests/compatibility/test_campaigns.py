@@ -20,8 +20,6 @@ SINCE = {
 }
 """What documents of campaigns hold since, at their ends: older ones promised nothing, and gave all
 tasks to everybody.
-
-Those into which all may come get room for so many while they are open.
 """
 
 
@@ -29,9 +27,8 @@ def as_then(name, answer):
     """Return an answer without what was added to it since."""
     if answer["status"] != 200 or not name.endswith(("/document", "/public")):
         return answer
-    room = 10_000 if json.loads(answer["text"])["state"] == "open" else None
     document = name.endswith("/document")
-    since = {**SINCE, "max_joined": room, "allotment": None} if document else {"closes_on": None}
+    since = {**SINCE, "allotment": None} if document else {"closes_on": None}
     ending = f",{json.dumps(since, separators=(',', ':'))[1:]}"
     assert answer["text"].endswith(ending)
     return {**answer, "text": answer["text"].removesuffix(ending) + "}"}

@@ -95,7 +95,6 @@ def create(
     completion_code: given.CompletionCode = None,
     closes: given.Closes = None,
     for_all: given.ForAll = False,
-    most_joined: given.MostJoined = None,
     planned: given.Planned = False,
     server: Server = LOCAL,
     secret: Key = "",

@@ -26,7 +26,6 @@ __all__ = [
     "KeepDays",
     "LabelConfig",
     "Linked",
-    "MostJoined",
     "Participants",
     "Planned",
     "Purpose",
@@ -111,7 +110,14 @@ Linked = Annotated[
         "near-copies of one question.",
     ),
 ]
-Participants = Annotated[int | None, typer.Option(min=1, metavar="NUMBER", help="Most workers.")]
+Participants = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="NUMBER",
+        help="Full from the release on that shows so many workers. Default with --for-all: 10,000.",
+    ),
+]
 Requester = Annotated[
     str, typer.Option(metavar="TEXT", help="Who asks. Workers are told before they join.")
 ]
@@ -156,16 +162,6 @@ ForAll = Annotated[
     bool,
     typer.Option(
         "--for-all", help="Nobody needs an invite: anyone who has the link can invent workers."
-    ),
-]
-MostJoined = Annotated[
-    int | None,
-    typer.Option(
-        "--joined",
-        min=1,
-        metavar="NUMBER",
-        help="With --for-all: most workers who have joined and not left, whether they send or "
-        "not. Default: ten times --participants, or 10,000.",
     ),
 ]
 Planned = Annotated[

@@ -70,7 +70,6 @@ class NewCampaign:
     completion_code: str | None
     closes: str | None
     for_all: bool
-    most_joined: int | None
     planned: bool
     server: str
     secret: str
@@ -116,8 +115,6 @@ class NewCampaign:
             raise ParameterError(
                 "--hand-out goes with --answers-each: how many of the tasks each gets"
             )
-        if self.most_joined is not None and not self.for_all:
-            raise ParameterError("--joined goes with --for-all: invites let in one worker each")
 
     def _tell_linked(self, rows: list[TaskRow]) -> None:
         """Tell how many answers count as answers to one question, unless it was declared."""
@@ -195,7 +192,6 @@ class NewCampaign:
             "at_least": self.at_least,
             "completion_code": self.completion_code,
             "closes_on": self.closes,
-            "max_joined": self.most_joined,
         }
 
     def _send(self, body: dict[str, Any], images: TaskImages, rows: list[TaskRow]) -> str:

@@ -1,5 +1,4 @@
 import asyncio
-import json
 from http import HTTPStatus
 
 import pytest
@@ -18,15 +17,12 @@ from quietcrowd.campaign.store.shown_tokens import Shown
 from quietcrowd.campaign.terms.settings import MAX_BODY, MAX_SMALL_BODY
 from quietcrowd.campaign.terms.tokens import new_token, token_hash
 
-KEY, CREDENTIAL, INVITE, CODE, TOKEN = (
-    prefix + 43 * "A" for prefix in ("qck_", "qcw_", "qci_", "qcd_", "qcr_")
-)
+KEY, CREDENTIAL, CODE, TOKEN = (prefix + 43 * "A" for prefix in ("qck_", "qcw_", "qcd_", "qcr_"))
 CAMPAIGN = "a" * 32
 JOINING = f"/api/v1/public/campaigns/{CAMPAIGN}/participants/{'b' * 32}"
 
 _KEY, _CREDENTIAL = Shown("key", token_hash(KEY)), Shown("credential", token_hash(CREDENTIAL))
 _CODE, _TOKEN = Shown("code", token_hash(CODE)), Shown("token", token_hash(TOKEN))
-_INVITE = Shown("invite", token_hash(INVITE), bytes.fromhex(CAMPAIGN))
 
 
 def asker(method, path, token=None):
@@ -162,7 +158,7 @@ def test_where_nothing_is_wanted_each_source_has_a_bucket():
     assert door.lookups.asked == []
 
 
-_OPEN = Shown("invite", token_hash(""), bytes.fromhex(CAMPAIGN))
+_OPEN = Shown("open-campaign", bytes.fromhex(CAMPAIGN))
 
 
 @pytest.mark.parametrize(
@@ -171,7 +167,6 @@ _OPEN = Shown("invite", token_hash(""), bytes.fromhex(CAMPAIGN))
         ((_OPEN,), 1, None),
         ((_OPEN,), 0, "too-many-joins"),
         ((_OPEN, _CREDENTIAL), 0, None),
-        ((_INVITE,), 0, None),
         ((), 0, None),
     ],
 )
@@ -183,24 +178,17 @@ def test_who_is_new_needs_room_where_anybody_may_join(known, room, seen):
     assert not any(remember for _, remember in door.lookups.asked)
 
 
-@pytest.mark.parametrize(
-    ("known", "body", "seen"),
-    [
-        ((_INVITE,), json.dumps({"invite": INVITE}), [None] * 3),
-        ((_CREDENTIAL,), "{}", [None] * 3),
-        ((), json.dumps({"invite": INVITE}), [None, "too-many-requests", "too-many-requests"]),
-        ((), "[" * 5_000, [None, "too-many-requests", "too-many-requests"]),
-        ((), '{"invite": 1}', [None, "too-many-requests", "too-many-requests"]),
-        ((), "\xff", [None, "too-many-requests", "too-many-requests"]),
-    ],
-)
-def test_who_joins_needs_somebody_who_vouches(known, body, seen):
+@pytest.mark.parametrize("known", [(), (_CREDENTIAL,)])
+def test_those_who_join_count_as_their_sources_do(known):
     held = []
-    door, newcomer = admission(*known, held=held), asker("PUT", JOINING, CREDENTIAL)
-    assert refusal(door.admit(newcomer, request())) is None
-    content = body.encode("latin-1")
-    assert [refusal(door.admit_newcomer(newcomer, content)) for _ in range(3)] == seen
-    assert not any(remember for _, remember in door.lookups.asked)
+    door = admission(*known, burst=2, held=held)
+    newcomer, public = asker("PUT", JOINING, CREDENTIAL), asker("GET", PUBLIC[0])
+    for place in (1, 2):
+        where = request(f"192.0.2.{place}")
+        seen = [refusal(door.admit(one, where)) for one in (newcomer, public, newcomer)]
+        assert seen == [None, None, "too-many-requests"]
+    assert len(held) == 2
+    assert door.lookups.asked == []
 
 
 def test_answers_say_who_is_known():
@@ -234,7 +222,7 @@ def test_strangers_keep_nobody_from_joining_and_asking(start_server):
         assert desk.join(worker, shown).status_code == 200
         assert worker.client.get("/me").status_code == 200
     uninvited = desk.guest(closed)
-    check_problem(desk.join(uninvited, new_token("qci_")), 429, "too-many-requests")
+    check_problem(desk.join(uninvited, new_token("qci_")), 403, "invite-invalid")
 
 
 @pytest.mark.usefixtures("held_briefly")

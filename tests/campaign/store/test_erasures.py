@@ -88,10 +88,10 @@ def test_the_same_is_written_for_who_is_there_who_has_left_and_who_never_was(run
 def test_to_erase_nobody_counts_nobody_out(running):
     desk = new_desk(running)
     for least in (1, 2):
-        campaign = desk.campaign(at_least=least, join_mode="open", max_joined=2)
-        worker = desk.worker(campaign)
+        campaign = desk.campaign(at_least=least, join_mode="open", max_participants=2)
+        worker, other = desk.worker(campaign), desk.worker(campaign)
         worker.send_values(1)
-        desk.worker(campaign)
+        other.send_values(1)
         before = desk.client.get(f"/campaigns/{campaign}").json()
         for _ in range(2):
             url = f"/campaigns/{campaign}/workers/{NOBODY}"

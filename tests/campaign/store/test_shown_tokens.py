@@ -7,24 +7,21 @@ from quietcrowd.campaign.terms.tokens import new_token, token_hash
 
 def test_of_many_those_are_told_that_there_are(server, desk):
     closed, opened = desk.campaign(), desk.campaign(join_mode="open")
-    worker, invite = desk.worker(opened), desk.invite(closed)[0]
+    worker = desk.worker(opened)
     here, there = (bytes.fromhex(campaign) for campaign in (closed, opened))
     known = {
         Shown("key", token_hash(desk.key)),
         Shown("code", token_hash(desk.code(closed))),
         Shown("token", token_hash(desk.token(closed))),
         Shown("credential", token_hash(worker.credential)),
-        Shown("invite", token_hash(invite), here),
-        Shown("invite", token_hash(""), there),
+        Shown("open-campaign", there),
         *(Shown("campaign", one) for one in (here, there)),
     }
     unknown = {
         Shown("key", token_hash(worker.credential)),
         *(Shown(kind, token_hash(desk.key)) for kind in ("code", "token")),
         Shown("credential", token_hash(desk.key)),
-        Shown("invite", token_hash(new_token("qci_")), here),
-        Shown("invite", token_hash(""), here),
-        Shown("invite", token_hash(invite), b"\0" * 16),
+        *(Shown("open-campaign", one) for one in (here, b"\0" * 16)),
         Shown("campaign", bytes.fromhex(desk.draft()["id"])),
         Shown("campaign", b"\0" * 16),
         *(Shown("credential", token_hash(new_token("qcw_"))) for _ in range(300)),

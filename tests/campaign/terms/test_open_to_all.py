@@ -1,18 +1,11 @@
 import pytest
 
-from quietcrowd.campaign.terms.open_to_all import most_joined
+from quietcrowd.campaign.terms.open_to_all import most_participants
 
 
 @pytest.mark.parametrize(
-    ("named", "participants", "least", "most"),
-    [
-        (None, None, 5, 10_000),
-        (None, 40, 5, 400),
-        (None, 1, 100, 100),
-        (70, 40, 5, 70),
-        (3, None, 5, 5),
-        (3, None, 1, 3),
-    ],
+    ("join_mode", "named", "most"),
+    [("open", None, 10_000), ("open", 3, 3), ("invite", None, None), ("invite", 3, 3)],
 )
-def test_so_many_may_join(named, participants, least, most):
-    assert most_joined(named, participants, least) == most
+def test_what_is_open_to_all_has_a_limit_in_any_case(join_mode, named, most):
+    assert most_participants(join_mode, named) == most

@@ -50,6 +50,7 @@ def test_what_is_missing_is_refused_by_name():
 def test_workers_are_told_how_many_wait_and_until_when_all_is_kept():
     shown, withdrawn, kept = promises(at_least=5, retention_days=1).sentences
     assert "at least 5 new workers at a time, and yours wait until then" in shown
+    assert "anyone who tries to join with your invite learns whether it was used" in shown
     assert "If fewer than 5 wait when the campaign closes, theirs are never shown" in shown
     assert "invents workers to make up the number defeats it" in shown
     assert "deletes your reports at once; whoever asks sees that with the next workers" in withdrawn

@@ -78,7 +78,11 @@ class CampaignDraft(Request):
         description="Most answers of a worker that share one fact; null: as many as there are "
         "copies and near-copies of one question among the tasks.",
     )
-    max_participants: Count | None = None
+    max_participants: Count | None = Field(
+        default=None,
+        description="From so many participants on nobody else can join. They are counted at "
+        "releases, so there may be more; null: 10,000 where it is open to all, else no limit.",
+    )
     requester: Annotated[
         Words,
         Field(max_length=LONGEST_REQUESTER, description="Who asks; an open campaign has to say."),
@@ -101,11 +105,6 @@ class CampaignDraft(Request):
     at_least: AtLeast = USUAL_AT_LEAST
     completion_code: CompletionCode | None = None
     closes_on: Day | None = None
-    max_joined: Count | None = Field(
-        default=None,
-        description="Where it is open to all: most workers who have joined and not left; null: ten "
-        "times `max_participants`, or 10,000. At least `at_least`.",
-    )
 
 
 class CampaignChange(Request):
@@ -125,10 +124,6 @@ class CampaignChange(Request):
     at_least: AtLeast | None = None
     completion_code: CompletionCode | None = None
     closes_on: Day | None = None
-    max_joined: Count | None = Field(
-        default=None,
-        description="Once the campaign is open it can be raised, by at least `at_least`.",
-    )
 
 
 class CampaignDocument(BaseModel):
@@ -161,10 +156,6 @@ class CampaignDocument(BaseModel):
     at_least: int
     completion_code: str | None
     closes_on: Day | None
-    max_joined: int | None = Field(
-        description="Most workers who have joined and not left; null where invites are needed, and "
-        "in drafts that do not say."
-    )
     allotment: Allotted
 
 

@@ -2,19 +2,19 @@
 
 Which of them a route is for follows from its path. All who show nothing that is known, where a
 route wants something, share what one key or credential may ask. Where the interface wants nothing,
-each source may ask so much: who floods keeps nobody else from reading what a campaign is. Who is
-new to a campaign that is open to all, from a source that may bring nobody more, is refused as
-early. Each of those who are refused waits for a second first.
+each source may ask so much: who floods keeps nobody else from reading what a campaign is. Requests
+to join count as these do, whatever invite they hold: otherwise the limit that applies would show
+whether an invite was used. Who is new to a campaign that is open to all, from a source that may
+bring nobody more, is refused as early. Each of those who are refused waits for a second first.
 
 Files of pages are not counted: a page loads many, and one costs no more than a refusal does.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from attrs import define, frozen
 from starlette.datastructures import Headers
@@ -44,9 +44,6 @@ _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 _OF_REQUESTERS: dict[Prefix, Kind] = {"qck_": "key", "qcr_": "token", "qcd_": "code"}
 _OF_WORKERS: dict[Prefix, Kind] = {"qcw_": "credential"}
-
-_NO_INVITE = ""
-"""Lets into what is open to all."""
 
 _BRIEF = ("code", "token")
 """What is good for a while, and lets nobody send anything: the routes say why it is no more."""
@@ -163,6 +160,7 @@ class Admission:
                 await self._count(self.joins.sources.of_request(request))
             return
         if asker.joins is not None and asker.shown is not None:
+            await self._count(self.joins.sources.of_request(request))
             await self._require_room(asker.joins, asker.shown, request)
             return
         if asker.shown is None or not await self._is_known(asker.shown):
@@ -177,8 +175,7 @@ class Admission:
         """Refuse who is new to a campaign that is open to all, where a source brings too many."""
         if self.joins.has_room(request):
             return
-        without = Shown("invite", token_hash(_NO_INVITE), campaign)
-        if not await self.lookups.is_known(without, remember=False):
+        if not await self.lookups.is_known(Shown("open-campaign", campaign), remember=False):
             return
         if await self.lookups.is_known(shown, remember=False):
             return
@@ -187,21 +184,6 @@ class Admission:
 
     async def _is_known(self, shown: Shown) -> bool:
         return await self.lookups.is_known(shown, remember=shown.kind != "code")  # used once
-
-    async def admit_newcomer(self, asker: Asker, body: bytes) -> None:
-        """Let one in who joins, and has an invite, joins what is open to all, or joins again.
-
-        Others are let in as seldom as strangers: the route says what is wrong. Nothing of it is
-        remembered: invites are used once, and credentials are just becoming known, perhaps to
-        another server.
-        """
-        if asker.joins is None or asker.shown is None:
-            return
-        invite = Shown("invite", token_hash(_invite_in(body)), asker.joins)
-        for vouching in (invite, asker.shown):
-            if await self.lookups.is_known(vouching, remember=False):
-                return
-        await self._count(ANONYMOUS)
 
     async def _count(self, stranger: bytes) -> None:
         """Count a request of somebody unknown; where there are too many, wait and raise."""
@@ -218,13 +200,3 @@ class Admission:
             self.lookups.learn(asker.shown)
         elif asker.shown.kind == "credential" and asker.joins is None and status == 401:
             self.lookups.forget(asker.shown)
-
-
-def _invite_in(body: bytes) -> str:
-    """Return the invite in a request to join; an empty text where there is none."""
-    try:
-        found: Any = json.loads(body)
-    except (ValueError, RecursionError):
-        return _NO_INVITE
-    invite = found.get("invite") if isinstance(found, dict) else None
-    return invite if isinstance(invite, str) and has_prefix(invite, "qci_") else _NO_INVITE

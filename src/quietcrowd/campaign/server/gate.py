@@ -147,10 +147,8 @@ class Gate:
         if size > asker.most:
             raise ProblemError("too-large", f"This request has at most {asker.most:,} bytes.")
         self._require_room(size, asker.name)
-        admission = self.admission()
-        await admission.admit(asker, request)
+        await self.admission().admit(asker, request)
         body = await self.incoming.whole(receive, most=asker.most, credential=asker.name)
-        await admission.admit_newcomer(asker, body)
         self._require_room(len(body), asker.name)
         return body
 

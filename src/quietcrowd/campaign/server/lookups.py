@@ -1,4 +1,4 @@
-"""Keys, credentials and invites looked up before a request is read: many at once, in one thread.
+"""Keys and credentials looked up before a request is read: many at once, in one thread.
 
 What was found, and what was not, is remembered for a while. It says who may send a body and nothing
 else: routes look again.
@@ -74,7 +74,7 @@ class Lookups:
         self._thread.start()
 
     async def is_known(self, shown: Shown, *, remember: bool = True) -> bool:
-        """Return whether there is such a key, credential or invite.
+        """Return whether there is such a key, credential or the like.
 
         Where the database cannot be reached that is taken for true: the routes say it then.
 

@@ -75,7 +75,6 @@ def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[Camp
             at_least=row.at_least,
             completion_code=row.completion_code,
             closes_on=row.closes_on,
-            max_joined=row.max_joined,
             allotment=fixed_allotment(row),
             config_hash=None if row.config_hash is None else row.config_hash.hex(),
         )

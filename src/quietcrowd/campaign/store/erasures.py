@@ -57,7 +57,7 @@ def erase_participant(connection: Connection, person: Any, kept: bytes) -> bool:
     ).rowcount
     connection.execute(insert(tables.withdrawn), {"campaign_id": campaign, "credential_hash": kept})
     row = connection.execute(select(tables.campaign).where(tables.campaign.c.id == campaign)).one()
-    count_joined(connection, row, -gone)
+    count_joined(connection, campaign, -gone)
     together = waits_for_others(row)
     if not together:
         renew(connection, row)

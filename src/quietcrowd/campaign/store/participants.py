@@ -1,8 +1,10 @@
 """Workers in the database: joining once per credential, found again, and leaving with all.
 
-Where a campaign is open to all, only so many have joined and not left; then it is crowded. Whoever
-tries to join is told so, a requester too, who is not shown single workers otherwise. So there is
-room again only when as many have left as are shown together.
+Anyone with a new credential, the requester too, can try to join and so see whether a campaign is
+full. So only releases make it full: it counts the workers that the requester is shown. Workers who
+join between two releases are admitted, however many they are.
+
+An invite is looked up last: all other refusals are the same whether it was used or not.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from quietcrowd.campaign.protocol.worker_documents import JoinRequest
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import draw_allotment
 from quietcrowd.campaign.store.releases import show_at_once, waits_for_others
+from quietcrowd.campaign.terms.open_to_all import most_participants
 from quietcrowd.campaign.terms.tokens import (
     erased_hash,
     has_prefix,
@@ -98,7 +101,7 @@ def join(
         _use_invite(connection, row.id, request.invite)
     else:
         let_in()
-    count_joined(connection, row, 1)
+    count_joined(connection, row.id, 1)
     connection.execute(
         insert(tables.participant),
         {
@@ -138,35 +141,26 @@ def _require_room(row: Any, agreed: bytes) -> None:
         raise ProblemError("campaign-closed", "Nobody can join any more.")
     if not same_hash(row.config_hash, agreed):
         raise ProblemError("config-mismatch", "Read the campaign again, and ask the worker again.")
-    if row.crowded:
-        raise ProblemError("full", "As many have joined the campaign as can.")
-    if row.max_participants is None:
-        return
-    if row.shown_participants >= row.max_participants:  # who waits would be told of
+    most = most_participants(row.join_mode, row.max_participants)
+    if most is not None and row.shown_participants >= most:
         raise ProblemError("full", "The campaign has as many participants as it wants.")
 
 
-def count_joined(connection: Connection, row: Any, more: int) -> None:
-    """Count who joins or leaves, and note whether there is room for others.
+def count_joined(connection: Connection, campaign: bytes, more: int) -> None:
+    """Count workers who join, or leave.
 
     Parameters
     ----------
     connection : Connection
         In a transaction that writes, with the campaign locked.
-    row : Row
-        Of the table of campaigns.
+    campaign : bytes
+        Its id.
     more : int
         How many join; -1: one leaves.
     """
-    joined, crowded = row.joined + more, row.crowded
-    if row.max_joined is not None and joined >= row.max_joined:
-        crowded = 1
-    elif row.max_joined is None or joined <= row.max_joined - row.at_least:
-        crowded = 0
+    table = tables.campaign
     connection.execute(
-        update(tables.campaign)
-        .where(tables.campaign.c.id == row.id)
-        .values(joined=joined, crowded=crowded)
+        update(table).where(table.c.id == campaign).values(joined=table.c.joined + more)
     )
 
 

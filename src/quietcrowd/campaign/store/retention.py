@@ -79,7 +79,6 @@ def delete_expired(connection: Connection, now: float) -> list[bytes]:
                 invites_used=0,
                 invites_made=0,
                 joined=0,
-                crowded=0,
             )
         )
         connection.execute(

@@ -1,4 +1,4 @@
-"""Which keys, credentials, invites and the like there are, of those that requests show, at once."""
+"""Which keys, credentials and the like there are, of those that requests show, at once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any, Literal, TypeAlias, get_args
 
 from attrs import frozen
-from sqlalchemy import Connection, Select, Table, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, select
 
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
@@ -14,7 +14,7 @@ from quietcrowd.campaign.terms.tokens import Prefix, has_prefix, same_hash, toke
 
 __all__ = ["Kind", "Shown", "find_shown", "known_among"]
 
-Kind: TypeAlias = Literal["key", "code", "token", "credential", "invite", "campaign"]
+Kind: TypeAlias = Literal["key", "code", "token", "credential", "campaign", "open-campaign"]
 
 
 @frozen
@@ -23,19 +23,16 @@ class Shown:
 
     Attributes
     ----------
-    kind : {"key", "code", "token", "credential", "invite", "campaign"}
-        A requester's key, the code of a link to a dashboard, a token that reads results, a worker's
-        credential, or an invite; a campaign that is open to all needs none. Or the link of a
-        campaign, which workers may see once it is no draft.
+    kind : {"key", "code", "token", "credential", "campaign", "open-campaign"}
+        A requester's key, the code of a link to a dashboard, a token that reads results, or a
+        worker's credential. Or the link of a campaign that is no draft, or of one that is open to
+        all.
     hash : bytes
         SHA-256 of it; of a link, the id of the campaign.
-    campaign : bytes
-        Whose invite it is.
     """
 
     kind: Kind
     hash: bytes
-    campaign: bytes = b""
 
 
 def known_among(connection: Connection, shown: Collection[Shown]) -> set[Shown]:
@@ -46,8 +43,8 @@ def known_among(connection: Connection, shown: Collection[Shown]) -> set[Shown]:
         *_of_requesters(connection, tables.api_key, of["key"]),
         *_of_requesters(connection, tables.dashboard_code, of["code"]),
         *_of_requesters(connection, tables.dashboard_token, of["token"]),
-        *_invites(connection, of["invite"]),
-        *_campaigns(connection, of["campaign"]),
+        *_campaigns(connection, of["campaign"], tables.campaign.c.state != "draft"),
+        *_campaigns(connection, of["open-campaign"], tables.campaign.c.join_mode == "open"),
     }
 
 
@@ -69,37 +66,13 @@ def _of_requesters(connection: Connection, table: Table, shown: Collection[Shown
     return {one for one in shown if one.hash in found}
 
 
-def _invites(connection: Connection, shown: Collection[Shown]) -> set[Shown]:
+def _campaigns(
+    connection: Connection, shown: Collection[Shown], condition: ColumnElement[bool]
+) -> set[Shown]:
     if not shown:
         return set()
-    campaign, invite = tables.campaign.c, tables.invite.c
-    campaigns = {one.campaign for one in shown}
-    open_to_all = set(
-        connection.scalars(
-            select(campaign.id).where(campaign.id.in_(campaigns), campaign.join_mode == "open")
-        )
-    )
-    found = {
-        tuple(row)
-        for row in connection.execute(
-            select(invite.campaign_id, invite.token_sha256).where(
-                invite.campaign_id.in_(campaigns),
-                invite.token_sha256.in_([one.hash for one in shown]),
-            )
-        )
-    }
-    return {
-        one for one in shown if one.campaign in open_to_all or (one.campaign, one.hash) in found
-    }
-
-
-def _campaigns(connection: Connection, shown: Collection[Shown]) -> set[Shown]:
-    if not shown:
-        return set()
-    campaign = tables.campaign.c
-    wanted = select(campaign.id).where(
-        campaign.id.in_([one.hash for one in shown]), campaign.state != "draft"
-    )
+    campaign = tables.campaign.c.id
+    wanted = select(campaign).where(campaign.in_([one.hash for one in shown]), condition)
     found = set(connection.scalars(wanted))
     return {one for one in shown if one.hash in found}
 

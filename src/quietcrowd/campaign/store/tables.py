@@ -140,7 +140,7 @@ campaign = Table(
     Column("shown_method", Text),
     Column("completion_code", Text),
     Column("closes_on", Text),
-    Column("max_joined", WHOLE),
+    Column("max_joined", WHOLE),  # this and `crowded`: read by older servers only
     *(_counted(name, 0) for name in ("tasks", "joined", "crowded", "exclusions")),
     Column("allotment", Text),
     **STRICT,

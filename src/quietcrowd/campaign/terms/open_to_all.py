@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ANYONE", "USUAL_MOST_JOINED", "most_joined"]
+__all__ = ["ANYONE", "USUAL_MOST_PARTICIPANTS", "most_participants"]
 
 ANYONE = (
     "anyone who has the link can take part, and as often as they like: some of these workers may "
@@ -10,23 +10,17 @@ ANYONE = (
 )
 """The warning, as the middle of a sentence."""
 
-USUAL_MOST_JOINED = 10_000
-
-_ROOM = 10
-"""For each worker that a campaign wants, so many may join: who joins need not send."""
+USUAL_MOST_PARTICIPANTS = 10_000
 
 
-def most_joined(named: int | None, participants: int | None, least: int) -> int:
-    """Return how many workers may have joined a campaign and not left, at most.
+def most_participants(join_mode: str, named: int | None) -> int | None:
+    """Return from how many workers on that are shown a campaign is full; None: it never is.
 
     Parameters
     ----------
+    join_mode : str
+        Of the campaign: where it is open to all there is a limit in any case.
     named : int or None
         As its requester says.
-    participants : int or None
-        How many workers the campaign wants; where nothing was named, ten times as many may join.
-    least : int
-        Of how many workers at a time reports are shown: so many may join in any case.
     """
-    usual = USUAL_MOST_JOINED if participants is None else _ROOM * participants
-    return max(named or usual, least)
+    return USUAL_MOST_PARTICIPANTS if named is None and join_mode == "open" else named

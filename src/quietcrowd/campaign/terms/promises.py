@@ -111,9 +111,11 @@ def _shown(least: int) -> str:
         )
     return (
         f"Whoever asks is shown the reports of at least {least:,} new workers at a time, and yours "
-        f"wait until then: no look tells who has just joined or answered. If fewer than {least:,} "
-        "wait when the campaign closes, theirs are never shown. The server sees to that, and this "
-        "device cannot check it; whoever asks and invents workers to make up the number defeats it."
+        "wait until then. Until then, the server does not show whether you have joined or "
+        "answered. Exception: anyone who tries to join with your invite learns whether it was "
+        f"used. If fewer than {least:,} wait when the campaign closes, theirs are never shown. The "
+        "server sees to that, and this device cannot check it; whoever asks and invents workers to "
+        "make up the number defeats it."
     )
 
 

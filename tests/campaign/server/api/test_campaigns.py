@@ -68,7 +68,6 @@ def test_every_mechanism_can_be_chosen(desk, name):
         ({"closes_on": "secret"}, "/closes_on"),
         ({"closes_on": "2020-01-01"}, "/closes_on"),
         ({"closes_on": 20991231}, "/closes_on"),
-        ({"max_joined": 0}, "/max_joined"),
         ({"secret": 1}, ""),
     ],
 )
@@ -113,20 +112,6 @@ def test_a_draft_whose_day_is_over_is_not_opened(server, desk):
         check_problem(desk.client.post(f"/campaigns/{draft}/open"), 409, "not-ready")
     finally:
         server.app.state.service = before
-
-
-def test_room_for_those_who_join_is_fixed_and_can_only_grow_by_many(desk):
-    draft = desk.draft(join_mode="open", at_least=3, max_participants=2)["id"]
-    desk.import_csv(draft, "a\n1\n").raise_for_status()
-    opened = desk.client.post(f"/campaigns/{draft}/open").json()
-    assert opened["max_joined"] == 20
-    for most in (None, 5, 20, 22):
-        check_problem(changed(desk, draft, max_joined=most), 422, "validation")
-    assert changed(desk, draft, max_participants=1).json()["max_joined"] == 20
-    assert changed(desk, draft, max_joined=23).json()["max_joined"] == 23
-    invited = desk.campaign(max_joined=7)
-    assert desk.client.get(f"/campaigns/{invited}").json()["max_joined"] is None
-    check_problem(changed(desk, invited, max_joined=70), 422, "validation")
 
 
 def test_pages_go_through_all_campaigns_once(desk):

@@ -295,21 +295,32 @@ def test_a_presented_invite_is_revoked_and_nobody_can_tell_which_it_was(server, 
     assert left["invites"] == left["used"] == (2 if least == 1 else 0)
 
 
-def test_only_so_many_join_and_single_ones_who_leave_make_no_room(desk):
-    campaign = desk.campaign(join_mode="open", at_least=2, max_joined=4)
+def test_releases_alone_make_a_campaign_full(desk):
+    campaign = desk.campaign(join_mode="open", at_least=2, max_participants=2)
     workers = [desk.worker(campaign) for _ in range(4)]
-    for leaves in (None, workers[0]):
-        if leaves is not None:
-            leaves.client.delete("/me").raise_for_status()
-        check_problem(desk.join(desk.guest(campaign)), 409, "full")
-    assert desk.join(workers[1]).status_code == 200
-    workers[1].client.delete("/me").raise_for_status()
-    assert desk.join(desk.guest(campaign)).status_code == 201
-    assert desk.join(desk.guest(campaign)).status_code == 201
+    workers[0].send_values(1)
+    late = desk.worker(campaign)
+    workers[1].send_values(1)
     check_problem(desk.join(desk.guest(campaign)), 409, "full")
-    url = f"/campaigns/{campaign}"
-    version = desk.client.get(url).headers["ETag"]
-    desk.client.patch(url, json={"max_joined": 6}, headers={"If-Match": version}).raise_for_status()
+    assert desk.join(late).status_code == 200
+    workers[0].client.delete("/me").raise_for_status()
+    check_problem(desk.join(desk.guest(campaign)), 409, "full")
+    for worker in workers[2:]:
+        worker.send_values(1)
+    assert desk.client.get(f"/campaigns/{campaign}").json()["participants"] == 3
+    check_problem(desk.join(desk.guest(campaign)), 409, "full")
+
+
+def test_who_withdrew_makes_room_with_the_next_release(desk):
+    campaign = desk.campaign(join_mode="open", at_least=2, max_participants=4)
+    workers = [desk.worker(campaign) for _ in range(6)]
+    for worker in workers[:4]:
+        worker.send_values(1)
+    for worker in workers[:3]:
+        worker.client.delete("/me").raise_for_status()
+    check_problem(desk.join(desk.guest(campaign)), 409, "full")
+    for worker in workers[4:]:
+        worker.send_values(1)
     assert desk.join(desk.guest(campaign)).status_code == 201
 
 

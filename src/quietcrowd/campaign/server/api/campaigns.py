@@ -52,7 +52,6 @@ from quietcrowd.campaign.terms.mechanisms import (
     usable_mechanism,
     why_not_in_page,
 )
-from quietcrowd.campaign.terms.open_to_all import most_joined
 from quietcrowd.campaign.terms.promises import PROMISED
 from quietcrowd.campaign.terms.settings import MAX_ITERATIONS, PREFIX
 from quietcrowd.campaign.terms.tokens import new_id
@@ -87,10 +86,6 @@ _FIXED = frozenset(
     }
 )
 """What is fixed once a campaign is open: its configuration, and what workers get in the end."""
-
-
-_UNTIL_CLOSED = frozenset({"closes_on", "max_joined"})
-"""What is of no use any more once a campaign is closed."""
 
 
 def _refused(member: str, message: str) -> ProblemError:
@@ -172,17 +167,6 @@ def _check_day(day: str | None, now: float) -> None:
         raise _refused("closes_on", "The day is over, in UTC; close the campaign to close it now.")
 
 
-def _check_room(row: Any, most: int | None) -> None:
-    """Refuse to let fewer workers join than before, or a few more: either would count them."""
-    if row.join_mode != "open":
-        raise _refused("max_joined", "It is for campaigns that are open to all.")
-    if most is None or most < row.max_joined + row.at_least:
-        raise _refused(
-            "max_joined",
-            f"An open campaign can only be given more room, for {row.at_least:,} workers or more.",
-        )
-
-
 def _one(connection: Connection, campaign: bytes, response: Response) -> CampaignDocument:
     [document] = campaign_documents(
         connection, select(tables.campaign).where(tables.campaign.c.id == campaign)
@@ -226,7 +210,6 @@ def create_campaign(
         "at_least": draft.at_least,
         "completion_code": draft.completion_code,
         "closes_on": draft.closes_on,
-        "max_joined": draft.max_joined,
     }
     with service.database.write() as connection:
         connection.execute(insert(tables.campaign), row)
@@ -290,8 +273,7 @@ def change_campaign(
 ) -> CampaignDocument:
     """Change what is named: anything here of a draft; of others method, participants, closes_on.
 
-    An open campaign that is open to all can be given more room, too: max_joined. Where workers are
-    shown together, results of another method come with the next release.
+    Where workers are shown together, results of another method come with the next release.
     """
     if if_match is None:
         raise ProblemError("version-missing", "Send the ETag of the campaign as If-Match.")
@@ -303,11 +285,8 @@ def change_campaign(
             raise ProblemError("version-mismatch", "Read the campaign again.")
         if row.state != "draft" and change.model_fields_set & _FIXED:
             raise ProblemError("campaign-open", "What workers agreed to stays.")
-        if row.state == "closed" and change.model_fields_set & _UNTIL_CLOSED:
+        if row.state == "closed" and "closes_on" in values:
             raise ProblemError("campaign-closed", "Nobody can join any more.")
-        if row.state == "open" and "max_joined" in values:
-            _check_room(row, change.max_joined)
-            values["crowded"] = 0
         mechanism = parse_mechanism(row.mechanism)
         if method is not None:
             _check_fit(method, mechanism)
@@ -371,7 +350,6 @@ def open_for_reports(
             state=opened,
             config=configuration.text.decode(),
             config_hash=configuration.hash,
-            max_joined=_room(row),
         )
         return _one(connection, row.id, response)
 
@@ -379,13 +357,6 @@ def open_for_reports(
 def _require_day_to_come(row: Any, now: float) -> None:
     if row.closes_on is not None and row.closes_on < day_of(now):
         raise ProblemError("not-ready", "The day on which it closes is over: change closes_on.")
-
-
-def _room(row: Any) -> int | None:
-    """Return how many workers may have joined a campaign that is being opened; None: all."""
-    if row.join_mode != "open":
-        return None
-    return most_joined(row.max_joined, row.max_participants, row.at_least)
 
 
 @router.post("/{campaign}/close", responses=documented("credential", "not-found", "bad-state"))
