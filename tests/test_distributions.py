@@ -1,6 +1,5 @@
 """The wheel and the sdist: what is in them, and that the wheel works where it is installed."""
 
-import subprocess
 import sys
 import tarfile
 import tomllib
@@ -8,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.programs import finished
 
 import quietcrowd
 
@@ -42,15 +42,7 @@ def test_the_version_is_the_same_everywhere():
 
 
 def uv(*words, **settings):
-    done = subprocess.run(
-        [Path(sys.executable).parent / "uv", *words],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        **settings,
-    )
-    assert done.returncode == 0, done.stderr
+    finished(Path(sys.executable).parent / "uv", *words, cwd=ROOT, check=True, **settings)
 
 
 @pytest.fixture(scope="module")
@@ -65,9 +57,7 @@ def test_the_sdist_has_what_the_repository_has(distributions):
     (file,) = distributions.glob("*.tar.gz")
     with tarfile.open(file) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
-    listed = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
+    listed = finished("git", "ls-files", cwd=ROOT, check=True).output
     assert set(listed.splitlines()) <= held
 
 
@@ -89,15 +79,7 @@ def test_the_wheel_works_with_the_versions_that_it_asks_for(
     uv("pip", "install", "--quiet", "--python", python, "-r", chosen)
     uv("pip", "install", "--quiet", "--python", python, "--no-deps", wheel)
     for text in (TRIED, TRIED_WITH.get(extra, "")):
-        done = subprocess.run(
-            [python, "-W", "error::FutureWarning:quietcrowd", "-c", text],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-    told = subprocess.run(
-        [place / "bin" / "quietcrowd", "--version"], capture_output=True, check=True
-    )
-    assert told.stdout.decode().split() == ["quietcrowd", PROJECT["version"]]
+        words = (python, "-W", "error::FutureWarning:quietcrowd", "-c", text)
+        finished(*words, cwd=tmp_path, check=True)
+    told = finished(place / "bin" / "quietcrowd", "--version", check=True)
+    assert told.output.split() == ["quietcrowd", PROJECT["version"]]

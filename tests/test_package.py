@@ -3,7 +3,6 @@
 import importlib
 import pkgutil
 import re
-import subprocess
 import sys
 import tomllib
 from itertools import chain
@@ -67,7 +66,7 @@ def test_all_is_exactly_what_is_public(name):
 
 
 @pytest.mark.slow
-def test_worker_side_loads_no_heavy_library():
+def test_worker_side_loads_no_heavy_library(program):
     code = (
         "import sys, quietcrowd as qc;"
         "m = qc.RandomizedResponse(domain=qc.Categorical([0, 1]), epsilon=1.0);"
@@ -77,7 +76,7 @@ def test_worker_side_loads_no_heavy_library():
         "n.channel.noise.sample(10, None);"
         "sys.exit(any(name in sys.modules for name in ('numba', 'pandas', 'scipy', 'matplotlib')))"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    program(sys.executable, "-c", code).finished(check=True)
 
 
 ARRAYS = {"attrs", "numpy", "pyarrow"}
@@ -100,7 +99,7 @@ WITH_FRAMES = {*ARRAYS, "narwhals", "rich"}
     ],
     ids=lambda value: value[-1] if isinstance(value, list) else "",
 )
-def test_no_more_is_loaded_than_is_needed(all_of, allowed):
+def test_no_more_is_loaded_than_is_needed(program, all_of, allowed):
     """Of all that the project depends on; Typer and what it brings is what a command costs.
 
     One process does one after the other: what any of them loads is there in the end.
@@ -114,9 +113,8 @@ def test_no_more_is_loaded_than_is_needed(all_of, allowed):
     lines = ["import sys", *["from quietcrowd.commands.app import run"] * needs_run]
     for what in all_of:
         lines += [what, f"print('after', {what!r}, *sys.modules, sep='\\t')"]
-    words = [sys.executable, "-c", "\n".join(lines)]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    told = [line.split("\t")[1:] for line in done.stdout.splitlines() if line.startswith("after\t")]
+    _, output, _ = program(sys.executable, "-c", "\n".join(lines)).finished(check=True)
+    told = [line.split("\t")[1:] for line in output.splitlines() if line.startswith("after\t")]
     assert [what for what, *_ in told] == all_of
     for what, *modules in told:
         assert {name.partition(".")[0] for name in modules} & ours <= allowed, what

@@ -1,10 +1,10 @@
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.nightly import nightly
+from tests.programs import finished
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -137,7 +137,4 @@ def test_a_real_set(part):
 def run(words):
     """Return what a small run prints."""
     command = [sys.executable, BENCHMARKS / "truth_under_noise.py", "--subject", "weighted"]
-    done = subprocess.run(
-        [*command, "--draws", "2", "--part", *words], capture_output=True, check=True, text=True
-    )
-    return done.stdout
+    return finished(*command, "--draws", "2", "--part", *words, check=True).output

@@ -1,6 +1,5 @@
 """What a type checker knows of the package, as a user sees it."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,8 +15,8 @@ def test_the_types_are_those_of_what_comes_back(use):
 
 
 @pytest.mark.nightly
-def test_a_type_checker_knows_them(tmp_path):
+def test_a_type_checker_knows_them(program, tmp_path):
     use = Path(typed_use.__file__)
     words = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path, use]
-    done = subprocess.run(words, cwd=use.parents[1], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    status, output, errors = program(*words, cwd=use.parents[1]).finished()
+    assert status == 0, output + errors

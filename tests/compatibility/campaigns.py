@@ -3,13 +3,13 @@
 import json
 import shutil
 import sqlite3
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
+from tests.campaign.waiting import in_time
 from tests.compatibility.crowds import LEVELS, METHODS, RANGE, THREE
 from tests.compatibility.files import QUESTIONS, read_json, write_json
 from tests.compatibility.memos import private_copy
@@ -55,7 +55,6 @@ USUAL = METHODS["weighted-vote"].to_dict()
 """What a campaign that asks for labels, and names no method, was inferred by."""
 
 JOINED = ("coins", "numbers")
-_LATEST = 300.0
 
 
 def _tasks_of(mechanism: qc.Mechanism) -> str:
@@ -143,21 +142,29 @@ def _answer(address: str, ids: dict[str, str], place: Path, devices: Path) -> No
 
 def _wait_for_results(desk: httpx.Client, campaign: str) -> Any:
     """Return the results of a campaign, as soon as they are of all its reports."""
-    until = time.monotonic() + _LATEST
-    while time.monotonic() < until:
+    found = []
+
+    def is_there() -> bool:
         held = _get(desk, f"/campaigns/{campaign}").raise_for_status().json()["reports"]
         answer = _get(desk, f"/campaigns/{campaign}/results")
         if answer.is_success and answer.json()["reports"] == held:
-            return answer.json()
-        time.sleep(0.25)
-    raise AssertionError("no results came")
+            found.append(answer.json())
+        return bool(found)
+
+    assert in_time(is_there), "no results came"
+    return found[0]
 
 
 def _get(desk: httpx.Client, path: str) -> httpx.Response:
     """Return what a server answers, once it takes the request."""
-    while (answer := desk.get(path)).status_code == 429:
-        time.sleep(0.25)
-    return answer
+    answers = []
+
+    def is_answered() -> bool:
+        answers.append(desk.get(path))
+        return answers[-1].status_code != 429
+
+    assert in_time(is_answered), "the server takes no request"
+    return answers[-1]
 
 
 def use(folder: Path, *, forget: Iterable[str] = CAMPAIGNS) -> dict[str, Any]:

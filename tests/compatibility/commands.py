@@ -3,8 +3,6 @@
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,6 +10,7 @@ import httpx
 from tests.compatibility.crowds import rows_of
 from tests.compatibility.files import write_json
 from tests.compatibility.serving import served
+from tests.programs import QUIETCROWD, finished
 
 import quietcrowd as qc
 
@@ -105,15 +104,8 @@ def write_commands(files: Path, folder: Path) -> None:
 
 
 def _run(words: list[str], place: Path) -> list[object]:
-    done = subprocess.run(
-        [sys.executable, "-m", "quietcrowd", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=place,
-        env={**os.environ, "COLUMNS": "80", "TERM": "dumb"},
-    )
-    return [done.returncode, done.stdout, done.stderr]
+    environment = {**os.environ, "COLUMNS": "80", "TERM": "dumb"}
+    return [*finished(*QUIETCROWD, *words, cwd=place, env=environment)]
 
 
 def _names(package: str) -> list[str]:

@@ -1,48 +1,44 @@
 """A server of the version that is installed, as a process, and the wire to it."""
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 from attrs import define, field
+from tests.campaign.waiting import LONG, in_time
+from tests.programs import QUIETCROWD, finished, running
 
 ORIGIN = "https://crowd.example"
 """Where devices think that the server is, whatever port it has."""
 
-_PLACE = re.compile(r"(http://127\.0\.0\.1:\d+)")
+_PLACE = re.compile(r"http://127\.0\.0\.1:\d+")
 
 
 def command(*words: object) -> str:
     """Return what a command prints."""
-    done = subprocess.run(
-        [sys.executable, "-m", "quietcrowd", *map(str, words)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout
+    return finished(*QUIETCROWD, *words, check=True).output
 
 
 @contextmanager
 def served(database: Path, *options: str) -> Iterator[str]:
     """Give the address of a server of a database, for as long as a block lasts."""
     words = ["serve", "--port", "0", "--database", f"sqlite:///{database}", *options]
-    with subprocess.Popen(
-        [sys.executable, "-m", "quietcrowd", *words], stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            place = next(filter(None, map(_PLACE.search, process.stderr)))
-            address = place.group()
-            with httpx.Client(transport=httpx.HTTPTransport(retries=5)) as client:
-                client.get(f"{address}/api/v1/readyz").raise_for_status()
-            yield address
-        finally:
-            process.terminate()
-            process.communicate()
+    with running(*QUIETCROWD, *words) as server:
+        [line] = server.until("http://127.0.0.1:", errors=True)[-1:]
+        address = _PLACE.search(line).group()
+        assert in_time(lambda: _is_ready(address))
+        yield address
+        server.process.terminate()
+        server.finished()
+
+
+def _is_ready(address: str) -> bool:
+    try:
+        return httpx.get(f"{address}/api/v1/readyz", verify=False).is_success
+    except httpx.TransportError:
+        return False
 
 
 @define
@@ -69,4 +65,4 @@ class Wire(httpx.BaseTransport):
 def requester(address: str, key: str) -> httpx.Client:
     """Return a requester's way to a server."""
     headers = {"Authorization": f"Bearer {key}"}
-    return httpx.Client(base_url=f"{address}/api/v1", headers=headers, verify=False, timeout=30)
+    return httpx.Client(base_url=f"{address}/api/v1", headers=headers, verify=False, timeout=LONG)

@@ -8,12 +8,12 @@ import json
 import os
 import shlex
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from attrs import Factory, define
+from tests.programs import Ended, Program, finished, running
 
 BASE = "docker.io/library/python:3.13-slim-trixie"
 RELEASE = "trixie"
@@ -64,10 +64,8 @@ class Image:
         inside = ["env", "--chdir", self.folder, *setting, *command]
         return ["chroot", f"--userspec={self.user}", str(self.root), *inside]
 
-    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.words(*command), env=OUTSIDE, capture_output=True, text=True, check=False
-        )
+    def run(self, *command: str) -> Ended:
+        return finished(*self.words(*command), env=OUTSIDE)
 
 
 def instructions(dockerfile: Path) -> list[tuple[str, str]]:
@@ -106,7 +104,7 @@ def build(dockerfile: Path, context: Path, folder: Path, base: Path) -> Image:
 
 def new_root(root: Path, base: Path) -> Image:
     root.mkdir()
-    subprocess.run(["tar", "-xf", base, "-C", root, "--exclude=./dev/*"], check=True)
+    finished("tar", "-xf", base, "-C", root, "--exclude=./dev/*", check=True)
     for path in ("etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt"):
         shutil.copyfile(f"/{path}", root / path)  # how this machine reaches others
     (root / "dev" / "null").touch()
@@ -120,8 +118,8 @@ def new_root(root: Path, base: Path) -> Image:
 def run_step(image: Image, rest: str, _context: Path, _stages: object) -> None:
     passed = {name: os.environ[name] for name in ("PIP_CERT", "https_proxy") if name in os.environ}
     setting = [f"{name}={value}" for name, value in passed.items()]
-    done = image.run("env", *setting, "sh", "-c", rest)
-    assert done.returncode == 0, f"RUN {rest}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    status, output, errors = image.run("env", *setting, "sh", "-c", rest)
+    assert status == 0, f"RUN {rest}\n{output[-2000:]}\n{errors[-2000:]}"
 
 
 def copy_step(image: Image, rest: str, context: Path, stages: dict[str, Image]) -> None:
@@ -206,16 +204,13 @@ exec "$@"
 
 
 @contextmanager
-def running(image: Image, log: Path, *command: str) -> Iterator[subprocess.Popen[bytes]]:
+def run_read_only(image: Image, log: Path, *command: str) -> Iterator[Program]:
     """Give a process of an image whose root is read-only, as ``docker run --read-only`` gives."""
     words = image.words(*image.entrypoint, *command)
     outside = ["unshare", "--mount", "sh", "-c", READ_ONLY, "sh"]
     outside += [str(image.root), " ".join(image.volumes)]
     with (
         log.open("w") as said,
-        subprocess.Popen([*outside, *words], stderr=said, env=OUTSIDE) as process,
+        running(*outside, *words, stderr=said, env=OUTSIDE) as server,
     ):
-        try:
-            yield process
-        finally:
-            process.terminate()
+        yield server

@@ -2,8 +2,6 @@
 
 import shutil
 import ssl
-import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +9,8 @@ from pathlib import Path
 import httpx
 from attrs import frozen
 from tests.campaign.ports import free_port
-from tests.campaign.waiting import LONG
+from tests.campaign.waiting import in_time
+from tests.programs import finished, running
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 
@@ -26,8 +25,7 @@ def find_nginx() -> Path | None:
     found = shutil.which("nginx")
     if found is None:
         return None
-    told = subprocess.run([found, "-v"], capture_output=True, check=False)
-    return None if told.returncode else Path(found)
+    return None if finished(found, "-v").status else Path(found)
 
 
 @frozen(kw_only=True)
@@ -78,7 +76,7 @@ def write_certificate(folder: Path) -> None:
     words += ["-nodes", "-days", "2", "-subj", "/CN=localhost"]
     words += ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
     words += ["-keyout", str(folder / "privkey.pem"), "-out", str(folder / "fullchain.pem")]
-    subprocess.run(words, check=True, capture_output=True)
+    finished(*words, check=True)
 
 
 def write_configuration(folder: Path, servers: Sequence[int], port: int, plain: int) -> Path:
@@ -134,16 +132,10 @@ def nginx(program: Path, folder: Path, *servers: int) -> Iterator[Proxy]:
     errors = folder / "errors"
     trust = ssl.create_default_context(cafile=str(folder / "tls" / "fullchain.pem"))
     proxy = Proxy(port=port, plain_port=plain, folder=folder, trust=trust, errors=errors)
-    with errors.open("w") as said, subprocess.Popen(words, stderr=said) as process:
-        try:
-            until = time.monotonic() + LONG
-            while not _answers(proxy):
-                assert process.poll() is None, errors.read_text()
-                assert time.monotonic() < until, "it does not start"
-                time.sleep(0.05)
-            yield proxy
-        finally:
-            process.terminate()
+    with errors.open("w") as said, running(*words, stderr=said) as server:
+        assert in_time(lambda: server.has_ended or _answers(proxy)), "it does not start"
+        assert not server.has_ended, errors.read_text()
+        yield proxy
 
 
 def _answers(proxy: Proxy) -> bool:

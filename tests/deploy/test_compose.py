@@ -2,11 +2,11 @@
 
 import ipaddress
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
+from tests.programs import finished
 
 from quietcrowd.campaign.server.settings import Settings
 
@@ -87,15 +87,9 @@ def test_docker_takes_it(tmp_path):
     if shutil.which("docker") is None:
         pytest.skip("docker is not installed: nobody but the tests read deploy/compose.yaml")
     words = ["docker", "compose"]
-    if subprocess.run([*words, "version"], capture_output=True, check=False).returncode:
+    if finished(*words, "version").status:
         pytest.skip("docker compose is not installed: nobody but the tests read compose.yaml")
     env = tmp_path / ".env"
     env.write_text("".join(f"{name}={value}\n" for name, value in SAID.items()))
     file = str(DEPLOY / "compose.yaml")
-    done = subprocess.run(
-        [*words, "--env-file", str(env), "-f", file, "config", "--quiet"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    finished(*words, "--env-file", env, "-f", file, "config", "--quiet", check=True)

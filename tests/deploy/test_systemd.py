@@ -3,10 +3,10 @@
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from tests.programs import finished
 
 from quietcrowd.campaign.server.settings import Settings
 
@@ -30,13 +30,7 @@ def analyze(tmp_path):
         unit.write_text(unit.read_text().replace(PROGRAM, "/bin/true"))
 
     def run(*words):
-        return subprocess.run(
-            [program, *words],
-            env={**os.environ, "SYSTEMD_UNIT_PATH": f"{folder}:"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return finished(program, *words, env={**os.environ, "SYSTEMD_UNIT_PATH": f"{folder}:"})
 
     return run
 
@@ -44,7 +38,7 @@ def analyze(tmp_path):
 @pytest.mark.parametrize("unit", [*SERVICES, "quietcrowd-backup.timer"])
 def test_systemd_understands_every_line(analyze, unit):
     told = analyze("verify", "--man=no", unit)
-    ours = [line for line in told.stderr.splitlines() if "quietcrowd" in line]
+    ours = [line for line in told.errors.splitlines() if "quietcrowd" in line]
     # a machine without journald's socket for a namespace has another systemd than it boots with
     assert [line for line in ours if "journald" not in line] == []
 
@@ -52,7 +46,7 @@ def test_systemd_understands_every_line(analyze, unit):
 @pytest.mark.parametrize("unit", SERVICES)
 def test_little_is_left_to_who_takes_a_service_over(analyze, unit):
     told = analyze("security", "--offline=true", f"--threshold={MOST * 10:g}", unit)
-    assert told.returncode == 0, told.stdout[-300:] + told.stderr
+    assert told.status == 0, told.output[-300:] + told.errors
 
 
 def test_the_settings_are_those_of_the_server():

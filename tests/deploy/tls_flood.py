@@ -1,16 +1,15 @@
 """Connections from one address of this machine that keep nginx busy, from a process of its own.
 
-Usage: python -m tests.deploy.tls_flood KIND PORT COUNT SECONDS ADDRESS
+Usage: python -m tests.deploy.tls_flood KIND PORT COUNT ADDRESS
 
-The last line says in JSON how many connections were open at most, and how requests were answered.
+It prints "flooding" once half of the connections are open, or most requests are refused, and goes
+on until it is killed.
 """
 
 import asyncio
-import json
 import resource
 import ssl
 import sys
-import time
 from collections import Counter
 
 REQUEST = b"GET /api/v1/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -19,33 +18,38 @@ REQUEST = b"GET /api/v1/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 class Flood:
     """Connections that all do the same, from one address."""
 
-    def __init__(self, kind: str, port: int, seconds: float, address: str) -> None:
+    def __init__(self, kind: str, port: int, count: int, address: str) -> None:
         self.act = {"idle": self.idle, "trickle": self.trickle, "hasty": self.hasty}[kind]
-        self.port, self.until, self.address = port, time.monotonic() + seconds, address
+        self.kind, self.port, self.count, self.address = kind, port, count, address
         self.trust = ssl.create_default_context()
         self.trust.check_hostname, self.trust.verify_mode = False, ssl.CERT_NONE
         self.answers: Counter[str] = Counter()
-        self.open = self.most = 0
+        self.open = 0
+        self.told = False
 
-    async def run(self, count: int) -> None:
-        await asyncio.gather(*(self.one() for _ in range(count)))
+    async def run(self) -> None:
+        await asyncio.gather(*(self.one() for _ in range(self.count)))
 
     async def one(self) -> None:
-        while (left := self.until - time.monotonic()) > 0:
+        while True:
             try:
-                async with asyncio.timeout(left):
-                    await self.act()
-            except TimeoutError:
-                return
+                await self.act()
             except (OSError, asyncio.IncompleteReadError):
                 await asyncio.sleep(0.1)
+
+    def tell(self) -> None:
+        """Print that the flood is there, once."""
+        refused = self.answers["429"] > self.answers["200"]
+        if not self.told and (refused if self.kind == "hasty" else self.open > self.count / 2):
+            self.told = True
+            print("flooding", flush=True)
 
     async def connected(self, trust: ssl.SSLContext | None):
         ends = await asyncio.open_connection(
             "127.0.0.1", self.port, ssl=trust, local_addr=(self.address, 0)
         )
         self.open += 1
-        self.most = max(self.most, self.open)
+        self.tell()
         return ends
 
     def left(self, writer: asyncio.StreamWriter) -> None:
@@ -80,6 +84,7 @@ class Flood:
                 head = await reader.readuntil(b"\r\n\r\n")
                 status = head.split(b" ", 2)[1].decode()
                 self.answers[status] += 1
+                self.tell()
                 lines = head.lower().split(b"\r\n")
                 length = next(line for line in lines if line.startswith(b"content-length:"))
                 await reader.readexactly(int(length.split(b":")[1]))
@@ -87,13 +92,11 @@ class Flood:
             self.left(writer)
 
 
-def main(kind: str, port: str, count: str, seconds: str, address: str) -> None:
-    """Flood, and print how it was answered."""
+def main(kind: str, port: str, count: str, address: str) -> None:
+    """Flood for ever."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 16_384), most))
-    flood = Flood(kind, int(port), float(seconds), address)
-    asyncio.run(flood.run(int(count)))
-    print(json.dumps({"open": flood.most, **flood.answers}))
+    asyncio.run(Flood(kind, int(port), int(count), address).run())
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import subprocess
 import warnings
 from pathlib import Path
 
@@ -215,15 +214,15 @@ def test_names_of_other_programs_in_every_table(tmp_path, header):
 
 
 @pytest.mark.skipif(not PEERS.exists(), reason="crowd-kit is not installed: make bench does it")
-def test_crowd_kit_takes_the_file_as_it_is(tmp_path):
+def test_crowd_kit_takes_the_file_as_it_is(program, tmp_path):
     crowd = qc.synthetic_crowd(tasks=30, workers=10, answers_per_task=5, seed=1)
     qc.write_answers(crowd.answers, tmp_path / "answers.csv", file_format="crowd-kit")
-    program = (
+    code = (
         "import pandas as pd; from crowdkit.aggregation import DawidSkene; "
         f"found = DawidSkene().fit_predict(pd.read_csv({str(tmp_path / 'answers.csv')!r})); "
         f"found.to_csv({str(tmp_path / 'truths.csv')!r})"
     )
-    subprocess.run([PEERS, "-c", program], check=True, capture_output=True)
+    program(PEERS, "-c", code).finished(check=True)
     truths = qc.read_truths(tmp_path / "truths.csv")
     assert len(truths) == 30
     assert qc.error_rate(qc.DawidSkene().fit(crowd.answers), truths) < 0.2

@@ -1,12 +1,12 @@
 """Labels are those of crowd-kit, where it is installed; `make bench` installs it and runs this."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.special import log_expit, logsumexp
+from tests.programs import finished
 
 import quietcrowd as qc
 
@@ -26,7 +26,7 @@ def peer(method, answers, folder):
     frame = answers.to_frame()
     qc.write_table(frame.assign(label=frame["label"].map(codes)), path)
     words = [PEERS, ROOT / "benchmarks" / "peers" / "crowd_kit_labels.py", method, path]
-    return json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
+    return json.loads(finished(*words, check=True).output)
 
 
 def shares_of_equal_labels(estimate, found):

@@ -1,8 +1,8 @@
 import io
-import time
 from types import SimpleNamespace
 
 import pytest
+from tests.campaign.waiting import LONG, in_time
 
 import quietcrowd as qc
 from quietcrowd.inference import waiting
@@ -26,16 +26,14 @@ def terminal(monkeypatch):
     shown = Terminal()
     monkeypatch.setattr(waiting, "sys", SimpleNamespace(stderr=shown, modules={}))
     monkeypatch.setattr(waiting, "PATIENCE", 0.001)
+    monkeypatch.setattr(waiting, "time", SimpleNamespace(monotonic=lambda: 7.0))
     monkeypatch.setattr(waiting, "PACE", 0.001)
     return shown
 
 
 def until(terminal, text):
-    """Wait for a line; a minute is far more than it takes."""
-    end = time.monotonic() + 60
-    while text not in terminal.getvalue():
-        assert time.monotonic() < end, terminal.getvalue()
-        time.sleep(0.001)
+    """Wait for a line."""
+    assert in_time(lambda: text in terminal.getvalue()), terminal.getvalue()
 
 
 def test_a_long_fit_says_how_far_it_is_and_leaves_no_trace(terminal):
@@ -60,7 +58,7 @@ def test_a_fit_counts_its_iterations(monkeypatch):
 
 
 def test_nothing_is_said_of_a_short_fit_or_where_nobody_looks(terminal, monkeypatch):
-    monkeypatch.setattr(waiting, "PATIENCE", 60)
+    monkeypatch.setattr(waiting, "PATIENCE", LONG)
     qc.WeightedVote().fit(CROWD.answers)
     assert terminal.getvalue() == ""
     monkeypatch.setattr(waiting, "PATIENCE", 0.001)

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import time
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 
@@ -297,8 +296,6 @@ def test_nothing_is_left_out_where_agreements_are_certain_or_impossible():
 
 
 @pytest.mark.slow
-def test_a_million_answers_are_reckoned_in_a_moment():
-    start = time.process_time()
+def test_a_million_answers_are_reckoned():
     law = cell_law(10**6, labels=2, low=0, high=2_310_189_219)
-    assert time.process_time() - start < 2
     assert law.masses.sum() == pytest.approx(1)

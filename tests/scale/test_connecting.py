@@ -1,11 +1,8 @@
 import multiprocessing
-import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
-import time
 
 import pytest
 from tests.nightly import nightly
@@ -68,11 +65,11 @@ def test_something_else_answers(monkeypatch, words):
 @pytest.mark.parametrize(
     "address", ["tls://127.0.0.1:1", nightly("foo://127.0.0.1:1"), nightly("tcp://h:port")]
 )
-def test_addresses_that_dask_cannot_use_leave_no_client_half_begun(address):
+def test_addresses_that_dask_cannot_use_leave_no_client_half_begun(program, address):
     code = f"from quietcrowd.scale import connect\nwith connect({address!r}): pass"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    _, _, errors = program(sys.executable, "-c", code).finished()
     last = f"ConnectionError: no Dask scheduler answers at {address}: "
-    assert done.stderr.splitlines()[-1].startswith(last)
+    assert errors.splitlines()[-1].startswith(last)
 
 
 @pytest.mark.slow
@@ -81,18 +78,17 @@ def test_addresses_that_dask_cannot_use_leave_no_client_half_begun(address):
 def test_interrupts_wait_while_a_cluster_is_begun(number):
     def begin():
         with _interrupts_later():
-            os.kill(os.getpid(), number)
-            time.sleep(0.2)
+            signal.raise_signal(number)
             begun.append(number)
 
     begun = []
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    before = signal.signal(number, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
             begin()
-        assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
+        assert signal.getsignal(number) is signal.default_int_handler
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(number, before)
     assert begun == [number]
     assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == set()
 
@@ -114,14 +110,14 @@ def test_interrupts_do_not_reach_what_a_cluster_begins():
 
 
 @pytest.mark.slow
-def test_a_missing_extra_is_one_sentence():
+def test_a_missing_extra_is_one_sentence(program):
     code = (
         "import sys; sys.modules['distributed'] = None\n"
         "from quietcrowd.scale import connect\n"
         "with connect(): pass"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stderr.splitlines()[-1] == (
+    _, _, errors = program(sys.executable, "-c", code).finished()
+    assert errors.splitlines()[-1] == (
         "quietcrowd.exceptions.MissingExtraError: "
         "a cluster needs Dask's distributed: install quietcrowd with [scale] from where you have "
         "it, as pip install '.[scale]' in its source, or pip install 'FILE.whl[scale]'"

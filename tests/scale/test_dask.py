@@ -1,7 +1,6 @@
 import logging
 import os
 import signal
-import time
 from functools import partial
 from operator import itemgetter
 
@@ -10,6 +9,7 @@ import numpy as np
 import pandas as pd
 import psutil
 import pytest
+from tests.campaign.waiting import LONG, in_time
 from tests.nightly import by_day
 
 import quietcrowd as qc
@@ -26,15 +26,12 @@ NUMBERS = qc.Interval(low=0, high=10)
 BY_DAY = ("dawid-skene", "crh", "median", "ratio-mean")
 """Of the methods: one of each kind of state, one that takes bits."""
 
-PATIENCE = 120.0
-"""Seconds in which a process is begun anew, on a machine that others keep busy."""
-
 
 @pytest.fixture(scope="module")
 def cluster():
     """Return two worker processes on this machine."""
     with connect("local:2") as executor:
-        executor.patience = PATIENCE
+        executor.patience = LONG
         yield executor
 
 
@@ -87,15 +84,14 @@ def test_known_truths_and_checkpoints(cluster, stores, tmp_path):
     assert_same(run(method, tmp_path / "there.parquet", **kept), expected)
 
 
-def slow(job, index, given):
-    time.sleep(0.05)
+def add(job, index, given):
     return job[0] + index + (given or 0)
 
 
 def test_results_come_in_the_order_that_is_asked_for(cluster):
     indices = [5, 2, 9, 0, *range(10, 30)]
-    assert list(cluster.each(slow, (100,), indices, 1000)) == [1100 + index for index in indices]
-    sums = list(cluster.sums(slow, (100,), indices, None))
+    assert list(cluster.each(add, (100,), indices, 1000)) == [1100 + index for index in indices]
+    sums = list(cluster.sums(add, (100,), indices, None))
     assert sum(map(itemgetter(0), sums)) == sum(100 + index for index in indices)
     assert sum(map(itemgetter(1), sums)) == len(indices)
     assert len(sums) < len(indices)
@@ -118,7 +114,7 @@ class Killing(DaskExecutor):
 def test_a_worker_killed_in_the_middle_of_a_run(cluster, stores, tmp_path):
     method = qc.DawidSkene(max_iterations=6, tolerance=0.0)
     expected = infer_store(stores["labels"], method, tmp_path / "here.parquet")
-    killing = Killing(cluster.client, PATIENCE)
+    killing = Killing(cluster.client, LONG)
     before = set(pids(cluster))
     found = infer_store(stores["labels"], method, tmp_path / "there.parquet", executor=killing)
     assert killing.passes == 6
@@ -129,9 +125,9 @@ def test_a_worker_killed_in_the_middle_of_a_run(cluster, stores, tmp_path):
 @pytest.mark.nightly
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 def test_all_workers_are_lost_and_come_back(cluster):
-    cluster.client.wait_for_workers(2, timeout=PATIENCE)
+    cluster.client.wait_for_workers(2, timeout=LONG)
     before = set(pids(cluster))
-    for place, result in enumerate(cluster.each(slow, (7,), range(40), 0)):
+    for place, result in enumerate(cluster.each(add, (7,), range(40), 0)):
         assert result == 7 + place
         if place == 10:
             for pid in before:
@@ -150,14 +146,20 @@ def test_an_error_of_the_work_comes_back(cluster):
         list(cluster.each(failing, (), range(5), None))
 
 
-def test_what_is_left_is_cancelled(cluster):
-    results = cluster.each(slow, (0,), range(10_000), None)
-    assert next(results) == 0
-    results.close()
-    deadline = time.monotonic() + PATIENCE
-    while any(cluster.client.processing().values()) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(cluster.client.processing().values())
+def wait_from_the_second_on(job, index, given):  # noqa: ARG001
+    assert index == 0 or in_time(job[0].exists)
+    return index
+
+
+def test_what_is_left_is_cancelled(cluster, tmp_path):
+    go_on = tmp_path / "go on"
+    results = cluster.each(wait_from_the_second_on, (go_on,), range(10_000), None)
+    try:
+        assert next(results) == 0
+        results.close()
+        assert in_time(lambda: not any(cluster.client.processing().values()))
+    finally:
+        go_on.touch()
 
 
 @pytest.mark.parametrize("name", ["CancelledError", "CommClosedError"])

@@ -1,7 +1,6 @@
 import os
 import pickle
 import signal
-import subprocess
 import sys
 import warnings
 
@@ -299,7 +298,7 @@ def test_a_run_that_was_stopped_goes_on(stores, tmp_path, name, source):
 
 
 KILLED = """
-import os, signal, sys
+import signal, sys
 import quietcrowd as qc
 from quietcrowd.scale import Store, infer_store
 from quietcrowd.scale.executor import ThreadExecutor
@@ -310,7 +309,7 @@ class Dying(ThreadExecutor):
         Dying.passes += 1
         for result in super().each(work, job, indices, given):
             if Dying.passes == 3:
-                os.kill(os.getpid(), signal.SIGKILL)
+                signal.raise_signal(signal.SIGKILL)
             yield result
 
 store, truths, checkpoint = sys.argv[1:]
@@ -321,12 +320,12 @@ infer_store(Store.open(store), method, truths, checkpoint=checkpoint, executor=D
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
-def test_a_run_that_was_killed_goes_on(stores, tmp_path):
+def test_a_run_that_was_killed_goes_on(program, stores, tmp_path):
     store, method = stores("labels", 3), qc.WeightedVote(max_iterations=5, tolerance=0.0)
     expected = infer_store(store, method, tmp_path / "expected.parquet")
     target, kept = tmp_path / "t.parquet", tmp_path / "run.checkpoint"
-    words = [sys.executable, "-c", KILLED, *map(str, (store.folder, target, kept))]
-    assert subprocess.run(words, check=False).returncode == -signal.SIGKILL
+    killed = program(sys.executable, "-c", KILLED, store.folder, target, kept)
+    assert killed.finished().status == -signal.SIGKILL
     assert kept.exists()
     assert not target.exists()
     passes = []

@@ -1,6 +1,5 @@
 import builtins
 import json
-import subprocess
 import sys
 
 import numpy as np
@@ -38,7 +37,7 @@ def test_files_are_those_that_numpy_saves(folder, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="it sets no limits")
-def test_a_full_disk_is_called_so(tmp_path):
+def test_a_full_disk_is_called_so(program, tmp_path):
     code = (
         "import resource, signal, sys\n"
         "from pathlib import Path\n"
@@ -48,9 +47,8 @@ def test_a_full_disk_is_called_so(tmp_path):
         "resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))\n"
         "write_partition(Path(sys.argv[1]), pa.array(['t']), {'values': np.zeros(10_000)})\n"
     )
-    words = [sys.executable, "-c", code, str(tmp_path / "p")]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert "OSError: [Errno 27] File too large" in done.stderr.splitlines()
+    _, _, errors = program(sys.executable, "-c", code, tmp_path / "p").finished()
+    assert "OSError: [Errno 27] File too large" in errors.splitlines()
 
 
 @pytest.mark.parametrize(

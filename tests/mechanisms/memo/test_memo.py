@@ -2,7 +2,6 @@ import itertools
 import json
 import math
 import os
-import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -330,7 +329,7 @@ def test_an_interruption_leaves_no_file(path, monkeypatch, step):
 
 
 @pytest.mark.slow
-def test_another_process_sends_the_same(path):
+def test_another_process_sends_the_same(program, path):
     first = opened(path, MECHANISMS["numbers"]).report({TASKS[0]: 4})
     code = (
         "import sys, quietcrowd as qc;"
@@ -340,10 +339,8 @@ def test_another_process_sends_the_same(path):
         "print(k.report({sys.argv[2]: 4}).table.values[0]);"
         "sys.exit('numba' in sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, path, *TASKS], check=True, capture_output=True, text=True
-    )
-    assert int(done.stdout) == first.table.values[0]
+    _, output, _ = program(sys.executable, "-c", code, path, *TASKS).finished(check=True)
+    assert int(output) == first.table.values[0]
 
 
 @pytest.mark.parametrize(
