@@ -9,7 +9,7 @@ import pytest
 from tests.campaign.mechanisms import MECHANISMS, MECHANISMS_BY_DAY
 from tests.campaign.people import Desk, Running, new_desk
 from tests.campaign.postgresql import HOW_TO_GET_IT, Postgresql, find_programs, postgresql
-from tests.campaign.server_process import Nursery
+from tests.campaign.server_process import Nursery, open_nursery
 from tests.nightly import nightly
 
 from quietcrowd.campaign.server import turning_away
@@ -86,7 +86,7 @@ def database_url(request, tmp_path_factory) -> str:
 @pytest.fixture(scope="session")
 def nursery() -> Iterator[Nursery]:
     """Return what starts servers in processes of their own."""
-    with Nursery() as started:
+    with open_nursery() as started:
         yield started
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import update
 from tests.campaign.pictures import hash_of
 from tests.campaign.pictures import image as name_image
 from tests.campaign.promises import PROMISES
+from tests.campaign.waiting import LONG
 
 import quietcrowd as qc
 from quietcrowd.campaign.server.app import create_app, serve_in_background
@@ -62,7 +63,7 @@ class Running:
     def client(self, token: str | None = None) -> httpx.Client:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self.clients.append(
-            httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=30, verify=PLAIN)
+            httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=LONG, verify=PLAIN)
         )
         return self.clients[-1]
 

@@ -4,7 +4,6 @@ import os
 import pwd
 import secrets
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,8 @@ from pathlib import Path
 import psycopg
 from attrs import frozen
 from tests.campaign.ports import free_port
+from tests.campaign.waiting import LONG
+from tests.programs import finished
 
 HOW_TO_GET_IT = (
     "PostgreSQL is not installed: nothing is tested on it. make postgresql installs it on Debian, "
@@ -20,6 +21,9 @@ HOW_TO_GET_IT = (
 )
 DEBIAN = Path(os.environ.get("QUIETCROWD_POSTGRESQL", "/usr/lib/postgresql"))
 """Where Debian's packages put the programs, by version."""
+
+_PATIENTLY = ("-w", "-t", f"{LONG:.0f}")
+"""Without it, pg_ctl gives up after a minute."""
 
 
 def runner() -> list[str]:
@@ -47,17 +51,13 @@ def _version(place: Path) -> float:
 def _folder(program: Path) -> Path:
     if program.name == "initdb":
         return program.resolve().parent
-    told = subprocess.run([program, "--bindir"], capture_output=True, text=True, check=False)
-    return Path(told.stdout.strip())
+    return Path(finished(program, "--bindir").output.strip())
 
 
 def _runs(folder: Path) -> bool:
     programs = [folder / name for name in ("initdb", "pg_ctl", "postgres")]
     return all(program.exists() for program in programs) and not any(
-        subprocess.run(
-            [*runner(), program, "--version"], capture_output=True, check=False, cwd="/"
-        ).returncode
-        for program in programs
+        finished(*runner(), program, "--version", cwd="/").status for program in programs
     )
 
 
@@ -97,20 +97,15 @@ class Postgresql:
         """Start, and return once it answers."""
         options = f"-c listen_addresses=127.0.0.1 -c port={self.port} "
         options += f"-c unix_socket_directories={self.folder}"
-        self._run("pg_ctl", "-w", "-o", options, "-l", str(self.folder / "log"), "start")
+        self._run("pg_ctl", *_PATIENTLY, "-o", options, "-l", str(self.folder / "log"), "start")
 
     def stop(self, mode: str = "immediate") -> None:
         """Stop, and return once it is gone."""
-        self._run("pg_ctl", "-w", "-m", mode, "stop")
+        self._run("pg_ctl", *_PATIENTLY, "-m", mode, "stop")
 
     def _run(self, program: str, *words: str) -> None:
-        subprocess.run(
-            [*runner(), self.programs / program, "-D", self.folder / "data", *words],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            check=True,
-            cwd="/",
-        )
+        command = (*runner(), self.programs / program, "-D", self.folder / "data", *words)
+        finished(*command, check=True, cwd="/")
 
 
 @contextmanager

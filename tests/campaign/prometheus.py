@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +10,8 @@ import httpx
 from attrs import frozen
 from tests.campaign.people import PLAIN
 from tests.campaign.ports import free_port
-from tests.campaign.waiting import LONG
+from tests.campaign.waiting import in_time
+from tests.programs import finished, running
 
 HOW_TO_GET_IT = (
     "Prometheus is not installed: no panel of the dashboard is tried on it. make prometheus "
@@ -25,8 +24,7 @@ def find_prometheus() -> Path | None:
     found = shutil.which("prometheus")
     if found is None:
         return None
-    told = subprocess.run([found, "--version"], capture_output=True, check=False)
-    return None if told.returncode else Path(found)
+    return None if finished(found, "--version").status else Path(found)
 
 
 @frozen(kw_only=True)
@@ -55,16 +53,10 @@ def prometheus(program: Path, folder: Path, target: int) -> Iterator[Prometheus]
         f"--storage.tsdb.path={folder / 'prometheus'}",
         f"--web.listen-address=127.0.0.1:{port}",
     ]
-    with subprocess.Popen([program, *words], stderr=subprocess.DEVNULL) as process:
-        try:
-            until = time.monotonic() + LONG
-            while not _is_ready(port):
-                assert process.poll() is None, "it has ended"
-                assert time.monotonic() < until, "it does not start"
-                time.sleep(0.05)
-            yield Prometheus(port=port)
-        finally:
-            process.terminate()
+    with running(program, *words) as server:
+        assert in_time(lambda: server.has_ended or _is_ready(port)), "it does not start"
+        assert not server.has_ended, server.finished().errors
+        yield Prometheus(port=port)
 
 
 def _is_ready(port: int) -> bool:

@@ -3,18 +3,18 @@
 import json
 import os
 import secrets
-import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import PIPE, Popen
 
 import httpx
-from attrs import define, field, frozen
+from attrs import frozen
 from tests.campaign.people import PLAIN
 from tests.campaign.ports import free_port
-from tests.campaign.waiting import LONG
+from tests.campaign.waiting import in_time
+from tests.programs import QUIETCROWD, Program, running
 
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.opening import migrate
@@ -25,9 +25,13 @@ from quietcrowd.campaign.store.requesters import issue_key
 class ServerProcess:
     """A process that serves, and where."""
 
-    process: subprocess.Popen
+    program: Program
     port: int
     log: Path
+
+    @property
+    def process(self) -> Popen[bytes]:
+        return self.program.process
 
     @property
     def base_url(self) -> str:
@@ -38,16 +42,18 @@ def base_url(port: int) -> str:
     return f"http://127.0.0.1:{port}/api/v1"
 
 
-def wait_until_ready(url: str, still_there=lambda: True) -> None:
+def wait_until_ready(url: str, still_there: Callable[[], bool] = lambda: True) -> None:
     """Wait until a server answers."""
-    until = time.monotonic() + LONG
-    while time.monotonic() < until and still_there():
+
+    def answers() -> bool:
         try:
             assert httpx.get(f"{url}/readyz", verify=PLAIN).status_code == 200
-            return
         except httpx.TransportError:
-            time.sleep(0.01)
-    raise AssertionError("the server does not start")
+            return False
+        return True
+
+    assert in_time(lambda: not still_there() or answers()), "the server does not start"
+    assert still_there(), "the server has ended"
 
 
 @contextmanager
@@ -66,18 +72,15 @@ def server_process(
         words += ["--departures", f"sqlite:///{log.absolute().parent}/departures.db"]
     with (
         log.open("w") as errors,
-        subprocess.Popen(
-            [*limit, sys.executable, "-m", "quietcrowd", *words],
+        running(
+            *(*limit, *QUIETCROWD, *words),
             stderr=errors,
             env={**os.environ, "PYTHONWARNINGS": "error"},
-        ) as process,
+        ) as program,
     ):
-        started = ServerProcess(process, port, log)
-        try:
-            wait_until_ready(started.base_url, lambda: process.poll() is None)
-            yield started
-        finally:
-            process.kill()
+        started = ServerProcess(program, port, log)
+        wait_until_ready(started.base_url, lambda: not program.has_ended)
+        yield started
 
 
 def new_key(url: str) -> str:
@@ -109,30 +112,22 @@ for line in sys.stdin:
 """
 
 
-@define
+@frozen
 class Nursery:
     """A process that starts servers, without limits of how often one may ask."""
 
-    _process: subprocess.Popen = field(init=False)
-
-    def __enter__(self) -> "Nursery":
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", NURSERY],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        return self
+    _program: Program
 
     def start(self, database: str, port: int, log: Path) -> int:
         """Return the id of a server that answers."""
-        self._process.stdin.write(json.dumps([database, port, str(log)]) + "\n")
-        self._process.stdin.flush()
-        server = int(self._process.stdout.readline())
+        self._program.tell(json.dumps([database, port, str(log)]))
+        server = int(self._program.until("")[-1])
         wait_until_ready(base_url(port))
         return server
 
-    def __exit__(self, *_: object) -> None:
-        self._process.stdin.close()
-        self._process.wait(30)
-        self._process.stdout.close()
+
+@contextmanager
+def open_nursery() -> Iterator[Nursery]:
+    """Give a nursery; its servers end with it."""
+    with running(sys.executable, "-c", NURSERY, stdin=PIPE) as program:
+        yield Nursery(program)

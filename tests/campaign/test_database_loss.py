@@ -14,13 +14,13 @@ from tests.campaign.postgresql import HOW_TO_GET_IT, find_programs, postgresql
 from tests.campaign.server_process import base_url, new_key
 from tests.campaign.test_roles import ROWS
 from tests.campaign.uploading import open_campaign, stored, uploading
-from tests.campaign.waiting import in_time
+from tests.campaign.waiting import LONG, in_time
 
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store import database
 from quietcrowd.campaign.terms.tokens import new_token
 
-UPLOADERS, TASKS, RECOVERY = 16, 20_000, 5
+UPLOADERS, TASKS = 16, 20_000
 
 
 @contextmanager
@@ -40,7 +40,7 @@ def reading(url, token, paths):
 
     def read():
         headers = {"Authorization": f"Bearer {token}"}
-        with httpx.Client(base_url=url, headers=headers, timeout=30, verify=PLAIN) as client:
+        with httpx.Client(base_url=url, headers=headers, timeout=LONG, verify=PLAIN) as client:
             while not stop.is_set():
                 seen.update((path, client.get(path).status_code) for path in paths)
 
@@ -71,13 +71,13 @@ def test_restarting_postgresql_loses_nothing_and_breaks_no_connection(
         reading(base_url(port), key, ["/campaigns", "/readyz", "/healthz"]) as seen,
     ):
         for mode in ("fast", "immediate") * 2:
-            crowd.wait_for_each(60)
+            crowd.wait_for_each()
             assert in_time(lambda: seen >= both(200))
             with away(postgresql_server, mode):
                 gone = httpx.get(f"{base_url(port)}/readyz", verify=PLAIN)
                 check_problem(gone, 503, "unavailable")
                 assert in_time(lambda: seen >= both(503))
-            crowd.wait_for_each(RECOVERY)
+            crowd.wait_for_each()
         crowd.end()
     os.kill(server, signal.SIGTERM)
     assert sorted(stored(url, campaign)) == sorted(crowd.acknowledged)

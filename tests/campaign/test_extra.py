@@ -1,4 +1,3 @@
-import subprocess
 import sys
 
 import pytest
@@ -43,9 +42,9 @@ def test_commands_say_what_is_missing(monkeypatch, run, words):
 
 
 @pytest.mark.slow
-def test_nothing_else_needs_the_extra():
+def test_nothing_else_needs_the_extra(program):
     code = (
         "import sys, quietcrowd.commands.app, quietcrowd as qc; qc.Reports; qc.WeightedVote;"
         "sys.exit(any(n in sys.modules for n in ('fastapi', 'sqlalchemy', 'uvicorn', 'httpx')))"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    program(sys.executable, "-c", code).finished(check=True)

@@ -4,13 +4,12 @@ import json
 import math
 import re
 import threading
-import time
 from pathlib import Path
 
 import pytest
 from tests.campaign.people import new_desk
 from tests.campaign.prometheus import HOW_TO_GET_IT, find_prometheus, prometheus
-from tests.campaign.waiting import LONG
+from tests.campaign.waiting import in_time
 
 from quietcrowd.campaign.server import inference_jobs
 from quietcrowd.campaign.server.metrics import publishing
@@ -78,11 +77,14 @@ def test_every_query_gives_data_of_a_server_that_is_loaded(start_server, tmp_pat
     with prometheus(program, tmp_path, own.app.state.metrics.port) as running:
         thread.start()
         try:
-            left, until = set(QUERIES), time.monotonic() + LONG
-            while left and time.monotonic() < until:
+            left = set(QUERIES)
+
+            def is_there():
                 assert thread.is_alive(), "workers no longer come"
-                time.sleep(1)
-                left = without_data(running, left)
+                left.intersection_update(without_data(running, left))
+                return not left
+
+            in_time(is_there)
         finally:
             end.set()
             thread.join()

@@ -1,13 +1,12 @@
 """PostgreSQL may only be read for a while: what writes is answered with 503, and goes on later."""
 
 import threading
-import time
 from contextlib import contextmanager
 
 import psycopg
 from tests.campaign.people import check_problem, new_desk
 from tests.campaign.server.test_inference_jobs import wait_for
-from tests.campaign.waiting import in_time
+from tests.campaign.waiting import LONG, in_time
 
 from quietcrowd.campaign.server import inference_jobs
 from quietcrowd.campaign.server.inference_jobs import InferenceJobs
@@ -27,12 +26,12 @@ def set_read_only(server, value):
     with psycopg.connect(server.url, autocommit=True) as connection:
         connection.execute(f"ALTER SYSTEM SET default_transaction_read_only = {value}")
         connection.execute("SELECT pg_reload_conf()")
-    until = time.monotonic() + 30
-    while time.monotonic() < until:
+
+    def is_set():
         with psycopg.connect(server.url) as connection:
-            if connection.execute("SHOW transaction_read_only").fetchone() == (value,):
-                return
-    raise AssertionError("PostgreSQL does not read its configuration")
+            return connection.execute("SHOW transaction_read_only").fetchone() == (value,)
+
+    assert in_time(is_set), "PostgreSQL does not read its configuration"
 
 
 def a_worker(server):
@@ -64,7 +63,7 @@ def test_results_come_once_the_database_may_be_written_again(
     asked, begun, infer = [], threading.Event(), InferenceJobs._infer
 
     def note(self, campaign):
-        assert begun.wait(60)
+        assert begun.wait(LONG)
         asked.append(campaign.hex())
         return infer(self, campaign)
 

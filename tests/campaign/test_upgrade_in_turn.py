@@ -2,11 +2,8 @@
 
 import json
 import os
-import signal
-import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 from contextlib import ExitStack, contextmanager
 
@@ -17,6 +14,8 @@ from tests.campaign.people import PLAIN
 from tests.campaign.ports import free_port
 from tests.campaign.server_process import base_url, new_key, wait_until_ready
 from tests.campaign.uploading import Campaign, open_campaign, stored, uploading
+from tests.campaign.waiting import LONG
+from tests.programs import finished, running
 
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.opening import migrate
@@ -52,16 +51,15 @@ def serving(folder, url, tmp_path, name):
     port = free_port()
     places = ("--database", url, "--departures", f"sqlite:///{tmp_path}/departures.db")
     words = command(folder, "serve", "--port", port, *places, "--no-infer")
+    environment = {**os.environ, "PYTHONWARNINGS": "error"}
     with (
         (tmp_path / f"{name}.log").open("w") as log,
-        subprocess.Popen(words, stderr=log, env={**os.environ, "PYTHONWARNINGS": "error"}) as one,
+        running(*words, stderr=log, env=environment) as one,
     ):
-        try:
-            wait_until_ready(base_url(port), lambda: one.poll() is None)
-            yield port, one
-        finally:
-            one.send_signal(signal.SIGTERM)
-            assert one.wait(60) == 0
+        wait_until_ready(base_url(port), lambda: not one.has_ended)
+        yield port
+        one.process.terminate()
+        one.finished(check=True)
 
 
 def on(port, campaign):
@@ -78,9 +76,9 @@ def reading(port, campaign, statuses):
         with httpx.Client(base_url=base_url(port), headers=headers, verify=PLAIN) as client:
             while not stop.is_set():
                 for path in ("", "/tasks", "/invites"):
-                    answer = client.get(f"/campaigns/{campaign.id}{path}", timeout=60)
+                    answer = client.get(f"/campaigns/{campaign.id}{path}", timeout=LONG)
                     statuses[answer.status_code] += 1
-                time.sleep(0.3)
+                stop.wait(0.3)
 
     thread = threading.Thread(target=read)
     thread.start()
@@ -94,7 +92,7 @@ def reading(port, campaign, statuses):
 def wait_for(*crowds):
     """Wait until every worker of some crowds has sent once more."""
     for crowd in crowds:
-        crowd.wait_for_each(60)
+        crowd.wait_for_each()
 
 
 @pytest.mark.nightly
@@ -104,18 +102,18 @@ def test_two_servers_are_upgraded_in_turn(postgresql_server, tmp_path):
     key, later, read = new_key(url), with_a_later_revision(tmp_path)[0], Counter()
     words = ("campaign", "migrate", "--database", url, "--copies", tmp_path)
     with ExitStack() as servers, ExitStack() as leaving:
-        one, _ = leaving.enter_context(serving(None, url, tmp_path, "old one"))
+        one = leaving.enter_context(serving(None, url, tmp_path, "old one"))
         campaign = open_campaign(base_url(one), key, TASKS)
-        two, _ = servers.enter_context(serving(None, url, tmp_path, "old two"))
+        two = servers.enter_context(serving(None, url, tmp_path, "old two"))
         with (
             uploading(on(one, campaign), UPLOADERS) as first,
             uploading(on(two, campaign), UPLOADERS) as second,
             reading(two, campaign, read),
         ):
             wait_for(first, second)
-            assert subprocess.run(command(later, *words), check=False).returncode == 0
+            finished(*command(later, *words), check=True)
             wait_for(first, second)  # both servers are still of the older version
-            newer, _ = servers.enter_context(serving(later, url, tmp_path, "new one"))
+            newer = servers.enter_context(serving(later, url, tmp_path, "new one"))
             with uploading(on(newer, campaign), UPLOADERS) as third:
                 wait_for(first, second, third)
                 first.end()
@@ -139,9 +137,9 @@ def test_a_later_server_refuses_what_is_not_upgraded(postgresql_server, tmp_path
     new_key(url)
     later, _ = with_a_later_revision(tmp_path)
     words = command(later, "serve", "--port", 0, "--database", url, "--departures", "none")
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    [line] = done.stderr.splitlines()
+    status, _, errors = finished(*words)
+    assert status == 2
+    [line] = errors.splitlines()
     assert "quietcrowd campaign migrate" in line
 
 

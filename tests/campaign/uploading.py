@@ -3,17 +3,17 @@
 import secrets
 import sqlite3
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import httpx
 from attrs import Factory, define
 from sqlalchemy import select
 from tests.campaign.people import PLAIN, YES_NO
 from tests.campaign.promises import PROMISES
-from tests.campaign.waiting import LONG
+from tests.campaign.waiting import LONG, in_time
 
 import quietcrowd as qc
 from quietcrowd.campaign.store import tables
@@ -37,7 +37,7 @@ class Campaign:
 def open_campaign(base_url: str, key: str, tasks: int) -> Campaign:
     """Return a campaign of yes-or-no questions that all may join."""
     headers = {"Authorization": f"Bearer {key}"}
-    with httpx.Client(base_url=base_url, headers=headers, timeout=60, verify=PLAIN) as client:
+    with httpx.Client(base_url=base_url, headers=headers, timeout=LONG, verify=PLAIN) as client:
         mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=1.0).to_dict()
         body = {"title": "T", "mechanism": mechanism, "join_mode": "open", **PROMISES}
         body["max_participants"] = 10**7
@@ -65,7 +65,7 @@ class Uploader:
         lambda self: httpx.Client(
             base_url=self.campaign.base_url,
             headers={"Authorization": f"Bearer {self.credential}"},
-            timeout=30,
+            timeout=LONG,
             verify=PLAIN,
         ),
         takes_self=True,
@@ -90,9 +90,8 @@ class Uploader:
                 for task in tasks[start : start + PER_UPLOAD]
             ]
             while not self.send(reports):
-                if self.gone.is_set():
+                if self.gone.wait(0.02):
                     return
-                time.sleep(0.02)
                 self.turn_to_the_next_server()
             self.acknowledged += [report["report_id"] for report in reports]
 
@@ -142,14 +141,17 @@ class Crowd:
     def statuses(self) -> Counter:
         return sum((uploader.statuses for uploader in self.uploaders), Counter())
 
-    def wait_for_each(self, seconds: float) -> None:
+    def wait_for_each(self) -> None:
         """Wait until every uploader had one more upload acknowledged."""
         before = [len(uploader.acknowledged) for uploader in self.uploaders]
-        until = time.monotonic() + seconds
         for uploader, count in zip(self.uploaders, before, strict=True):
-            while len(uploader.acknowledged) == count:
-                assert time.monotonic() < until, "an upload is not acknowledged in time"
-                time.sleep(0.005)
+            more = partial(lambda one, known: len(one.acknowledged) > known, uploader, count)
+            assert in_time(more), "an upload is not acknowledged in time"
+
+    def wait_for_more(self, uploads: int) -> None:
+        """Wait until so many more uploads are acknowledged."""
+        wanted = len(self.acknowledged) + PER_UPLOAD * uploads
+        assert in_time(lambda: len(self.acknowledged) >= wanted), self.statuses
 
     def end(self, *, gone: bool = False) -> None:
         """Begin no more uploads; end those that have begun, unless the server is gone."""

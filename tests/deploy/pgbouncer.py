@@ -1,7 +1,6 @@
 """Debian's PgBouncer in transaction mode, before a PostgreSQL of the tests."""
 
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ import psycopg
 from tests.campaign.ports import free_port
 from tests.campaign.postgresql import Postgresql, runner
 from tests.campaign.waiting import in_time
+from tests.programs import finished, running
 
 HOW_TO_GET_IT = (
     "PgBouncer is not installed: nothing is tested behind it. make pgbouncer installs it on "
@@ -34,8 +34,7 @@ def find_pgbouncer() -> Path | None:
     found = shutil.which("pgbouncer")
     if found is None:
         return None
-    done = subprocess.run([found, "--version"], capture_output=True, check=False)
-    return None if done.returncode else Path(found)
+    return None if finished(found, "--version").status else Path(found)
 
 
 @contextmanager
@@ -51,14 +50,11 @@ def pgbouncer(program: Path, behind: Postgresql, connections: int) -> Iterator[i
     try:
         with (
             log.open("w") as errors,
-            subprocess.Popen([*runner(), program, file], stderr=errors, cwd="/") as process,
+            running(*runner(), program, file, stderr=errors, cwd="/") as server,
         ):
-            try:
-                assert in_time(lambda: _answers(port) or process.poll() is not None)
-                assert process.poll() is None, log.read_text()
-                yield port
-            finally:
-                process.terminate()
+            assert in_time(lambda: _answers(port) or server.has_ended)
+            assert not server.has_ended, log.read_text()
+            yield port
     finally:
         shutil.rmtree(folder)
 

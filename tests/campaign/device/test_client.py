@@ -1,7 +1,6 @@
 """The device of a worker, against the real server."""
 
 import json
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -629,7 +628,7 @@ def test_frequencies_of_what_is_sent_are_those_of_the_table(tmp_path, name):
 
 
 @pytest.mark.slow
-def test_a_device_loads_nothing_of_the_server(tmp_path):
+def test_a_device_loads_nothing_of_the_server(program, tmp_path):
     code = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parents[3])!r})
@@ -641,8 +640,7 @@ heavy = ("alembic", "fastapi", "numba", "opendp", "pandas", "pydantic", "scipy",
          "uvicorn")
 sys.exit(", ".join(name for name in heavy if name in sys.modules) or 0)
 """
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert program(sys.executable, "-c", code).finished() == (0, "", "")
 
 
 def test_a_device_needs_httpx(monkeypatch):

@@ -1,13 +1,13 @@
 """Which campaigns are large; and one of 10^6 reports of 10^5 workers, both ways, each a process."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from tests.campaign.mechanisms import MECHANISMS
+from tests.programs import finished
 
 from quietcrowd.campaign.results.large_campaigns import LargeCampaigns
 
@@ -20,8 +20,7 @@ MOST_GIGABYTES = 0.55
 def run(name, *words):
     """Return what a script of the benchmarks prints."""
     command = [sys.executable, FOLDER / name, *map(str, words)]
-    output = subprocess.run(command, capture_output=True, check=True, timeout=1_200).stdout
-    return json.loads(output.splitlines()[-1])
+    return json.loads(finished(*command, check=True).output.splitlines()[-1])
 
 
 def campaign_of(reports, workers, mechanism="one-layer"):

@@ -1,6 +1,4 @@
 import os
-import signal
-import subprocess
 import sys
 from stat import S_IMODE
 
@@ -9,12 +7,12 @@ import pytest
 from quietcrowd.campaign.results.work_folders import sweep, work_folder
 
 KILLED = """
-import sys, time
+import sys, threading
 from quietcrowd.campaign.results.work_folders import work_folder
 with work_folder(sys.argv[1]) as folder:
     (folder / "reports.parquet").write_text("reports")
     print(folder, flush=True)
-    time.sleep(60)
+    threading.Event().wait()
 """
 
 
@@ -35,13 +33,12 @@ def test_a_folder_goes_where_the_work_fails(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_a_killed_process_left_is_swept(tmp_path):
-    words = [sys.executable, "-c", KILLED, str(tmp_path)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
-        folder = process.stdout.readline().strip()
-        sweep(str(tmp_path))
-        assert os.listdir(tmp_path) == [os.path.basename(folder)]
-        process.send_signal(signal.SIGKILL)
+def test_what_a_killed_process_left_is_swept(program, tmp_path):
+    killed = program(sys.executable, "-c", KILLED, tmp_path)
+    [folder] = killed.until(str(tmp_path))
+    sweep(str(tmp_path))
+    assert os.listdir(tmp_path) == [os.path.basename(folder)]
+    killed.kill()
     sweep(str(tmp_path))
     assert list(tmp_path.iterdir()) == []
 

@@ -1,9 +1,8 @@
 import io
 import json
 import logging
-import signal
-import subprocess
 import sys
+from contextlib import suppress
 from types import SimpleNamespace
 
 import httpx
@@ -11,6 +10,7 @@ import pytest
 from tests.campaign.people import PLAIN, check_problem
 from tests.campaign.ports import free_port
 from tests.campaign.server_process import base_url
+from tests.campaign.waiting import in_time
 
 from quietcrowd.campaign.server import logs
 
@@ -34,30 +34,26 @@ raise ValueError("planted-secret")
 """
 
 
-def first_refusal(url, process):
+def first_refusal(url, server):
     """Return the first answer that says no: a thread that ends may do so after the start."""
-    while process.poll() is None:
-        try:
-            answer = httpx.get(url, verify=PLAIN)
-        except httpx.TransportError:
-            continue
-        if answer.status_code != 200:
-            return answer
-    raise AssertionError("the server does not start")
+    answers = []
+
+    def refuses():
+        with suppress(httpx.TransportError):
+            answers.append(httpx.get(url, verify=PLAIN))
+        return server.has_ended or (answers and answers[-1].status_code != 200)
+
+    assert in_time(refuses)
+    return answers[-1]
 
 
 @pytest.mark.slow
-def test_what_ends_a_thread_or_the_process_is_logged_by_its_kind_alone(tmp_path):
+def test_what_ends_a_thread_or_the_process_is_logged_by_its_kind_alone(program, tmp_path):
     port = free_port()
-    words = [sys.executable, "-c", SERVER, f"sqlite:///{tmp_path}/q.db", str(port)]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            answer = first_refusal(f"{base_url(port)}/readyz", process)
-            check_problem(answer, 503, "broken")
-            process.send_signal(signal.SIGINT)
-            _, told = process.communicate(timeout=60)
-        finally:
-            process.kill()
+    server = program(sys.executable, "-c", SERVER, f"sqlite:///{tmp_path}/q.db", port)
+    check_problem(first_refusal(f"{base_url(port)}/readyz", server), 503, "broken")
+    server.interrupt()
+    told = server.finished().errors
     assert "planted-secret" not in told
     lines = [json.loads(line) for line in told.splitlines()]
     failures = [(line["event"], line["error"]) for line in lines if "error" in line]

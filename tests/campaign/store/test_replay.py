@@ -1,7 +1,6 @@
 """Nobody comes back with a copy: of SQLite by `campaign backup`, of PostgreSQL by pg_dump."""
 
 import signal
-import subprocess
 import sys
 import time
 from contextlib import closing
@@ -15,6 +14,7 @@ from tests.campaign.ports import free_port
 from tests.campaign.postgresql import find_programs
 from tests.campaign.server_process import base_url, wait_until_ready
 from tests.nightly import nightly
+from tests.programs import finished, running
 
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store import tables
@@ -69,8 +69,7 @@ def put_back(settings, copy, request):
         restore(copy, settings.model_copy(update={"departures": "none"}), time.time())
         return settings
     url = request.getfixturevalue("postgresql_server").new_database()
-    program = find_programs() / "pg_restore"
-    subprocess.run([program, "--no-owner", "-d", url, copy], check=True)
+    finished(find_programs() / "pg_restore", "--no-owner", "-d", url, copy, check=True)
     return settings.model_copy(update={"database": url})
 
 
@@ -226,7 +225,7 @@ database, departures, port, moment = sys.argv[1:]
 leave, erase, withdraw = Departures.leave, participants.erase_participant, participants.withdraw
 
 def die(*_, **__):
-    os.kill(os.getpid(), signal.SIGKILL)
+    signal.raise_signal(signal.SIGKILL)
 
 if moment == "before the journal":
     Departures.leave = die
@@ -273,22 +272,14 @@ def test_killed_at_any_moment_who_was_told_stays_away(serve, settings, tmp_path,
     told.client.delete("/me").raise_for_status()
     server.stop()
     port = free_port()
-    words = [
-        sys.executable,
-        "-c",
-        KILLED,
-        settings.database,
-        settings.departures,
-        str(port),
-        moment,
-    ]
-    with subprocess.Popen(words, stderr=subprocess.DEVNULL) as process:
-        wait_until_ready(base_url(port), lambda: process.poll() is None)
+    words = (sys.executable, "-c", KILLED, settings.database, settings.departures, port, moment)
+    with running(*words) as killed:
+        wait_until_ready(base_url(port), lambda: not killed.has_ended)
         client = Running(settings, url=f"http://127.0.0.1:{port}").client(asks.credential)
         with pytest.raises(Exception, match=r"disconnect|reset|closed"):
             client.delete("/me")
         client.close()
-        assert process.wait(30) == -signal.SIGKILL
+        assert killed.finished().status == -signal.SIGKILL
     expected = {asks.id} if moment == "before the journal" else set()
     again = serve()
     assert workers(again.database, campaign) == expected

@@ -1,7 +1,6 @@
 import os
 import shutil
 import sqlite3
-import subprocess
 import sys
 import time
 from contextlib import closing
@@ -181,7 +180,7 @@ def die_at_last(name):
         global calls
         calls += 1
         if calls == at:
-            os.kill(os.getpid(), signal.SIGKILL)
+            signal.raise_signal(signal.SIGKILL)
         return kept(*words, **more)
     setattr(os, name, call)
 for name in ("link", "replace", "fsync", "unlink"):
@@ -192,13 +191,12 @@ restoring.restore(Path(sys.argv[1]), Settings(database=sys.argv[2]), time.time()
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", [1, nightly(2), nightly(3), 4])
-def test_killed_at_any_moment_there_is_the_former_or_the_restored(settings, copy, moment):
+def test_killed_at_any_moment_there_is_the_former_or_the_restored(program, settings, copy, moment):
     database = Database.open(settings.database)
     migrate(database)
     database.close()
     keep(settings)
-    words = [sys.executable, "-c", KILLED, str(copy), settings.database, str(moment)]
-    subprocess.run(words, check=False, stderr=subprocess.DEVNULL)
+    program(sys.executable, "-c", KILLED, copy, settings.database, moment).finished()
     found = rows(settings)
     assert len(found["participant"]) in (0, 9)
     restore(copy, settings, time.time() + 5)

@@ -1,4 +1,3 @@
-import subprocess
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -131,7 +130,7 @@ def test_without_a_variable_or_the_packages_nothing_is_sent(monkeypatch):
 
 
 @pytest.mark.slow
-def test_without_a_variable_nothing_of_it_is_loaded(tmp_path):
+def test_without_a_variable_nothing_of_it_is_loaded(program, tmp_path):
     code = f"""
 import sys
 from quietcrowd.campaign.server.app import serve_in_background
@@ -140,8 +139,7 @@ with serve_in_background(Settings(database="sqlite:///{tmp_path}/q.db", port=0, 
     heavy = ("opentelemetry.sdk", "opentelemetry.exporter", "prometheus_client")
     sys.exit(", ".join(name for name in heavy if name in sys.modules) or 0)
 """
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert program(sys.executable, "-c", code).finished() == (0, "", "")
 
 
 def test_a_collector_that_is_not_there_keeps_nothing_from_going_on(monkeypatch, start_server):
