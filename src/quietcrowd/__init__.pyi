@@ -34,6 +34,7 @@ from quietcrowd.exceptions import NoSignalWarning as NoSignalWarning
 from quietcrowd.exceptions import NotConvergedWarning as NotConvergedWarning
 from quietcrowd.exceptions import ParameterError as ParameterError
 from quietcrowd.exceptions import QuietcrowdError as QuietcrowdError
+from quietcrowd.exceptions import RemovedMechanismError as RemovedMechanismError
 from quietcrowd.exceptions import SimilarLabelsWarning as SimilarLabelsWarning
 from quietcrowd.exceptions import SimulatedNoiseWarning as SimulatedNoiseWarning
 from quietcrowd.exceptions import UnansweredError as UnansweredError
@@ -78,7 +79,6 @@ from quietcrowd.mechanisms import OptimalChannel as OptimalChannel
 from quietcrowd.mechanisms import PiecewiseMechanism as PiecewiseMechanism
 from quietcrowd.mechanisms import RandomizedResponse as RandomizedResponse
 from quietcrowd.mechanisms import Reports as Reports
-from quietcrowd.mechanisms import SampledVarianceGaussian as SampledVarianceGaussian
 from quietcrowd.mechanisms import SubsetSelection as SubsetSelection
 from quietcrowd.mechanisms import TwoLayerRandomizedResponse as TwoLayerRandomizedResponse
 from quietcrowd.planning import CampaignPlan as CampaignPlan

@@ -7,7 +7,8 @@
         ├── ParameterError         (ValueError)   a parameter breaks its rule
         ├── AnswerError            (ValueError)   an answer, a task or a worker breaks its rule
         ├── FormatError            (ValueError)   a file is not what it should be
-        │   └── MissingMechanismError             reports without the mechanism that made them
+        │   ├── MissingMechanismError             reports without the mechanism that made them
+        │   └── RemovedMechanismError             a mechanism that this version no longer has
         ├── CampaignError          (RuntimeError) a campaign's server refuses, or tells untruths
         │   └── UnansweredError                   it cannot be reached, or has too much to do
         └── MissingExtraError      (ImportError)  an optional dependency is not installed
@@ -39,6 +40,7 @@ __all__ = [
     "ParameterError",
     "QuietcrowdError",
     "QuietcrowdWarning",
+    "RemovedMechanismError",
     "SimilarLabelsWarning",
     "SimulatedNoiseWarning",
     "UnansweredError",
@@ -63,6 +65,10 @@ class FormatError(QuietcrowdError, ValueError):
 
 class MissingMechanismError(FormatError):
     """A file of reports does not contain their mechanism."""
+
+
+class RemovedMechanismError(FormatError):
+    """A description names a mechanism that an earlier version had; the message says why it went."""
 
 
 class CampaignError(QuietcrowdError, RuntimeError):

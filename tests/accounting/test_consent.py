@@ -172,10 +172,8 @@ def test_chance_is_told(delta, cases):
 
 
 def test_figures_beside_a_delta_are_those_of_the_tail():
-    mechanism = qc.SampledVarianceGaussian(
-        domain=qc.Interval(low=0, high=10), epsilon=1.0, delta=0.1
-    )
-    one, *_ = consent_sentences(mechanism.guarantee(answers=50), priors=(0.5, 0.9))
+    tail = TailBound(probability=0.1, epsilon=1.665, linked_epsilon=1.665, worker_epsilon=9.0)
+    one, *_ = consent_sentences(guarantee(delta=0.1, tail=tail), priors=(0.5, 0.9))
     assert "one other answer before is at most 84.1 % sure of it after" in one
     assert "was 90 % sure of it, and else of one other answer, before is at most 98 % sure" in one
     assert "73.2" not in one
@@ -192,9 +190,8 @@ def test_the_first_sentence_is_about_what_linked_answers_share():
 @pytest.mark.parametrize("mechanism", qc.Mechanism.registry())
 def test_no_mechanism_gives_more_certainty_than_its_guarantee(mechanism):
     kind = qc.Mechanism.registry()[mechanism]
-    more = {"delta": 0.1} if mechanism == "sampled-variance" else {}
     domain = qc.Ordinal(range(3))
-    built = kind.from_claimed_epsilon(domain=domain, epsilon=1.0, **more)
+    built = kind.from_claimed_epsilon(domain=domain, epsilon=1.0)
     stated = built.guarantee(answers=5, tasks=20)
     one, *_ = consent_sentences(stated)
     (shown,) = re.findall(r"at most ([0-9.]+) %", one)

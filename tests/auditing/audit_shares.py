@@ -33,8 +33,6 @@ SPECIFICATIONS = (
     "piecewise",
     "duchi",
     "hybrid",
-    "sampled-variance:delta=0.1",
-    "sampled-variance:delta=0.01",
     "matrix-factorization:profile=buckets",
     "matrix-factorization:rank=4",
     "matrix-factorization:rank=8",

@@ -96,10 +96,9 @@ def test_parts_are_joined():
     seen = Observed.joined(parts)
     assert seen.cells.tolist() == [[4], [2]]
     assert seen.counts.tolist() == [1, 1]
-    assert (seen.bits, seen.sketches, seen.known) == (None, None, None)
-    known = [evolve(part, known=np.array([3.0]), bits=part.cells) for part in parts]
-    assert Observed.joined(known).known.tolist() == [3.0, 3.0]
-    assert Observed.joined(known).bits.tolist() == [[4], [2]]
+    assert (seen.bits, seen.sketches) == (None, None)
+    with_bits = [evolve(part, bits=part.cells) for part in parts]
+    assert Observed.joined(with_bits).bits.tolist() == [[4], [2]]
 
 
 def test_equal_messages_are_equal_in_all_that_was_sent():

@@ -30,7 +30,6 @@ from quietcrowd import (
     ParameterError,
     PiecewiseMechanism,
     RandomizedResponse,
-    SampledVarianceGaussian,
     SubsetSelection,
     TwoLayerRandomizedResponse,
     audit,
@@ -97,9 +96,6 @@ OTHERS = [
     (MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=2, variant="statistics"), 6),
     (MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=3, variant="ridge"), 6),
     (MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=2, variant="paper"), 4),
-    (SampledVarianceGaussian(domain=LEVELS, epsilon=1.0, delta=0.1), 1),
-    (SampledVarianceGaussian(domain=NUMBERS, epsilon=1.0, delta=0.1), 4),
-    (SampledVarianceGaussian(domain=NUMBERS, epsilon=1.0, delta=0.1, least_variance=4.0), 2),
 ]
 
 
@@ -352,7 +348,6 @@ def test_extreme_deltas_are_audited(delta):
         TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.5),
         LaplacePerturbation(domain=NUMBERS, epsilon=0.01),
         LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released"),
-        SampledVarianceGaussian(domain=NUMBERS, epsilon=0.1, delta=0.01),
         MatrixFactorization(domain=NUMBERS, epsilon=0.01, rank=2),
         MatrixFactorization(domain=NUMBERS, epsilon=0.01, rank=2, variant="statistics"),
     ],

@@ -6,8 +6,6 @@ from tests.auditing.audit_shares import EPSILONS, SPECIFICATIONS, printed_shares
 from quietcrowd.commands.choices import MECHANISMS
 
 SHORT_OF_IT = {
-    "sampled-variance:delta=0.1": {8.0},
-    "sampled-variance:delta=0.01": set(EPSILONS),
     "matrix-factorization": set(EPSILONS),
     "matrix-factorization:profile=rademacher": set(EPSILONS),
     "matrix-factorization:variant=ridge": set(EPSILONS),

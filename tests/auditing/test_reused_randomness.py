@@ -18,7 +18,6 @@ from quietcrowd import (
     LaplacePerturbation,
     MatrixFactorization,
     RandomizedResponse,
-    SampledVarianceGaussian,
     TwoLayerRandomizedResponse,
     audit,
 )
@@ -38,7 +37,6 @@ KINDS = [
     (TwoLayerRandomizedResponse, {"domain": LABELS}),
     (LaplacePerturbation, {"domain": NUMBERS}),
     (LaplacePerturbation, {"domain": NUMBERS, "fill": None}),
-    (SampledVarianceGaussian, {"domain": NUMBERS, "delta": 0.1}),
     (MatrixFactorization, {"domain": NUMBERS, "rank": 4}),
     (MatrixFactorization, {"domain": NUMBERS, "rank": 4, "variant": "ridge"}),
     (MatrixFactorization, {"domain": NUMBERS, "rank": 2, "variant": "statistics"}),

@@ -27,9 +27,6 @@ MECHANISMS = {
     "piecewise": qc.PiecewiseMechanism(domain=RANGE, epsilon=1.0),
     "duchi": qc.DuchiMechanism(domain=LEVELS, epsilon=1.0),
     "hybrid": qc.HybridMechanism(domain=RANGE, epsilon=2.0),
-    "sampled variance": qc.SampledVarianceGaussian.from_claimed_epsilon(
-        domain=RANGE, epsilon=1.0, delta=0.05
-    ),
     "matrix factorisation": qc.MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=4),
     "matrix factorisation, statistics": qc.MatrixFactorization(
         domain=RANGE, epsilon=1.0, rank=3, variant="statistics"

@@ -42,18 +42,6 @@ def test_json_and_a_picture(run, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_drawn_variance_in_json(run):
-    status, text, _ = run(
-        "sampled-variance:delta=0.1", "--between", "0,10", "--answers", 3, "--simulate", 1,
-        *("--draws", 20_000, "--json"),
-    )  # fmt: skip
-    data = json.loads(text)
-    assert status == 0
-    assert data["exact"] is None
-    assert data["proven"]["delta"] < data["stated"]["delta"]
-
-
-@pytest.mark.slow
 def test_labels_and_slow_noise(run, monkeypatch):
     assert "'a', 'b', 'c'" in run("one-layer", "--labels", "a,b,c", "--draws", 500)[1]
     monkeypatch.setattr("quietcrowd.commands.printing.SLOW", 0.1)
@@ -90,7 +78,6 @@ def test_a_broken_mechanism_ends_with_a_status_of_its_own(run, monkeypatch):
         (("one-layer", "--answers", 20_000), "at most 10,000 answers; got 20,000"),
         (("one-layer", "--plot", "curve.pdf"), "must end in .png"),
         (("one-layer", "--between", "0,1"), "domain must be Categorical or Ordinal"),
-        (("sampled-variance",), "delta must be given"),
     ],
 )
 def test_errors_are_one_line(run, words, message):

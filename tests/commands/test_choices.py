@@ -4,6 +4,7 @@ import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.removed_mechanism import SENTENCE
 
 import quietcrowd as qc
 from quietcrowd.commands.choices import choose_method
@@ -53,6 +54,13 @@ def test_bad_parameters_of_a_method_are_one_line(run, folder, command, method, m
 def test_an_unknown_parameter_is_told_which_ones_there_are(run, folder):
     errors = run("infer", folder, "--plain", "--method", "crh:frob=1")[2]
     assert errors.endswith("it has loss, tolerance, divisor, normaliser, per_answer\n")
+
+
+def test_a_removed_mechanism_is_told_as_such(run):
+    status, _, errors = run("audit", "sampled-variance:delta=0.1")
+    assert status == 2
+    assert SENTENCE in errors
+    assert errors.count("\n") == 1
 
 
 @pytest.mark.parametrize(("key", "option"), [("seed", "--seed"), ("max_iterations", "--max-iter")])

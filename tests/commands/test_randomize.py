@@ -204,11 +204,10 @@ def test_what_randomize_needs_is_said_in_its_help(run):
 
 
 @pytest.mark.parametrize(("epsilon", "size"), [(1e300, "large"), (1e-300, "small")])
-@pytest.mark.parametrize("mechanism", ["laplace", "sampled-variance:delta=0.05"])
-def test_an_impossible_epsilon_is_too_large_or_too_small(run, ratings, mechanism, epsilon, size):
+def test_an_impossible_epsilon_is_too_large_or_too_small(run, ratings, epsilon, size):
     words = ("--between", "0,9", "--simulate", 1, "-o", ratings / "r.csv")
     status, _, errors = run(
-        "randomize", ratings / "answers.csv", "-m", mechanism, "-e", epsilon, *words
+        "randomize", ratings / "answers.csv", "-m", "laplace", "-e", epsilon, *words
     )
     assert status == 2
     assert f"is too {size}: it needs noise of about" in errors

@@ -91,10 +91,6 @@ MECHANISMS: Mapping[str, qc.Mechanism] = {
     "laplace-released": qc.LaplacePerturbation(domain=RANGE, epsilon=4.0, participation="released"),
     "laplace-paper": qc.LaplacePerturbation(domain=LEVELS, epsilon=4.0, scale="paper", fill=None),
     "laplace-step": qc.LaplacePerturbation(domain=RANGE, epsilon=4.0, fill=None, step=0.5),
-    "sampled-variance": qc.SampledVarianceGaussian(domain=RANGE, epsilon=2.0, delta=0.05),
-    "sampled-variance-least": qc.SampledVarianceGaussian(
-        domain=LEVELS, rate=1.0, delta=0.05, least_variance=0.5
-    ),
     "factors": qc.MatrixFactorization(domain=LEVELS, epsilon=4.0, rank=4),
     "factors-statistics": qc.MatrixFactorization(
         domain=RANGE, epsilon=4.0, rank=3, variant="statistics", profile="rademacher"

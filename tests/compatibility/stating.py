@@ -31,7 +31,6 @@ AUDITED = (
     "one-layer-null",
     "two-layer-claimed",
     "laplace-released",
-    "sampled-variance",
     "factors",
 )
 

@@ -4,10 +4,11 @@ import copy
 import json
 
 import pytest
-from tests.compatibility.campaigns import use
+from tests.compatibility.campaigns import REMOVED, use
 from tests.compatibility.files import read_json
 from tests.compatibility.spelling import difference
 from tests.compatibility.write import WRITTEN
+from tests.removed_mechanism import SENTENCE
 
 pytestmark = pytest.mark.slow
 
@@ -46,13 +47,17 @@ def receipts_in(value):
 @pytest.fixture(scope="module")
 def found():
     """Return what a server says, once it has found the results of one campaign again."""
-    return use(FOLDER, forget=["coins"])
+    return use(FOLDER, forget=["coins", REMOVED])
 
 
 def test_a_server_tells_the_same_of_a_database(found):
     kept = read_json(FOLDER / "observed.json.gz")
-    assert sum(one["status"] == 200 for one in kept.values()) > 50
-    now = {name: as_then(name, one) for name, one in found["observed"].items()}
+    assert sum(one["status"] == 200 for one in kept.values()) == 50
+    now = {
+        name: as_then(name, one)
+        for name, one in found["observed"].items()
+        if not name.startswith(f"{REMOVED}/")
+    }
     inferred = {name for name in kept if name.startswith(("coins/truths", "coins/document"))}
     then, now = (
         {name: one for name, one in what.items() if name not in inferred} for what in (kept, now)
@@ -76,7 +81,27 @@ def test_results_are_the_same_as_they_were_kept_and_as_they_are_inferred_again(f
     assert len(kept["coins"]["warnings"]) == len(warned) - 1
     for one in (*kept["coins"]["warnings"], *again["warnings"]):
         assert one.pop("message")
-    assert difference(kept, found["results"], exact=False) is None
+    now = {name: one for name, one in found["results"].items() if name != REMOVED}
+    assert difference(kept, now, exact=False) is None
+
+
+def test_a_campaign_of_a_removed_mechanism_says_so_and_keeps_its_documents(found):
+    answers = {
+        name.partition("/")[2]: one
+        for name, one in found["observed"].items()
+        if name.startswith(f"{REMOVED}/")
+    }
+    refused = {name for name in answers if name.startswith("reports")}
+    assert len(refused) == 3
+    for name, answer in answers.items():
+        assert answer["status"] == (409 if name in refused else 200), (name, answer)
+    for name in refused:
+        problem = json.loads(answers[name]["text"])
+        assert problem["type"] == "urn:quietcrowd:problem:mechanism-removed"
+        assert SENTENCE in problem["detail"]
+    [warning] = found["results"][REMOVED]["warnings"]
+    assert warning["code"] == "failed"
+    assert SENTENCE in warning["message"]
 
 
 def test_devices_go_on(found):

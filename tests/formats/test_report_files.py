@@ -9,10 +9,15 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from tests.nightly import by_day, nightly
+from tests.removed_mechanism import REMOVED, SENTENCE
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
-from quietcrowd.exceptions import AnswerError, FormatError, QuietcrowdWarning
+from quietcrowd.exceptions import (
+    AnswerError,
+    FormatError,
+    QuietcrowdWarning,
+)
 from quietcrowd.formats import read_answers, read_reports, write_reports, write_table
 from quietcrowd.formats.tables import read_note
 from quietcrowd.inference import Mean, RatioMean, noise_ignored
@@ -266,3 +271,11 @@ def test_columns_have_the_length_of_the_table():
     sketches = MECHANISMS[5].randomize(answers_in(DEGREES))
     with pytest.raises(AnswerError, match="sketches must be 3 rows"):
         attrs.evolve(sketches, sketches=np.zeros((1, 20)))
+
+
+def test_reports_of_a_removed_mechanism_say_why_it_went(tmp_path):
+    write_reports(MECHANISMS[3].randomize(answers_in(DEGREES)), tmp_path / "reports.csv")
+    path = tmp_path / "reports.csv.mechanism.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "mechanism": REMOVED}))
+    with pytest.raises(FormatError, match=rf"reports.csv: {SENTENCE}"):
+        read_reports(tmp_path / "reports.csv")

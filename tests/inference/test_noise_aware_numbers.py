@@ -225,7 +225,7 @@ def test_workers_have_a_sigma_with_an_interval():
 
 
 def test_what_it_cannot_read_is_refused(monkeypatch):
-    mechanism = qc.SampledVarianceGaussian(domain=DOMAIN, epsilon=1.0, delta=1e-5)
+    mechanism = qc.MatrixFactorization(domain=DOMAIN, epsilon=1.0)
     reports = mechanism.randomize(CROWD.answers, rng=np.random.default_rng(1))
     with pytest.raises(AnswerError, match=r"take Mean .*--method mean"):
         NoiseAwareNumbers().fit(reports)

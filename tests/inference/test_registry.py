@@ -9,7 +9,6 @@ from quietcrowd.mechanisms import (
     MatrixFactorization,
     Mechanism,
     RandomizedResponse,
-    SampledVarianceGaussian,
     TwoLayerRandomizedResponse,
 )
 
@@ -56,7 +55,6 @@ LABELS, LEVELS = Categorical(["no", "yes"]), Ordinal(range(5))
         (LaplacePerturbation(domain=LEVELS, epsilon=1.0, fill=None), "noise-aware"),
         (LaplacePerturbation(domain=LEVELS, epsilon=1.0), "weighted-mean"),
         (LaplacePerturbation(domain=LEVELS, epsilon=1.0, participation="released"), "noise-aware"),
-        (SampledVarianceGaussian(domain=LEVELS, epsilon=1.0, delta=0.01), "weighted-mean"),
         (MatrixFactorization(domain=LEVELS, epsilon=1.0), "weighted-mean"),
     ],
     ids=lambda value: value if isinstance(value, str) else value.name,

@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from attrs import evolve
+from tests.removed_mechanism import REMOVED, SENTENCE
 
 from quietcrowd.answers import Answers, DroppedRows
 from quietcrowd.datasets import synthetic_crowd
 from quietcrowd.domains import Categorical, Interval
-from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.exceptions import AnswerError, FormatError, ParameterError, RemovedMechanismError
 from quietcrowd.frames import as_frame, mark_of
 from quietcrowd.mechanisms import (
     DuchiMechanism,
@@ -22,7 +23,6 @@ from quietcrowd.mechanisms import (
     PiecewiseMechanism,
     RandomizedResponse,
     Reports,
-    SampledVarianceGaussian,
     SubsetSelection,
     TwoLayerRandomizedResponse,
 )
@@ -40,7 +40,6 @@ OPEN = {
     "piecewise": PiecewiseMechanism(domain=NUMBERS, epsilon=1.0),
     "duchi": DuchiMechanism(domain=NUMBERS, epsilon=1.0),
     "hybrid": HybridMechanism(domain=NUMBERS, epsilon=1.0),
-    "sampled-variance": SampledVarianceGaussian(domain=NUMBERS, epsilon=1.0, delta=0.1),
     # every worker reports every task, and which were answered shows nevertheless
     "ridge": MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=2, variant="ridge"),
 }
@@ -277,3 +276,10 @@ def test_reports_of_words_are_refused_as_others_are():
         mechanism.reports_of_words(inside(NUMBERS), system_words)
     with pytest.raises(AnswerError, match=r"^2 rows were left out"):
         mechanism.reports_of_words(without_some(LABELS), system_words)
+
+
+def test_a_description_of_a_removed_mechanism_says_why_it_went():
+    with pytest.raises(RemovedMechanismError, match=SENTENCE):
+        Mechanism.from_dict(REMOVED)
+    with pytest.raises(FormatError, match="mechanism 'sampled-varianc' is unknown"):
+        Mechanism.from_dict({**REMOVED, "mechanism": "sampled-varianc"})

@@ -33,7 +33,6 @@ NUMBERS = qc.Interval(low=0, high=10)
             ),
             (2, 9),
         ),
-        (qc.SampledVarianceGaussian(domain=NUMBERS, epsilon=1.0, delta=0.1), (9,)),
     ],
 )
 def test_what_a_worker_draws_once(mechanism, shape):

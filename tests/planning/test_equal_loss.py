@@ -1,4 +1,5 @@
 import pytest
+from attrs import evolve
 
 import quietcrowd as qc
 from quietcrowd.exceptions import ParameterError
@@ -34,12 +35,11 @@ def test_small_claims_may_have_no_mechanism():
 
 
 def test_a_delta_or_no_parameters_are_refused():
-    def with_delta(domain, epsilon):
-        return qc.SampledVarianceGaussian.from_claimed_epsilon(
-            domain=domain, epsilon=epsilon, delta=0.05
-        )
+    class WithDelta(qc.RandomizedResponse):
+        def guarantee(self, *counts, **more):
+            return evolve(super().guarantee(*counts, **more), delta=0.05)
 
     with pytest.raises(ParameterError, match="without a delta"):
-        mechanism_within(with_delta, NUMBERS, 1.0, SIZE)
+        mechanism_within(WithDelta, LABELS, 1.0, SIZE)
     with pytest.raises(ParameterError, match="epsilon must be above 0"):
         mechanism_within(qc.RandomizedResponse.from_claimed_epsilon, LABELS, 0.0, SIZE)

@@ -71,8 +71,7 @@ def test_a_guarantee_with_a_delta_has_a_tail():
 @pytest.mark.parametrize("mechanism", qc.Mechanism.registry())
 def test_tails_are_no_more_than_pure_losses(mechanism):
     kind = qc.Mechanism.registry()[mechanism]
-    more = {"delta": 0.1} if mechanism == "sampled-variance" else {}
-    built = kind.from_claimed_epsilon(domain=qc.Ordinal(range(3)), epsilon=1.0, **more)
+    built = kind.from_claimed_epsilon(domain=qc.Ordinal(range(3)), epsilon=1.0)
     stated = built.guarantee(answers=4, tasks=6, linked=2)
     last = math.inf
     for probability in (1e-9, 1e-3, 0.1, 0.6):
@@ -80,10 +79,9 @@ def test_tails_are_no_more_than_pure_losses(mechanism):
         assert tail.probability == probability
         assert 0 <= tail.worker_epsilon <= last
         last = tail.worker_epsilon
-        if not stated.delta:
-            assert tail.epsilon <= stated.epsilon * (1 + 1e-9)
-            assert tail.linked_epsilon <= stated.linked_epsilon * (1 + 1e-9)
-            assert tail.worker_epsilon <= stated.worker_epsilon * (1 + 1e-9)
+        assert tail.epsilon <= stated.epsilon * (1 + 1e-9)
+        assert tail.linked_epsilon <= stated.linked_epsilon * (1 + 1e-9)
+        assert tail.worker_epsilon <= stated.worker_epsilon * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("probability", [0, 1, -0.1, 2, math.nan, "0.1", True, None])
@@ -96,8 +94,7 @@ def test_probabilities_are_checked(probability):
 @pytest.mark.parametrize("mechanism", qc.Mechanism.registry())
 def test_linked_answers_are_some_of_all(mechanism, linked):
     kind = qc.Mechanism.registry()[mechanism]
-    more = {"delta": 0.1} if mechanism == "sampled-variance" else {}
-    built = kind.from_claimed_epsilon(domain=qc.Ordinal(range(3)), epsilon=1.0, **more)
+    built = kind.from_claimed_epsilon(domain=qc.Ordinal(range(3)), epsilon=1.0)
     with pytest.raises(qc.ParameterError, match="linked"):
         built.guarantee(answers=4, tasks=4, linked=linked)
 
@@ -105,8 +102,7 @@ def test_linked_answers_are_some_of_all(mechanism, linked):
 @pytest.mark.parametrize("mechanism", qc.Mechanism.registry())
 def test_a_fact_that_answers_share_is_between_one_and_all(mechanism):
     kind = qc.Mechanism.registry()[mechanism]
-    more = {"delta": 0.1} if mechanism == "sampled-variance" else {}
-    built = kind.from_claimed_epsilon(domain=qc.Ordinal(range(3)), epsilon=1.0, **more)
+    built = kind.from_claimed_epsilon(domain=qc.Ordinal(range(3)), epsilon=1.0)
     losses = [built.guarantee(answers=6, tasks=6, linked=m).linked_epsilon for m in range(1, 7)]
     stated = built.guarantee(answers=6, tasks=6)
     assert losses[0] == stated.epsilon == stated.linked_epsilon

@@ -30,7 +30,6 @@ MECHANISMS = {
     "piecewise": qc.PiecewiseMechanism(domain=NUMBERS, epsilon=1.0),
     "duchi": qc.DuchiMechanism(domain=NUMBERS, epsilon=1.0),
     "hybrid": qc.HybridMechanism(domain=NUMBERS, epsilon=1.0),
-    "sampled-variance": qc.SampledVarianceGaussian(domain=NUMBERS, epsilon=1.0, delta=0.1),
 }
 
 
@@ -102,7 +101,7 @@ def test_reports_of_a_store_are_reports(stores, tmp_path, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["one-layer", "laplace", "filled", "released", "sampled-variance"])
+@pytest.mark.parametrize("name", ["one-layer", "laplace", "filled", "released"])
 def test_the_same_reports_in_memory_tell_the_same(stores, tmp_path, name):
     mechanism = MECHANISMS[name]
     store = randomize_store(stores[mechanism.domain], mechanism, tmp_path / "r", seed=1)
@@ -115,7 +114,7 @@ def test_the_same_reports_in_memory_tell_the_same(stores, tmp_path, name):
     )
     qc.write_reports(reports, tmp_path / "r.parquet")
     method = qc.RatioMean() if name == "released" else qc.MajorityVote()
-    if name in ("laplace", "filled", "sampled-variance"):
+    if name in ("laplace", "filled"):
         method = qc.WeightedMean()
     with qc.noise_ignored():
         expected = method.fit(qc.read_reports(tmp_path / "r.parquet"))
@@ -177,20 +176,6 @@ def test_answers_and_null_have_a_secret_probability_each(coins, tmp_path):
     assert kept.var() > 0.02  # of 60 independent reports it would be 0.004 at most
 
 
-def test_a_worker_has_one_secret_variance_in_all_partitions(tmp_path):
-    tasks, workers = np.divmod(np.arange(60 * 400), 400)
-    frame = pd.DataFrame({"task": tasks, "worker": workers, "label": 5.0})
-    qc.write_table(frame, tmp_path / "a.parquet")
-    answers = partition_parquet(
-        tmp_path / "a.parquet", tmp_path / "s", domain=NUMBERS, partitions=5
-    )
-    mechanism = MECHANISMS["sampled-variance"]
-    reports = frame_of(randomize_store(answers, mechanism, tmp_path / "r", seed=3))
-    square = (reports["label"] - 5.0) ** 2
-    of_halves = square.groupby([reports["worker"], reports["task"] % 2]).mean().unstack()
-    assert np.log(of_halves).corr()[0][1] > 0.9
-
-
 def test_frequencies_are_those_of_the_channel(coins, tmp_path):
     mechanism = qc.RandomizedResponse(domain=COINS, epsilon=1.0)
     for place, seed in enumerate((4, None)):
@@ -203,7 +188,7 @@ def test_frequencies_are_those_of_the_channel(coins, tmp_path):
 
 @pytest.mark.slow
 def test_exact_noise_of_every_kind(stores, tmp_path):
-    for name in ("laplace", "released", "sampled-variance", "two-layer-null"):
+    for name in ("laplace", "released", "two-layer-null"):
         mechanism = MECHANISMS[name]
         store = randomize_store(stores[mechanism.domain], mechanism, tmp_path / name)
         again = randomize_store(stores[mechanism.domain], mechanism, tmp_path / f"{name} again")

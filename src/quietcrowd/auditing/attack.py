@@ -7,12 +7,12 @@ audit needs of a mechanism: its exact loss, if known, and attacks on its reports
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from attrs import evolve, frozen
+from attrs import frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.auditing.learnt_scores import (
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 
 __all__ = ["Attack", "AuditPlan", "Collisions", "ExactLoss", "Observed", "crowd_of"]
-
-Send: TypeAlias = "Callable[[Answers, np.random.Generator | None], tuple[Reports, Floats]]"
-"""From answers to reports, and to what the adversary knows of each worker besides."""
 
 CLOSELY = 3
 """Numbers of a worker that are looked at closely: those of so many tasks, or coordinates."""
@@ -121,15 +118,12 @@ class Observed:
         What devices send where that is not the reports themselves.
     counts : ndarray of float, shape (workers,)
         Reports of each worker in all: a repeated one counts, and one on a task not asked about.
-    known : ndarray of float, shape (workers,), or None
-        What the adversary knows of each worker besides, where a guarantee allows for that.
     """
 
     cells: Floats
     bits: Floats | None
     sketches: Floats | None
     counts: Floats
-    known: Floats | None = None
 
     @classmethod
     def of(
@@ -180,7 +174,6 @@ class Observed:
             bits=join([part.bits for part in parts]),
             sketches=join([part.sketches for part in parts]),
             counts=np.concatenate([part.counts for part in parts]),
-            known=join([part.known for part in parts]),
         )
 
     @property
@@ -244,10 +237,6 @@ class Attack:
         How many there are at most.
     alone : bool
         Whether each device is a call of its own, as it is where workers have devices.
-    noise : int or None
-        How many exact draws of noise a worker takes as long as. Default: what the mechanism says.
-    send : callable or None
-        How reports are made where the adversary knows more than them. Default: `randomize`.
     """
 
     name: str
@@ -263,8 +252,6 @@ class Attack:
     share: float = 1.0
     workers: int | None = None
     alone: bool = False
-    noise: int | None = None
-    send: Send | None = None
 
     def crowd(self, domain: Domain, row: Sequence[Any], workers: int, *, first: int = 0) -> Answers:
         """Return the answers of `workers` workers who all have the same row."""
@@ -293,11 +280,8 @@ class Attack:
         first: int,
     ) -> Observed:
         answers = self.crowd(mechanism.domain, row, workers, first=first)
-        if self.send is None:
-            reports, known = mechanism.randomize(answers, rng=rng), None
-        else:
-            reports, known = self.send(answers, rng)
-        return evolve(Observed.of(reports, self.tasks, workers, first=first), known=known)
+        reports = mechanism.randomize(answers, rng=rng)
+        return Observed.of(reports, self.tasks, workers, first=first)
 
     def statistics(self, one: Observed, other: Observed) -> list[Statistic]:
         """Return what is looked at in what was sent under either row: the public law first.

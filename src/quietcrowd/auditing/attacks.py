@@ -14,14 +14,13 @@ from quietcrowd.auditing.attack import Attack, AuditPlan
 from quietcrowd.auditing.attack_rows import ALL, NULL, PART, VALUE, alone, ends
 from quietcrowd.auditing.bounded_attacks import plan_bounded
 from quietcrowd.auditing.label_attacks import plan_finite, plan_shared
-from quietcrowd.auditing.noise_attacks import plan_drawn_variance, plan_laplace, plan_shift
+from quietcrowd.auditing.noise_attacks import plan_laplace, plan_shift
 from quietcrowd.auditing.set_attacks import plan_sets
 from quietcrowd.auditing.sketch_attacks import plan_sketch
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channel import Channel, FiniteChannel
 from quietcrowd.mechanisms.laplace import LaplaceChannel
 from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.mechanisms.sampled_variance import SampledVarianceChannel
 from quietcrowd.mechanisms.sketch import SketchChannel
 from quietcrowd.mechanisms.worker_laws import WorkerLaw
 from quietcrowd.privacy.shared_weight import MAX_ROW
@@ -72,11 +71,6 @@ def _(channel: FiniteChannel, mechanism: Mechanism, answers: int) -> AuditPlan:
 @plan_of_channel.register
 def _(channel: LaplaceChannel, mechanism: Mechanism, answers: int) -> AuditPlan:
     return plan_laplace(mechanism, channel, answers)
-
-
-@plan_of_channel.register
-def _(channel: SampledVarianceChannel, mechanism: Mechanism, answers: int) -> AuditPlan:
-    return plan_drawn_variance(mechanism, channel, answers)
 
 
 @plan_of_channel.register

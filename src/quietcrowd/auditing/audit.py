@@ -188,8 +188,6 @@ def _check(mechanism: Mechanism, n: int, draws: int) -> None:
 
 
 def _noise_a_worker(mechanism: Mechanism, attack: Attack) -> int:
-    if attack.noise is not None:
-        return attack.noise
     crowd = attack.crowd(mechanism.domain, attack.one, 1)
     return mechanism.noise_draws(
         answers=len(crowd), tasks=len(crowd.tasks), workers=len(crowd.workers)

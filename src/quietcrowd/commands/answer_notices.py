@@ -6,7 +6,6 @@ Reports are shown that were sent, and never before.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -140,23 +139,18 @@ def _tell_budget(client: Client, most: int) -> None:
             f"The budget allows no more than {what}. Leave out the last questions, not those whose "
             "answer you would rather not give."
         )
-        if not math.isfinite(client.used_after()):
-            show_text("Nothing bounds more, unless --delta is larger.")
 
 
 def _tell_spent(client: Client) -> None:
     """Say what was spent where there is no budget; with a delta, what is rarely exceeded."""
     spent, after = client.spent(), client.spent_after().total_tail
-    then = f"it will be at most {show_loss(after)}"
-    if not math.isfinite(after):
-        then = "nothing bounds it, unless --delta is above 0"
     rare = (
         f" Each with probability at least 1 - {spent.delta:.12g}, if it was fixed beforehand which "
         "campaigns it answers."
     )
     show_text(
         f"This device has spent epsilon = {show_loss(spent.total_tail)}; after this campaign "
-        f"{then}.{rare * bool(spent.delta)}"
+        f"it will be at most {show_loss(after)}.{rare * bool(spent.delta)}"
     )
 
 

@@ -15,6 +15,7 @@ from quietcrowd.commands.best_choice import BEST, BestMechanism
 from quietcrowd.commands.options import as_printed
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import Mechanism
+from quietcrowd.mechanisms.mechanism import require_kept
 from quietcrowd.validation import check_names, did_you_mean
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ def choose_mechanism(
     if text.split(":", maxsplit=1)[0] == BEST:
         _, facts = _choose_with_parameters(text, {BEST: None}, option, elsewhere)
         return text, BestMechanism(facts=facts)
+    require_kept(text.split(":", maxsplit=1)[0])
     kind, parameters = _choose_with_parameters(text, MECHANISMS, option, elsewhere)
     return text, partial(kind.from_claimed_epsilon, **parameters)
 

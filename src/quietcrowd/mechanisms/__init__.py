@@ -15,7 +15,6 @@ from quietcrowd.mechanisms.memo.memo import Memo
 from quietcrowd.mechanisms.optimal_channel import OptimalChannel
 from quietcrowd.mechanisms.piecewise import PiecewiseMechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
-from quietcrowd.mechanisms.sampled_variance import SampledVarianceChannel, SampledVarianceGaussian
 from quietcrowd.mechanisms.sketch import SketchChannel
 from quietcrowd.mechanisms.subset_selection import SetChannel, SubsetSelection
 from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse
@@ -36,8 +35,6 @@ __all__ = [
     "PiecewiseMechanism",
     "RandomizedResponse",
     "Reports",
-    "SampledVarianceChannel",
-    "SampledVarianceGaussian",
     "SetChannel",
     "SketchChannel",
     "SubsetSelection",

@@ -18,7 +18,12 @@ from attrs.validators import instance_of
 
 from quietcrowd.answers import Answers, DroppedRows
 from quietcrowd.domains import Domain, FiniteDomain, check_numeric
-from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
+from quietcrowd.exceptions import (
+    AnswerError,
+    FormatError,
+    ParameterError,
+    RemovedMechanismError,
+)
 from quietcrowd.frames import Backend, to_native, unmarked
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.randomness import Randomness, Secret, WordSource
@@ -29,9 +34,24 @@ from quietcrowd.privacy.loss_law import ReleaseLoss, pure_law
 from quietcrowd.privacy.tail_bound import TailBound, composed_tail
 from quietcrowd.validation import check_names, check_proportion, find_described
 
-__all__ = ["Mechanism", "Reports", "SketchBounds", "check_mechanism", "check_reports"]
+__all__ = [
+    "Mechanism",
+    "Reports",
+    "SketchBounds",
+    "check_mechanism",
+    "check_reports",
+    "require_kept",
+]
 
 _REGISTRY: dict[str, type[Mechanism]] = {}
+
+_REMOVED = {
+    "sampled-variance": (
+        "The mechanism 'sampled-variance' was removed in version 0.1.0: the privacy pair that its "
+        "paper claims does not hold. Its reports can no longer be read. Collect numbers with "
+        "'piecewise' or 'laplace' instead."
+    )
+}
 
 LEAST_LOSS = 1e-6
 """Nobody has the 10^12 reports on a task that a signal of this loss would take to be seen."""
@@ -122,7 +142,7 @@ class Mechanism(ABC):
     def independent_reports(self) -> bool:
         """Whether each report has noise of its own, so that one can serve all copies of a question.
 
-        Not where a worker's reports share what it draws, as a flip probability or a variance.
+        Not where a worker's reports share what it draws, as a flip probability.
         """
         return False
 
@@ -519,11 +539,14 @@ class Mechanism(ABC):
         FormatError
             Where the name or version is unknown, a key is missing, or the integers in the
             description are not those that the parameters give.
+        RemovedMechanismError
+            If an earlier version had the mechanism, and this one does not.
         """
         if not isinstance(data, Mapping):
             raise FormatError(f"a mechanism must be a JSON object; got {data!r}")
         try:
             name, version = data["mechanism"], data["version"]
+            require_kept(name)
             domain = Domain.from_dict(data["domain"])
             kind = find_described("mechanism", name, version, _REGISTRY)
             mechanism: Mechanism = kind._from_parameters(domain, data)
@@ -651,6 +674,12 @@ class Reports:
         else:  # made for comparison: no file could be read with it
             described = {"mechanism": kind.__name__}
         return json.dumps({"mechanism": described, "simulated": self.simulated})
+
+
+def require_kept(name: Any) -> None:
+    """Raise RemovedMechanismError if a name is that of a mechanism of earlier versions only."""
+    if isinstance(name, str) and name in _REMOVED:
+        raise RemovedMechanismError(_REMOVED[name])
 
 
 def check_mechanism(value: Any) -> None:

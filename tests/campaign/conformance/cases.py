@@ -8,7 +8,7 @@ import hashlib
 import json
 
 from attrs import evolve, frozen
-from tests.campaign.mechanisms import LABELS, LEVELS, MECHANISMS, RANGE
+from tests.campaign.mechanisms import LABELS, MECHANISMS, RANGE
 from tests.campaign.promises import PROMISES
 
 import quietcrowd as qc
@@ -34,9 +34,6 @@ OF_ALL_KINDS = {
         domain=LABELS, epsilon=1.0, law="epsilon", null="category"
     ),
     "steps": qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill="midpoint", step=0.5),
-    "variance at least": qc.SampledVarianceGaussian(
-        domain=LEVELS, rate=0.01, delta=0.1, least_variance=50.0
-    ),
 }
 """Mechanisms that a page can draw."""
 
@@ -217,7 +214,7 @@ TAMPERED = {
     ),
     **{
         f"{kind}, {name} is {what}": (kind, changed(["guarantee", name], value))
-        for kind in ("one-layer", "two-layer", "sampled variance", "matrix factorisation")
+        for kind in ("one-layer", "two-layer", "matrix factorisation")
         for name in PRIVACY
         for what, value in (("less", lambda loss: (loss or 9) / 2), ("more", lambda loss: loss + 1))
         if not (kind == "matrix factorisation" and name == "worker_epsilon" and what == "less")
@@ -225,10 +222,6 @@ TAMPERED = {
     "less noise": ("laplace", changed(["channel", "noise_scale"], lambda scale: scale / 2)),
     "a finer grid": ("laplace", changed(["channel", "grid", "step"], lambda step: step / 2)),
     "a wider report": ("laplace", changed(["report", "value", 1], lambda most: most + 1)),
-    "less variance": (
-        "sampled variance",
-        changed(["channel", "variance_unit"], lambda one: one / 2),
-    ),
     "no NULL": ("one-layer with NULL", changed(["mechanism", "null"], None)),
     "an accurate bit": (
         "laplace with a bit",

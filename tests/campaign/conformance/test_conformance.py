@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 LARGEST_DIFFERENCE = 1e-12
 
 DRAWN_BY_DAY = (
-    *("one-layer with NULL", "sets of labels", "laplace with a bit", "duchi", "sampled variance"),
+    *("one-layer with NULL", "sets of labels", "laplace with a bit", "duchi"),
     *("matrix factorisation, statistics", "weight per worker", "steps", "linked, two-layer"),
     *("near-copies", "handed out, copies", "texts in any script"),
 )

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from tests.campaign.devices import NOWHERE, Fake
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.promises import PROMISES
+from tests.removed_mechanism import REMOVED, SENTENCE
 
 import quietcrowd as qc
 from quietcrowd.campaign import Client
@@ -311,3 +312,8 @@ def test_another_allotment_than_that_of_the_sentences_is_refused(members, told):
     document["config_hash"] = canonical_hash(document["config"]).hex()
     with pytest.raises(CampaignError, match=told):
         Terms.read(document, CAMPAIGN)
+
+
+def test_a_campaign_of_a_removed_mechanism_says_why_it_went():
+    with pytest.raises(CampaignError, match=SENTENCE):
+        Terms.read(changed(mechanism=REMOVED), CAMPAIGN)

@@ -343,21 +343,6 @@ def test_a_worker_who_would_lose_too_much_sends_nothing(desk, device):
     assert second.spent().total_epsilon == pytest.approx(5)
 
 
-def test_a_loss_without_a_bound_needs_a_delta(tmp_path):
-    fake = Fake.of(MECHANISMS["sampled variance"])
-    given = answers_for(MECHANISMS["sampled variance"])
-    strict = Client(NOWHERE, folder=tmp_path, transport=fake, budget=50)
-    strict.join()
-    with pytest.raises(
-        ParameterError, match=r"would make it inf: nothing was sent. You can give a delta above 0"
-    ):
-        strict.answer(given)
-    narrow = Client(NOWHERE, folder=tmp_path, transport=fake, budget=50, delta=0.06)
-    with pytest.raises(ParameterError, match="give a larger delta, as that of the mechanism must"):
-        narrow.answer(given)
-    assert Client(NOWHERE, folder=tmp_path, transport=fake, budget=50, delta=0.2).answer(given)
-
-
 def test_the_budget_is_charged_once_however_often_is_sent(device):
     wire = Between(failing(3, FAILURES["500"]))
     client = device(transport=wire, patience=0)

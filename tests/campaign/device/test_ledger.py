@@ -1,11 +1,13 @@
+import json
 import threading
 
 import pytest
 from tests.campaign.mechanisms import MECHANISMS
+from tests.removed_mechanism import REMOVED, SENTENCE
 
 from quietcrowd import ParameterError, PrivacyLedger
 from quietcrowd.campaign.device.ledger import Budget, Cost, DeviceLedger
-from quietcrowd.exceptions import FormatError
+from quietcrowd.exceptions import FormatError, RemovedMechanismError
 
 ONE = MECHANISMS["one-layer"]
 EVERY = MECHANISMS["one-layer with NULL"]
@@ -114,3 +116,15 @@ def test_a_ledger_is_for_its_owner_alone(ledger):
     ledger.path.chmod(0o644)
     with pytest.raises(FormatError, match="chmod 600"):
         ledger.spent(0.0)
+
+
+def test_a_charge_of_a_removed_mechanism_stops_everything_and_says_why(ledger):
+    ledger.charge(cost("spring", ONE, 1))
+    content = json.loads(ledger.path.read_text())
+    content["mechanisms"].append(REMOVED)
+    content["charges"].append(["this device", "summer", 1, 4])
+    ledger.path.write_text(json.dumps(content))
+    with pytest.raises(RemovedMechanismError, match=rf"ledger.json: {SENTENCE}") as raised:
+        ledger.charge(cost("autumn", ONE, 1))
+    assert "name another folder with --folder" in str(raised.value)
+    assert "Restore it from a copy" not in str(raised.value)

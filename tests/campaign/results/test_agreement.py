@@ -105,12 +105,6 @@ CROWDS = [
     ("sets", qc.SubsetSelection(domain=LABELS, epsilon=1.0, set_size=2), 200, 20),
     ("null", qc.RandomizedResponse(domain=LABELS, epsilon=2.0, null="category"), 100, 20),
     ("laplace", qc.LaplacePerturbation(domain=RANGE, epsilon=4.0, fill=None), 500, 20),
-    (
-        "sampled variance",
-        qc.SampledVarianceGaussian.from_claimed_epsilon(domain=RANGE, epsilon=200.0, delta=0.05),
-        50,
-        200,
-    ),
 ]
 BY_DAY = ("sets", "laplace")
 
@@ -139,12 +133,10 @@ def test_what_is_only_noise_is_not_told():
     rng = np.random.default_rng(6)
     two_layer = qc.TwoLayerRandomizedResponse.from_claimed_epsilon(domain=LABELS, epsilon=1.0)
     laplace = qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill=None)
-    sampled = MECHANISMS["sampled variance"]
     for _ in range(12):
         for mechanism, answers in (
             (two_layer, crowd_of_labels(rng, 30, 20)),
             (laplace, crowd_of_numbers(rng, 100, 20)),
-            (sampled, crowd_of_numbers(rng, 30, 200)),
         ):
             found = agreement(mechanism.randomize(answers, rng=rng))
             assert (found.answers, found.answers_error) == (None, None)

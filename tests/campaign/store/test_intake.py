@@ -1,11 +1,13 @@
 """What becomes of uploads that are decided together, in one transaction."""
 
+import json
 import secrets
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, update
 from tests.campaign.mechanisms import MECHANISMS
+from tests.removed_mechanism import REMOVED, SENTENCE
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.worker_documents import Receipt, Upload
@@ -14,6 +16,7 @@ from quietcrowd.campaign.results.stored_results import (
     failed_findings,
     write_results,
 )
+from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.intake import Intake, WorkerUpload
 
 SKETCH = [1, -2, 2**30, 0]
@@ -214,3 +217,21 @@ def test_two_uploads_of_one_worker_in_one_transaction_are_not_two(server, desk):
 def test_a_credential_is_not_shown():
     upload = WorkerUpload(credential="qcw_secret", upload=Upload(config_hash="0" * 64))
     assert "secret" not in repr(upload)
+
+
+def test_an_upload_for_a_removed_mechanism_fails_no_other(server, desk, campaign):
+    """An earlier version stored the campaign; the worker can still withdraw."""
+    removed = desk.campaign(MECHANISMS["laplace"], join_mode="open")
+    old, worker = desk.worker(removed), desk.worker(campaign)
+    reports = [one.report(one.tasks()[0]["task_id"], 1) for one in (old, worker)]
+    with server.database.write() as connection:
+        table = tables.campaign
+        connection.execute(
+            update(table)
+            .where(table.c.id == bytes.fromhex(removed))
+            .values(mechanism=json.dumps(REMOVED))
+        )
+    (refused, taken), _ = take(server, sent(old, reports[0]), sent(worker, reports[1]))
+    assert (refused.name, taken) == ("mechanism-removed", receipt(1))
+    assert SENTENCE in refused.detail
+    assert old.client.delete("/me").status_code == 204

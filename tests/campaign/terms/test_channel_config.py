@@ -23,9 +23,6 @@ def test_what_is_public_fixes_the_channel_and_is_json(name):
         law = mechanism.channel.sets
         assert (told["inside"], told["outside"]) == (law.inside, law.outside)
         assert (told["labels"], told["members"]) == (law.labels, law.members)
-    elif told["kind"] == "sampled-variance":
-        noise = mechanism.channel.noise
-        assert (told["variance_unit"], told["least_units"]) == (noise.unit, noise.least)
     elif told["kind"] == "bounded":
         law = mechanism.channel.law
         assert told["grid"] == law.grid.describe()
@@ -78,7 +75,6 @@ def rule(name):
         ("laplace with a bit", 0, 2**31),
         ("laplace with a bit", 0, 1024 + 65 * 2**11),
         ("laplace, filled", 2**30, None),
-        ("sampled variance", 10**6, None),
     ],
 )
 def test_what_no_device_sends_is_refused(name, value, bit):

@@ -7,7 +7,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import fields
 
-import quietcrowd as qc
 from quietcrowd.campaign.terms.channel_config import describe_channel, report_rule
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.mechanisms import Reports
@@ -36,23 +35,7 @@ def in_page(mechanism, page):
         def _randomize(self, answers, rng):  # noqa: ARG002
             return sent_by_page(self, answers, page)
 
-    own = with_deviations(InPage, page) if kind is qc.SampledVarianceGaussian else InPage
-    return own(**{one.name: getattr(mechanism, one.name) for one in fields(kind)})
-
-
-def with_deviations(in_page, page):
-    """Return the class whose workers draw deviations that an adversary may be told."""
-
-    class WithDeviations(in_page):
-        def draw_workers(self, workers, rng):  # noqa: ARG002
-            words = ["drawDeviations", describe_channel(self), workers]
-            return np.array(json.loads(page.evaluate(CALL, words)))
-
-        def randomize_tasks(self, answers, drawn, rng):  # noqa: ARG002
-            """Return reports of words that begin with those of `draw_workers`."""
-            return sent_by_page(self, answers, page)
-
-    return WithDeviations
+    return InPage(**{one.name: getattr(mechanism, one.name) for one in fields(kind)})
 
 
 def sent_by_page(mechanism, answers, page):

@@ -26,21 +26,6 @@ def shared_losses(one):
     return given
 
 
-def variance_losses(one):
-    mechanism = Mechanism.from_dict(one["terms"]["mechanism"])
-    loss = mechanism.guarantee(answers=one["answers"], linked=one["linked"])
-    tail = loss.tail and {"probability": loss.tail.probability, **_three(loss.tail)}
-    return {**_three(loss), "delta": loss.delta, "tail": tail}
-
-
-def _three(losses):
-    return {
-        "epsilon": losses.epsilon,
-        "linkedEpsilon": losses.linked_epsilon,
-        "workerEpsilon": losses.worker_epsilon,
-    }
-
-
 def _terms(mechanism):
     described = {"mechanism": mechanism.to_dict(), "channel": describe_channel(mechanism)}
     return json.loads(canonical_json(described))
@@ -84,30 +69,8 @@ def shared_inputs():
     return [{"terms": _terms(mechanism), "counts": counts} for mechanism in mechanisms]
 
 
-def variance_inputs():
-    levels, range_ = qc.Ordinal([0, 1, 2.5, 7, 10]), qc.Interval(low=0.0, high=10.0)
-    narrow = qc.Interval(low=-1.0, high=2.7)
-    cases = [
-        (range_, {"epsilon": 1.0, "delta": 0.05}, [(1, 1), (2, 1), (50, 7), (5000, 30)]),
-        (range_, {"epsilon": 0.3, "delta": 0.01, "least_variance": 20.0}, [(5, 5), (1000, 1)]),
-        (levels, {"epsilon": 4.0, "delta": 0.1, "least_variance": 0.5}, [(1, 1), (7, 3)]),
-        (levels, {"rate": 0.01, "delta": 0.1, "least_variance": 50.0}, [(3, 2)]),
-        (narrow, {"epsilon": 2.0, "delta": 0.01}, [(20, 1)]),
-        (narrow, {"rate": 0.0001, "delta": 1e-6}, [(2, 2)]),
-        (levels, {"epsilon": 1.0, "delta": 0.3}, [(1, 1), (2, 1), (401, 3)]),
-        (range_, {"epsilon": 0.3, "delta": 0.2, "least_variance": 20.0}, [(9, 2)]),
-        (range_, {"rate": 0.01, "delta": 1e-9, "least_variance": 1500.0}, [(4, 1)]),
-    ]
-    return [
-        {"terms": terms, "answers": answers, "linked": linked}
-        for domain, parameters, counts in cases
-        for terms in [_terms(qc.SampledVarianceGaussian(domain=domain, **parameters))]
-        for answers, linked in counts
-    ]
-
-
-LOSS_GIVES = {"shared_losses": shared_losses, "variance_losses": variance_losses}
-LOSS_INPUTS = {"shared_losses": shared_inputs, "variance_losses": variance_inputs}
+LOSS_GIVES = {"shared_losses": shared_losses}
+LOSS_INPUTS = {"shared_losses": shared_inputs}
 
 
 def numbers_of(given):

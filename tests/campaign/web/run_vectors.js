@@ -3,10 +3,8 @@
 import { canonicalHash, canonicalJson } from "./worker/terms/canonical.js";
 import { readable } from "./worker/device/reports.js";
 import { twoLayerLosses } from "./worker/terms/shared_losses.js";
-import { varianceLosses } from "./worker/terms/variance_losses.js";
 import { decaying, logistic } from "./worker/mechanisms/coins.js";
 import { draw } from "./worker/mechanisms/draw.js";
-import { drawDeviation, gaussianNoise } from "./worker/mechanisms/gaussian.js";
 import { placeOf } from "./worker/mechanisms/grid.js";
 import { laplaceNoise } from "./worker/mechanisms/laplace.js";
 import { floatUp } from "./worker/mechanisms/rational.js";
@@ -157,21 +155,13 @@ const GIVES = {
   },
   coin: ({ chance, over, under, bits }) =>
     String(chances[chance]({ over: BigInt(over), under: BigInt(under) })(bits)),
-  consent: ({ guarantee: { tail, probability, ...said } }) => {
-    const losses = (part) => {
-      const { epsilon, linkedEpsilon, workerEpsilon } = part;
-      const all = { epsilon, linkedEpsilon, workerEpsilon };
-      return Object.fromEntries(Object.entries(all).map(([name, loss]) => [name, Number(loss)]));
-    };
-    const more = { tail: tail && { probability, ...losses(tail) } };
-    return consentSentences({ ...said, ...losses(said), ...more }, null, english);
+  consent: ({ guarantee }) => {
+    const numbers = ["epsilon", "linkedEpsilon", "workerEpsilon"];
+    const losses = numbers.map((name) => [name, Number(guarantee[name])]); // "Infinity" is a text
+    return consentSentences({ ...guarantee, ...Object.fromEntries(losses) }, null, english);
   },
-  deviation: ({ unit, least, words }) =>
-    withWords(words, (source) => ({ deviation: drawDeviation(unit, least, source) })),
   draw: ({ terms, tasks, answers, words }) =>
     withWords(words, (source) => draw(terms, tasks, new Map(answers), source)),
-  gaussian: ({ deviation, count, words }) =>
-    withWords(words, (source) => ({ noise: exact(gaussianNoise(deviation, count, source)) })),
   grid: ({ grid, numbers }) => numbers.map((number) => placeOf(grid, number)),
   integers: ({ size, count, words }) =>
     withWords(words, (source) => ({ integers: uniformIntegers(source, size, count) })),
@@ -186,15 +176,12 @@ const GIVES = {
     return [...largest, ...(await Promise.all(hashes))];
   },
   losses: (config) => {
-    const { tail, delta, ...guarantee } = guaranteeOf(config);
-    const lost = [guarantee, ...(tail ? [tail] : [])].flatMap((part) => [
-      ...[part.epsilon, part.linkedEpsilon, part.workerEpsilon],
-    ]);
-    return [...lost, delta];
+    const { epsilon, linkedEpsilon, workerEpsilon, delta } = guaranteeOf(config);
+    return [epsilon, linkedEpsilon, workerEpsilon, delta];
   },
   percent: ({ losses, shares, numbers }) => {
     const sure = losses.map((loss) => {
-      const guarantee = { answers: 1, tasks: null, linked: 1, linkedEpsilon: loss, tail: null };
+      const guarantee = { answers: 1, tasks: null, linked: 1, linkedEpsilon: loss };
       return consentSentences(guarantee, null, english)[0].match(/most (.*) sure|hidden/)[1];
     });
     const mechanism = { mechanism: "one-layer", domain: { labels: ["a", "b"] } };
@@ -221,7 +208,6 @@ const GIVES = {
       channel: await channelHash(terms),
     };
   },
-  variance_losses: ({ terms, answers, linked }) => varianceLosses(terms, answers, linked),
   weights: ({ size, epsilon }) => {
     const drawn = weightsOf(epsilon, size);
     return [...drawn.slice(0, 3), ...drawn.slice(-3), drawn.reduce((sum, one) => sum + one, 0)];
@@ -247,7 +233,6 @@ export function differentWords(count) {
 }
 
 const NOISE = {
-  gaussian: (deviation, count) => gaussianNoise(deviation, count, systemWords),
   integers: (size, count) => uniformIntegers(systemWords, size, count),
   laplace: (scale, count) => laplaceNoise(scale)(count, systemWords),
 };

@@ -21,38 +21,30 @@ from quietcrowd.campaign.terms.near_copies import largest_group, letters_hash
 from quietcrowd.campaign.terms.promises import Promises
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
-from quietcrowd.privacy.tail_bound import TailBound
 
 # What an input gives, by kind. ``run_vectors.js`` has the same functions.
 
 
 def losses(one):
-    """Return what is lost; of chance as well, where that is above 0."""
+    """Return what is lost."""
     mechanism = Mechanism.from_dict(one["mechanism"])
     counts = (one["answers_per_participant"], one["linked"], one["tasks"])
     guarantee = campaign_guarantee(mechanism, *counts, None)
-    parts = [guarantee] if guarantee.tail is None else [guarantee, guarantee.tail]
-    lost = [[part.epsilon, part.linked_epsilon, part.worker_epsilon] for part in parts]
-    return [*(loss for three in lost for loss in three), guarantee.delta]
+    losses = (guarantee.epsilon, guarantee.linked_epsilon, guarantee.worker_epsilon)
+    return [*losses, guarantee.delta]
 
 
 def consent(one):
     """Return what a worker agrees to by figures alone."""
-    said, tail = one["guarantee"], one["guarantee"]["tail"]
-
-    def losses(part):
-        names = ("epsilon", "linkedEpsilon", "workerEpsilon")
-        keys = ("epsilon", "linked_epsilon", "worker_epsilon")
-        return {key: float(part[name]) for key, name in zip(keys, names, strict=True)}
-
+    said = one["guarantee"]
     guarantee = PrivacyGuarantee(
         answers=said["answers"],
         tasks=said["tasks"],
         linked=said["linked"],
         participation_protected=said["participationProtected"],
-        **losses(said),
-        delta=said["probability"] or 0.0,
-        tail=tail and TailBound(probability=said["probability"], **losses(tail)),
+        epsilon=float(said["epsilon"]),
+        linked_epsilon=float(said["linkedEpsilon"]),
+        worker_epsilon=float(said["workerEpsilon"]),
         claimed_epsilon=0.0,
         assumptions=(),
         source="",
@@ -137,7 +129,6 @@ def more_mechanisms():
     yield qc.DuchiMechanism(domain=wide, epsilon=16.0)
     yield qc.HybridMechanism(domain=LEVELS, epsilon=12.0, step=2**-12)
     yield qc.HybridMechanism(domain=qc.Interval(low=1e-200, high=2e-200), epsilon=0.609352)
-    yield qc.SampledVarianceGaussian(domain=LEVELS, rate=0.01, delta=0.1, least_variance=50.0)
     moments = {"rank": 4, "variant": "statistics", "fill": 1.0, "seed": 10**18}
     yield qc.MatrixFactorization(domain=RANGE, epsilon=0.7, profile="rademacher", **moments)
     yield qc.MatrixFactorization(domain=LEVELS, epsilon=2.0, profile="buckets", fill=2.5, step=0.5)
@@ -198,7 +189,6 @@ def guarantees():
     """Yield figures that few campaigns have: much or nothing is lost, or many answers are given."""
     base = {"answers": 1, "epsilon": 0.5, "worker_epsilon": 0.5, "participation_protected": False}
     base |= {"claimed_epsilon": 1.0, "assumptions": (), "source": ""}
-    tail = {"epsilon": 1.0, "linked_epsilon": 2.0, "worker_epsilon": math.inf}
     yield PrivacyGuarantee(**base)
     for loss in (0.0, 1e-300, 0.1, 1.0, math.log(9), 6.906, 6.91, 1000.5, math.inf):
         yield PrivacyGuarantee(
@@ -206,10 +196,6 @@ def guarantees():
         )
     more = {"answers": 2, "linked": 1_000, "linked_epsilon": 3.0, "tasks": 2_000}
     yield PrivacyGuarantee(**base | more | {"participation_protected": True})
-    for chance in (1e-30, 1e-6, 0.0123, 0.3333333333333333, 0.5, 0.6, 0.9999999):
-        for counts in ({}, {"answers": 9}, {"answers": 9, "linked": 3}):
-            bound = TailBound(probability=chance, **tail)
-            yield PrivacyGuarantee(**base | counts | {"delta": chance, "tail": bound})
 
 
 def consent_inputs():
@@ -221,8 +207,6 @@ def consent_inputs():
                 "linked": one.linked,
                 "participationProtected": one.participation_protected,
                 **spelled_losses(one),
-                "tail": None if one.tail is None else spelled_losses(one.tail),
-                "probability": one.tail and one.tail.probability,
             },
         }
         for one in guarantees()

@@ -1,18 +1,16 @@
 """What the page's modules draw in Chromium: its laws, by chi-square, and its losses, by audits."""
 
-import json
 import math
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests.campaign.mechanisms import LABELS, MECHANISMS, RANGE
+from tests.campaign.mechanisms import LABELS, MECHANISMS
 from tests.campaign.web.browser import serve_modules
-from tests.campaign.web.in_page import CALL, in_page, sent_by_page
+from tests.campaign.web.in_page import in_page, sent_by_page
 
 import quietcrowd as qc
-from quietcrowd.campaign.terms.channel_config import describe_channel
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.mechanisms.channel import TOTAL
 from quietcrowd.mechanisms.laplace import BIT_GRID
@@ -32,10 +30,6 @@ CHOSEN = {
     name: mechanism
     for name, mechanism in MECHANISMS.items()
     if getattr(mechanism, "variant", None) not in ("ridge", "paper")
-} | {
-    "sampled variance from a least one": qc.SampledVarianceGaussian(
-        domain=RANGE, rate=0.01, delta=0.1, least_variance=50.0
-    ),
 }
 
 
@@ -215,25 +209,6 @@ def test_bounded_reports_follow_their_weights(page, name):
     for task, place in (("a", 0), ("b", law.steps)):
         weights = law.weights(np.arange(law.reports), place)
         assert follows(np.bincount(found[task], minlength=law.reports), weights / TOTAL)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", kinds(qc.SampledVarianceGaussian))
-def test_numbers_of_a_drawn_variance_and_the_variances_follow_their_laws(page, name):
-    mechanism = CHOSEN[name]
-    noise = mechanism.channel.noise
-    sent = sent_by_page(mechanism, crowd(mechanism), page)
-    found = columns(sent.table.values, sent.table)
-    spread = math.sqrt(noise.variance / 2)
-    assert found.keys() == {"a", "b"}
-    for task, place in (("a", 0), ("b", mechanism.grid.steps)):
-        assert noise_follows(found[task] - place, noise.below, spread)
-    drawn = page.evaluate(CALL, ["drawDeviations", describe_channel(mechanism), DRAWS])
-    page.reload()  # forgets the words of these draws
-    beyond = (np.array(json.loads(drawn)) ** 2 - noise.least_variance) * noise.rate
-    assert beyond.min() > 0
-    shares = -np.expm1(-beyond)
-    assert follows(np.bincount((50 * shares).astype(int), minlength=50), np.full(50, 1 / 50))
 
 
 @pytest.mark.nightly

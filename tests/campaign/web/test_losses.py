@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.special import log_ndtr
 from tests.campaign.web.browser import serve
 from tests.campaign.web.loss_vectors import (
     LOSS_GIVES,
@@ -21,10 +20,6 @@ from tests.nightly import nightly
 WORKER = Path(str(files("quietcrowd.campaign.web") / "worker"))
 
 RUN = """async ([kind, cases]) => (await import("./run_vectors.js")).run(kind, cases)"""
-TAILS = """async (numbers) => {
-  const { logNormalTail } = await import("./worker/terms/numerics.js");
-  return numbers.map(logNormalTail);
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -67,19 +62,8 @@ def test_a_browser_finds_the_same_losses(page, kind, every):
     assert_near(page.evaluate(RUN, [kind, cases]), cases)
 
 
-@pytest.mark.slow
-def test_a_browser_knows_the_tail_of_the_normal_law(page):
-    """Relative errors of the chance itself: also of the rounding of logarithms that are large."""
-    places = [*np.linspace(-12, 12, 997).tolist(), 0.1, -0.1, 20.0, 35.9, 36.1, 400.0, 1e6]
-    found, wanted = np.array(page.evaluate(TAILS, places)), log_ndtr(-np.array(places))
-    assert np.abs(found - wanted).max(where=np.abs(places) < 8, initial=0) < 3e-14
-    np.testing.assert_allclose(found, wanted, rtol=2e-15, atol=2e-15)
-
-
-def test_vectors_hold_every_law_null_and_both_kinds_of_loss():
-    shared, sampled = cases_of("shared_losses"), cases_of("variance_losses")
+def test_vectors_hold_every_law_and_null():
+    shared = cases_of("shared_losses")
     drawn = {(c["terms"]["mechanism"]["law"], c["terms"]["mechanism"]["null"]) for c in shared}
     assert drawn == {("flip", None), ("beta", None), ("epsilon", None), ("epsilon", "category")}
     assert {len(case["terms"]["channel"]["weights"]) for case in shared} >= {2, 3, 10, 11}
-    assert {case["gives"]["tail"] is None for case in sampled} == {True, False}
-    assert {case["answers"] for case in sampled} >= {1, 2, 401, 5000}

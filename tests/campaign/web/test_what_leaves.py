@@ -114,7 +114,6 @@ DRAWN = {
     "two-layer": (["no", "maybe", "yes"], ["maybe", "yes", "no"]),
     "laplace, filled": (["4", None, "0"], ["0", "3", None]),
     "laplace with a bit": ([9.5, None, 0.0], [0.25, 10.0, None]),
-    "sampled variance": ([9.5, 3.0, 0.0], [0.25, 10.0, 1.0]),
     "matrix factorisation": (["4", None, "0"], [None, "3", "1"]),
 }
 

@@ -22,7 +22,6 @@ from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.terms.channel_config import describe_channel, report_rule
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.mechanisms.channel import FiniteChannel
-from quietcrowd.mechanisms.discrete_gaussian import DrawnGaussian, gaussian_noise
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
 from quietcrowd.mechanisms.exact_coins import decaying, logistic
 from quietcrowd.mechanisms.grid import Grid
@@ -83,18 +82,6 @@ def stepped(step, count, edits):
     for place, word in edits:
         words[place] = word
     return words
-
-
-def gaussian(one):
-    words = Words(one["words"])
-    noise = gaussian_noise(one["deviation"], one["count"], words).tolist()
-    return {"noise": noise, "taken": words.taken}
-
-
-def deviation(one):
-    words = Words(one["words"])
-    [drawn] = DrawnGaussian(unit=one["unit"], least=one["least"]).draw(1, words).tolist()
-    return {"deviation": drawn, "taken": words.taken}
 
 
 def table(one):
@@ -164,9 +151,7 @@ GIVES = {
     "blocks": blocks,
     "canonical": canonical,
     "coin": coin,
-    "deviation": deviation,
     "draw": draw,
-    "gaussian": gaussian,
     "grid": grid,
     "integers": integers,
     "laplace": laplace,
@@ -241,33 +226,6 @@ def block_inputs():
     tie = digits_of(coins_of(8.0)[2], 0)
     one = {"scale": 8.0, "count": 4100, "step": 2654435761}
     return [{**one, "edits": edits} for edits in ([], [[2, tie]], [[2, tie], [18 * 4096 + 2, tie]])]
-
-
-def gaussian_inputs():
-    rate = (5 - Fraction(3.5) ** 2 / 4) ** 2 / (2 * Fraction(3.5) ** 2)
-    chance = decaying(rate)
-    five = dict.fromkeys(range(16), ONES) | {0: 0, 2: 0, 16: digits_of(chance, 0)}
-    edits = [
-        (3.5, 1, five | {17: digits_of(chance, 1) - 1}),
-        (3.5, 1, five | {17: digits_of(chance, 1) + 1}),
-        (3.5, 1, five | {17: digits_of(chance, 1), 18: digits_of(chance, 2) - 1}),
-        (3.5, 1, five | {16: digits_of(chance, 0) - 1}),
-        *((deviation, 5, {}) for deviation in (1e-6, 0.6, 1.0, 7.0, 40.3, 1e5 / 3, 2.0**35 / 3)),
-    ]
-    return [
-        taken(gaussian, {"deviation": root, "count": count}, stream(seed, edited))
-        for seed, (root, count, edited) in enumerate(edits)
-    ]
-
-
-def deviation_inputs():
-    zero = dict.fromkeys(range(96), ONES)
-    large = zero | dict.fromkeys(range(48), 0) | dict.fromkeys(range(96, 103), 0) | {103: ONES}
-    edits = [(0.75, 0, {}), (1e-9, 2**40, {}), (2.0**-20, 3, zero), (1.0, 0, large)]
-    return [
-        taken(deviation, {"unit": unit, "least": least}, stream(seed, edited))
-        for seed, (unit, least, edited) in enumerate(edits)
-    ]
 
 
 def table_inputs():
@@ -397,9 +355,6 @@ def mechanisms():
     for kind in (qc.PiecewiseMechanism, qc.DuchiMechanism, qc.HybridMechanism):
         yield kind(domain=LEVELS, epsilon=1.0, step=0.5), {0: 0, 1: ONES, 2: 0x9FFFFFFF}
     yield qc.HybridMechanism(domain=RANGE, epsilon=6.0), {0: ONES - 1}
-    yield qc.SampledVarianceGaussian(domain=RANGE, epsilon=1.0, delta=0.05), {}
-    spread = {"rate": 0.01, "delta": 0.1, "least_variance": 50.0}
-    yield qc.SampledVarianceGaussian(domain=LEVELS, **spread), {}
     for kind in ("gaussian", "rademacher", "buckets"):
         yield qc.MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=4, profile=kind), {}
     moments = {"rank": 3, "variant": "statistics", "fill": 1.0, "seed": 5}
@@ -435,9 +390,7 @@ INPUTS = {
     "blocks": block_inputs,
     "canonical": canonical_inputs,
     "coin": coin_inputs,
-    "deviation": deviation_inputs,
     "draw": draw_inputs,
-    "gaussian": gaussian_inputs,
     "grid": grid_inputs,
     "integers": integer_inputs,
     "laplace": laplace_inputs,

@@ -502,10 +502,6 @@ def test_tasks_match_by_what_they_print_as(path):
             {"mechanism": qc.MatrixFactorization(domain=qc.Ordinal(range(5)), epsilon=1.0)},
             "'matrix-factorization' cannot be kept in a memo: .* take LaplacePerturbation",
         ),
-        (
-            {"mechanism": qc.SampledVarianceGaussian(domain=NUMBERS, epsilon=1.0, delta=0.1)},
-            "'sampled-variance' cannot be kept in a memo: .* fill=None",
-        ),
     ],
 )
 def test_parameters_are_checked_before_a_file_is_made(path, changes, message):

@@ -52,13 +52,6 @@ def law_sentences(mechanism: Mechanism, tasks: int) -> tuple[str, ...]:
         law = (_of_sets(mechanism, channel.sets),)
     elif channel.shift is not None and one_law:
         law = _of_numbers(mechanism, channel.shift)
-    elif channel.shift is not None:
-        law = (
-            "Your device draws one variance for the noise of all your answers, and adds noise to "
-            "each. Over all devices its standard deviation is "
-            f"{math.sqrt(channel.shift.variance):.3g} (root mean square); some draw far less, for "
-            "all of their answers.",
-        )
     elif channel.bounded_law is not None:
         law = _of_bounds(channel.bounded_law)
     elif isinstance(channel, SketchChannel):

@@ -6,7 +6,6 @@ cannot spend the same budget.
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from attrs import evolve, field, frozen
 from quietcrowd.accounting.ledger import PrivacyLedger
 from quietcrowd.accounting.spending import Spending
 from quietcrowd.campaign.terms.file_lock import file_lock
-from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.exceptions import FormatError, ParameterError, RemovedMechanismError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.mechanisms.memo.private_file import read_private, replace_private
 from quietcrowd.privacy.guarantee import show_loss
@@ -96,6 +95,8 @@ class DeviceLedger:
         ------
         FormatError
             Where the file is no ledger, or others have rights to it.
+        RemovedMechanismError
+            If this version no longer has a mechanism that was charged.
         """
         try:
             text = read_private(self.path).decode()
@@ -105,6 +106,11 @@ class DeviceLedger:
             text = ""
         try:
             return PrivacyLedger.from_json(text)
+        except RemovedMechanismError as error:
+            raise RemovedMechanismError(
+                f"{self.path}: {error} Without it nothing bounds what this device has spent. To "
+                "answer other campaigns, name another folder with --folder, and count from 0 there."
+            ) from None
         except FormatError as error:
             raise FormatError(
                 f"{self.path}: {error}. Restore it from a copy: without it nobody knows what this "
@@ -166,10 +172,6 @@ class DeviceLedger:
             what = f"reports on {count:,} tasks, answered or not,"
         if cost.mechanism.every_task or count == 1:
             ways.remove("give fewer answers")
-        if not math.isfinite(after):
-            ways[0] = "give a delta above 0, without which this loss has no bound"
-            if budget.delta:
-                ways[0] = "give a larger delta, as that of the mechanism must fit into half of it"
         raise ParameterError(
             f"this device has used epsilon = {show_loss(used)} of a budget of "
             f"{budget.most:g}{at}, and {what} would make it {show_loss(after)}: nothing was sent. "

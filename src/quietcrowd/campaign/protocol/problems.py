@@ -31,6 +31,7 @@ PROBLEMS: Mapping[str, tuple[int, str]] = {
     "credential-used": (409, "The credential serves another campaign already"),
     "excluded-many": (409, "The campaign leaves out as many workers as it can"),
     "full": (409, "The campaign has all its participants"),
+    "mechanism-removed": (409, "The campaign's mechanism was removed from this version"),
     "held-back": (409, "Reports of an open campaign are held back"),
     "no-results": (409, "There are no results yet"),
     "not-ready": (409, "The campaign cannot be opened as it is"),

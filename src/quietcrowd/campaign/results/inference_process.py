@@ -36,6 +36,8 @@ from quietcrowd.campaign.results.stored_results import (
     Provenance,
     failed_findings,
     is_settled,
+    read_attempt,
+    write_failure,
     write_results,
 )
 from quietcrowd.campaign.results.task_aims import (
@@ -48,7 +50,7 @@ from quietcrowd.campaign.results.work_folders import work_folder
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
 from quietcrowd.campaign.store.releases import erasures_shown, method_shown
-from quietcrowd.exceptions import QuietcrowdError, QuietcrowdWarning
+from quietcrowd.exceptions import QuietcrowdError, QuietcrowdWarning, RemovedMechanismError
 from quietcrowd.inference import METHODS, method_from_dict, usual_method
 
 __all__ = ["Inferrer", "main"]
@@ -89,10 +91,18 @@ class Inferrer:
         """Write the results of a campaign; return whether there are any.
 
         What was overtaken meanwhile is not written: see `write_results`. Nothing is inferred where
-        no other results can be told: see `is_settled`.
+        no other results can be told: see `is_settled`. If this version no longer has the mechanism,
+        the results say so.
         """
-        with ExitStack() as held:
-            return self._infer(campaign, held)
+        try:
+            with ExitStack() as held:
+                return self._infer(campaign, held)
+        except RemovedMechanismError as error:
+            with self.database.write() as connection:
+                attempt = read_attempt(connection, campaign)
+                if attempt is not None:
+                    write_failure(connection, attempt, str(error))
+            return False
 
     def _infer(self, campaign: bytes, held: ExitStack) -> bool:
         with self.database.read() as connection:

@@ -18,6 +18,7 @@ from quietcrowd.campaign.protocol.problems import PROBLEMS, Problem, ProblemErro
 from quietcrowd.campaign.server.cross_origin import is_for_requesters
 from quietcrowd.campaign.server.logs import log_failure
 from quietcrowd.campaign.store.database import UNAVAILABLE
+from quietcrowd.exceptions import RemovedMechanismError
 
 __all__ = [
     "HANDLERS",
@@ -36,6 +37,7 @@ RETRY_AFTER = "1"
 
 _ANYWHERE = (
     "malformed",
+    "mechanism-removed",
     "validation",
     "too-slow",
     "too-large",
@@ -162,6 +164,10 @@ async def _answer_problem(_: Request, error: ProblemError) -> JSONResponse:
     return as_response(error)
 
 
+async def _answer_removed(_: Request, error: RemovedMechanismError) -> JSONResponse:
+    return as_response(ProblemError("mechanism-removed", str(error)))
+
+
 async def _answer_validation(_: Request, error: RequestValidationError) -> JSONResponse:
     return as_response(as_problem(error.errors()))
 
@@ -202,6 +208,7 @@ def request_id(scope: Scope) -> str | None:
 
 HANDLERS: dict[int | type[Exception], Callable[[Request, Any], Coroutine[Any, Any, Response]]] = {
     ProblemError: _answer_problem,
+    RemovedMechanismError: _answer_removed,
     RequestValidationError: _answer_validation,
     HTTPException: _answer_http,
     **dict.fromkeys(UNAVAILABLE, _answer_database),

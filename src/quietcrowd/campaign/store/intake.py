@@ -25,6 +25,7 @@ from quietcrowd.campaign.store.releases import release_waiting, show_at_once, wa
 from quietcrowd.campaign.terms.channel_config import ReportRule
 from quietcrowd.campaign.terms.mechanisms import stored_rule
 from quietcrowd.campaign.terms.tokens import participant_id, same_hash, token_hash
+from quietcrowd.exceptions import RemovedMechanismError
 
 __all__ = ["Intake", "Taken", "WorkerUpload"]
 
@@ -121,6 +122,7 @@ class _Batch:
 
     people: Mapping[bytes, _Person]
     fixed: Mapping[bytes, _Fixed]
+    removed: Mapping[bytes, ProblemError]
     reports: dict[bytes, dict[bytes, _Stored]]
     sketches: dict[bytes, tuple[bytes, bytes]]
     taken: set[tuple[bytes, bytes]]
@@ -173,9 +175,17 @@ class Intake:
         by_campaign: dict[bytes, set[bytes]] = {}
         for person in people.values():
             by_campaign.setdefault(person.campaign_id, set()).add(person.id)
+        fixed: dict[bytes, _Fixed] = {}
+        removed: dict[bytes, ProblemError] = {}
+        for campaign in by_campaign:
+            try:
+                fixed[campaign] = self._fixed(connection, campaign)
+            except RemovedMechanismError as error:
+                removed[campaign] = ProblemError("mechanism-removed", str(error))
         batch = _Batch(
             people=people,
-            fixed={one: self._fixed(connection, one) for one in by_campaign},
+            fixed=fixed,
+            removed=removed,
             reports={one: {} for one in people},
             sketches={},
             taken=set(),
@@ -184,8 +194,8 @@ class Intake:
         for one in sent:
             if (member := people.get(one.participant)) is not None:
                 ids.setdefault(member.campaign_id, []).extend(one.report_ids)
-        for campaign, members in by_campaign.items():
-            _read_stored(connection, batch, campaign, members)
+        for campaign in fixed:
+            _read_stored(connection, batch, campaign, by_campaign[campaign])
             _read_taken(connection, batch, campaign, ids.get(campaign, []))
         return batch
 
@@ -310,6 +320,8 @@ def _decide(batch: _Batch, sent: WorkerUpload) -> Receipt:
         raise ProblemError(
             "config-mismatch", "Read the campaign again; send nothing that nobody agreed to."
         )
+    if person.campaign_id in batch.removed:
+        raise batch.removed[person.campaign_id]
     fixed = batch.fixed[person.campaign_id]
     if (sent.upload.sketch is not None) != (fixed.rule.sketch_length is not None) or (
         sent.upload.sketch is not None and sent.upload.reports

@@ -13,7 +13,7 @@ import pyarrow as pa
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.channel_config import ReportRule, describe_channel, report_rule
 from quietcrowd.domains import Domain
-from quietcrowd.exceptions import FormatError, QuietcrowdError
+from quietcrowd.exceptions import FormatError, QuietcrowdError, RemovedMechanismError
 from quietcrowd.mechanisms import MatrixFactorization, Mechanism
 
 __all__ = [
@@ -38,6 +38,8 @@ def usable_mechanism(described: Mapping[str, Any]) -> Mechanism:
     ------
     FormatError
         Where it cannot; the message says which it can have, and nothing of the description.
+    RemovedMechanismError
+        If an earlier version had the mechanism, and this one does not.
     """
     domain = described.get("domain")
     levels = (
@@ -53,6 +55,8 @@ def usable_mechanism(described: Mapping[str, Any]) -> Mechanism:
         canonical_json(mechanism.to_dict())
         canonical_json(describe_channel(mechanism))
         return mechanism
+    except RemovedMechanismError:
+        raise
     except UNREADABLE:
         raise FormatError(
             "It must be what Mechanism.to_dict gives, of a mechanism whose reports a campaign can "

@@ -65,7 +65,7 @@ _END = re.compile(r"(?<=[^\W_])[\W_]+\Z")
 def sent_again(mechanism: Mechanism) -> bool:
     """Return whether one report serves all copies of a question: noise is drawn for each by itself.
 
-    Not so where a worker's answers share what is drawn, as a flip probability, a variance or the
+    Not so where a worker's answers share what is drawn, as a flip probability or the
     sums of a sketch; nor where a device cannot fix beforehand what it would send.
     """
     return mechanism.independent_reports and mechanism.no_memo is None

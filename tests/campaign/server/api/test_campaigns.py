@@ -291,7 +291,6 @@ def test_a_method_has_a_largest_number_of_iterations(desk):
     [
         ("one-layer", qc.Mean()),
         ("laplace", qc.MajorityVote()),
-        ("sampled variance", qc.MOON()),
     ],
 )
 def test_a_method_that_cannot_read_the_reports_is_refused(desk, mechanism, method):

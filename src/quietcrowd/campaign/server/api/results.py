@@ -21,6 +21,7 @@ from quietcrowd.campaign.server.service import ReaderOf, Requester, ServiceOf
 from quietcrowd.campaign.store.releases import waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.store.result_pages import KINDS
+from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.formats.arrow_streams import MEDIA_TYPE
 
@@ -134,6 +135,7 @@ def export_reports(
     """Return all reports, as `quietcrowd.read_reports` reads them; workers have pseudonyms."""
     with service.database.read() as connection:
         row = owned_campaign(connection, requester, campaign)
+    parse_mechanism(row.mechanism)  # an error after the first byte could not be answered
     export = ReportExport(database=service.database, campaign=row)
     if wanted.format == "mechanism":
         return JSONResponse(export.note())

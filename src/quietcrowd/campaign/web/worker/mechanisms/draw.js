@@ -1,7 +1,6 @@
 // From a worker's answers to reports as they are sent: the only place where the page randomises.
 
 import { drawBounded } from "./bounded.js";
-import { drawDeviation, gaussianNoise } from "./gaussian.js";
 import { placeOf, withNoise } from "./grid.js";
 import { laplaceNoise } from "./laplace.js";
 import { drawSets } from "./sets.js";
@@ -17,7 +16,6 @@ const DRAWS = Object.freeze({
   piecewise: drawWeighed,
   duchi: drawWeighed,
   hybrid: drawWeighed,
-  "sampled-variance": drawSampledVariance,
   "subset-selection": drawFromSets,
 });
 
@@ -164,12 +162,4 @@ function drawFillings({ mechanism, channel }, count, words) {
 
 function drawWeighed(terms, codes, words) {
   return { values: drawBounded(terms.channel, placesOf(terms, codes), words) };
-}
-
-/** Draw the secret deviation of the noise; then noise for each answer. */
-function drawSampledVariance(terms, codes, words) {
-  const { channel, report } = terms;
-  const deviation = drawDeviation(channel.variance_unit, channel.least_units, words);
-  const noise = gaussianNoise(deviation, codes.length, words);
-  return { values: withNoise(placesOf(terms, codes), noise, report.value) };
 }

@@ -13,12 +13,6 @@ function bitsOf(number) {
   return view.getBigUint64(0);
 }
 
-/** Return the float after a positive one. */
-export function nextUp(number) {
-  view.setBigUint64(0, bitsOf(number) + 1n);
-  return view.getFloat64(0);
-}
-
 /** Return the ratio that a float, at least 0, is. @param {number} number @returns {Ratio} */
 export function ratioOf(number) {
   if (!(number >= 0 && number < Infinity)) {

@@ -18,7 +18,6 @@ export function factsOf(app, { spent, after, budget, reused, repeated }) {
     }),
     spending: filled("spending", app, {
       ...{ ...names, spent: app.loss(spent), after: app.loss(after) },
-      pair: terms.guarantee.delta > 0 ? say("screen.pair") : "",
       limit: budget === null ? "" : say("screen.limit", { budget: app.loss(budget) }),
       reused: told("screen.reused", reused),
       repeated: told("screen.repeated", repeated),

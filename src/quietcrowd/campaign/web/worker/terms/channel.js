@@ -8,7 +8,6 @@ import { otherWeight, rowOf, tableOf, weightsOf } from "../mechanisms/table.js";
 
 const WHOLE = 2 ** 32; // what a row of weights sums to
 const PROFILE_UNIT = 2 ** 24; // what 1.0 of a profile is stored as
-const VARIANCE_UNITS = 2 ** 42; // the mean of what is drawn of a variance
 const REACHED = 64; // scales of noise, which is cut off beyond
 const MOST_EPSILON = 16; // of a table
 const MOST_BOUNDED_STEPS = 2 ** 16; // with more, weights out of 2^32 would be too coarse
@@ -26,25 +25,13 @@ const LAWS = Object.freeze({
   piecewise: [bounded, "epsilon step"],
   duchi: [bounded, "epsilon step"],
   hybrid: [bounded, "epsilon step"],
-  "sampled-variance": [sampledVariance, "epsilon rate delta least_variance step"],
   "subset-selection": [subsetSelection, "epsilon set_size"],
   "matrix-factorization": [sketch, "epsilon rank profile ridge variant fill seed step"],
 });
 
-/** Return whether something is a number but for 10^-12 of it. */
-export function isNear(number, said) {
-  const most = 1e-12 * Math.min(Math.abs(number), Math.abs(said));
-  return number === said || (typeof said === "number" && Math.abs(number - said) <= most);
-}
-
 /** Return the largest distance of a place on a grid from a centre. */
 export function farthestFrom(centre, { steps }) {
   return Math.max(Math.abs(centre), Math.abs(steps - centre));
-}
-
-/** Return the scale of the Laplace noise that a drawn variance amounts to, in steps. */
-export function scaleOfVariance(unit) {
-  return 1 / Math.sqrt(2 * (1 / (unit * VARIANCE_UNITS)));
 }
 
 /**
@@ -291,31 +278,6 @@ function bounded({ domain, epsilon, step }, { said }) {
   return {
     own: { ...numbers, ...law },
     channel: { kind: "bounded", grid, ...law },
-    report: { kind: "value", value, bit: null, every_task: false },
-  };
-}
-
-/** The unit is found in floats, on each side for itself: one that is near is taken as it is. */
-function sampledVariance({ domain, epsilon, rate, delta, least_variance: spread, step }, { said }) {
-  const { grid, numbers } = gridOver({ domain, step });
-  must((epsilon === null) !== (rate === null) && isFrom(1e-30, 1 - 2 ** -53, delta));
-  must(isFrom(Number.MIN_VALUE, Number.MAX_VALUE, epsilon ?? rate));
-  must(isFrom(0, Number.MAX_VALUE, spread ?? 0));
-  const ofEpsilon = () => (-2 * Math.log1p(-delta) * epsilon * (1 - 2 ** -48)) / grid.steps ** 2;
-  const perStep = epsilon === null ? rate * grid.step ** 2 : ofEpsilon();
-  const finest = Math.max(1, grid.steps / 32) ** 2;
-  must(isFrom(finest * (1 - 1e-12), 2 ** 60 * (1 + 1e-12), 0.5 / perStep));
-  const found = 1 / (perStep * VARIANCE_UNITS);
-  const unit = isNear(found, said.variance_unit) ? said.variance_unit : found;
-  const [least, square, one] = [spread ?? 0, grid.step ** 2, unit].map(ratioOf);
-  const units = ceilOf(least.over * square.under * one.under, least.under * square.over * one.over);
-  must(units <= 2 ** 46);
-  const [scale, drawn] = [scaleOfVariance(unit), { variance_unit: unit, least_units: units }];
-  const reach = Math.ceil(REACHED * scale);
-  const value = bounds(grid.steps, scale);
-  return {
-    own: { ...numbers, ...drawn },
-    channel: { kind: "sampled-variance", grid, ...drawn, reach },
     report: { kind: "value", value, bit: null, every_task: false },
   };
 }

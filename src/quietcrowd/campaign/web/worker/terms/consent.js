@@ -11,7 +11,6 @@ const SURE = 1n << BigInt(DOUBT_BITS);
 const CERTAIN = 10n ** 6n; // doubts below one over it are not worth a number
 const LEAST_DOUBT = 1000n; // nor is one below one over it one that a worker should count on
 const DUST = 10n ** 12n; // what is no more than one over it above a round number prints as it
-const MANY_CASES = 10n ** 18n;
 const LARGEST_LOSS = 1000;
 
 /**
@@ -27,7 +26,6 @@ export function consentSentences(guarantee, promises, say, allotment = null) {
     aboutOne(guarantee, say),
     ...aboutAll(guarantee, say),
     say(`consent.participation.${guarantee.participationProtected ? "hidden" : "seen"}`),
-    ...aboutChance(guarantee, say),
     ...(allotment === null ? [] : [aboutAllotment(allotment, say)]),
     ...(promises === null ? [] : aboutPromises(promises, say)),
   ];
@@ -56,66 +54,32 @@ function percentUp({ over, under }, say) {
   }
 }
 
-function limitOf(key, loss, other, say) {
+function limitOf(key, loss, say) {
   const doubt = doubtAfter(loss);
   return doubt * LEAST_DOUBT < SURE
     ? say("consent.hidden")
-    : say(key, {
-        other: say(`consent.other.${other}`),
-        sure: percentUp({ over: SURE - doubt, under: SURE }, say),
-      });
+    : say(key, { sure: percentUp({ over: SURE - doubt, under: SURE }, say) });
 }
 
 const hasSeveral = ({ tasks, answers }) => (tasks ?? answers) > 1;
 
 function aboutOne(guarantee, say) {
-  const { linked, tail } = guarantee;
-  const isLinked = linked > 1;
-  const what = isLinked
-    ? say("consent.linked", { linked: counted(linked, say) })
-    : say("consent.answer");
+  const { linked, linkedEpsilon } = guarantee;
+  const what =
+    linked > 1 ? say("consent.linked", { linked: counted(linked, say) }) : say("consent.answer");
   const key = hasSeveral(guarantee) ? "consent.limit.others" : "consent.limit";
-  const other = tail ? (isLinked ? "these" : "answer") : "not";
-  const limit = limitOf(key, (tail ?? guarantee).linkedEpsilon, other, say);
-  return say("consent.about", { what, limit });
+  return say("consent.about", { what, limit: limitOf(key, linkedEpsilon, say) });
 }
 
 function aboutAll(guarantee, say) {
   if (!hasSeveral(guarantee)) {
     return [];
   }
-  const { answers, tasks, tail } = guarantee;
+  const { answers, tasks, workerEpsilon } = guarantee;
   const count = counted(tasks ?? answers, say);
   const together = say(`consent.all.${tasks === null ? "answers" : "tasks"}`, { count });
-  const what = tail ? together : say("consent.all.fact", { what: together });
-  const loss = (tail ?? guarantee).workerEpsilon;
-  const limit = limitOf("consent.limit", loss, tail ? "list" : "not", say);
-  return [say("consent.about", { what, limit })];
-}
-
-function aboutChance(guarantee, say) {
-  if (!guarantee.tail) {
-    return [];
-  }
-  const chance = asPrinted(guarantee.tail.probability);
-  const several = chance.under / chance.over;
-  const cases = counted(several < MANY_CASES ? several : MANY_CASES, say);
-  const how =
-    several > 1n
-      ? say("consent.chance.cases", { cases })
-      : say("consent.chance.share", { share: percentUp(chance, say) });
-  return [say(`consent.chance${hasSeveral(guarantee) ? ".several" : ""}`, { how })];
-}
-
-/** Return the decimal that a number, above 0, prints as. */
-function asPrinted(number) {
-  const [digits, power] = number.toExponential().split("e");
-  const [whole, broken = ""] = digits.split(".");
-  const shift = Number(power) - broken.length;
-  return {
-    over: BigInt(whole + broken) * 10n ** BigInt(Math.max(shift, 0)),
-    under: 10n ** BigInt(Math.max(-shift, 0)),
-  };
+  const what = say("consent.all.fact", { what: together });
+  return [say("consent.about", { what, limit: limitOf("consent.limit", workerEpsilon, say) })];
 }
 
 function aboutAllotment({ kind, answers, tasks }, say) {

@@ -3,7 +3,6 @@
 import { farthestFrom } from "./channel.js";
 import { counted } from "./numbers.js";
 import { twoLayerLosses } from "./shared_losses.js";
-import { varianceLosses } from "./variance_losses.js";
 
 const SKETCH_UNIT = 2 ** 24; // what 1.0 of a profile is stored as
 
@@ -19,17 +18,11 @@ export function reportsAll({ report }) {
  * @param {object} config  at least its mechanism, channel, report, and the three counts
  */
 export function guaranteeOf(config) {
-  const { mechanism, answers_per_participant: answers, linked } = config;
+  const { answers_per_participant: answers, linked } = config;
   const isProtected = reportsAll(config);
   const tasks = isProtected ? config.tasks : null;
-  const losses =
-    mechanism.mechanism === "sampled-variance"
-      ? varianceLosses(config, answers, linked)
-      : { ...lossesOf(config, tasks ?? answers), delta: 0, tail: null };
-  if (losses.delta >= 1) {
-    throw new RangeError("the grid is too coarse: nothing can be proved");
-  }
-  return { answers, tasks, linked, ...losses, participationProtected: isProtected };
+  const losses = lossesOf(config, tasks ?? answers);
+  return { answers, tasks, linked, ...losses, delta: 0, participationProtected: isProtected };
 }
 
 function lossesOf(config, count) {
@@ -67,7 +60,7 @@ export function lossOfReport(channel) {
 }
 
 /** Return in sentences what has to be true for a guarantee to hold. */
-export function assumptionsOf(mechanism, { answers, tasks, tail }, say) {
+export function assumptionsOf(mechanism, { answers, tasks }, say) {
   const kind = tasks === null ? "answers" : "tasks";
   const serves = `serves.${kind}`;
   const first = {
@@ -79,7 +72,6 @@ export function assumptionsOf(mechanism, { answers, tasks, tail }, say) {
     duchi: [`words.${kind}`],
     hybrid: [`words.${kind}`],
     "two-layer": [`draw.${mechanism.null ? "null" : mechanism.law}`, serves],
-    "sampled-variance": [tail ? "variance.known" : "variance", serves],
     "matrix-factorization": ["profile"],
   };
   const count = tasks ?? answers;

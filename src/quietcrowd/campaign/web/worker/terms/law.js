@@ -2,7 +2,6 @@
 
 import { countOf, numbersOf } from "../mechanisms/bounded.js";
 import { canonicalJson } from "./canonical.js";
-import { scaleOfVariance } from "./channel.js";
 import { lossOfReport } from "./guarantee.js";
 import { favouredBy, isNumbered, meaningsOf } from "./meanings.js";
 import { counted, withDecimals, withDigits } from "./numbers.js";
@@ -11,7 +10,7 @@ import { counted, withDecimals, withDigits } from "./numbers.js";
 
 const ALL_WEIGHTS = 2 ** 32;
 const MOST_COLUMNS = 6;
-const SHARED_DRAWS = ["two-layer", "sampled-variance", "matrix-factorization"];
+const SHARED_DRAWS = ["two-layer", "matrix-factorization"];
 const LONGEST_NAME = 24;
 const HARDLY = 0.0005; // less prints as "under 0.1 %"
 const [HALF_OF_ALL, MOST_OF_ALL] = [0.5, 0.95];
@@ -38,7 +37,6 @@ export function lawSentences(terms, say) {
     sets: ofSets,
     laplace: ofNumbers,
     bounded: ofBounds,
-    "sampled-variance": ofDeviations,
     sketch: ofSums,
   };
   return [
@@ -160,11 +158,6 @@ function ofNumbers({ channel: { grid, noise_scale: scale, participation: bit }, 
     told.push(say("law.bit", { spread: withDigits(spread, 3, say) }));
   }
   return told;
-}
-
-function ofDeviations({ channel: { grid, variance_unit: unit, least_units: least } }, say) {
-  const variance = grid.step ** 2 * (unit * least + 2 * scaleOfVariance(unit) ** 2);
-  return [say("law.deviation", { deviation: withDigits(Math.sqrt(variance), 3, say) })];
 }
 
 function ofBounds({ channel }, say) {

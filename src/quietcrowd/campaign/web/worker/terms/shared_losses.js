@@ -4,7 +4,6 @@
 // w. How likely a row of n is depends on the mean over w of kept^c w^(n-c), where c of them agree.
 
 import { tableOf } from "../mechanisms/table.js";
-import { logSum } from "./numerics.js";
 
 const ALL_WEIGHT = 2 ** 32;
 const MANY_WEIGHTS = 2 ** 20;
@@ -74,6 +73,12 @@ function meansOver(weights, others, count) {
     return Math.log1p(more / mean((i) => Math.exp(one[i])));
   };
   return { cell: Math.max(odds(kept, given), odds(given, kept)), logs };
+}
+
+/** Return ln of the sum of e^log, each counted as often as the second list says. */
+function logSum(logs, counts) {
+  const top = logs.reduce((most, log) => Math.max(most, log));
+  return top + Math.log(logs.reduce((sum, log, i) => sum + counts[i] * Math.exp(log - top), 0));
 }
 
 /** Return by how much means differ at most, which fall up to one place, then rise. */

@@ -2,7 +2,7 @@
 
 import { whyNot } from "../mechanisms/draw.js";
 import { canonicalHash, canonicalJson } from "./canonical.js";
-import { describedBy, isNear } from "./channel.js";
+import { describedBy } from "./channel.js";
 import { consentSentences } from "./consent.js";
 import { assumptionsOf, guaranteeOf, reportsAll } from "./guarantee.js";
 import { largestGroup } from "./questions.js";
@@ -100,6 +100,12 @@ export async function readTerms(text, { campaign, configHash, english }) {
 function kindsOf({ version }) {
   const more = [{}, PROMISES, { ...PROMISES, ...HANDED_OUT }][version - 1];
   return { version: isCount, ...MEMBERS, ...more };
+}
+
+/** Return whether something is a number but for 10^-12 of it. */
+function isNear(number, said) {
+  const most = 1e-12 * Math.min(Math.abs(number), Math.abs(said));
+  return number === said || (typeof said === "number" && Math.abs(number - said) <= most);
 }
 
 /** Return which members are not as they must be. */
