@@ -203,6 +203,18 @@ def test_what_does_not_go_together_is_refused():
         qc.WeightedVote().extend(start, other)
 
 
+def test_workers_who_draw_their_noise_by_another_law_are_refused():
+    """No worker's table is public, but the tables that a worker may have are."""
+    old, new = split(LABELS.answers)
+    one, other = (
+        qc.TwoLayerRandomizedResponse(domain=old.domain, low=low, high=0.4) for low in (0.1, 0.2)
+    )
+    start = qc.NoiseAware().fit(one.randomize(old))
+    assert len(qc.NoiseAware().extend(start, one.randomize(new)).truths) == len(new.tasks)
+    with pytest.raises(ParameterError, match="through the channel"):
+        qc.NoiseAware().extend(start, other.randomize(new))
+
+
 @pytest.mark.parametrize("place", [0, 1_234, 2_999])
 def test_one_repeated_task_among_many_is_found(place):
     def frame(names):

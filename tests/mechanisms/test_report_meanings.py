@@ -129,6 +129,14 @@ def test_reports_without_a_name_point_to_labels():
     assert meanings.code([["a", 5], ["b", 1], ["c", 1]]) == 0
 
 
+@pytest.mark.parametrize("name", ["one-layer with NULL", "sets of labels", "optimal"])
+def test_a_code_that_no_report_has_means_nothing(name):
+    mechanism = MECHANISMS[name]
+    for code in (-1, mechanism.report_domain.size):
+        with pytest.raises(IndexError, match="there are"):
+            mechanism.report_meanings.meaning(code)
+
+
 def test_true_is_not_1():
     meanings = ListedMeanings(listed=(0, 1))
     assert meanings.code(1.0) == 1

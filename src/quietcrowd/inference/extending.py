@@ -104,7 +104,9 @@ def joined_summary(start: Summary, fresh: Summary, earlier: npt.NDArray[np.intp]
     ParameterError
         Where the two were not made alike.
     """
-    if fresh.domain != start.domain or fresh.channel != start.channel:
+    here, there = fresh.report_law, start.report_law
+    same_law = there is None if here is None else here.same_as(there)
+    if fresh.domain != start.domain or fresh.channel != start.channel or not same_law:
         raise ParameterError(
             "the new answers must come in the domain, and through the channel, of the earlier "
             f"ones; these are in {fresh.domain.example()}"

@@ -48,6 +48,15 @@ class ReportLaw:
         )
 
 
+    def same_as(self, other: ReportLaw | None) -> bool:
+        """Return whether another law has the same tables, equally likely."""
+        return (
+            other is not None
+            and np.array_equal(self.chances, other.chances)
+            and np.array_equal(self.tables, other.tables)
+        )
+
+
 @frozen(kw_only=True)
 class _Constant:
     """A loss that does not depend on how many answers there are."""

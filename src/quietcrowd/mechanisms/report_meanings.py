@@ -41,7 +41,7 @@ class ReportMeanings(ABC):
 
     @abstractmethod
     def meaning(self, code: int) -> Meaning:
-        """Return what a report means."""
+        """Return what a report means; IndexError if there is no such code."""
 
     @abstractmethod
     def code(self, meaning: Any) -> int:
@@ -68,7 +68,7 @@ class ListedMeanings(ReportMeanings):
 
     @override
     def meaning(self, code: int) -> Meaning:
-        return self.listed[code]
+        return self.listed[_within(code, len(self.listed))]
 
     @override
     def code(self, meaning: Any) -> int:
@@ -132,7 +132,7 @@ class SetMeanings(ReportMeanings):
 
     @override
     def meaning(self, code: int) -> tuple[Label, ...]:
-        [members] = self.domain.members_of(np.array([code]))
+        [members] = self.domain.members_of(np.array([_within(code, self.domain.size)]))
         return tuple(sorted(members, key=in_order))
 
     @override
@@ -175,6 +175,12 @@ def in_order(meaning: Meaning) -> Any:
     Texts sort by code point, which every language can do.
     """
     return meaning is None, meaning
+
+
+def _within(code: int, size: int) -> int:
+    if not 0 <= code < size:
+        raise IndexError(f"there are {size} reports; got code {code}")
+    return code
 
 
 def _as_tuples(value: Any) -> Any:

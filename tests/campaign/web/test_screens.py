@@ -675,6 +675,19 @@ def test_a_receipt_says_what_left_and_how_to_take_it_back(browser):
         assert page.told == []
 
 
+def test_a_receipt_says_what_reports_without_a_name_point_to(browser):
+    state = given(MECHANISMS["optimal"], state="sent")
+    for place, labels in enumerate((["no"], ["maybe", "yes"], [])):
+        state["receipt"]["reports"][place]["value"] = labels
+    with screens(browser, state) as page:
+        press(page, "Yes, go on")
+        arrive(page, "Sent. Thank you")
+        page.locator("summary").click()
+        rows = [row.split("\t")[1] for row in page.locator("tr").all_inner_texts()]
+        assert rows == ["Report", "points to: no", "points to: maybe, yes", "says nothing"]
+        assert page.told == []
+
+
 def test_a_receipt_of_a_sketch(browser):
     state = given(MECHANISMS["matrix factorisation"], state="sent")
     state["receipt"].update(reports=[], sketch=1234, completionCode=None, epsilon=None)

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from attrs import Factory, define, field
+from attrs import Factory, define, evolve, field
 from starlette.responses import Response
 from starlette.routing import Route
 from tests.campaign.mechanisms import MECHANISMS, MECHANISMS_BY_DAY
@@ -51,6 +51,19 @@ KEEP_PAGE = """async () => {
       await new Promise((resolve) => worker.addEventListener("statechange", resolve));
     }
   }
+}"""
+EARLIER_HASH = """async () => {
+  const settled = (request) =>
+    new Promise((resolve, reject) => {
+      request.onsuccess = () => resolve(request.result);
+      request.onerror = () => reject(request.error);
+    });
+  const database = await settled(indexedDB.open("quietcrowd"));
+  const store = database.transaction("kept", "readwrite").objectStore("kept");
+  const [entries, keys] = [await settled(store.getAll()), await settled(store.getAllKeys())];
+  const place = entries.findIndex(({ channel }) => channel);
+  await settled(store.put({ ...entries[place], channel: "0".repeat(64) }, keys[place]));
+  database.close();
 }"""
 SCOPES = """async () => {
   const all = await navigator.serviceWorker.getRegistrations();
@@ -320,6 +333,44 @@ def test_a_question_that_was_asked_before_gets_the_report_that_was_kept(joined, 
         one["task"]: one["value"] for one in again["reports"]
     }
     assert again["epsilon"] == pytest.approx(1)
+
+
+def test_reports_without_a_name_are_shown_and_sent_again_by_what_they_mean(joined, desk):
+    """Before, numbers of columns were taken for labels, and those from 4 on for no answer."""
+    one, other = (qc.Categorical(list(labels)) for labels in ("abcd", "dcba"))
+    mechanism = qc.OptimalChannel(domain=one, epsilon=0.3, prior={"a": 0.28})
+    assert mechanism.channel.reports > 4
+    turned = evolve(mechanism, domain=other, weights=mechanism.weights[::-1])
+    another = evolve(mechanism, domain=other, prior={"d": 0.28})
+    about = f"newt {time.monotonic_ns()}"
+    names = sorted(f"t{place}" for place in range(20))
+    shown, meant = [], []
+    for law, reused in ((mechanism, []), (turned, names), (another, [])):
+        tab = joined(desk.campaign(law, tasks=20, about=about))
+        assert sorted(tab.call("spending", 20)["reused"]) == reused
+        tab.call("commit", [[name, "a"] for name in names])
+        receipt = {one["task"]: one["value"] for one in tab.call("send")["reports"]}
+        tasks = {task["id"]: task["name"] for task in tab.look("tasks")}
+        codes = {tasks[one["task_id"]]: one["value"] for one in stored(desk, tab)["reports"]}
+        meanings = law.report_meanings
+        assert {name: tuple(receipt[name]) for name in names} == {
+            name: meanings.favoured(codes[name]) for name in names
+        }
+        shown.append(receipt)
+        meant.append({name: meanings.meaning(codes[name]) for name in names})
+    assert (shown[1], meant[1]) == (shown[0], meant[0])
+    assert meant[2] != meant[0]  # alike once in 10^10 times
+
+
+def test_a_report_under_an_earlier_kind_of_hash_is_not_sent_again(joined, desk):
+    about = f"carp {time.monotonic_ns()}"
+    first = joined(desk.campaign(about=about))
+    first.call("commit", YES)
+    first.page.evaluate(EARLIER_HASH)
+    again = joined(desk.campaign(about=about))
+    spending = again.call("spending", 3)
+    assert (spending["reused"], sorted(spending["repeated"])) == ([], ["t0", "t1", "t2"])
+    assert (spending["spent"], spending["after"]) == pytest.approx((3, 6))
 
 
 def test_a_question_or_a_near_copy_that_gets_fresh_noise_is_told(joined, desk):
