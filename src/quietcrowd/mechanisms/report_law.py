@@ -47,7 +47,6 @@ class ReportLaw:
             loss=_Constant(value=channel.epsilon),
         )
 
-
     def same_as(self, other: ReportLaw | None) -> bool:
         """Return whether another law has the same tables, equally likely."""
         return (

@@ -23,7 +23,7 @@ SCRIPTS = {
     for file in sorted(WORKER.rglob("*.js"))
 }
 
-MOST_BYTES = 185_000
+MOST_BYTES = 180_000
 FALSE_ALARM = 1e-7
 DRAWS = 60_000
 
