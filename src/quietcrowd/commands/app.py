@@ -159,6 +159,9 @@ def _told(error: Exception) -> str:
         return f"{error.filename}: {'there is no such file' if missing else error.strerror}"
     if isinstance(error, _EXPECTED):
         return str(error)
+    failures = sys.modules.get("quietcrowd.campaign.store.failures")  # it has met the database
+    if failures is not None and failures.cause_of(error) is not None:
+        return f"the database cannot be used: {failures.explain(error)}"
     kind = type(error).__name__
     return f"{kind}: {error}. This is our fault; {DEBUG}=1 shows where it was."
 

@@ -1,7 +1,7 @@
 """``quietcrowd campaign ...``: making campaigns and reading what came of them.
 
-All but `key`, `backup`, `restore` and `migrate` speak to a running server: its rules hold for
-everyone, and it alone writes to its database.
+All but `key`, `backup`, `restore`, `migrate` and `clock` speak to a running server: its rules hold
+for everyone, and it alone writes to its database.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from quietcrowd.commands.choices import (
     MechanismName,
     MethodName,
 )
+from quietcrowd.commands.clock import clock
 from quietcrowd.commands.export import export
 from quietcrowd.commands.keys import dashboard, keys
 from quietcrowd.commands.new_campaign import NewCampaign
@@ -63,6 +64,7 @@ campaign.command()(serve.key)
 campaign.command()(copies.backup)
 campaign.command()(copies.restore)
 campaign.command()(copies.migrate)
+campaign.command()(clock)
 
 _PAGE = 200
 """Campaigns that are asked for at once."""

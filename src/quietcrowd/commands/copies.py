@@ -17,7 +17,7 @@ from quietcrowd.exceptions import ParameterError
 if TYPE_CHECKING:
     from quietcrowd.campaign.store.database import Database
 
-__all__ = ["backup", "migrate", "restore"]
+__all__ = ["LOCAL", "DatabaseUrl", "backup", "existing", "migrate", "restore"]
 
 DatabaseUrl = Annotated[
     str,
@@ -31,7 +31,7 @@ DatabaseUrl = Annotated[
 LOCAL = "sqlite:///quietcrowd.db"
 
 
-def _existing(url: str) -> Database:
+def existing(url: str) -> Database:
     """Return a database, which is made by no command that is about copies."""
     from quietcrowd.campaign.store.database import Database
 
@@ -77,7 +77,7 @@ def backup(
     journal = _journal(database, departures)
     if keep_days is not None and not target.is_dir():
         raise ParameterError(f"--keep-days is for a folder of copies, and {target} is none")
-    with closing(_existing(database)) as opened:
+    with closing(existing(database)) as opened:
         now = time.time()
         file = target / copy_name(opened, now) if target.is_dir() else target
         copy_to(opened, file)
@@ -166,7 +166,7 @@ def migrate(
     from quietcrowd.campaign.store.opening import migrate as bring_up_to_date
     from quietcrowd.campaign.store.opening import only_server, pending
 
-    with closing(_existing(database)) as opened:
+    with closing(existing(database)) as opened:
         wanted = pending(opened)
         for revision in wanted:
             typer.echo(f"{revision.name}  {revision.says}")

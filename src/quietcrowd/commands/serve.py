@@ -59,6 +59,7 @@ def serve(
     database: serve_options.Database = None,
     departures: serve_options.Departures = None,
     departures_lost: options.DeparturesLost = False,
+    new: serve_options.New = False,
     host: serve_options.Host = None,
     port: serve_options.Port = None,
     insecure: serve_options.Insecure = None,
@@ -103,9 +104,21 @@ def serve(
     given = {name: said[name] for name in _SETTINGS}
     found = read_settings(settings, given, assignments or ())
     _require_departures(found)
+    if new:
+        _begin_new(found)
     if departures_lost:
         _accept_loss(found)
     run(found, note)
+
+
+def _begin_new(settings: Settings) -> None:
+    from quietcrowd.campaign.store.opening import begin_new
+
+    left = begin_new(settings)
+    if left is None:
+        note("There is a database: leave --new out.")
+    for one in left or ():
+        note(f"Left behind: {one}.")
 
 
 def _accept_loss(settings: Settings) -> None:
@@ -141,6 +154,7 @@ def key(
             min=1, max=MAX_KEY_DAYS, metavar="NUMBER", help="Days until it ends. Default: never."
         ),
     ] = None,
+    departures: options.Departures = None,
 ) -> None:
     """Make a key for a requester.
 
@@ -152,12 +166,13 @@ def key(
     Example: quietcrowd campaign key "bird group" --replace
     """
     require_server()
+    from quietcrowd.campaign.server.settings import Settings
     from quietcrowd.campaign.store.database import Database
     from quietcrowd.campaign.store.opening import ready_beside_server
     from quietcrowd.campaign.store.requesters import issue_key
 
     end = None if days is None else int(time.time()) + days * 86_400
     opened = Database.open(database)
-    ready_beside_server(opened)
+    ready_beside_server(opened, Settings(database=database, departures=departures))
     typer.echo(issue_key(opened, name, replace=replace, expires_at=end))
     opened.close()

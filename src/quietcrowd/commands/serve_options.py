@@ -20,6 +20,7 @@ __all__ = [
     "JoinsPerMinute",
     "LongestInference",
     "MetricsPort",
+    "New",
     "Port",
     "Proxy",
     "Scheduler",
@@ -50,6 +51,13 @@ Departures = Annotated[
         help="The journal of who left, outside of the database and its copies: "
         "sqlite:///FILE, postgresql://USER@HOST/OTHER or none. Default: a file beside that "
         "of SQLite",
+    ),
+]
+New = Annotated[
+    bool,
+    typer.Option(
+        "--new",
+        help="Give it once to begin with a new database although an earlier one is missing.",
     ),
 ]
 Host = Annotated[

@@ -1,10 +1,14 @@
+import time
+
 import pytest
 from attrs import evolve
-from tests.campaign.people import new_desk
+from tests.campaign.people import check_problem, new_desk
 from tests.campaign.waiting import in_time
 
 from quietcrowd.campaign.server import retention
 from quietcrowd.campaign.server.retention import RetentionKeeper
+from quietcrowd.campaign.store.clock import MOST_DAYS, confirm_clock
+from quietcrowd.campaign.store.database import Database
 
 DAY = 86_400
 
@@ -52,6 +56,7 @@ def test_who_keeps_truths_is_told_and_a_lost_database_is_tried_again(start_serve
     assert in_time(lambda: not failing)
     assert keeper.alive
     assert told == []
+    confirm_clock(4e9, server.database, server.service.departures.journal)
     times[0] = 4e9
     assert in_time(lambda: told == [bytes.fromhex(campaign)])
     keeper.close()
@@ -64,6 +69,7 @@ def test_a_server_closes_a_campaign_when_its_day_is_over(start_server, monkeypat
     desk = new_desk(server)
     campaign = desk.campaign(closes_on="2099-12-31", at_least=2)
     told = []
+    confirm_clock(4_102_444_800.0, server.database, server.service.departures.journal)
     keeper = RetentionKeeper(
         database=server.database,
         departures=server.service.departures,
@@ -74,6 +80,59 @@ def test_a_server_closes_a_campaign_when_its_day_is_over(start_server, monkeypat
     keeper.close()
     assert desk.client.get(f"/campaigns/{campaign}").json()["state"] == "closed"
     assert desk.client.get("/readyz").is_success
+
+
+def test_one_wrong_reading_of_the_clock_deletes_nothing(start_server, monkeypatch):
+    """Before, the first look 200 days ahead deleted 2 workers and closed the open campaign."""
+    monkeypatch.setattr(retention, "_EVERY", 0.02)
+    server = start_server()
+    desk = new_desk(server)
+    over, due = desk.campaign(retention_days=30), desk.campaign(closes_on="2100-01-01")
+    for one in (over, due):
+        desk.worker(one).send_values(1)
+    journal = server.service.departures.journal
+    start = 4_102_444_800.0  # 2100
+    server.app.state.service = evolve(server.service, clock=lambda: start)
+    desk.client.post(f"/campaigns/{over}/close").raise_for_status()
+
+    def look(days):
+        now = start + days * DAY
+        server.app.state.service = evolve(server.service, clock=lambda: now)
+        keeper = RetentionKeeper(
+            database=server.database,
+            departures=server.service.departures,
+            clock=lambda: now,
+            changed=lambda _: None,
+        )
+        keeper.close()  # after the first look
+        found = [desk.client.get(f"/campaigns/{one}").json() for one in (over, due)]
+        [closed, opened] = found
+        ready = desk.client.get("/readyz").raise_for_status().json()
+        return closed["participants"], opened["state"], ready.get("clock")
+
+    confirm_clock(start, server.database, journal)
+    for days in (200, -200, 31 + MOST_DAYS):
+        assert look(days) == (1, "open", "held")
+    assert look(0.5) == (1, "open", None)
+    for days in (3, 10, 17, 24):
+        assert look(days) == (1, "closed", None)
+    assert look(31) == (0, "closed", None)
+
+
+def test_a_look_finds_damage_that_no_request_meets(start_server, monkeypatch):
+    server = start_server()
+    keeper = RetentionKeeper(
+        database=server.database,
+        departures=server.service.departures,
+        clock=time.time,
+        changed=lambda _: None,
+    )
+    keeper.close()
+    monkeypatch.setattr(Database, "is_intact", lambda one: one._damage.append("SQLITE_CORRUPT"))
+    assert server.client().get("/readyz").status_code == 200
+    keeper._checked = None
+    keeper.look()
+    check_problem(server.client().get("/readyz"), 503, "damaged")
 
 
 @pytest.mark.parametrize(("now", "pause"), [(5, 600.0), (DAY - 5, 5.0), (3 * DAY, 600.0)])

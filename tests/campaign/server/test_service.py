@@ -3,12 +3,14 @@ import json
 import subprocess
 
 import pytest
+from tests.campaign.damage import damage
 from tests.campaign.people import check_problem, new_desk
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server import logs
 from quietcrowd.campaign.server.service import require_state, require_step
 from quietcrowd.campaign.store import write_probe
+from quietcrowd.exceptions import ParameterError
 
 STATES = ["draft", "open", "closed"]
 
@@ -87,3 +89,25 @@ def test_a_full_disk_is_told_of_until_there_is_room(small_disk, start_server, mo
     [unready] = [line for line in told if line["event"] == "unready"]
     assert unready["code"].startswith(("SQLITE_FULL", "SQLITE_IOERR"))
     assert unready["time"].endswith("Z")
+
+
+def test_a_damaged_database_is_not_ready(start_server):
+    """`readyz` said 200, or that the disk was full, and requests were answered with 500."""
+    own = start_server()
+    desk = new_desk(own)
+    campaign = desk.campaign(join_mode="open", at_least=1)
+    worker = desk.worker(campaign)
+    own.database.engine.dispose()  # its pages in memory are whole
+    damage(own.database.path, "participant")
+    check_problem(worker.client.get("/me/tasks"), 503, "unavailable")
+    detail = check_problem(own.client().get("/readyz"), 503, "damaged")["detail"]
+    assert "quietcrowd campaign restore" in detail
+    assert own.client().get("/healthz").status_code == 200
+
+
+def test_a_damaged_database_is_not_served(start_server, tmp_path):
+    own = start_server()
+    own.stop()
+    damage(tmp_path / "own0.db", "sketch")
+    with pytest.raises(ParameterError, match="it is damaged"):
+        start_server(database=own.settings.database)

@@ -10,13 +10,16 @@ from quietcrowd.campaign.server.resources import Resources
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.server.start_report import start_lines
 from quietcrowd.campaign.store.capacity import Connections
+from quietcrowd.campaign.store.clock import Clock
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.departures import Departures
 
 URL = "postgresql://me:planted@db.example:5433/crowd?password=planted"
 
+PLAUSIBLE = Clock(now=0.0, seen=None)
 
-def lines(settings, connections=None, metrics_port=None):
+
+def lines(settings, connections=None, metrics_port=None, clock=PLAUSIBLE):
     database, departures = Database.open(settings.database), Departures.open(settings)
     with socket.create_server(("127.0.0.1", 0)) as found:
         metrics = evolve(Metrics.of(database, departures), port=metrics_port)
@@ -26,6 +29,7 @@ def lines(settings, connections=None, metrics_port=None):
             connections=connections,
             listener=found,
             metrics=metrics,
+            clock=clock,
         )
         door = open_door(settings, database, metrics.tally)
         told = start_lines(settings, resources, door)
@@ -90,3 +94,11 @@ def test_it_says_where_opentelemetry_is_asked_for_and_not_there(tmp_path, monkey
     assert "Metrics: none; OpenTelemetry: not installed, take quietcrowd[otel]" in lines(settings)
     monkeypatch.setattr(otlp, "find_spec", lambda _: object())
     assert "Metrics: none; OpenTelemetry: sent" in lines(settings)
+
+
+def test_a_clock_that_is_held_is_told(tmp_path):
+    settings = Settings(database=f"sqlite:///{tmp_path}/q.db")
+    told = lines(settings, clock=Clock(now=86_400.0 * 21_000, seen=20_800))
+    assert "Warning: The clock says 2027-07-01, and the last day seen is 2026-12-13." in told
+    assert "campaign clock --confirm" in told
+    assert "Warning" not in lines(settings)

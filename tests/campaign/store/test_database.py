@@ -2,14 +2,16 @@ import itertools
 import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 from sqlalchemy import event, func, insert, select, text
 from sqlalchemy.exc import DBAPIError
+from tests.campaign.damage import damage
 
 from quietcrowd.campaign.store import database as database_module
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.database import Database, insert_rows, look_up
+from quietcrowd.campaign.store.database import UNAVAILABLE, Database, insert_rows, look_up
 from quietcrowd.campaign.store.opening import migrate
 from quietcrowd.campaign.store.tables import requester
 from quietcrowd.exceptions import ParameterError
@@ -193,6 +195,55 @@ def test_a_backup_that_fails_leaves_nothing(database, tmp_path):
     with pytest.raises(sqlite3.OperationalError, match="interrupted"):
         database.backup(tmp_path / "backup.db")
     assert not (tmp_path / "backup.db").exists()
+
+
+def test_damage_that_a_statement_meets_is_noted_and_the_database_unavailable(database):
+    """SQLAlchemy raises another kind of error for it, which was answered with 500."""
+    assert database.is_intact()
+    damage(database.path, "participant")
+    for use in (database.read, database.write):
+        with pytest.raises(UNAVAILABLE, match="malformed"), use() as connection:
+            connection.execute(select(tables.participant)).all()
+    assert database.damage == "SQLITE_CORRUPT"
+    assert not database.write_anew()
+
+
+def test_damage_is_found_in_what_nobody_reads(database, tmp_path):
+    damage(database.path, "sketch")
+    assert database.damage is None
+    assert not database.is_intact()
+    assert database.damage == "SQLITE_CORRUPT"
+    with pytest.raises(ParameterError, match="it is damaged"):
+        database.backup(tmp_path / "copy.db")
+    assert not (tmp_path / "copy.db").exists()
+
+
+def test_damage_is_the_cause_though_sqlite_says_that_the_disk_is_full(database, tmp_path):
+    """A page that counts too many others makes SQLite reserve them all."""
+    full = sqlite3.OperationalError("database or disk is full")
+    full.sqlite_errorname = "SQLITE_FULL"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(database_module, "closing", raising(full))
+        with pytest.raises(ParameterError, match="its disk is full"):
+            database.backup(tmp_path / "copy.db")
+    damage(database.path, "sketch")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(database_module, "closing", raising(full))
+        with pytest.raises(ParameterError, match="it is damaged"):
+            database.backup(tmp_path / "copy.db")
+
+
+def raising(error):
+    """Return `closing` that raises an error once."""
+    errors = [error]
+
+    def close(opened):
+        if errors:
+            opened.close()
+            raise errors.pop()
+        return closing(opened)
+
+    return close
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from quietcrowd.campaign.store.failures import cannot_write, database_code
+from quietcrowd.campaign.store.failures import cannot_write, cause_of, database_code, explain
 
 
 def of_sqlite(name):
@@ -33,3 +33,33 @@ def of_sqlite(name):
 def test_a_failure_has_the_code_of_the_database_and_nothing_else(error, code, unwritable):
     assert database_code(error) == code
     assert cannot_write(error) is unwritable
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (of_sqlite("SQLITE_CORRUPT"), "damaged"),
+        (of_sqlite("SQLITE_CORRUPT_INDEX"), "damaged"),
+        (of_sqlite("SQLITE_NOTADB"), "damaged"),
+        (psycopg.errors.DataCorrupted(), "damaged"),
+        (psycopg.errors.IndexCorrupted(), "damaged"),
+        (of_sqlite("SQLITE_FULL"), "full"),
+        (psycopg.errors.DiskFull(), "full"),
+        (of_sqlite("SQLITE_READONLY_DIRECTORY"), "read-only"),
+        (psycopg.errors.ReadOnlySqlTransaction(), "read-only"),
+        (of_sqlite("SQLITE_IOERR_READ"), "disk error"),
+        (psycopg.errors.IoError(), "disk error"),
+        (of_sqlite("SQLITE_CANTOPEN"), "no access"),
+        (psycopg.errors.InsufficientPrivilege(), "no access"),
+        (psycopg.errors.InvalidPassword(), "no access"),
+        (of_sqlite("SQLITE_BUSY_SNAPSHOT"), "busy"),
+        (psycopg.errors.LockNotAvailable(), "busy"),
+        (psycopg.errors.UniqueViolation(), None),
+        (ValueError("planted"), None),
+    ],
+)
+def test_a_failure_has_its_true_cause(error, cause):
+    assert cause_of(error) == cause
+    told = explain(OperationalError("planted statement", {}, error))
+    assert (error.args == () or cause is None) or "planted" not in told
+    assert ("disk is full" in told) is (cause == "full")

@@ -5,11 +5,12 @@ from contextlib import closing
 from threading import Barrier, Thread
 
 import pytest
-from sqlalchemy import text
-from tests.campaign.older_databases import upgrade_to
+from sqlalchemy import insert, text
+from tests.campaign.older_databases import fill_older, upgrade_to
 from tests.nightly import nightly
 
 from quietcrowd.campaign.server.settings import Settings
+from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.copies import copy_to
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.departures import Departures
@@ -97,6 +98,9 @@ def test_an_older_database_gets_the_id_of_its_journal(settings):
     """And the journal of an older server gets one, with all that it has."""
     with closing(Database.open(settings.database)) as database:
         upgrade_to(database, "0008")
+        with database.write() as connection:
+            connection.execute(insert(tables.requester), {"id": b"r", "name": "birds"})
+            fill_older(connection, b"c", at_least=1)
         campaign, worker = new_id(), new_id()
         with closing(Departures.open(settings)) as departures:
             departures.leave(campaign, worker, KEPT)

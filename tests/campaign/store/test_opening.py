@@ -3,7 +3,7 @@ import json
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import insert, select, text
+from sqlalchemy import insert, select, text, update
 from tests.campaign.older_databases import all_revisions, fill_older, upgrade_to, write_older
 
 from quietcrowd.campaign.results.shown_results import ShownResults
@@ -126,10 +126,11 @@ def revision(database):
 
 
 def test_what_is_new_gets_its_tables(database):
-    ready_beside_server(database)
+    settings = Settings(database=f"sqlite:///{database.path}")
+    ready_beside_server(database, settings)
     assert revision(database) == newest_revision()
     with only_server(database.path):
-        ready_beside_server(database)
+        ready_beside_server(database, settings)
 
 
 def test_results_of_an_older_database_are_kept(new_database, request):
@@ -158,14 +159,14 @@ def test_no_tables_are_made_below_a_server(database):
         only_server(database.path),
         pytest.raises(ParameterError, match="stop that one first"),
     ):
-        ready_beside_server(database)
+        ready_beside_server(database, Settings(database=f"sqlite:///{database.path}"))
     assert revision(database) is None
 
 
 def test_an_older_database_is_changed_by_nobody_who_was_not_asked_to(database):
     upgrade_to(database, "0001")
     settings = Settings(database=f"sqlite:///{database.path}")
-    for use in (ready_beside_server, require_current):
+    for use in (lambda one: ready_beside_server(one, settings), require_current):
         with pytest.raises(FormatError, match="quietcrowd campaign migrate"):
             use(database)
     with pytest.raises(FormatError, match="quietcrowd campaign migrate"), ready_database(settings):
@@ -208,6 +209,7 @@ def test_a_file_does_not_tell_who_came_before_whom_once_its_server_has_ended(tmp
         settings = Settings(database=f"sqlite:///{tmp_path}/{name}.db", departures="none")
         with ready_database(settings) as database:
             with database.write() as connection:
+                connection.execute(update(tables.identity).values(id=b"the same"))
                 connection.execute(insert(tables.requester), {"id": b"r", "name": "birds"})
                 fill_older(connection, b"c", at_least=5)
             for row in order:

@@ -49,6 +49,7 @@ PROBLEMS: Mapping[str, tuple[int, str]] = {
     "internal": (500, "Something went wrong here"),
     "busy": (503, "The service has too much to do"),
     "unavailable": (503, "The database cannot be reached"),
+    "damaged": (503, "The database is damaged"),
     "unwritable": (503, "The database takes nothing that is written"),
     "broken": (503, "A part of the server has ended"),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
@@ -11,6 +12,7 @@ from quietcrowd.campaign.server.listening import Listener, listener
 from quietcrowd.campaign.server.metrics.running import Metrics, running_metrics
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.capacity import Connections, claim_connections
+from quietcrowd.campaign.store.clock import Clock, read_clock
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.departures import CONNECTIONS, Departures
 from quietcrowd.campaign.store.opening import ready_database
@@ -34,6 +36,8 @@ class Resources:
         Where it listens.
     metrics : Metrics
         What is counted.
+    clock : Clock
+        At the start.
     """
 
     database: Database
@@ -41,6 +45,7 @@ class Resources:
     connections: Connections | None
     listener: Listener
     metrics: Metrics
+    clock: Clock
 
 
 @contextmanager
@@ -67,6 +72,7 @@ def opened_resources(settings: Settings) -> Iterator[Resources]:
                 connections=connections,
                 listener=found,
                 metrics=metrics,
+                clock=read_clock(time.time(), database, departures.journal),
             )
 
 

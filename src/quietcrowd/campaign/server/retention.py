@@ -8,6 +8,7 @@ from threading import Event, Thread
 from attrs import define, field
 
 from quietcrowd.campaign.server.logs import log_failure
+from quietcrowd.campaign.store.clock import observe_clock
 from quietcrowd.campaign.store.closing import close_due, due_campaigns
 from quietcrowd.campaign.store.dashboards import delete_ended, some_ended
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
@@ -26,7 +27,8 @@ _DAY = 86_400
 class RetentionKeeper:
     """Closes campaigns whose last day is over; deletes workers from those closed for long enough.
 
-    And codes and tokens of dashboards that are good no more.
+    And codes and tokens of dashboards that are good no more. Once a day it looks for damage in a
+    database of SQLite.
 
     Attributes
     ----------
@@ -44,6 +46,7 @@ class RetentionKeeper:
     departures: Departures
     clock: Callable[[], float]
     changed: Callable[[bytes], None]
+    _checked: int | None = field(default=None, init=False)
     _ended: Event = field(factory=Event, init=False)
     _thread: Thread = field(init=False)
 
@@ -62,8 +65,17 @@ class RetentionKeeper:
         self._thread.join()
 
     def look(self) -> None:
-        """Close what has to be closed now, and delete what has to go."""
+        """Close what has to be closed now, and delete what has to go.
+
+        Nothing is done while the clock is implausible: see `quietcrowd.campaign.store.clock`.
+        """
         now = self.clock()
+        clock = observe_clock(now, self.database, self.departures.journal)
+        if self._checked != clock.today:
+            self._checked = clock.today
+            self.database.is_intact()
+        if clock.held:
+            return
         with self.database.read() as connection:
             due = due_campaigns(connection, now)
             expired, ended = some_expired(connection, now), some_ended(connection, now)

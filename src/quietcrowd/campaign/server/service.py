@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 from attrs import frozen
 from fastapi import APIRouter, Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from sqlalchemy import select, text
 from typing_extensions import override
 
@@ -22,11 +22,13 @@ from quietcrowd.campaign.server.logs import log_unready
 from quietcrowd.campaign.server.plan_jobs import PlanJobs
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.writer import Writer
+from quietcrowd.campaign.store.clock import read_clock
 from quietcrowd.campaign.store.dashboards import Reader, reader_of
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.departures import Departures
+from quietcrowd.campaign.store.failures import cause_of_code, explain_code
 from quietcrowd.campaign.store.requesters import KeyHolder, requester_of
-from quietcrowd.campaign.store.write_probe import Unwritable
+from quietcrowd.campaign.store.write_probe import Place, Unwritable
 from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.campaign.terms.tokens import has_prefix
 
@@ -36,6 +38,7 @@ __all__ = [
     "Health",
     "Holder",
     "ReaderOf",
+    "Readiness",
     "Requester",
     "Service",
     "ServiceOf",
@@ -225,28 +228,44 @@ class Health(BaseModel):
     status: Literal["ok"]
 
 
+class Readiness(Health):
+    """All is well; retention may wait for the clock."""
+
+    clock: Literal["held"] | None = Field(
+        default=None,
+        description="The clock is implausible: nothing is closed or deleted by date. See "
+        "`quietcrowd campaign clock`.",
+    )
+
+
 @router.get("/healthz", responses=documented())
 async def healthy() -> Health:
     """Say that the server is there."""
     return Health(status="ok")
 
 
-_WAY_OUT = {
-    "database": "Free disk space for the database, or make it writable.",
-    "departures": "Nobody can leave: free disk space for the journal of who left, or make it "
-    "writable.",
+_NAMES: Mapping[Place, str] = {
+    "database": "the database",
+    "departures": "the journal, without which no worker can withdraw",
 }
 
 
-@router.get("/readyz", responses=documented("broken", "unwritable"))
-def ready(service: ServiceOf) -> Health:
+@router.get(
+    "/readyz",
+    responses=documented("broken", "damaged", "unwritable"),
+    response_model_exclude_none=True,
+)
+def ready(service: ServiceOf) -> Readiness:
     """Say that the database takes what is written, and that what writes and infers works."""
+    why = service.unwritable()
+    if why is not None:
+        log_unready(why.place, why.code)
+        problem = "damaged" if cause_of_code(why.code) == "damaged" else "unwritable"
+        remedy = explain_code(why.code) or "look up the code in the log."
+        raise ProblemError(problem, f"About {_NAMES[why.place]}: {remedy}")
     if not service.alive():
         raise ProblemError("broken", "Restart the server: what was acknowledged is stored.")
     with service.database.read() as connection:
         connection.execute(select(text("1")))
-    why = service.unwritable()
-    if why is not None:
-        log_unready(why.place, why.code)
-        raise ProblemError("unwritable", _WAY_OUT[why.place])
-    return Health(status="ok")
+    clock = read_clock(service.clock(), service.database, service.departures.journal)
+    return Readiness(status="ok", clock="held" if clock.held else None)

@@ -58,6 +58,7 @@ def start_lines(settings: Settings, resources: Resources, door: Door) -> list[st
         f"  Connections: {_connections_line(door)}",
         f"  Inference: {infer}",
         f"  Metrics: {metrics}{'' if sent is None else f'; OpenTelemetry: {sent}'}",
+        *([f"  Warning: {resources.clock.describe()}"] if resources.clock.held else ()),
     ]
 
 

@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from attrs import field, frozen
 from sqlalchemy import Connection, Engine, Row, Table, create_engine, event, func, select
@@ -23,7 +24,13 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from quietcrowd.campaign.store.failures import cannot_write, database_code
+from quietcrowd.campaign.store.failures import (
+    DAMAGED,
+    cannot_write,
+    cause_of,
+    database_code,
+    explain_code,
+)
 from quietcrowd.exceptions import ParameterError
 
 __all__ = [
@@ -122,6 +129,7 @@ class Database:
     url: URL
     engine: Engine = field(repr=False)
     _failed: list[FailedWrite] = field(factory=list, init=False, repr=False)
+    _damage: list[str] = field(factory=list, init=False, repr=False)
 
     @classmethod
     def open(
@@ -176,7 +184,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Give a connection in a transaction that sees one state of the data."""
-        with self.engine.connect() as connection:
+        with self._noting_damage(), self.engine.connect() as connection:
             if self.path is None:
                 connection.execution_options(isolation_level="REPEATABLE READ")
             yield connection
@@ -190,7 +198,7 @@ class Database:
         """
         failed: list[Callable[[Database], None]] = []
         try:
-            with self.engine.connect() as connection:
+            with self._noting_damage(), self.engine.connect() as connection:
                 connection.execution_options(quietcrowd_write=True, quietcrowd_failed=failed)
                 with connection.begin():
                     yield connection
@@ -201,6 +209,44 @@ class Database:
             for done in failed:
                 done(self)
             raise
+
+    @contextmanager
+    def _noting_damage(self) -> Iterator[None]:
+        """Note damage that a statement meets; it is one of `UNAVAILABLE`, for SQLite too."""
+        try:
+            yield
+        except DBAPIError as error:
+            if cause_of(error) != "damaged":
+                raise
+            self._damage[:] = [str(database_code(error))]
+            if isinstance(error, UNAVAILABLE):
+                raise
+            found = error.orig or error
+            raise OperationalError(error.statement, None, found, hide_parameters=True) from None
+
+    @property
+    def damage(self) -> str | None:
+        """The code of damage that was found; only a restart, with a restored copy, ends that."""
+        return next(iter(self._damage[:1]), None)
+
+    def is_intact(self) -> bool:
+        """Read a file of SQLite as a whole, and return whether it is undamaged.
+
+        PostgreSQL reports damage when it reads a page: it is not read here.
+        """
+        if self.path is None:
+            return self.damage is None
+        url = f"file:{quote(str(self.path))}?mode=ro"
+        try:
+            with closing(sqlite3.connect(url, uri=True)) as raw:
+                found = raw.execute("PRAGMA quick_check(1)").fetchone()[0]
+        except sqlite3.DatabaseError as error:
+            if cause_of(error) != "damaged":
+                raise
+            found = str(error)
+        if found != "ok":
+            self._damage[:] = ["SQLITE_CORRUPT"]
+        return self.damage is None
 
     @property
     def failed_write(self) -> FailedWrite | None:
@@ -244,7 +290,9 @@ class Database:
             with closing(sqlite3.connect(self.path, timeout=_ANEW)) as raw:
                 raw.execute("PRAGMA temp_store=MEMORY")
                 raw.execute("VACUUM")
-        except sqlite3.OperationalError:
+        except sqlite3.DatabaseError as error:  # it is busy, or damaged
+            if cause_of(error) == "damaged":
+                self._damage[:] = [str(database_code(error))]
             return False
         return True
 
@@ -254,7 +302,7 @@ class Database:
         Raises
         ------
         ParameterError
-            Where the database is PostgreSQL, or the target exists.
+            If the database is PostgreSQL, the target exists, or no whole copy can be made.
         """
         if self.path is None:
             raise ParameterError("a PostgreSQL database is backed up with pg_dump")
@@ -265,9 +313,15 @@ class Database:
         try:
             with closing(self.engine.raw_connection()) as raw:
                 raw.cursor().execute("VACUUM INTO ?", (str(target),))
-        except BaseException:
+        except BaseException as error:
             target.unlink()
-            raise
+            if not isinstance(error, (DBAPIError, sqlite3.Error)):
+                raise
+            # a damaged page can make SQLite say that the disk is full
+            why = explain_code(database_code(error)) if self.is_intact() else DAMAGED
+            if why is None:
+                raise
+            raise ParameterError(f"{self.path} cannot be copied: {why}") from None
 
     def behind_pooler(self) -> bool:
         """Return whether a pooler such as PgBouncer stands between this program and PostgreSQL."""

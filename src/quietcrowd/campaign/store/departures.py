@@ -13,6 +13,7 @@ its time is over; that it ended stays.
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -37,6 +38,7 @@ from sqlalchemy.exc import DBAPIError
 
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database, look_up
+from quietcrowd.campaign.store.failures import explain
 from quietcrowd.campaign.store.places import Places
 from quietcrowd.campaign.store.same_database import same_database
 from quietcrowd.campaign.store.table_kinds import STRICT, WHOLE
@@ -96,6 +98,8 @@ ending = Table(
 )
 
 tables.journal.to_metadata(metadata)
+
+tables.clock.to_metadata(metadata)
 
 _PROBE = Table("probe", metadata, Column("line", Text, primary_key=True), **STRICT)
 """One row, which is written again to see whether anything can be."""
@@ -364,9 +368,8 @@ def _make_tables(journal: Database, campaigns: Database | None) -> None:
             metadata.create_all(connection)
             connection.execute(_FIRST)
         journal.empty_journal()
-    except DBAPIError as error:
+    except (DBAPIError, sqlite3.Error) as error:
         shown = journal.url.set(query={}).render_as_string()  # a query may hold a password
-        reason = str(error.orig).strip().partition("\n")[0]
         raise ParameterError(
-            f"who left cannot be kept in {shown}: {reason}. Name another place with --departures."
+            f"the journal of withdrawals {shown} cannot be used: {explain(error)}"
         ) from None

@@ -1,17 +1,48 @@
-"""What a database says of its own failures: a code, and never what was to be stored."""
+"""What a database reports of a failure: a code and its cause, never what was to be stored."""
 
 from __future__ import annotations
 
 import re
+from typing import Literal, TypeAlias
 
-__all__ = ["cannot_write", "database_code"]
+__all__ = [
+    "DAMAGED",
+    "Cause",
+    "cannot_write",
+    "cause_of",
+    "cause_of_code",
+    "database_code",
+    "explain",
+    "explain_code",
+]
+
+Cause: TypeAlias = Literal["damaged", "full", "read-only", "disk error", "no access", "busy"]
 
 _CODE = re.compile(r"[0-9A-Z]{5}|SQLITE_[A-Z_]+")
 
-_NO_WRITING = re.compile(
-    r"25006|53100|58P01|58030|SQLITE_(FULL|READONLY|IOERR|CANTOPEN|CORRUPT)(_[A-Z_]+)?"
+_CAUSES: dict[Cause, re.Pattern[str]] = {
+    "damaged": re.compile(r"XX00[12]|SQLITE_(CORRUPT|NOTADB)(_[A-Z_]+)?"),
+    "full": re.compile(r"53100|SQLITE_FULL|SQLITE_IOERR_SHMSIZE"),
+    "read-only": re.compile(r"25006|SQLITE_READONLY(_[A-Z_]+)?"),
+    "disk error": re.compile(r"58030|SQLITE_IOERR(_[A-Z_]+)?"),
+    "no access": re.compile(r"58P01|42501|28(000|P01)|SQLITE_(CANTOPEN|PERM|AUTH)(_[A-Z_]+)?"),
+    "busy": re.compile(r"55P03|57014|SQLITE_(BUSY|LOCKED)(_[A-Z_]+)?"),
+}
+"""By the SQLSTATE of PostgreSQL, or the name of SQLite. The first that matches counts."""
+
+DAMAGED = (
+    "it is damaged. Stop the server, run quietcrowd campaign doctor, and restore a copy with "
+    "quietcrowd campaign restore."
 )
-"""Read-only; no space; files that cannot be read or written."""
+
+_SENTENCES: dict[Cause, str] = {
+    "damaged": DAMAGED,
+    "full": "its disk is full. Free disk space.",
+    "read-only": "it can only be read. Make it writable.",
+    "disk error": "its disk reports an error. Check the disk, and whether it is full.",
+    "no access": "it cannot be opened. Check that it is there, and that you may read and write it.",
+    "busy": "another process is using it. Try again.",
+}
 
 
 def database_code(error: BaseException) -> str | None:
@@ -30,6 +61,33 @@ def database_code(error: BaseException) -> str | None:
     return None
 
 
+def cause_of_code(code: str | None) -> Cause | None:
+    """Return what a code means; None for any other code."""
+    return next((one for one, codes in _CAUSES.items() if codes.fullmatch(code or "")), None)
+
+
+def cause_of(error: BaseException) -> Cause | None:
+    """Return the cause of an error; None for any other cause."""
+    return cause_of_code(database_code(error))
+
+
+def explain_code(code: str | None) -> str | None:
+    """Return cause and remedy of a code, in sentences; None for a code of another cause."""
+    cause = cause_of_code(code)
+    return None if cause is None else _SENTENCES[cause]
+
+
+def explain(error: BaseException) -> str:
+    """Return cause and remedy of an error of a database, in sentences."""
+    known = explain_code(database_code(error))
+    if known is not None:
+        return known
+    reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
+    return f"{reason}. Is it there, and may you write to it?"
+
+
 def cannot_write(error: BaseException) -> bool:
     """Return whether an error says that nothing can be written, whoever tries."""
-    return _NO_WRITING.fullmatch(database_code(error) or "") is not None
+    return cause_of(error) in ("damaged", "full", "read-only", "disk error") or (
+        database_code(error) or ""
+    ).startswith(("SQLITE_CANTOPEN", "58P01"))

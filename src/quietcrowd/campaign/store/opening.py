@@ -6,8 +6,9 @@ A server makes the tables of a new database. It changes none of a database that 
 
 from __future__ import annotations
 
+import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
@@ -17,7 +18,15 @@ from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.clock import observe_clock
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.failures import DAMAGED, explain
+from quietcrowd.campaign.store.first_start import (
+    is_empty,
+    left_behind,
+    mark_started,
+    require_first_start,
+)
 from quietcrowd.campaign.store.journal_ids import (
     leave_journal,
     matching_departures,
@@ -39,6 +48,7 @@ from quietcrowd.exceptions import FormatError, ParameterError
 
 __all__ = [
     "accept_loss",
+    "begin_new",
     "migrate",
     "only_server",
     "pending",
@@ -118,7 +128,7 @@ def require_current(database: Database) -> None:
         migrate(database)
 
 
-def ready_beside_server(database: Database) -> None:
+def ready_beside_server(database: Database, settings: Places) -> None:
     """Do as `require_current`; no tables are made below a server.
 
     Raises
@@ -126,10 +136,13 @@ def ready_beside_server(database: Database) -> None:
     FormatError
         As of `require_current`.
     ParameterError
-        Where it cannot be reached, is no database, or is new and a server has it.
+        Where it cannot be reached, is no database, is new and a server has it, or is missing: see
+        `require_first_start`.
     """
-    with _one_sentence(database), database.read() as connection:
-        found = found_revision(connection)
+    with _one_sentence(database):
+        require_first_start(database, settings)
+        with database.read() as connection:
+            found = found_revision(connection)
     with only_server(database.path if found is None else None):
         require_current(database)
 
@@ -139,12 +152,9 @@ def _one_sentence(database: Database) -> Iterator[None]:
     """Tell in one sentence where a database cannot be used."""
     try:
         yield
-    except DBAPIError as error:
+    except (DBAPIError, sqlite3.Error) as error:
         shown = database.url.set(query={}).render_as_string()  # a query may hold a password
-        reason = str(error.orig).strip().partition("\n")[0]
-        raise ParameterError(
-            f"the database {shown} cannot be used: {reason}. Is it there, and may you write to it?"
-        ) from None
+        raise ParameterError(f"the database {shown} cannot be used: {explain(error)}") from None
 
 
 def _upgraded(database: Database) -> bool:
@@ -210,31 +220,38 @@ def only_server(database: Path | None) -> Iterator[None]:
 
 
 @contextmanager
-def ready_database(settings: Places) -> Iterator[Database]:
+def ready_database(settings: Places, clock: Callable[[], float] = time.time) -> Iterator[Database]:
     """Give the database of a server: locked where it is a file, and without those who left it.
 
     Parameters
     ----------
     settings : Places
         Of the server.
+    clock : callable
+        Returns seconds since 1970.
 
     Raises
     ------
     ParameterError, FormatError
-        Where it cannot be opened, is served already, was made by a newer version, or is older, or
-        the journal that says who left is not its own.
+        Where it cannot be opened, is served already, was made by a newer version, or is older, is
+        damaged or missing, or the journal that says who left is not its own.
     """
     size, seconds = settings.pool_size, settings.pool_seconds
     database = Database.open(settings.database, pool_size=size, pool_seconds=seconds)
     with only_server(database.path):
         try:
-            require_current(database)
-            with closing(matching_departures(settings, database)) as departures:
-                if departures.journal is None:
-                    leave_journal(database)
-                replay(database, departures, time.time())
-            recount(database)
-            _write_anew(database)
+            with _one_sentence(database):
+                require_first_start(database, settings)
+                require_current(database)
+                _require_intact(database)
+                with closing(matching_departures(settings, database)) as departures:
+                    if departures.journal is None:
+                        leave_journal(database)
+                    seen = observe_clock(clock(), database, departures.journal)
+                    replay(database, departures, seen.trusted)
+                recount(database)
+                _write_anew(database)
+            mark_started(database)
             try:
                 yield database
             finally:
@@ -257,8 +274,54 @@ def accept_loss(settings: Places) -> bool:
         As of `ready_database` and `replace_journal`.
     """
     with closing(Database.open(settings.database)) as database, only_server(database.path):
+        with _one_sentence(database):
+            require_first_start(database, settings)
         require_current(database)
         return replace_journal(settings, database)
+
+
+def begin_new(settings: Places) -> list[str] | None:
+    """Make a new database although something is left of an earlier start.
+
+    Parameters
+    ----------
+    settings : Places
+        Of a server, which does not run.
+
+    Returns
+    -------
+    list of str or None
+        What is left behind, in words; None if there is a database.
+
+    Raises
+    ------
+    ParameterError, FormatError
+        As of `ready_database`.
+    """
+    with closing(Database.open(settings.database)) as database, only_server(database.path):
+        with _one_sentence(database):
+            if not is_empty(database):
+                return None
+            left = left_behind(database, settings)
+            _set_aside_wal(database)
+            require_current(database)
+            matching_departures(settings, database).close()
+        return left
+
+
+def _set_aside_wal(database: Database) -> None:
+    """Rename a write-ahead log without its database: SQLite would delete it."""
+    if database.path is not None:
+        wal = database.path.with_name(f"{database.path.name}-wal")
+        if wal.exists():
+            wal.rename(wal.with_name(f"{wal.name}.left"))
+
+
+def _require_intact(database: Database) -> None:
+    """Refuse a damaged file of SQLite; a large one is checked while it is served."""
+    small = database.path is not None and database.path.stat().st_size <= _LARGEST_ANEW
+    if small and not database.is_intact():
+        raise ParameterError(f"the database {database.path} cannot be used: {DAMAGED}")
 
 
 def _write_anew(database: Database) -> None:

@@ -54,7 +54,7 @@ def replay(database: Database, departures: Departures, now: float) -> Replayed:
     departures : Departures
         Who left, and what ended.
     now : float
-        Seconds since 1970.
+        Seconds since 1970, as of `Clock.trusted`.
     """
     if departures.journal is None:
         return Replayed(workers=0, deleted=0, closed=0)

@@ -6,6 +6,8 @@ codes and tokens of requesters have as `expires_at`, from when they were made.
 `participant.standing` is joined, waiting or shown: see `releases`; `exclusion`: see `exclusions`.
 `campaign.allotment` says how tasks are handed out, `participant.allotment` which ones somebody was
 given, `task.asked` how many were given one: see `allotments`.
+`clock.day` is the latest day on the server's own clock, stored once a day whether or not anybody
+does anything; so it says nothing of when a worker did something. See `clock`.
 What a requester is told of a campaign in numbers is kept in its row and not counted, as campaigns
 may hold many millions of rows.
 """
@@ -31,9 +33,11 @@ from quietcrowd.campaign.store.table_kinds import STRICT, WHOLE
 __all__ = [
     "api_key",
     "campaign",
+    "clock",
     "dashboard_code",
     "dashboard_token",
     "exclusion",
+    "identity",
     "image",
     "inference",
     "invite",
@@ -267,6 +271,24 @@ journal = Table(
     **STRICT,
 )
 """One row: the id of the journal of who left, which has such a table too; see `journal_ids`."""
+
+clock = Table(
+    "clock",
+    metadata,
+    Column("line", Text, primary_key=True),
+    Column("day", WHOLE, nullable=False),
+    **STRICT,
+)
+"""One row: the latest day that a server saw on its clock, in days since 1970; see `clock`."""
+
+identity = Table(
+    "identity",
+    metadata,
+    Column("line", Text, primary_key=True),
+    Column("id", LargeBinary, nullable=False),
+    **STRICT,
+)
+"""One row: a random id, which all copies of the database share; see `generations`."""
 
 exclusion = Table(
     "exclusion",

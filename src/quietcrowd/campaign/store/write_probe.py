@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Iterator
 from threading import Lock
@@ -12,9 +13,9 @@ from sqlalchemy import text
 
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
 from quietcrowd.campaign.store.departures import Departures
-from quietcrowd.campaign.store.failures import database_code
+from quietcrowd.campaign.store.failures import cause_of, database_code
 
-__all__ = ["Unwritable", "WriteProbe"]
+__all__ = ["Place", "Unwritable", "WriteProbe"]
 
 Place: TypeAlias = Literal["database", "departures"]
 
@@ -29,6 +30,9 @@ _COLUMNS: dict[Place, tuple[str, str]] = {
     "departures": ("probe", "line"),
 }
 """The table, of one row, and its column of text."""
+
+_SPACE = 2**20
+"""Free bytes of a disk that is not full."""
 
 _BRIEFLY = "SET LOCAL lock_timeout = '2s'"
 
@@ -79,13 +83,20 @@ class WriteProbe:
             now = time.monotonic()
             if self._tried is None or now - self._tried >= _EVERY:
                 self._told, self._tried = self._try(), now
-            return self._told or self._met(now)
+            return self._damaged() or self._told or self._met(now)
 
     @property
     def _places(self) -> Iterator[tuple[Place, Database]]:
         yield "database", self.database
         if self.departures.journal is not None:
             yield "departures", self.departures.journal
+
+    def _damaged(self) -> Unwritable | None:
+        """Return which place is damaged."""
+        for place, database in self._places:
+            if database.damage is not None:
+                return Unwritable(place, database.damage)
+        return None
 
     def _met(self, now: float) -> Unwritable | None:
         """Return what real writes met lately."""
@@ -100,8 +111,15 @@ class WriteProbe:
             try:
                 _write(database, *_COLUMNS[place])
             except UNAVAILABLE as error:
+                if cause_of(error) == "full" and _has_space(database):
+                    database.is_intact()  # damage can read as a full disk
                 return Unwritable(place, database_code(error) or type(error).__name__)
         return None
+
+
+def _has_space(database: Database) -> bool:
+    path = database.path
+    return path is not None and shutil.disk_usage(path.parent).free > _SPACE
 
 
 def _write(database: Database, table: str, column: str) -> None:

@@ -10,6 +10,7 @@ from attrs import frozen
 __all__ = [
     "AT_LEAST",
     "BATCH_UPLOADS",
+    "CLOCK_HELD",
     "COMMITS",
     "INFERENCES",
     "INFERENCE_LAG",
@@ -126,6 +127,11 @@ INFERENCE_LAG = Kind(
 WRITABLE = Kind(
     name="quietcrowd_writable", about="1 while the database takes what is written.", form="gauge"
 )
+CLOCK_HELD = Kind(
+    name="quietcrowd_clock_held",
+    about="1 while the clock is implausible and nothing is closed or deleted by date.",
+    form="gauge",
+)
 AT_LEAST = Kind(
     name="quietcrowd_at_least",
     about="The largest number of workers who are shown together in a campaign that is open.",
@@ -145,6 +151,7 @@ KINDS = {
         INFERENCE_SECONDS,
         INFERENCE_LAG,
         WRITABLE,
+        CLOCK_HELD,
         AT_LEAST,
     )
 }

@@ -12,7 +12,14 @@ from threading import Event, Thread
 from attrs import define, field, frozen
 
 from quietcrowd.campaign.server.logs import log_failure
-from quietcrowd.campaign.server.metrics.kinds import AT_LEAST, QUEUE_DEPTH, WRITABLE, Kind, Sample
+from quietcrowd.campaign.server.metrics.kinds import (
+    AT_LEAST,
+    CLOCK_HELD,
+    QUEUE_DEPTH,
+    WRITABLE,
+    Kind,
+    Sample,
+)
 from quietcrowd.campaign.server.metrics.tally import Ripe, Tally
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
 from quietcrowd.campaign.store.releases import largest_at_least
@@ -52,6 +59,8 @@ class Publisher:
         Says which campaigns are open.
     unwritable : callable
         Says where nothing can be written and why, or None.
+    clock_held : callable
+        Says whether the clock is implausible.
     publish : callable
         Is called after each publication.
     """
@@ -59,6 +68,7 @@ class Publisher:
     tally: Tally
     database: Database
     unwritable: Callable[[], Unwritable | None]
+    clock_held: Callable[[], bool]
     publish: Callable[[Published], None]
     _of_workers: dict[Sample, int] = field(factory=dict, init=False)
     _of_releases: dict[Sample, int] = field(factory=dict, init=False)
@@ -91,6 +101,7 @@ class Publisher:
         try:
             with self.database.read() as connection:
                 least = largest_at_least(connection)
+            gauges[Sample(CLOCK_HELD.name)] = int(self.clock_held())
         except UNAVAILABLE as error:  # who is to be protected is not known
             log_failure("metrics", error, timed=True)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 
@@ -11,6 +12,7 @@ from quietcrowd.campaign.server.metrics.otlp import exporter
 from quietcrowd.campaign.server.metrics.publishing import Publisher
 from quietcrowd.campaign.server.metrics.tally import Tally
 from quietcrowd.campaign.server.settings import Settings
+from quietcrowd.campaign.store.clock import read_clock
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.write_probe import WriteProbe
@@ -74,6 +76,7 @@ def running_metrics(
             tally=metrics.tally,
             database=database,
             unwritable=metrics.probe.why_not,
+            clock_held=lambda: read_clock(time.time(), database, departures.journal).held,
             publish=(lambda _: None) if export is None else export.send,
         )
         held.enter_context(closing(publisher))

@@ -1,0 +1,104 @@
+"""A missing or empty database is a first start only if nothing is left of an earlier one."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from glob import escape
+from pathlib import Path
+
+from sqlalchemy import Connection, Table, func, inspect, select
+
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.database import Database, create_private
+from quietcrowd.campaign.store.departures import departure, ending, place_of_departures
+from quietcrowd.campaign.store.places import Places
+from quietcrowd.exceptions import ParameterError
+
+__all__ = ["is_empty", "left_behind", "mark_started", "require_first_start"]
+
+
+def require_first_start(database: Database, settings: Places) -> None:
+    """Check that a missing or empty database is one of a first start; nothing is created.
+
+    Raises
+    ------
+    ParameterError
+        If something is left of an earlier start.
+    """
+    left = left_behind(database, settings) if is_empty(database) else []
+    if left:
+        shown = database.path or database.url.set(query={}).render_as_string()
+        raise ParameterError(
+            f"the database {shown} is missing or empty, but this is not the first start: "
+            f"{', '.join(left)}. Correct --database, or restore a copy with quietcrowd campaign "
+            "restore. To begin with a new database nevertheless, give serve --new once."
+        )
+
+
+def is_empty(database: Database) -> bool:
+    """Return whether a database is missing, or has no campaign and never had a journal."""
+    if _is_missing(database):
+        return True
+    with database.read() as connection:
+        known = inspect(connection)
+        for table in (tables.campaign, tables.journal):
+            if known.has_table(table.name) and _count(connection, table):
+                return False
+    return True
+
+
+def left_behind(database: Database, settings: Places) -> list[str]:
+    """Return what is left of an earlier start, in words, for a database that is empty."""
+    left = _of_journal(settings, bare := _is_bare(database))
+    if bare and database.path is not None:
+        path = database.path
+        copies = sorted(path.parent.glob(f"{escape(path.name)}.copy-*"))
+        marks = [_marker(path), path.with_name(f"{path.name}-wal")]
+        left += [f"there is {one}" for one in (*copies[-1:], *marks) if one.exists()]
+    return left
+
+
+def mark_started(database: Database) -> None:
+    """Leave an empty file next to a database of SQLite: a server has started with it."""
+    if database.path is not None and not _marker(database.path).exists():
+        create_private(_marker(database.path))
+
+
+def _marker(path: Path) -> Path:
+    return path.with_name(f"{path.name}.started")
+
+
+def _is_missing(database: Database) -> bool:
+    path = database.path
+    return path is not None and not (path.exists() and path.stat().st_size)
+
+
+def _is_bare(database: Database) -> bool:
+    """Return whether a database has no tables; one that `campaign key` made has some."""
+    if _is_missing(database):
+        return True
+    with database.read() as connection:
+        return not inspect(connection).has_table(tables.campaign.name)
+
+
+def _of_journal(settings: Places, bare: bool) -> list[str]:
+    place = place_of_departures(settings)
+    if place is None:
+        return []
+    with closing(Database.open(place)) as journal:
+        if _is_missing(journal):
+            return []
+        shown = journal.path or journal.url.set(query={}).render_as_string()
+        with journal.read() as connection:
+            known = inspect(connection)
+            entries, ids = (
+                sum(_count(connection, one) for one in kinds if known.has_table(one.name))
+                for kinds in ((departure, ending), (tables.journal,))
+            )
+    if entries:
+        return [f"the journal {shown} has {entries:,} entries"]
+    return [f"the journal {shown} belongs to a database"] if ids and bare else []
+
+
+def _count(connection: Connection, table: Table) -> int:
+    return int(connection.scalar(select(func.count()).select_from(table)) or 0)

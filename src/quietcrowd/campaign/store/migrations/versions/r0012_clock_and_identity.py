@@ -1,0 +1,30 @@
+"""The latest day that a server saw on its clock, and the database's random id."""
+
+import secrets
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0012"
+down_revision = "0010"
+branch_labels = None
+depends_on = None
+
+_WHOLE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+
+def upgrade() -> None:
+    """Create both tables. Copies of a database share its id, so it is drawn once, here."""
+    for name, column in (
+        ("clock", sa.Column("day", _WHOLE, nullable=False)),
+        ("identity", sa.Column("id", sa.LargeBinary(), nullable=False)),
+    ):
+        op.create_table(
+            name,
+            sa.Column("line", sa.Text(), primary_key=True),
+            column,
+            sqlite_strict=True,
+            sqlite_with_rowid=False,
+        )
+    insert = sa.text("INSERT INTO identity (line, id) VALUES ('', :id)")
+    op.execute(insert.bindparams(id=secrets.token_bytes(16)))
