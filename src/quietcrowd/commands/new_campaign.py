@@ -13,8 +13,9 @@ import typer
 from attrs import frozen
 
 from quietcrowd.campaign.terms.allotment import Allotment
-from quietcrowd.campaign.terms.near_copies import largest_group
+from quietcrowd.campaign.terms.near_copies import largest_group, look_alike_tasks
 from quietcrowd.campaign.terms.open_to_all import ANYONE
+from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.task_columns import TaskColumns
 from quietcrowd.campaign.terms.task_files import TaskRow
 from quietcrowd.commands import options
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     import httpx
 
 __all__ = ["NewCampaign"]
+
+_MOST_NOTES = 5
 
 
 @frozen(kw_only=True, slots=False)
@@ -127,6 +130,13 @@ class NewCampaign:
                 f"Up to {found:,} answers of a worker count as answers to one question: their "
                 "tasks show the same letters, and may differ in numbers or ids alone. Workers are "
                 "told so. If these are different questions, write what differs in words."
+            )
+        for names in look_alike_tasks(shown)[:_MOST_NOTES]:
+            more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+            note(
+                f"Tasks {', '.join(map(one_line, names[:3]))}{more} look alike, but contain "
+                "different characters, such as a Cyrillic and a Latin a. They count as one "
+                "question. Write each letter in one script."
             )
 
     @property

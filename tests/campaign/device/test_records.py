@@ -140,6 +140,14 @@ def test_near_copies_in_another_campaign_are_told(campaigns):
     assert second.spent().total_epsilon == pytest.approx(3)
 
 
+def test_a_look_alike_in_another_campaign_is_told_and_drawn_afresh(campaigns):
+    first, _ = campaigns(data=[{"ask": "Is it you?", "n": 1}])
+    first.answer(answers_to(first))
+    second, _ = campaigns(data=[{"ask": "ls it y\u043eu?"}])
+    second.join()
+    assert (second.reused, second.repeated) == ((), ("t0",))
+
+
 def test_labels_in_another_order_are_the_same_question_and_channel(campaigns):
     first, one = campaigns(qc.RandomizedResponse(domain=LABELS, epsilon=1.0))
     first.answer(answers_to(first))

@@ -1,9 +1,20 @@
+import itertools
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.pictures import image
 
 from quietcrowd.campaign.terms.canonical import canonical_hash
-from quietcrowd.campaign.terms.near_copies import alike, largest_group, sent_again
+from quietcrowd.campaign.terms.look_alikes import skeleton
+from quietcrowd.campaign.terms.near_copies import (
+    alike,
+    largest_group,
+    letters_hashes,
+    look_alike_tasks,
+    sent_again,
+)
 
 COIN, SHARED = MECHANISMS["one-layer"], MECHANISMS["two-layer"]
 ASK = "Do you take drugs?"
@@ -131,6 +142,101 @@ def test_names_of_tasks_differ_by_their_numbers(form):
 def test_copies_count_once_where_one_report_serves_them(shown, once, each):
     assert largest_group(tasks_of(*shown), COIN) == once
     assert largest_group(tasks_of(*shown), SHARED) == each
+
+
+CYRILLIC = str.maketrans("aeo", "\u0430\u0435\u043e")
+PARTS = ("Do y", "ou take ", "drugs or", " not?")
+SAME_PIXELS = [
+    "".join(parts)
+    for parts in itertools.product(*((part, part.translate(CYRILLIC)) for part in PARTS))
+]
+
+
+def test_questions_of_the_same_pixels_are_one_group():
+    tasks = tasks_of(*({"ask": text} for text in SAME_PIXELS))
+    assert len(set(SAME_PIXELS)) == 16
+    assert largest_group(tasks, COIN) == largest_group(tasks, SHARED) == 16
+    assert look_alike_tasks(tasks) == (tuple(name for name, _ in tasks),)
+
+
+ALIKE = {
+    "a small l for a capital I": ("Is it a bird?", "ls it a bird?"),
+    "the same, beside other marks and numbers": ("Is it a bird?", "3. ls it, a BIRD"),
+    "a bar for a letter": ("Is it you?", "|s it you?"),
+    "a letter for a digit": ("Do you take 10 mg?", "Do you take 1O mg?"),
+    "a letter for a mark": ("Is it you?", "Is it you\u01c3\u01c3"),
+    "rn for m": ("Are they modern?", "Are they modem?"),
+    "Greek capitals": ("NO, NOT YOU?", "\u039d\u039f, \u039d\u039f\u03a4 \u03a5\u039fU"),
+    "a long s for an f": ("Is it for you?", "Is it \u017for you?"),
+    "Cyrillic letters, of another case": ("\u0422\u044b \u0432?", "\u0442\u042b \u0412"),
+}
+UNLIKE = [
+    ("Did you fail?", "Did you fall?"),
+    ("Do you take 10 mg?", "Do you take 20 mg?"),
+    ("Is 1 > 0?", "Is 0 > 1?"),
+    ("10", "1-0"),
+    ("-1", "1"),
+    ("\u05e9\u05dc\u05d9", "\u05e9\u05dc"),
+    ("b\u00f8r", "bor"),
+    ("\u0142ata", "lata"),
+    ("\u0417\u0438\u043c\u0430", "\u0417\u0430\u043b"),
+]
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_look_alikes_are_near_copies(name):
+    tasks = tasks_of(*({"ask": text} for text in ALIKE[name]))
+    assert largest_group(tasks, COIN) == 2
+
+
+@pytest.mark.parametrize("texts", UNLIKE)
+def test_ordinary_texts_are_not_taken_for_look_alikes(texts):
+    assert largest_group(tasks_of(*({"ask": text} for text in texts)), COIN) == 1
+
+
+def test_columns_are_put_in_order_by_how_they_look():
+    one, other = {"a": "or else", "b": "it is"}, {"a": "\u043er else", "b": "it is"}
+    assert largest_group(tasks_of(one, other), COIN) == 2
+
+
+def test_a_chain_of_near_copies_is_one_group():
+    """The first and the last differ in case and look; each is a near-copy of the second."""
+    tasks = tasks_of({"ask": "is it"}, {"ask": "Is it"}, {"ask": "ls it"})
+    assert largest_group(tasks[::2], COIN) == 1
+    assert largest_group(tasks, COIN) == 3
+    assert look_alike_tasks(tasks) == (("t0", "t1", "t2"),)
+
+
+def test_near_copies_of_the_same_letters_are_no_look_alikes():
+    assert look_alike_tasks(tasks_of({"ask": "Is it?"}, {"ask": "is it"}, {"ask": "No"})) == ()
+
+
+BY_SKELETON = {}
+for code in range(0x110000):
+    if not 0xD800 <= code < 0xE000:
+        BY_SKELETON.setdefault(skeleton(chr(code)), []).append(chr(code))
+LOOK_ALIKES = [letters for letters in BY_SKELETON.values() if len(letters) > 1]
+PAIRS = st.sampled_from(LOOK_ALIKES).flatmap(
+    lambda letters: st.tuples(st.sampled_from(letters), st.sampled_from(letters))
+)
+SAME = st.characters(exclude_categories=["Cs"]).map(lambda letter: (letter, letter))
+
+
+@given(
+    st.lists(PAIRS | SAME, max_size=8),
+    st.sampled_from(
+        [
+            lambda text: (text, {}),
+            lambda text: ("t", {"ask": text}),
+            lambda text: ("t", {text: 1}),
+            lambda text: ("t", {"b": [{text: text, "a": 3}, 2]}),
+        ]
+    ),
+)
+def test_texts_of_one_skeleton_share_a_key(pairs, shown):
+    one, other = ("".join(text) for text in zip(*pairs, strict=True)) if pairs else ("", "")
+    assert skeleton(one) == skeleton(other)
+    assert not set(letters_hashes(*shown(one))).isdisjoint(letters_hashes(*shown(other)))
 
 
 def test_tasks_with_one_prompt_are_pointed_out():

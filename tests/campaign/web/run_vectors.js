@@ -172,7 +172,9 @@ const GIVES = {
     const largest = ["one-layer", "two-layer"].map((mechanism) =>
       largestGroup(tasks, { mechanism: { mechanism } }),
     );
-    const hashes = tasks.map(({ name, data }) => hashOf(lettersOf(name, data)));
+    const hashes = tasks.map(async ({ name, data }) =>
+      (await Promise.all(lettersOf(name, data).map(hashOf))).sort(),
+    );
     return [...largest, ...(await Promise.all(hashes))];
   },
   losses: (config) => {

@@ -17,7 +17,7 @@ from quietcrowd.campaign.device.law import law_sentences, law_table, show_share
 from quietcrowd.campaign.device.questions import TaskQuestions, channel_hash
 from quietcrowd.campaign.terms.channel_config import describe_channel, report_rule
 from quietcrowd.campaign.terms.configuration import build_configuration, campaign_guarantee
-from quietcrowd.campaign.terms.near_copies import largest_group, letters_hash
+from quietcrowd.campaign.terms.near_copies import largest_group, letters_hashes
 from quietcrowd.campaign.terms.promises import Promises
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
@@ -76,10 +76,10 @@ def percent(one):
 
 
 def letters(one):
-    """Return how large a group of near-copies is, and what they have in common."""
+    """Return how large a group of near-copies is, and their keys."""
     shown = [(name, data) for name, data in one["tasks"]]
     largest = [largest_group(shown, MECHANISMS[name]) for name in ("one-layer", "two-layer")]
-    return [*largest, *(letters_hash(*task) for task in shown)]
+    return [*largest, *(list(letters_hashes(*task)) for task in shown)]
 
 
 # Inputs.
@@ -251,6 +251,7 @@ LETTERS = [
     ),
     *("17", "a8f3", "row-17", "17.jpg", "٣. نعم", "நா", "é", "e\u0301", "①. x", "a\u3164b", "?!"),
     *("a_1 b", "_1", "\x1c3.\x1cx", "x.\u00a03", "ß", "ẞ", "日本語 3?", "½ a", "Ⅷ. b", "😀", ""),
+    *("d\u043e you", "lO 0O", "Is it", "ls it", "b\u00f8r\u01c3", "modern", "\u05e9\u05dc\u05d9"),
 ]
 
 NAMES = [
@@ -275,6 +276,7 @@ def letters_inputs():
     nested = {"b": ["x", {"z": "Y", "a": "w"}], "a": 3, "c": None, "d": "Two"}
     return [
         {"tasks": one},
+        {"tasks": [(text, {"ask": text}) for text in ("IS it", "ls it", "is it", "do")]},
         {"tasks": [*one[:5], ("n", nested), ("m", {"d": "two", "b": "x W y"}), ("e", {})]},
         {"tasks": [(f"t{i}", {"ask": "Drugs?", "n": i % 3}) for i in range(6)]},
         {"tasks": [(text, {}) for text in (*LETTERS, *NAMES)]},

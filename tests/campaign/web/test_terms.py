@@ -2,18 +2,20 @@
 
 import hashlib
 import json
+import random
 import re
+import unicodedata
 
 import pytest
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.web.browser import serve
-from tests.campaign.web.terms_vectors import IN_A_PAGE, SHOWN, TERMS_INPUTS, configured
+from tests.campaign.web.terms_vectors import IN_A_PAGE, SHOWN, TERMS_INPUTS, configured, letters
 from tests.campaign.web.test_worker import CALL, WORKER
 from tests.campaign.web.write_vectors import FOLDER, written
 
 import quietcrowd as qc
 from quietcrowd.campaign.device.checked_terms import Terms, read_tasks
-from quietcrowd.campaign.terms import configuration
+from quietcrowd.campaign.terms import configuration, look_alikes
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.exceptions import CampaignError
 
@@ -75,6 +77,47 @@ def test_a_browser_gives_what_the_vectors_say(page, kind):
     if kind == "losses":
         expected = [pytest.approx(one, rel=1e-12, abs=0) for one in expected]
     assert page.evaluate(CALL, ["run", kind, cases]) == expected
+
+
+SEED = 0
+TABLE = [chr(code) for code in look_alikes._confusables()]
+ASSIGNED = [
+    chr(code)
+    for code in range(0x110000)
+    if unicodedata.category(chr(code)) not in ("Cn", "Co", "Cs")
+]
+PART = 20_000
+
+
+def random_texts(letters, count):
+    rng = random.Random(SEED)
+    parts = [*letters, *(len(letters) // 20 * "Il1O0m .?-3a")]
+    return ["".join(rng.choices(parts, k=rng.randrange(2, 12))) for _ in range(count)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "texts",
+    [
+        pytest.param(TABLE, id="the whole table"),
+        pytest.param(random_texts(TABLE, 4000), id="random texts"),
+        *(
+            pytest.param(
+                ASSIGNED[start : start + PART], id=f"from {start}", marks=pytest.mark.nightly
+            )
+            for start in range(0, len(ASSIGNED), PART)
+        ),
+        pytest.param(random_texts(ASSIGNED, PART), id="any texts", marks=pytest.mark.nightly),
+    ],
+)
+def test_a_page_finds_the_near_copies_that_python_finds(page, texts):
+    """Characters that this version of Python does not know are left out."""
+    tasks = [(f"t{place}", {"ask": text}) for place, text in enumerate(texts)]
+    expected = letters({"tasks": tasks})
+    [given] = page.evaluate(CALL, ["run", "letters", [{"tasks": tasks}]])
+    both = zip(texts, given[2:], expected[2:], strict=True)
+    assert [ascii(text) for text, there, here in both if there != here] == []
+    assert given[:2] == expected[:2]
 
 
 def with_config(one, config):

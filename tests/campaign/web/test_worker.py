@@ -24,6 +24,8 @@ SCRIPTS = {
 }
 
 MOST_BYTES = 180_000
+"""Of all modules but the table of look-alike characters, which are data."""
+
 FALSE_ALARM = 1e-7
 DRAWS = 60_000
 
@@ -45,7 +47,8 @@ def test_nothing_forbidden_is_in_a_module(name):
 
 
 def test_modules_are_small():
-    assert sum(len(text.encode()) for text in SCRIPTS.values()) < MOST_BYTES
+    code = [text for name, text in SCRIPTS.items() if name != "terms/confusables.js"]
+    assert sum(len(text.encode()) for text in code) < MOST_BYTES
     lines = [line for text in SCRIPTS.values() for line in text.splitlines()]
     assert max(map(len, lines)) <= 100
 

@@ -441,7 +441,13 @@ class Client:
                 channel=channel_hash(self.terms.mechanism),
                 count=draw.count,
                 spared=self._cost(draw.count).spared,
-                letters=sorted({self._read.questions.letters[task.name] for task in draw.reported}),
+                letters=sorted(
+                    {
+                        letters
+                        for task in draw.reported
+                        for letters in self._read.questions.letters[task.name]
+                    }
+                ),
                 reports=reports,
             )
             self._folder.keep_upload(upload.content, record.content)

@@ -16,7 +16,7 @@ from attrs import frozen
 from quietcrowd.campaign.device.checked_terms import CampaignTask
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.terms.mechanisms import decoded
-from quietcrowd.campaign.terms.near_copies import letters_hash, sent_again
+from quietcrowd.campaign.terms.near_copies import letters_hashes, sent_again
 from quietcrowd.domains import Domain, FiniteDomain, Label
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.mechanisms.report_meanings import Likelihoods, ListedMeanings, SetMeanings
@@ -140,9 +140,9 @@ class TaskQuestions:
         return {task.name: question_hash(task, domain) for task in self.tasks}
 
     @cached_property
-    def letters(self) -> Mapping[str, str]:
-        """What near-copies of each task have in common, by the task's name; a hash."""
-        return {task.name: letters_hash(task.name, task.data) for task in self.tasks}
+    def letters(self) -> Mapping[str, tuple[str, ...]]:
+        """What near-copies of each task have in common, by the task's name; hashes."""
+        return {task.name: letters_hashes(task.name, task.data) for task in self.tasks}
 
     @cached_property
     def groups(self) -> Mapping[str, tuple[str, ...]]:

@@ -12,7 +12,7 @@ comes into a file of its own, which stays.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,7 @@ class CampaignRecord:
     spared : float
         See `Cost`.
     letters : list of str
-        What near-copies of its questions have in common; see `letters_hash`.
+        What near-copies of its questions have in common; see `letters_hashes`.
     reports : mapping of str to list or None
         By the hash of the question the report as `spell_report` gives it; None where it can serve
         no other campaign.
@@ -173,11 +173,14 @@ class EarlierReports:
                     ) from None
         return known
 
-    def asked(self, question: str, letters: str) -> bool:
+    def asked(self, question: str, letters: Collection[str]) -> bool:
         """Return whether a question, or a near-copy, was reported on and gets fresh noise here."""
         if question in self.known:
             return False
-        return any(question in one.reports or letters in one.letters for one in self.records)
+        return any(
+            question in one.reports or not set(letters).isdisjoint(one.letters)
+            for one in self.records
+        )
 
 
 def charge_records(records: tuple[CampaignRecord, ...], ledger: DeviceLedger) -> None:

@@ -7,6 +7,15 @@ are in it, and may have other words beside it, as a question about many pictures
 to tell whether they ask for one fact, so they are pointed out. A question in other words is not
 found. An image is one word, its hash, whatever is written for those who do not see it.
 
+Letters that look alike are the same letter, as the Latin and the Cyrillic ``a``. No single spelling
+of a text serves every case: the capital ``I`` looks like ``l``, and its small letter does not. So a
+task has up to three keys, and tasks that share one are near-copies, as are those of a chain of
+shared keys:
+
+1. Its letters in small letters, each then replaced by the one that it looks like.
+2. The same after look-alike letters were replaced first.
+3. All that it shows, as it looks.
+
 The letters of a task are the first of these that there are:
 
 1. Those of its values, whatever the columns are called.
@@ -24,19 +33,23 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from quietcrowd.campaign.terms.canonical import canonical_hash
+from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.terms.images import image_in
+from quietcrowd.campaign.terms.look_alikes import letters_alike, skeleton
 from quietcrowd.mechanisms import Mechanism
 
-__all__ = ["alike", "largest_group", "letters_hash", "sent_again"]
+__all__ = ["alike", "largest_group", "letters_hashes", "look_alike_tasks", "sent_again"]
 
 Shown: TypeAlias = tuple[str, Mapping[str, Any]]
 """The name of a task, and what it shows."""
 
 Words: TypeAlias = tuple[str, ...]
+
+Fold: TypeAlias = Callable[[str], str]
+"""What gives texts that count as the same one spelling."""
 
 _ID = re.compile(r"(?=.*\d)(?![_-])(?:[\da-f_-]+|(?:[\d_-]*[^\W\d_]){1,8}[\d_-]*)(?<![_-])")
 """One word with a digit in it and at most eight letters, or of hex digits alone.
@@ -84,21 +97,80 @@ def largest_group(tasks: Iterable[Shown], mechanism: Mechanism) -> int:
         What randomises.
     """
     once = sent_again(mechanism)
-    groups: dict[str, set[Any]] = {}
-    for name, data in tasks:
-        exact = canonical_hash(data) if data else name
-        groups.setdefault(letters_hash(name, data), set()).add(exact if once else name)
-    return max(map(len, groups.values()), default=1)
+    sizes = (
+        len({canonical_hash(data) if once and data else name for name, data in group})
+        for group in _near_copies(tasks)
+    )
+    return max(sizes, default=1)
 
 
-def letters_hash(name: str, data: Mapping[str, Any]) -> str:
-    """Return the SHA-256, in hex, of the letters that a task shows: near-copies have the same.
+def look_alike_tasks(tasks: Iterable[Shown]) -> tuple[tuple[str, ...], ...]:
+    """Return the names of near-copies whose letters look alike and are other characters.
 
-    See above for which these are.
+    Parameters
+    ----------
+    tasks : iterable of (name, data)
+        All tasks of a campaign.
     """
-    letters = sorted(map("".join, _columns(data))) or _asking_keys(data)
-    alone = {"data": _looks(data)} if data else {"task": _name_letters(name)}
-    return canonical_hash(letters or alone).hex()
+    groups = _near_copies(tasks)
+    return tuple(
+        tuple(name for name, _ in group)
+        for group in groups
+        if len({canonical_json(_letters(name, data, _folded, str)) for name, data in group}) > 1
+    )
+
+
+def letters_hashes(name: str, data: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the SHA-256, in hex, of each key of a task: near-copies share one, or a chain of them.
+
+    See above for what these are.
+    """
+    keys = (
+        _letters(name, data, _folded, skeleton),
+        _letters(name, data, _folded_letters, skeleton),
+        {"look": _looks(dict(data) or name, lambda text: _look(skeleton(text), _folded))},
+    )
+    return tuple(sorted({canonical_hash(key).hex() for key in keys}))
+
+
+def _near_copies(tasks: Iterable[Shown]) -> list[list[Shown]]:
+    """Return the groups of near-copies; a task without any is a group as well."""
+    parents: dict[str, str] = {}
+
+    def root_of(key: str) -> str:
+        while parents.setdefault(key, key) != key:
+            parents[key] = key = parents[parents[key]]
+        return key
+
+    firsts = []
+    for name, data in tasks:
+        first, *others = letters_hashes(name, data)
+        firsts.append(((name, data), first))
+        for other in others:
+            parents[root_of(other)] = root_of(first)
+    groups: dict[str, list[Shown]] = {}
+    for task, first in firsts:
+        groups.setdefault(root_of(first), []).append(task)
+    return list(groups.values())
+
+
+def _letters(name: str, data: Mapping[str, Any], fold: Fold, last: Fold) -> Any:
+    """Return the letters of a task, JSON-ready; see above for which these are.
+
+    Parameters
+    ----------
+    name, data
+        The task.
+    fold, last : callable
+        What gives texts that count as the same one spelling: as they are read, and at the end.
+    """
+    columns = [_words(value, fold) for value in data.values()]
+    for texts in (columns, [_words(key, fold) for key in _asking_keys(data, fold)]):
+        if any(texts):
+            return sorted(last("".join(words)) for words in texts if words)
+    if data:
+        return {"data": _looks(dict(data), lambda text: last(_END.sub("", _look(text, fold))))}
+    return {"task": last(_name_letters(name, fold))}
 
 
 def alike(tasks: Iterable[Shown]) -> tuple[tuple[str, ...], ...]:
@@ -113,10 +185,11 @@ def alike(tasks: Iterable[Shown]) -> tuple[tuple[str, ...], ...]:
     """
     groups: dict[str, list[tuple[str, bytes]]] = {}
     for name, data in tasks:
-        columns = [[word for word in words if not word.isdecimal()] for words in _columns(data)]
-        prompt = max(sorted(columns), key=len, default=[])
+        columns = (_words(value, _folded) for value in data.values())
+        prompts = sorted([word for word in words if not word.isdecimal()] for words in columns)
+        prompt = max(prompts, key=len, default=[])
         if len(prompt) > 1:
-            groups.setdefault("".join(prompt), []).append((name, canonical_hash(data)))
+            groups.setdefault(skeleton("".join(prompt)), []).append((name, canonical_hash(data)))
     return tuple(
         tuple(name for name, _ in members)
         for members in groups.values()
@@ -124,16 +197,10 @@ def alike(tasks: Iterable[Shown]) -> tuple[tuple[str, ...], ...]:
     )
 
 
-def _columns(data: Mapping[str, Any]) -> list[Words]:
-    """Return the words of each column that has any."""
-    return [words for words in map(_words, data.values()) if words]
-
-
-def _asking_keys(data: Mapping[str, Any]) -> list[str]:
-    """Return the letters of all shown keys that are more than names, in order."""
+def _asking_keys(data: Mapping[str, Any], fold: Fold) -> list[str]:
+    """Return all shown keys that are more than names."""
     shown = [*(data if len(data) > 1 else ()), *_keys(list(data.values()))]
-    asking = (key for key in shown if not _NAME.fullmatch(_look(key)))
-    return sorted(filter(None, map("".join, map(_words, asking))))
+    return [key for key in shown if not _NAME.fullmatch(_look(key, fold))]
 
 
 def _keys(value: Any) -> list[str]:
@@ -143,29 +210,26 @@ def _keys(value: Any) -> list[str]:
     return [key for part in value for key in _keys(part)] if isinstance(value, list) else []
 
 
-def _looks(value: Any) -> Any:
-    """Return a value with its texts as they look, but for case and marks at their ends.
-
-    An object is given as a list.
-    """
+def _looks(value: Any, look: Callable[[str], str]) -> Any:
+    """Return a value with its texts as they look; an object is given as a list."""
     if isinstance(value, Mapping):
-        pairs = sorted((_look(key), key) for key in value)
-        return [[look, _looks(value[key])] for look, key in pairs]
+        pairs = [[look(key), _looks(part, look)] for key, part in value.items()]
+        return sorted(pairs, key=canonical_json)
     if isinstance(value, list):
-        return [_looks(part) for part in value]
-    return _END.sub("", _look(value)) if isinstance(value, str) else value
+        return [_looks(part, look) for part in value]
+    return look(value) if isinstance(value, str) else value
 
 
-def _look(text: str) -> str:
-    return " ".join(_folded(text).split())
+def _look(text: str, fold: Fold) -> str:
+    return " ".join(fold(text).split())
 
 
-def _name_letters(name: str) -> str:
+def _name_letters(name: str, fold: Fold) -> str:
     """Return the letters and numbers of a task's name, numbers apart; its look where it has none.
 
     Names are often numbers alone: none of them is taken for one that only counts.
     """
-    return _MARKS.sub("", _BETWEEN.sub(" ", _folded(name))) or _look(name)
+    return _MARKS.sub("", _BETWEEN.sub(" ", fold(name))) or _look(name, fold)
 
 
 def _texts(value: Any) -> list[str]:
@@ -177,7 +241,7 @@ def _texts(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-def _words(value: Any) -> Words:
+def _words(value: Any, fold: Fold) -> Words:
     """Return the words of what a column shows: case, spaces and marks make no difference.
 
     Numbers, marks and ids alone are no words. An image is a word.
@@ -185,7 +249,7 @@ def _words(value: Any) -> Words:
     image = image_in(value)
     if image is not None:
         return (image,)
-    plain = _COUNT.sub(" ", _folded(" ".join(_texts(value))))
+    plain = _COUNT.sub(" ", fold(" ".join(_texts(value))))
     if _ID.fullmatch(plain.strip()):
         return ()
     kept = ("".join(filter(str.isalnum, part)) for part in plain.split())
@@ -195,5 +259,11 @@ def _words(value: Any) -> Words:
 
 def _folded(text: str) -> str:
     """Return a text without its case and without what is not seen, in one of its spellings."""
+    if text.isascii():
+        return text.casefold()
     seen = "".join(letter for letter in text if unicodedata.category(letter) != "Cf")
     return unicodedata.normalize("NFKC", _UNSEEN.sub("", seen)).casefold()
+
+
+def _folded_letters(text: str) -> str:
+    return _folded(letters_alike(text))

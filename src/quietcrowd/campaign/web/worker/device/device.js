@@ -124,7 +124,7 @@ export class Device {
       reused: among((hash) => asked.known.has(hash)),
       repeated: among(
         (hash, name) =>
-          !asked.known.has(hash) && (before.has(hash) || before.has(letters.get(name))),
+          !asked.known.has(hash) && [hash, ...letters.get(name)].some((one) => before.has(one)),
       ),
     };
   }
@@ -164,8 +164,8 @@ export class Device {
       requireBudget(entries, cost);
       const { hashes, letters: all } = this.#questions;
       const drawn = drawUpload(asked, given, open);
-      const letters = [...all].flatMap(([name, hash]) =>
-        hashes.get(name) in drawn.reports ? [hash] : [],
+      const letters = [...all].flatMap(([name, keys]) =>
+        hashes.get(name) in drawn.reports ? keys : [],
       );
       return { ...own, state: "committed", drafts: [], cost, letters, ...drawn };
     };
@@ -294,7 +294,7 @@ export class Device {
     this.tasks = askedOf(document, all, this.terms);
     const [channel, letters] = [await channelHash(this.terms), new Map()];
     for (const { name, data } of this.tasks) {
-      letters.set(name, await canonicalHash(lettersOf(name, data)));
+      letters.set(name, await Promise.all(lettersOf(name, data).map(canonicalHash)));
     }
     this.#questions = { ...(await taskQuestions(this.tasks, this.terms)), channel, letters };
     return all;

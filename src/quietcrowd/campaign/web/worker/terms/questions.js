@@ -2,6 +2,7 @@
 
 import { byCodePoint, labelsOf } from "../mechanisms/draw.js";
 import { canonicalHash, canonicalJson } from "./canonical.js";
+import { lettersAlike, skeleton } from "./look_alikes.js";
 import { isSentAgain, labelText } from "./law.js";
 import { imageIn } from "./images.js";
 import { channelIdentity } from "./meanings.js";
@@ -48,33 +49,64 @@ export async function channelHash(terms) {
 
 /** Return how many reports at most are on copies and near-copies of one question. */
 export function largestGroup(tasks, terms) {
+  const parents = new Map();
+  const parentOf = (key) => parents.get(key) ?? key;
+  const rootOf = (key) => {
+    while (parentOf(key) !== key) {
+      parents.set(key, parentOf(parentOf(key)));
+      key = parentOf(key);
+    }
+    return key;
+  };
+  const firsts = tasks.map(({ name, data }) => {
+    const [first, ...others] = lettersOf(name, data);
+    others.forEach((other) => parents.set(rootOf(other), rootOf(first)));
+    return first;
+  });
   const groups = new Map();
-  for (const { name, data } of tasks) {
-    const [letters, asked] = [lettersOf(name, data), canonicalJson(alone(name, data))];
-    const members = groups.get(letters) ?? groups.set(letters, new Set()).get(letters);
-    members.add(isSentAgain(terms) ? asked : name);
-  }
-  return Math.max(1, ...Array.from(groups.values(), ({ size }) => size));
+  tasks.forEach(({ name, data }, i) => {
+    const root = rootOf(firsts[i]);
+    const members = groups.get(root) ?? groups.set(root, new Set()).get(root);
+    members.add(isSentAgain(terms) ? canonicalJson(alone(name, data)) : name);
+  });
+  return [...groups.values()].reduce((most, { size }) => Math.max(most, size), 1);
 }
 
 /**
- * Return what near-copies have in common: the letters of a task's values; where they show none, of
- * the keys that are more than names; without any, what it looks like.
+ * Return the keys of a task: near-copies share one, or a chain of them. These are its letters, the
+ * same after look-alike letters were replaced, and all that it shows as it looks.
  */
 export function lettersOf(name, data) {
-  const shown = [Object.values(data), askingKeys(data)].map((parts) =>
-    parts.map(lettersIn).filter((text) => text !== ""),
+  const shown = Object.keys(data).length ? data : name;
+  const keys = [
+    lettersBy(folded, name, data),
+    lettersBy((text) => folded(lettersAlike(text)), name, data),
+    { look: looksOf(shown, (text) => lookOf(skeleton(text), folded)) },
+  ];
+  return [...new Set(keys.map(canonicalJson))];
+}
+
+/**
+ * Return the letters of a task's values; where they show none, of the keys that are more than
+ * names; without any, what it looks like. `fold` gives texts that count as the same one spelling.
+ */
+function lettersBy(fold, name, data) {
+  const shown = [Object.values(data), askingKeys(data, fold)].map((parts) =>
+    parts.map((part) => lettersIn(part, fold)).filter((text) => text !== ""),
   );
   const letters = shown.find(({ length }) => length > 0);
-  const looks = Object.keys(data).length ? { data: looksOf(data) } : { task: nameLetters(name) };
-  return canonicalJson(letters ? letters.sort(byCodePoint) : looks);
+  const look = (text) => skeleton(lookOf(text, fold).replace(LAST_MARKS, ""));
+  const looks = Object.keys(data).length
+    ? { data: looksOf(data, look) }
+    : { task: skeleton(nameLetters(name, fold)) };
+  return letters ? letters.map(skeleton).sort(byCodePoint) : looks;
 }
 
 /** Return the keys that are shown and more than names: of columns, of objects in them. */
-function askingKeys(data) {
+function askingKeys(data, fold) {
   const columns = Object.keys(data);
   const shown = [...(columns.length > 1 ? columns : []), ...keysIn(Object.values(data))];
-  return shown.filter((key) => !NAME.test(lookOf(key)));
+  return shown.filter((key) => !NAME.test(lookOf(key, fold)));
 }
 
 function keysIn(value) {
@@ -85,27 +117,26 @@ function keysIn(value) {
   return [...own, ...Object.values(value).flatMap(keysIn)];
 }
 
-/** Return a value with its texts as they look, but for case and last marks; objects as lists. */
-function looksOf(value) {
+/** Return a value with its texts as they look; objects as lists. */
+function looksOf(value, look) {
   if (Array.isArray(value)) {
-    return value.map(looksOf);
+    return value.map((part) => looksOf(part, look));
   }
   if (typeof value !== "object" || value === null) {
-    return typeof value === "string" ? lookOf(value).replace(LAST_MARKS, "") : value;
+    return typeof value === "string" ? look(value) : value;
   }
-  const pairs = Object.keys(value).map((key) => ({ key, look: lookOf(key) }));
-  pairs.sort((one, two) => byCodePoint(one.look, two.look) || byCodePoint(one.key, two.key));
-  return pairs.map(({ key, look }) => [look, looksOf(value[key])]);
+  const pairs = Object.entries(value).map(([key, part]) => [look(key), looksOf(part, look)]);
+  return pairs.sort((one, two) => byCodePoint(canonicalJson(one), canonicalJson(two)));
 }
 
-function lookOf(text) {
-  return folded(text).replace(SPACES, " ").replace(/^ | $/g, "");
+function lookOf(text, fold) {
+  return fold(text).replace(SPACES, " ").replace(/^ | $/g, "");
 }
 
 /** Return the letters and numbers of a task's name, numbers apart; its look where it has none. */
-function nameLetters(name) {
-  const letters = folded(name).replace(BETWEEN_NUMBERS, " ").replace(OTHER_MARKS, "");
-  return letters || lookOf(name);
+function nameLetters(name, fold) {
+  const letters = fold(name).replace(BETWEEN_NUMBERS, " ").replace(OTHER_MARKS, "");
+  return letters || lookOf(name, fold);
 }
 
 function alone(name, data) {
@@ -119,12 +150,12 @@ function answersOf(domain) {
 }
 
 /** Return the letters of a column: case, spaces and marks make no difference. */
-function lettersIn(value) {
+function lettersIn(value, fold) {
   const image = imageIn(value);
   if (image !== null) {
     return image.hash;
   }
-  const plain = folded(textsIn(value).join(" ")).replace(COUNTING, " ");
+  const plain = fold(textsIn(value).join(" ")).replace(COUNTING, " ");
   const letters = plain.replace(/[^\p{L}\p{N}]/gu, "");
   return !ID_ALONE.test(plain.trim()) && /\p{L}/u.test(letters) ? letters : "";
 }
@@ -142,7 +173,9 @@ function folded(text) {
   return caseless(text.replace(UNSEEN, "").normalize("NFKC"));
 }
 
-/** Return a text with its case folded. */
+/** Return a text with its case folded: to small letters, and to capitals in Cherokee. */
 function caseless(text) {
-  return text.replace(/[^ı]/gu, (letter) => letter.toLowerCase().toUpperCase().toLowerCase());
+  return text
+    .replace(/[^ı]/gu, (letter) => letter.toLowerCase().toUpperCase().toLowerCase())
+    .replace(/[\u13f8-\u13fd\uab70-\uabbf]/g, (letter) => letter.toUpperCase());
 }
