@@ -309,14 +309,14 @@ def test_tasks_that_differ_in_numbers_alone_are_told_unless_declared(run, at_des
 
 def test_tasks_that_look_alike_are_named(run, at_desk, tmp_path):
     assert at_desk
-    forms = ("Owl?", "\u041ewl?", "O\u0461l?", "Owl!", "Owlet?")
+    forms = ("Owl?", "\u041ewl?", "Ow\u0406?", "Owl!", "Owlet?")
     rows = "".join(f"t{place},{form}\n" for place, form in enumerate(forms))
     (tmp_path / "t.csv").write_text("id,question\n" + rows, "utf-8")
     words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes", *WORDS)
     for more in ((), ("--linked", 4)):
         status, _, errors = run("campaign", "create", "T", *words, *more)
         assert status == 0
-        assert "Tasks t0, t1, t3 look alike" in " ".join(errors.split())
+        assert "Tasks t0, t1, t2 and 1 more look alike" in " ".join(errors.split())
 
 
 def test_a_broken_file_of_tasks_is_told_with_its_place(run, at_desk, tmp_path):
