@@ -1,6 +1,6 @@
 """What workers do, step by step, and what has to come of it with any client."""
 
-from attrs import Factory, field, frozen
+from attrs import Factory, evolve, field, frozen
 from tests.campaign.conformance.cases import (
     ASKED,
     CAMPAIGN,
@@ -8,7 +8,7 @@ from tests.campaign.conformance.cases import (
     LABEL,
     campaign_of,
 )
-from tests.campaign.mechanisms import MECHANISMS
+from tests.campaign.mechanisms import MECHANISMS, relabelled
 
 import quietcrowd as qc
 
@@ -23,6 +23,9 @@ REVERSED = campaign_of(
 WEAKER = campaign_of(
     qc.RandomizedResponse(domain=LABEL.domain, epsilon=2.0), ASKED[:2], campaign=OTHER
 )
+TABLE = MECHANISMS["optimal"]
+TURNED = relabelled(TABLE, 3)
+SAME_TABLE = evolve(TURNED, weights=TABLE.weights)
 NEAR = campaign_of(LABEL, [{"question": "IS there a bird, on picture a"}], campaign=OTHER)
 BOTH = {"t0": "yes", "t1": "no"}
 ALL = {f"t{place}": "yes" for place in range(5)}
@@ -150,6 +153,26 @@ PLAYS = {
             ("again", OTHER, [sorted(ALL), []]),
             ("answer", OTHER, ALL, 5),
             ("spent", OTHER, 5),
+        ],
+        uploads=[5, 5],
+    ),
+    "the same questions, labels and columns of a table in another order": Play(
+        campaigns=(campaign_of(TABLE), campaign_of(TURNED, campaign=OTHER)),
+        steps=[
+            ("answer", CAMPAIGN, ALL, 5),
+            ("join", OTHER, None),
+            ("again", OTHER, [sorted(ALL), []]),
+            ("answer", OTHER, ALL, 5),
+        ],
+        uploads=[5, 5],
+    ),
+    "the same questions, one table for labels in another order": Play(
+        campaigns=(campaign_of(TABLE), campaign_of(SAME_TABLE, campaign=OTHER)),
+        steps=[
+            ("answer", CAMPAIGN, ALL, 5),
+            ("join", OTHER, None),
+            ("again", OTHER, [[], sorted(ALL)]),
+            ("answer", OTHER, ALL, 5),
         ],
         uploads=[5, 5],
     ),
