@@ -4,6 +4,7 @@ import attrs
 import numpy as np
 import pandas as pd
 import pytest
+from tests.mechanisms.added import added
 
 from quietcrowd.answers import DroppedRows
 from quietcrowd.domains import Categorical, Interval, Ordinal
@@ -83,14 +84,17 @@ def test_methods_pass(method):
     check_method(method, mechanism, **parameters)
 
 
+NAMED = {type(mechanism) for mechanism in NUMERIC} | {
+    OptimalChannel,
+    RandomizedResponse,
+    SubsetSelection,
+    TwoLayerRandomizedResponse,
+}
+ADDED = added(STARS, NAMED).values()
+
+
 def test_every_mechanism_is_tried():
-    tried = {type(mechanism) for mechanism in NUMERIC} | {
-        OptimalChannel,
-        RandomizedResponse,
-        SubsetSelection,
-        TwoLayerRandomizedResponse,
-    }
-    assert tried == set(Mechanism.registry().values())
+    assert NAMED | {type(one) for one in ADDED} == set(Mechanism.registry().values())
 
 
 @pytest.mark.slow
@@ -134,6 +138,7 @@ def test_mechanisms_pass(kind, domain, epsilon):
         OptimalChannel(domain=STARS, epsilon=0.0),
         OptimalChannel(domain=Ordinal(range(12)), epsilon=0.5, information="fisher"),
         *NUMERIC,
+        *ADDED,
     ],
 )
 def test_mechanisms_with_other_parameters_pass(mechanism):

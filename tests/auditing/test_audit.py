@@ -14,6 +14,7 @@ import pytest
 from attrs import evolve
 from scipy import stats
 from tests.auditing.audits import audited
+from tests.mechanisms.added import added
 from tests.nightly import nightly
 
 import quietcrowd as qc
@@ -67,11 +68,14 @@ FINITE = [
     (TwoLayerRandomizedResponse(domain=LEVELS, epsilon=1.0, law="epsilon", null="category"), 60),
 ]
 
+ADDED = [(one, 3) for one in added(LEVELS, (type(case) for case, _ in FINITE)).values()]
+
 FINITE_BY_DAY = [
     FINITE[0],
     *starmap(nightly, FINITE[1:3]),
     *FINITE[3:5],
     *starmap(nightly, FINITE[5:]),
+    *ADDED,
 ]
 """Two labels, silence and sets; all of them at night."""
 
@@ -104,7 +108,7 @@ def name(case):
 
 
 def test_every_mechanism_of_the_library_is_audited():
-    audited = {mechanism.name for mechanism, _ in [*FINITE, *NOISY, *OTHERS]}
+    audited = {mechanism.name for mechanism, _ in [*FINITE, *ADDED, *NOISY, *OTHERS]}
     here = {
         key
         for key, kind in Mechanism.registry().items()

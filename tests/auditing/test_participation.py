@@ -19,6 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from scipy import stats
+from tests.mechanisms.added import added
 from tests.nightly import nightly
 
 from quietcrowd.answers import Answers
@@ -322,5 +323,8 @@ def test_every_mechanism_that_claims_it_is_checked_here():
     """What a mechanism's module is, a test of this file names."""
     source = Path(__file__).read_text()
     tests = "".join(re.findall(r"^def test_(?!every).*?(?=^def |\Z)", source, re.M | re.S))
-    for kind in Mechanism.registry().values():
-        assert f"{kind.__name__}(" in tests
+    kinds = set(Mechanism.registry().values())
+    named = {kind for kind in kinds if f"{kind.__name__}(" in tests}
+    others = added(LEVELS, named).values()
+    assert {type(one) for one in others} == kinds - named
+    assert not any(one.participation_protected for one in others)

@@ -2,7 +2,10 @@
 
 import io
 import json
+import os
 import re
+import shutil
+import sys
 import warnings
 from pathlib import Path
 
@@ -21,7 +24,10 @@ from quietcrowd.mechanisms import Mechanism, mechanism
 from quietcrowd.scale import Store, infer_store, partition_parquet, randomize_store
 from quietcrowd.testing import check_mechanism, check_method
 
-PAGE = Path(__file__).parents[2] / "CONTRIBUTING.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "CONTRIBUTING.md"
+PRINTED = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+NAMES = ("mechanisms/nearby_level.py", "inference/veterans_vote.py")
 STARS = qc.Ordinal(range(1, 6))
 
 
@@ -31,12 +37,60 @@ def page():
     known = (mechanism._REGISTRY, registry._BY_NAME)
     before = [dict(names) for names in known]
     namespace = {"__name__": "page"}
-    for code in re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL):
+    for code in PRINTED:
         exec(compile(code, PAGE.name, "exec"), namespace)
     yield namespace
     for names, earlier in zip(known, before, strict=True):
         names.clear()
         names.update(earlier)
+
+
+@pytest.fixture
+def printed(tmp_path):
+    """Return the files that the page prints."""
+    paths = [tmp_path / Path(name).name for name in NAMES]
+    for path, code in zip(paths, PRINTED, strict=True):
+        path.write_text(code)
+    return paths
+
+
+@pytest.mark.slow
+def test_they_pass_the_checks_as_they_are_printed(program, printed):
+    ruff = Path(sys.executable).with_name("ruff")
+    for name, path in zip(NAMES, printed, strict=True):
+        place = ("--no-cache", "--stdin-filename", f"src/quietcrowd/{name}", "-")
+        for words in (["check"], ["format", "--check"]):
+            with path.open() as text:
+                checked = program(ruff, *words, *place, stdin=text, cwd=ROOT).finished()
+            assert checked.status == 0, checked
+    mypy = (sys.executable, "-m", "mypy")
+    status, output, errors = program(*mypy, *printed, cwd=ROOT).finished()
+    assert status == 0, output + errors
+
+
+COMPLETE = "(every_mechanism or exactly_what_is_public or one_law) and not in_the_table"
+"""Tests that know all mechanisms of the package; a table of the docs is step 2."""
+
+
+@pytest.mark.nightly
+def test_the_mechanism_is_complete_once_it_is_listed(program, tmp_path):
+    """The steps of the page, in a copy of the repository."""
+    ignored = shutil.ignore_patterns("__pycache__", "written")
+    for folder in ("src", "tests"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    package = tmp_path / "src" / "quietcrowd"
+    (package / NAMES[0]).write_text(PRINTED[0])
+    listed = package / "mechanisms" / "__init__.py"
+    imported = "\nfrom quietcrowd.mechanisms.nearby_level import NearbyLevel\n"
+    text = listed.read_text().replace("\nfrom ", f"{imported}from ", 1)
+    listed.write_text(text.replace("__all__ = [\n", '__all__ = [\n    "NearbyLevel",\n'))
+    folders = ("auditing", "mechanisms", "planning", "scale", "test_package.py", "test_testing.py")
+    words = ("-m", "pytest", "-v", "-k", COMPLETE, *(f"tests/{one}" for one in folders))
+    environment = {**os.environ, "PYTHONPATH": str(package.parent)}
+    status, output, _ = program(sys.executable, *words, cwd=tmp_path, env=environment).finished()
+    assert status == 0, output
+    assert "[quietcrowd.mechanisms.nearby_level] PASSED" in output
 
 
 @pytest.fixture

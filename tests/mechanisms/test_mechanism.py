@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from attrs import evolve
+from tests.mechanisms.added import added
 from tests.removed_mechanism import REMOVED, SENTENCE
 
 from quietcrowd.answers import Answers, DroppedRows
@@ -58,6 +59,8 @@ HIDING = {
     "statistics": MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=2, variant="statistics"),
 }
 """Mechanisms that protect it."""
+
+OPEN |= added(LABELS, map(type, (OPEN | HIDING).values()))
 
 
 def rows_in(domain):

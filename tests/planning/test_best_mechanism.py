@@ -56,7 +56,8 @@ def test_numbers_have_mechanisms_of_their_own():
 def test_two_labels_have_one_law():
     """Randomised response by every name; the one whose reports are the labels is kept."""
     chosen, left_out = candidates(PublicFacts(domain=qc.Categorical(["no", "yes"]), epsilon=1.0))
-    assert list(chosen) == ["one-layer"]
+    assert "one-layer" in chosen
+    assert not {"optimal", "subset-selection"} & set(chosen)
     assert "optimal: its law is that of one-layer" in left_out
     assert "subset-selection: its law is that of one-layer" in left_out
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from tests.mechanisms.added import added
 
 import quietcrowd as qc
 from quietcrowd.mechanisms import Mechanism
@@ -31,6 +32,7 @@ MECHANISMS = {
     "duchi": qc.DuchiMechanism(domain=NUMBERS, epsilon=1.0),
     "hybrid": qc.HybridMechanism(domain=NUMBERS, epsilon=1.0),
 }
+MECHANISMS |= added(LABELS, map(type, MECHANISMS.values()))
 
 
 @pytest.fixture(scope="module")
