@@ -62,6 +62,7 @@ NO_MIRROR = {
     "test_terms": "what the page makes of configurations and tasks, beside what Python does",
     "test_three_servers": "several whole servers, on one PostgreSQL",
     "test_truth_under_noise": "the table of docs/truth-under-noise.md, on small crowds",
+    "test_two_worlds": "every route, for every observer, whether one worker acted or not",
     "test_types": "what a type checker knows of the package",
     "test_upgrade_in_turn": "two whole servers on one PostgreSQL, of two versions",
     "test_what_leaves": "the whole page for workers: every byte that leaves a browser",

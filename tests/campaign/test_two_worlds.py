@@ -1,0 +1,232 @@
+"""Nobody but the worker can tell two worlds apart in which one worker did something, or did not.
+
+Both are asked the same, on every route, by every kind of observer; statuses, headers and bytes
+agree until a release. A new route fails until `asked_routes` has a row for it.
+"""
+
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from tests.campaign.asked_routes import JOINING, LAST, NOBODY, OWN, observers, places, rows
+from tests.campaign.timed_campaigns import area, copies, seconds
+from tests.campaign.two_worlds import Person, World, past, world
+from tests.nightly import nightly
+
+from quietcrowd.campaign.server import turning_away
+from quietcrowd.campaign.terms.tokens import new_token
+
+pytestmark = pytest.mark.slow
+
+ACTS = {
+    "joins": (["join"], []),
+    "answers": (["join", "send"], ["join"]),
+    "leaves": (["join", "send", "leave"], ["join", "send"]),
+    "leaves when shown": (["leave"], []),
+}
+"""What the worker does in one world, and in the other one."""
+
+BURST = 400
+LOADS = {
+    "none": {"fresh": True, "requests_per_second": 0, "joins_per_minute": 0},
+    "strangers": {"fresh": True, "requests_per_second": 1e-6, "burst": BURST},
+    "all": {
+        "fresh": False,
+        **{"requests_per_second": 1e-6, "burst": 3, "joins_per_minute": 1e-6, "joins_at_once": 1},
+    },
+}
+"""`strangers`: others have used up what all strangers share, and each request comes from a source
+of its own. `all`: each observer also comes from one source, and soon uses up its limits.
+"""
+
+REREAD = [OWN, f"{OWN}/invites", f"{OWN}/excluded", f"{OWN}/results", f"{OWN}/truths"]
+
+
+@pytest.fixture(scope="module")
+def pasts(tmp_path_factory):
+    """Return a way to have a past of a kind of campaign, made once."""
+    made = {}
+
+    def find(*kind):
+        if kind not in made:
+            made[kind] = past(tmp_path_factory.mktemp("worlds") / "past", *kind)
+        return made[kind]
+
+    return find
+
+
+@pytest.fixture(autouse=True)
+def held_shortly(monkeypatch):
+    """Hold back the refusals of those who ask too often for a moment: here they are many."""
+    monkeypatch.setattr(turning_away, "_HOLD", 0.001)
+
+
+@contextmanager
+def two_worlds(told, tmp_path, worker, act, load="none"):
+    """Give two worlds after a worker's act; strangers have used up their rate where load says."""
+    pair = [world(told, tmp_path / name, **LOADS[load]) for name in ("one", "other")]
+    try:
+        for one, steps in zip(pair, ACTS[act], strict=True):
+            for step in steps:
+                one.act(worker, step)
+            one.infer()
+            for _ in range(BURST if load == "strangers" else 0):
+                one.ask("others", new_token("qcw_"), "GET", "/api/v1/me")
+        yield pair
+    finally:
+        for one in pair:
+            one.server.stop()
+
+
+def differences(pair: list[World], me, asked, route, others=("HEAD", "OPTIONS")) -> list:
+    """Ask one route in both worlds; return in what they differ: who asked what, and what came."""
+    method, template = route
+    found = []
+    for request in asked[route]:
+        usual = {name: value for name, value in request.items() if name != "named"}
+        url = template.format(**{**places(pair[0].past, me), **request.get("named", {})})
+        kinds = [(method, usual)]
+        if method == "GET" and me.thorough:
+            kinds += [(other, {**usual, "headers": {"Origin": "null"}}) for other in others]
+        for kind, members in kinds:
+            first, second = (
+                one.seen(one.ask(me.name, me.token, kind, url, **members)) for one in pair
+            )
+            if first != second:
+                found.append((me.name, kind, url, members, first, second))
+    return found
+
+
+def replay(pair: list[World], everybody, left_out=()) -> list:
+    """Return all differences: of what ends nothing first, and then of the rest."""
+    asks = [(one, rows(pair[0].past, one)) for one in everybody]
+    first = [(me, asked, route) for me, asked in asks for route in asked if route not in LAST]
+    requester = next((me, asked) for me, asked in asks if me.name == "requester")
+    found = [one for step in first for one in differences(pair, *step)]
+    for route in LAST:
+        if route in left_out:
+            continue
+        for me, asked in asks:
+            found += differences(pair, me, asked, route)
+        for template in REREAD:
+            found += differences(pair, *requester, ("GET", template), others=())
+    return found
+
+
+def test_every_route_of_the_application_is_asked(pasts, tmp_path):
+    told = pasts("invite")
+    with two_worlds(told, tmp_path, told.late, "joins") as (one, _):
+        routes = {
+            (method, route.path_format)
+            for route in one.server.app.routes
+            for method in route.methods - {"HEAD"}
+        }
+    [*_, somebody] = observers(told, None, link_joins=True)
+    assert routes == rows(told, somebody).keys()
+
+
+@pytest.mark.parametrize(
+    ("act", "join_mode", "load"),
+    [
+        (act, mode, load) if by_day else nightly(act, mode, load)
+        for act in ACTS
+        for mode in ("invite", "open")
+        for load in LOADS
+        for by_day in [
+            (act, mode, load)
+            in {
+                ("joins", "invite", "strangers"),
+                ("joins", "open", "all"),
+                ("answers", "invite", "none"),
+            }
+        ]
+    ],
+)
+def test_nobody_else_can_tell_whether_a_worker_acted(pasts, tmp_path, act, join_mode, load):
+    """The holder of the worker's invite tries it in all ways that do not use it."""
+    told = pasts(join_mode)
+    shown = act == "leaves when shown"
+    worker = told.shown[0] if shown else told.late
+    everybody = observers(told, worker.invite, link_joins=act != "joins")
+    released = [("POST", f"{OWN}/close")] if shown else []
+    with two_worlds(told, tmp_path, worker, act, load) as pair:
+        published = [one.metrics() for one in pair]
+        assert published[0] == published[1]
+        assert replay(pair, everybody, left_out=released) == []
+
+
+def test_who_uses_an_invite_learns_that_it_was_unused(pasts, tmp_path):
+    told = pasts("invite")
+    [*_, link] = observers(told, told.late.invite, link_joins=True)
+    with two_worlds(told, tmp_path, told.late, "joins") as pair:
+        [(*_, first, second)] = differences(pair, link, rows(told, link), ("PUT", JOINING))
+    assert (first[0], second[0]) == (403, 201)
+
+
+def test_the_comparison_finds_a_worker_who_is_shown_at_once(pasts, tmp_path):
+    told = pasts("invite", 1)
+    everybody = observers(told, None, link_joins=False)
+    with two_worlds(told, tmp_path, told.shown[0], "leaves when shown") as pair:
+        found = {me.name for me in everybody if differences(pair, me, rows(told, me), ("GET", OWN))}
+    assert found == {"requester", "reader"}
+
+
+def joining(copy, invite, config_hash):
+    """Return a request to join by somebody new."""
+    person = Person()
+    path = f"/public/campaigns/{copy.campaign}/participants/{person.id}"
+    document = {"config_hash": config_hash, "invite": invite}
+    return "PUT", path, person.credential, document
+
+
+def of_requester(method, rest, document=None):
+    """Return a request that a requester makes of each campaign."""
+    return lambda told, copy: (method, f"/campaigns/{copy.campaign}{rest}", told.key, document)
+
+
+TIMED = {
+    "link": lambda _, copy: joining(copy, copy.invite, "0" * 64),
+    "unknown invite": lambda told, copy: joining(copy, new_token("qci_"), told.config_hash),
+    "public": lambda _, copy: ("GET", f"/public/campaigns/{copy.campaign}", None, None),
+    "another worker": lambda _, copy: ("GET", "/me", copy.credential, None),
+    "reports of another worker": lambda _, copy: ("GET", "/me/reports", copy.credential, None),
+    **{
+        f"GET {rest}": of_requester("GET", rest)
+        for rest in (
+            *("", "/tasks", "/invites", "/excluded", "/reports", "/truths"),
+            *("/results", "/results/head", "/results/truths", "/results/workers"),
+        )
+    },
+    "infer": of_requester("POST", "/inferences"),
+    "exclude": of_requester("PUT", f"/excluded/{NOBODY}"),
+    "erase": of_requester("DELETE", f"/workers/{NOBODY}"),
+    "new invites": of_requester("POST", "/invites", {"count": 2}),
+    "revoke": lambda told, copy: of_requester("POST", "/invites/revoke", {"invite": copy.invite})(
+        told, copy
+    ),
+    "revoke all": of_requester("DELETE", "/invites"),
+}
+"""Requests, in the order in which they are made of each campaign: the last ones change it."""
+
+
+@pytest.mark.nightly
+def test_nor_by_how_long_answers_take(pasts, tmp_path):
+    """2,000 campaigns of each world, mixed by chance, and one request at a time of each.
+
+    Where times say nothing, all orders of ranks are equally likely, whatever else the machine does.
+    The area has then a standard deviation of 0.0091, and lies beyond 0.5 ± 0.05 (5.5 of these) with
+    a probability of 4.4e-8 for one request, and below 1e-6 for all of them.
+    """
+    told = pasts("invite")
+    one = world(told, tmp_path / "one", fresh=True, requests_per_second=0, joins_per_minute=0)
+    try:
+        some = copies(one)
+        acted = np.array([copy.acted for copy in some])
+        address = one.server.url.removeprefix("http://")
+        found = {
+            name: area(seconds(address, some, lambda copy, ask=ask: ask(told, copy)), acted)
+            for name, ask in TIMED.items()
+        }
+    finally:
+        one.server.stop()
+    assert {name: value for name, value in found.items() if abs(value - 0.5) > 0.05} == {}
