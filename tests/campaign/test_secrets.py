@@ -15,7 +15,7 @@ from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.server import logs
 
 PLANTED = "planted-secret"
-PICTURE = png(7, (b"IDAT", bytes(range(256)) * 80))
+PICTURE = png(7, (b"iCCP", bytes(range(256)) * 80))
 
 
 @pytest.fixture

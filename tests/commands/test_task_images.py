@@ -61,8 +61,9 @@ def test_lines_of_json_name_files_or_images(pictures):
         ("/etc/hostname", "is not in the folder of the file of tasks"),
         (r"C:\a.png", "is not in the folder of the file of tasks"),
         ("a\u202e.png", "there is no file 'a\ufffd.png'"),
-        ("no.png", "'no.png': this is no PNG, JPEG, WebP or GIF"),
+        ("no.png", "'no.png': this is no PNG, JPEG or WebP"),
         ("half.png", "'half.png': the image is cut off"),
+        ("bomb.png", "'bomb.png': the image has 60,000 x 60,000 pixels; at most 40,000,000"),
         ("large.png", "has 1,048,665 bytes; an image has at most 1,048,576: make it smaller"),
         (",words", "it has words in image_alt for an image that is not there"),
     ],
@@ -70,7 +71,8 @@ def test_lines_of_json_name_files_or_images(pictures):
 def test_a_wrong_file_is_named_with_its_row(pictures, cell, told):
     (pictures / "no.png").write_bytes(NO_IMAGES["SVG"])
     (pictures / "half.png").write_bytes(PNG[:40])
-    (pictures / "large.png").write_bytes(png(0, (b"IDAT", bytes(2**20 + 10))))
+    (pictures / "bomb.png").write_bytes(png(width=60_000, height=60_000))
+    (pictures / "large.png").write_bytes(png(0, (b"iCCP", bytes(2**20 + 10))))
     cells = cell if "," in cell else f"{cell},"
     with pytest.raises(FormatError) as caught:
         read(pictures, f"image,image_alt\na.png,\n{cells}\n")

@@ -17,10 +17,10 @@ from attrs import Factory, define, evolve, field
 
 from quietcrowd.campaign.terms.canonical import json_in_order
 from quietcrowd.campaign.terms.images import name_image
+from quietcrowd.campaign.terms.plain_images import plain_image
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.settings import MAX_IMAGE, MAX_IMAGE_BYTES, MAX_IMAGES
 from quietcrowd.campaign.terms.task_files import TaskRow
-from quietcrowd.commands.image_metadata import without_metadata
 from quietcrowd.commands.printing import counted
 from quietcrowd.commands.requester import checked
 from quietcrowd.exceptions import FormatError
@@ -135,11 +135,11 @@ class TaskImages:
             )
         if len(content) > _LONGEST_FILE:
             raise self._refused(row, f"{spelled!r} is larger than {_LONGEST_FILE:,} bytes")
-        return self._without_metadata(row, spelled, content)
+        return self._plain(row, spelled, content)
 
-    def _without_metadata(self, row: TaskRow, name: str, content: bytes) -> bytes:
+    def _plain(self, row: TaskRow, name: str, content: bytes) -> bytes:
         try:
-            cleaned = without_metadata(content)
+            cleaned = plain_image(content)
         except ValueError as error:
             raise self._refused(row, f"{name!r}: {error}") from None
         if len(cleaned) > MAX_IMAGE:

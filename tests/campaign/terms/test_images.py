@@ -1,9 +1,10 @@
 import pytest
-from tests.campaign.pictures import NO_IMAGES, PICTURES, PNG, hash_of, image, png
+from tests.campaign.pictures import HEADERS, NO_IMAGES, PICTURES, PNG, hash_of, image, png
 
 from quietcrowd.campaign.terms.images import (
     SUFFIXES,
     image_in,
+    image_kind,
     media_type,
     name_image,
     named_images,
@@ -18,6 +19,24 @@ def test_images_are_known_by_their_bytes(kind):
 @pytest.mark.parametrize("name", NO_IMAGES)
 def test_all_else_is_no_image(name):
     assert media_type(NO_IMAGES[name]) is None
+    with pytest.raises(ValueError, match="no PNG, JPEG or WebP"):
+        image_kind(NO_IMAGES[name])
+
+
+@pytest.mark.parametrize(("content", "shown"), HEADERS)
+def test_the_header_says_how_many_pixels_there_are(content, shown):
+    if shown:
+        assert image_kind(content) == media_type(content)
+    else:
+        with pytest.raises(ValueError, match=r"at most 40,000,000 are|damaged or cut off"):
+            image_kind(content)
+
+
+@pytest.mark.parametrize("content", PICTURES.values())
+def test_a_header_that_is_cut_off_is_no_image(content):
+    for end in range(12, 20):
+        with pytest.raises(ValueError, match=r"no PNG|cut off"):
+            image_kind(content[:end])
 
 
 def test_a_column_names_an_image():

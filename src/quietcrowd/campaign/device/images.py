@@ -12,7 +12,7 @@ from pathlib import Path
 from quietcrowd.campaign.device.checked_terms import CampaignTask
 from quietcrowd.campaign.device.folder import CampaignFolder
 from quietcrowd.campaign.device.http_client import CampaignServer
-from quietcrowd.campaign.terms.images import SUFFIXES, media_type, named_images
+from quietcrowd.campaign.terms.images import SUFFIXES, image_kind, named_images
 from quietcrowd.campaign.terms.settings import MAX_IMAGE, MAX_IMAGE_BYTES, MAX_IMAGES
 from quietcrowd.exceptions import CampaignError
 
@@ -40,7 +40,7 @@ def fetch_images(
     Raises
     ------
     CampaignError
-        Where they are too many or too large, or one is not what the tasks name.
+        Where they are too many or too large, or one is not what the tasks name, or no image.
     """
     named = named_images(task.data for task in tasks)
     if len(named) > MAX_IMAGES:
@@ -59,10 +59,11 @@ def fetch_images(
 
 def _fetch(sha256: str, folder: CampaignFolder, server: CampaignServer, credential: str) -> Path:
     content = server.read_image(sha256, credential)
-    kind = media_type(content)
-    if kind is None or len(content) > MAX_IMAGE or hashlib.sha256(content).hexdigest() != sha256:
-        raise CampaignError(
-            f"the image {sha256[:12]}... that the server sends is not the one that the tasks name. "
-            f"{_WAY_OUT}"
-        )
+    shown = f"the image {sha256[:12]}... that the server sends"
+    if len(content) > MAX_IMAGE or hashlib.sha256(content).hexdigest() != sha256:
+        raise CampaignError(f"{shown} is not the one that the tasks name. {_WAY_OUT}")
+    try:
+        kind = image_kind(content)
+    except ValueError as error:
+        raise CampaignError(f"{shown} is not accepted: {error}. {_WAY_OUT}") from None
     return folder.keep_image(sha256 + SUFFIXES[kind], content)

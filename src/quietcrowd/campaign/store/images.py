@@ -11,6 +11,7 @@ from sqlalchemy import Connection, delete, func, insert, select
 from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.terms.images import media_type
+from quietcrowd.campaign.terms.plain_images import plain_image
 from quietcrowd.campaign.terms.settings import MAX_IMAGE, MAX_IMAGE_BYTES, MAX_IMAGES
 
 __all__ = ["checked_image", "keep_named_images", "read_image", "store_image"]
@@ -18,6 +19,11 @@ __all__ = ["checked_image", "keep_named_images", "read_image", "store_image"]
 _ROOM = (
     f"a campaign has at most {MAX_IMAGES:,} images, of {MAX_IMAGE_BYTES:,} bytes together: make "
     "them smaller, or make several campaigns"
+)
+
+_NOT_PLAIN = (
+    "the image contains more than what shows, as metadata, comments or bytes after its end: remove "
+    "them, as campaign create does"
 )
 
 
@@ -34,16 +40,22 @@ def checked_image(sha256: str, content: bytes) -> dict[str, Any]:
     Raises
     ------
     ProblemError
-        Where it has another hash, is too large, or no image that campaigns take.
+        Where it has another hash, is too large, or no plain image.
     """
     kind = media_type(content)
     if kind is None:
-        raise ProblemError("media-type", "Send a PNG, a JPEG, a WebP or a GIF; SVG is not taken.")
+        raise ProblemError("media-type", "Send a PNG, a JPEG or a WebP; SVG and GIF are not taken.")
     if len(content) > MAX_IMAGE:
         raise ProblemError("too-large", f"An image has at most {MAX_IMAGE:,} bytes.")
     hashed = hashlib.sha256(content).digest()
     if hashed.hex() != sha256:
         raise broken_rule("/path/sha256", "sha256", "It must be the SHA-256 of the body.")
+    try:
+        plain = plain_image(content) == content
+    except ValueError as error:
+        raise broken_rule("", "image", str(error)) from None
+    if not plain:
+        raise broken_rule("", "image", _NOT_PLAIN)
     return {"sha256": hashed, "media_type": kind, "content": content}
 
 

@@ -8,19 +8,21 @@ SVG is not taken: it is a page, with programs in it.
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["SUFFIXES", "image_in", "media_type", "name_image", "named_images"]
+from quietcrowd.campaign.terms.settings import MAX_PIXELS
+
+__all__ = ["SUFFIXES", "image_in", "image_kind", "media_type", "name_image", "named_images"]
 
 SUFFIXES: Mapping[str, str] = MappingProxyType(
-    {"image/gif": ".gif", "image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp"}
+    {"image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp"}
 )
 """What images there are, by their media types, and how names of their files end."""
 
 _STARTS = {
-    "image/gif": re.compile(rb"GIF8[79]a"),
     "image/jpeg": re.compile(rb"\xff\xd8\xff"),
     "image/png": re.compile(rb"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"),
     "image/webp": re.compile(rb"RIFF.{4}WEBP", re.DOTALL),
@@ -30,14 +32,74 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 def media_type(content: bytes) -> str | None:
-    """Return what image these bytes are, by how they begin; None for what is none of ours.
-
-    Examples
-    --------
-    >>> media_type(b"GIF89a...")
-    'image/gif'
-    """
+    """Return what image these bytes are, by how they begin; None for what is none of ours."""
     return next((kind for kind, start in _STARTS.items() if start.match(content)), None)
+
+
+def image_kind(content: bytes) -> str:
+    """Return the media type of an image that devices show.
+
+    Only the header is decoded: a device does so before a viewer allocates memory for the pixels.
+
+    Raises
+    ------
+    ValueError
+        If it is no PNG, JPEG or WebP, its header is damaged, or it has too many pixels.
+    """
+    kind = media_type(content)
+    if kind is None:
+        raise ValueError("this is no PNG, JPEG or WebP")
+    try:
+        width, height = _SIZES[kind](content)
+    except (IndexError, struct.error):
+        width = height = 0
+    if not width * height:
+        raise ValueError("the header of the image is damaged or cut off")
+    if width * height > MAX_PIXELS:
+        raise ValueError(
+            f"the image has {width:,} x {height:,} pixels; at most {MAX_PIXELS:,} are accepted: "
+            "make it smaller"
+        )
+    return kind
+
+
+def _png_size(content: bytes) -> tuple[int, int]:
+    width, height = struct.unpack_from(">II", content, 16)
+    return width, height
+
+
+JPEG_FRAMES = frozenset({0xC0, 0xC1, 0xC2, 0xC9, 0xCA})
+"""Codes of the segments with height and width, of the processes that programs decode."""
+
+
+def _jpeg_size(content: bytes) -> tuple[int, int]:
+    place = 2
+    while content[place] == 0xFF:
+        code = content[place + 1]
+        if code in JPEG_FRAMES:
+            height, width = struct.unpack_from(">HH", content, place + 5)
+            return width, height
+        # any number of bytes FF may stand before a code
+        place += 1 if code == 0xFF else 2 + struct.unpack_from(">H", content, place + 2)[0]
+    return 0, 0
+
+
+def _webp_size(content: bytes) -> tuple[int, int]:
+    def little(start: int) -> int:
+        number: int = struct.unpack_from("<I", content, start)[0]
+        return number
+
+    match content[12:16]:
+        case b"VP8X":
+            return (little(23) >> 8) + 1, (little(26) >> 8) + 1
+        case b"VP8L" if content[20] == 0x2F:
+            return (little(21) & 0x3FFF) + 1, (little(21) >> 14 & 0x3FFF) + 1
+        case b"VP8 " if little(22) >> 8 == 0x2A019D:
+            return little(26) & 0x3FFF, little(26) >> 16 & 0x3FFF
+    return 0, 0
+
+
+_SIZES = {"image/jpeg": _jpeg_size, "image/png": _png_size, "image/webp": _webp_size}
 
 
 def name_image(sha256: str, alt: str) -> dict[str, str]:

@@ -11,6 +11,7 @@ __all__ = [
     "MAX_IMAGES",
     "MAX_IMAGE_BYTES",
     "MAX_ITERATIONS",
+    "MAX_PIXELS",
     "MAX_REPORTS",
     "MAX_SMALL_BODY",
     "MAX_TASKS",
@@ -60,6 +61,9 @@ MAX_TASK_TEXT = 8_000_000
 
 MAX_IMAGE = MAX_BODY
 """Most bytes of an image: it comes in one request."""
+
+MAX_PIXELS = 40_000_000
+"""Most pixels of an image: a device needs four bytes for each, however small the file is."""
 
 MAX_IMAGES = 1_000
 """Most images of a campaign: a worker fetches all of them, at most 20 a second in the long run."""

@@ -64,7 +64,7 @@ def test_an_image_is_stored_once(desk, server):
 @pytest.mark.parametrize("name", NO_IMAGES)
 def test_what_is_no_image_is_refused(desk, name):
     refused = put(desk, desk.draft()["id"], NO_IMAGES[name])
-    assert "SVG is not taken" in check_problem(refused, 415, "media-type")["detail"]
+    assert "SVG and GIF are not taken" in check_problem(refused, 415, "media-type")["detail"]
 
 
 def test_an_image_has_the_hash_of_its_name(desk, server):
@@ -72,6 +72,25 @@ def test_an_image_has_the_hash_of_its_name(desk, server):
     refused = put(desk, campaign, PNG, hash_of(b""))
     assert check_problem(refused, 422, "validation")["errors"][0]["pointer"] == "/path/sha256"
     check_problem(put(desk, campaign, PNG, hash_of(PNG).upper()), 422, "validation")
+    assert held(server, campaign) == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (png(0, (b"tEXt", b"by Anna")), "contains more than what shows"),
+        (PNG + b"<script>alert(1)</script>", "contains more than what shows"),
+        (PNG[:-1], "is cut off"),
+        (PNG[:-1] + b"!", "is damaged"),
+        (png(width=60_000, height=60_000), "60,000 x 60,000 pixels; at most 40,000,000"),
+        (png(0, (b"acTL", bytes(8))), "is animated"),
+    ],
+)
+def test_what_is_no_plain_image_is_refused(desk, server, content, told):
+    campaign = desk.draft()["id"]
+    problem = check_problem(put(desk, campaign, content), 422, "validation")["errors"][0]
+    assert problem["code"] == "image"
+    assert told in problem["message"]
     assert held(server, campaign) == 0
 
 

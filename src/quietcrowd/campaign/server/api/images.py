@@ -23,7 +23,7 @@ _BYTES = {"schema": {"type": "string", "format": "binary"}}
 _BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "description": "A PNG, a JPEG, a WebP or a GIF, whatever it is said to be.",
+        "description": "A plain PNG, JPEG or WebP, whatever it is said to be: without metadata.",
         "content": {"application/octet-stream": _BYTES},
     }
 }

@@ -3,9 +3,11 @@
 import json
 
 import pytest
-from tests.campaign.pictures import PICTURES, PNG, hash_of, image, png
+from tests.campaign.pictures import HEADERS, NO_IMAGES, PICTURES, PNG, hash_of, image, png
 from tests.campaign.web.browser import ORIGIN, serve
 from tests.campaign.web.test_worker import WORKER
+
+from quietcrowd.campaign.terms.images import image_kind
 
 REFUSAL = "export class Refusal extends Error {}"
 NO_IMAGE = (
@@ -97,6 +99,38 @@ def test_a_server_that_has_too_much_to_do_is_asked_again(page):
         page.clock.run_for(500)
         page.wait_for_load_state()
     assert page.evaluate("() => window.fetched") == {hash_of(PNG): 1}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("content", [png(width=60_000, height=60_000), NO_IMAGES["a GIF"]])
+def test_what_has_its_hash_and_is_not_shown_is_refused(page, content):
+    answer_with(page, lambda *_: {"body": content})
+    assert page.evaluate(FETCH, [f"{ORIGIN}/", [hash_of(content)]]) == "refusal.image"
+
+
+def is_shown(content):
+    try:
+        image_kind(content)
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.slow
+def test_the_page_reads_headers_as_python_does(page):
+    contents = [*NO_IMAGES.values(), *(header for header, _ in HEADERS)]
+    contents += [
+        changed
+        for one in PICTURES.values()
+        for end in range(len(one))
+        for changed in (one[:end], one[:end] + b"\xff" + one[end + 1 :])
+    ]
+    assert 0 < sum(map(is_shown, contents)) < len(contents)
+    read = """async (contents) => {
+      const { isShownImage } = await import("/worker/terms/images.js");
+      return contents.map((content) => isShownImage(Uint8Array.from(content).buffer));
+    }"""
+    assert page.evaluate(read, [[*one] for one in contents]) == [*map(is_shown, contents)]
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 // The images of all tasks, fetched at once: no request tells which task is open.
 
-import { imageIn } from "../terms/images.js";
+import { imageIn, isShownImage } from "../terms/images.js";
 import { sha256 } from "../terms/canonical.js";
 import { refuseIf } from "./refusing.js";
 import { insist, request } from "./server.js";
@@ -27,8 +27,9 @@ export async function fetchImages(base, credential, hashes, timing) {
       refuseIf(true, key === "refusal.unanswered" ? key : "refusal.image"),
     );
     room -= image.size;
-    const isNamed = room >= 0 && (await sha256(await image.arrayBuffer())) === hash;
-    refuseIf(!isNamed, "refusal.image");
+    const content = await image.arrayBuffer();
+    const isNamed = room >= 0 && (await sha256(content)) === hash;
+    refuseIf(!isNamed || !isShownImage(content), "refusal.image");
     images.set(hash, image.slice());
   }
   return images;
