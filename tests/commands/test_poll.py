@@ -36,6 +36,8 @@ def test_shares_into_a_pipe_and_both_losses(run, reports):
     words = " ".join(errors.split())
     assert words.index("loses at most epsilon = 2 ") < words.index("Only if the shuffler is honest")
     assert "at least 80 of the reports" in words
+    assert "each report enters one published output only" in words
+    assert "whoever sees this one output alone learns" in words
     assert "It is assumed" not in words
     assert "is not below" not in words
 

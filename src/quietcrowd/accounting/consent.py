@@ -267,9 +267,9 @@ def _about_shuffling(
         return ()
     limits = _limits(shuffled.tail, priors, "one other answer")
     return (
-        f"Beyond this, and only if {shuffled.assumption}: of those who see the shuffled reports "
-        f"alone, {limits}, but for {_of_draws(shuffled.delta)} of all devices' noise at most. If "
-        "you do not trust in that, count on the figures before alone.",
+        f"Beyond this, and only if {shuffled.assumption}: of those who see the one output of the "
+        f"shuffled reports, {limits}, but for {_of_draws(shuffled.delta)} of all devices' noise at "
+        "most. If you do not trust in that, count on the figures before alone.",
     )
 
 

@@ -288,7 +288,7 @@ class PrivacyLedger:
         """Return the epsilon of a worker whose every campaign was a poll with shuffling.
 
         A second number, beside `spent`: it holds only if `shuffled_assumption` does in each of the
-        campaigns, and about those who see the shuffled reports of all of them alone.
+        campaigns, and about those who see one output of each campaign alone.
 
         Parameters
         ----------

@@ -37,7 +37,7 @@ _SOURCES = {
 
 @frozen(kw_only=True)
 class ShuffledGuarantee:
-    """What one report loses by itself, and, under an assumption, among shuffled ones.
+    """What one report loses by itself, and, under an assumption, in one output of shuffled ones.
 
     Neighbouring inputs are the answers of one worker to the one question. For the second number
     the adversary sees the reports without their senders, knows all other workers' answers, and
@@ -72,7 +72,7 @@ class ShuffledGuarantee:
 
     def __str__(self) -> str:
         second = (
-            f"Only if {self.assumption}: whoever sees the shuffled reports alone learns "
+            f"Only if {self.assumption}: whoever sees this one output alone learns "
             f"(epsilon, delta) = ({show_loss(self.epsilon)}, {show_loss(self.delta, 3)}) about the "
             f"answer at most. Source: {self.source}."
         )
@@ -89,13 +89,17 @@ def shuffled_assumption(honest: int) -> str:
     """
     return (
         "the shuffler is honest and shows nobody who sent which report, nothing else tells it, "
+        "each report enters one published output only, "
         f"and at least {honest:,} of the reports, the worker's own among them, were randomised as "
         "they should be by workers who tell nobody what they sent"
     )
 
 
 def shuffled_guarantee(mechanism: Mechanism, *, honest: int, delta: float) -> ShuffledGuarantee:
-    """Return the loss of one report of a poll with shuffling.
+    """Return the loss of one report of a poll with shuffling, towards those who see one output.
+
+    A report may enter one published output only: the difference of two outputs shows the counts of
+    a smaller group of reports, down to the one that came later.
 
     Parameters
     ----------

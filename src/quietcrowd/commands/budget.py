@@ -90,8 +90,8 @@ def budget(
     _tell_totals(frame, len(reports), delta, most)
     if honest is not None and len(frame):
         note(
-            f"Only if in each file {shuffled_assumption(honest)}: who sees the shuffled reports "
-            "alone learns (epsilon, delta) = "
+            f"Only if in each file {shuffled_assumption(honest)}: who sees one output of "
+            "each alone learns (epsilon, delta) = "
             f"({show_loss(frame['shuffled_epsilon'].max())}, {delta:.12g}) in total at most."
         )
 

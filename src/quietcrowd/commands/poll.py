@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,9 +12,11 @@ import typer
 from quietcrowd.accounting.shuffled import ShuffledGuarantee, fewest_honest, shuffled_guarantee
 from quietcrowd.commands import options
 from quietcrowd.commands.printing import counted, note, print_frame, records_of
+from quietcrowd.commands.published_polls import Overlap, PollRecord, record_output
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import check_target, read_reports, write_table
 from quietcrowd.formats.files import check_new, refuse_overwriting
+from quietcrowd.privacy.rounding import show_loss
 from quietcrowd.validation import check_proportion
 
 if TYPE_CHECKING:
@@ -53,8 +56,12 @@ def poll(
     one-layer or optimal, or sets of labels, by subset-selection.
 
     Whoever runs it is the shuffler: it sees who sent which report, and gives out how frequent each
-    answer is, nothing else. Give the files to nobody. Two losses are told: that of a report, which
-    needs no shuffler; and that towards those who see the output alone, with its assumption.
+    answer is, nothing else. Give the files to nobody. It prints two losses: that of a report, which
+    needs no shuffler; and that towards those who see one output alone, with its assumption.
+
+    A report may enter one published output only: the difference of two reveals reports. Poll when
+    all reports are there. Files NAME.published.json beside the reports guard against mistakes; they
+    do not recognize copies of the reports.
 
     Example: quietcrowd poll reports.parquet --honest 500
 
@@ -74,6 +81,7 @@ def poll(
             f"--honest must be 1 to {found.workers:,}, as there are so many reports; got {honest:,}"
         )
     told = shuffled_guarantee(found.mechanism, honest=honest or found.workers, delta=delta)
+    _publish(reports, found, told)
     fewest = None
     if told.epsilon == told.local.worker_epsilon:
         fewest = fewest_honest(found.mechanism, delta=delta)
@@ -84,6 +92,37 @@ def poll(
     elif output is None:
         print_frame(found.to_frame(), "--output shares.csv")
     _tell(found, told, fewest, assumed=honest is None)
+
+
+def _publish(reports: Sequence[Path], found: ShuffledPoll, told: ShuffledGuarantee) -> None:
+    """Record that these reports are published; refuse if others were published with some of them.
+
+    What is published depends on the reports only, so the same reports may be polled again.
+    """
+    records = [PollRecord.read(path) for path in reports]
+    overlap = Overlap.of(records)
+    if not overlap.published:
+        record_output(records)
+    if not overlap.published or overlap.same:
+        return
+
+    def loss(group: int) -> str:
+        """Return the epsilon of a report in a group, of which others may be dishonest."""
+        honest = max(1, group - (found.workers - told.honest))
+        return show_loss(
+            shuffled_guarantee(found.mechanism, honest=honest, delta=told.delta).epsilon
+        )
+
+    new = counted(overlap.new, "new report")
+    other = f", or poll the {new} from another file (epsilon = {loss(overlap.new)})"
+    raise ParameterError(
+        f"{overlap.published:,} of these {found.workers:,} reports were published before, in "
+        f"{counted(overlap.outputs, 'output')}. The outputs together show the counts of "
+        f"{counted(overlap.smallest, 'report')}: a report would have epsilon = "
+        f"{loss(overlap.smallest)}, not {show_loss(told.epsilon)}. Use the earlier output"
+        f"{other if overlap.new else ''}. If no output was shown to anyone, delete "
+        f"{records[0].path}{' and the like' if len(records) > 1 else ''}."
+    )
 
 
 def _as_json(

@@ -133,8 +133,10 @@ class ShuffledPoll:
 def shuffled_poll(reports: Reports) -> ShuffledPoll:
     """Shuffle the reports of one question, and forget who sent them.
 
-    It is an honest shuffler's work, offline: who runs it sees the senders. What it loses says
-    `shuffled_guarantee`.
+    It is an honest shuffler's work, offline: who runs it sees the senders. `shuffled_guarantee`
+    returns the loss. It holds if each report enters one published output only: publish neither a
+    second poll with some of the same reports, nor one of a part of them. The counts depend on the
+    reports only, so the same reports give the same output.
 
     Parameters
     ----------

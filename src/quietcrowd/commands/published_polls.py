@@ -1,0 +1,171 @@
+"""Records of what polls published: one beside each file of reports, as a guard against mistakes.
+
+A record names reports by keyed hashes, so it recognizes them in any order, and in a file to which
+rows were added. It does not recognize them in a copy of the file elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from base64 import b64decode, b64encode
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve, frozen
+
+from quietcrowd.exceptions import FormatError
+from quietcrowd.formats import read_reports
+from quietcrowd.formats.files import replacing
+from quietcrowd.json_text import parse_json
+
+__all__ = ["Overlap", "PollRecord", "record_output", "record_path"]
+
+_WHAT = (
+    "quietcrowd poll published counts of reports in the file beside this record. A report may "
+    "enter one published output only, since the difference of two outputs reveals reports. This "
+    "record guards against mistakes: copies of the file elsewhere are not recognized. Keep it as "
+    "private as the reports. Delete it only if no output was shown to anyone."
+)
+
+_BYTES = 12
+"""Of a hash: two of 10,000,000 reports have the same one with a probability below 1e-14."""
+
+
+def record_path(path: Path) -> Path:
+    """Return where the record of a file of reports is, which may be named by a link."""
+    real = path.resolve()
+    return real.with_name(f"{real.name}.published.json")
+
+
+@frozen(kw_only=True)
+class PollRecord:
+    """Reports of a file, and the outputs that earlier polls published of them.
+
+    Attributes
+    ----------
+    path : Path
+        Of the record.
+    key : bytes
+        Of the hashes.
+    rows : frozenset of bytes
+        Hashes of the reports that the file contains now.
+    outputs : dict of str to tuple
+        By random ids that records of several files share: how many reports each output counts, and
+        the hashes of those that this file contributed.
+    """
+
+    path: Path
+    key: bytes
+    rows: frozenset[bytes]
+    outputs: dict[str, tuple[int, frozenset[bytes]]]
+
+    @classmethod
+    def read(cls, reports: Path) -> PollRecord:
+        """Read a file of reports and its record, if there is one.
+
+        Raises
+        ------
+        FormatError
+            If the record is damaged; or see `read_reports`.
+        """
+        path = record_path(reports)
+        key, outputs = _parsed(path) if path.exists() else (secrets.token_bytes(32), {})
+        found = read_reports(reports).to_frame("pyarrow").to_pylist()
+        rows = frozenset(_hash(key, row) for row in found)
+        return cls(path=path, key=key, rows=rows, outputs=outputs)
+
+    def write(self) -> None:
+        """Replace the record by this one."""
+        outputs = [
+            # sorted, so that their order says nothing
+            {"id": one, "reports": count, "rows": b64encode(b"".join(sorted(rows))).decode()}
+            for one, (count, rows) in self.outputs.items()
+        ]
+        document = {"what": _WHAT, "key": self.key.hex(), "outputs": outputs}
+        with replacing(self.path) as temporary:
+            temporary.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def _hash(key: bytes, row: dict[str, Any]) -> bytes:
+    text = json.dumps([str(row["task"]), str(row["worker"]), str(row["label"])])
+    return blake2b(text.encode(), key=key, digest_size=_BYTES).digest()
+
+
+def _parsed(path: Path) -> tuple[bytes, dict[str, tuple[int, frozenset[bytes]]]]:
+    try:
+        document = parse_json(path.read_text(encoding="utf-8"))
+        outputs = {}
+        for one in document["outputs"]:
+            joined = b64decode(one["rows"], validate=True)
+            rows = (joined[place : place + _BYTES] for place in range(0, len(joined), _BYTES))
+            outputs[str(one["id"])] = (int(one["reports"]), frozenset(rows))
+        return bytes.fromhex(document["key"]), outputs
+    except (KeyError, TypeError, ValueError, RecursionError):
+        raise FormatError(
+            f"{path}: this record of published polls is damaged: restore it from a copy"
+        ) from None
+
+
+@frozen(kw_only=True)
+class Overlap:
+    """What an output of some reports shares with outputs that were published before.
+
+    Attributes
+    ----------
+    published, new : int
+        How many of the reports are in earlier outputs, and in none.
+    outputs : int
+        How many earlier outputs count some of them.
+    same : bool
+        Whether one earlier output counts exactly these reports: it may be printed again.
+    smallest : int
+        Reports of the smallest group whose counts follow from all these outputs together. A report
+        is in one group, so its loss is at most that of an output of this group.
+    """
+
+    published: int
+    new: int
+    outputs: int
+    same: bool
+    smallest: int
+
+    @classmethod
+    def of(cls, records: Sequence[PollRecord]) -> Overlap:
+        """Return that of all reports of these records' files together."""
+        totals: dict[str, int] = {}
+        shared: Counter[str] = Counter()
+        new = 0
+        for record in records:
+            fresh = record.rows
+            for one, (count, rows) in record.outputs.items():
+                totals[one] = count
+                shared[one] += len(rows & record.rows)
+                fresh -= rows
+            new += len(fresh)
+        shared = +shared  # without those that share none
+        now = sum(len(record.rows) for record in records)
+        groups = [new, *shared.values(), *(totals[one] - shared[one] for one in shared)]
+        return cls(
+            published=now - new,
+            new=new,
+            outputs=len(shared),
+            same=any(shared[one] == totals[one] == now for one in shared),
+            smallest=min(size for size in groups if size > 0),
+        )
+
+
+def record_output(records: Sequence[PollRecord]) -> None:
+    """Write beside each file that an output of all their reports is published.
+
+    Raises
+    ------
+    OSError
+        If a record cannot be written: nothing may be published then.
+    """
+    one, total = secrets.token_hex(16), sum(len(record.rows) for record in records)
+    for record in records:
+        evolve(record, outputs={**record.outputs, one: (total, record.rows)}).write()
