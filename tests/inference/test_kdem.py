@@ -13,7 +13,7 @@ from scipy.stats import median_abs_deviation
 from quietcrowd.datasets import sparse_crowd
 from quietcrowd.exceptions import NoiseIgnoredWarning, ParameterError
 from quietcrowd.inference import CRH, METHODS, KDEm
-from quietcrowd.inference.kernels.kdem import _climb, _densest, _weighted_median
+from quietcrowd.inference.kernels.kdem import TIED, _climb, _densest, _weighted_median
 from quietcrowd.mechanisms import LaplacePerturbation
 
 CROWD = sparse_crowd(tasks=40, workers=30, sparsity=0.6, truths="uniform", seed=3)
@@ -187,6 +187,10 @@ def test_of_equally_dense_claims_the_smallest_leads():
     assert _densest(np.array([0.6, 0.8, 0.6])) == 0
     assert _densest(np.array([0.6 + 1e-14, 0.8, 0.6])) == 0
     assert _densest(np.array([0.6 + 1e-6, 0.8, 0.6])) == 2
+    within = 0.4 * TIED  # of a density of 0.4
+    assert _densest(np.array([0.6 + 0.999 * within, 0.8, 0.6])) == 0
+    assert _densest(np.array([0.6 + 1.001 * within, 0.8, 0.6])) == 2
+    assert TIED == 1e-9
     assert 0.0 <= _climb(points, shares, 0.1, 0) < 1e-6
     assert 2.0 - 1e-6 < _climb(points, shares, 0.1, 2) <= 2.0
 

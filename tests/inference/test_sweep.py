@@ -124,6 +124,25 @@ def test_another_update_may_learn_from_the_same_tallies():
     assert given == [(SUMMARY, [None], None), (SUMMARY, [1], 1), (SUMMARY, [2], 2)]
 
 
+def test_nothing_is_learned_from_the_pass_before_the_first_state(monkeypatch):
+    monkeypatch.setattr(WeightedVote, "first_state", lambda *_: "first")
+    passes, given = [], []
+
+    def tally_at(state):
+        passes.append(state)
+        return f"tally of {state}"
+
+    def update(_, tally, state):
+        given.append((tally, state))
+        return f"after {state}", float(len(given))
+
+    method = WeightedVote(max_iterations=2)
+    course = iterate(method, SUMMARY, tally_at, LoopProgress(), None, update)
+    assert passes == [None, "first", "after first"]
+    assert given == [("tally of first", "first"), ("tally of after first", "after first")]
+    assert (course.state, course.history) == ("after after first", (1.0, 2.0))
+
+
 @pytest.mark.parametrize(
     ("available", "share", "expected"), [(8, 50_000, 1), (8, 500, 3), (2, 500, 2), (8, 1501, 1)]
 )

@@ -53,6 +53,24 @@ def test_workers_who_do_not_answer(how, flag, labels):
     assert pd.notna(found[BAD:]).mean() <= 0.1
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", [qc.RandomizedResponse, qc.SubsetSelection])
+def test_those_who_always_give_one_label_are_accused_and_nobody_else(mechanism):
+    """They stand scattered among the others, the first and the last one among them."""
+    steady = {0, 3, 7, 8, 15, 22, 29}
+    crowd = qc.label_crowd(
+        tasks=300, workers=30, answers_per_task=20, labels=list("abcdef"), seed=6
+    )
+    frame = crowd.answers.to_frame()
+    frame.loc[frame["worker"].astype(int).isin(steady), "label"] = "c"
+    answers = qc.Answers.from_frame(frame, crowd.answers.domain)
+    made = mechanism(domain=answers.domain, epsilon=4.0)
+    reports = made.randomize(answers, rng=np.random.default_rng(1), participation_public=True)
+    workers = qc.NoiseAware().fit(reports).workers
+    accused = workers.loc[workers["flag"] == CONSTANT, "worker"]
+    assert set(accused.astype(int)) == steady
+
+
 def test_workers_who_turn_two_labels():
     found = flags_of(turned)
     assert (found[:BAD] == OPPOSITE).mean() >= 0.8

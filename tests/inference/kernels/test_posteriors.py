@@ -4,6 +4,7 @@ from scipy.special import entr, logsumexp, softmax
 
 from quietcrowd.inference.kernels.posteriors import (
     Beliefs,
+    _unit_for,
     believe,
     block_of,
     leave_out,
@@ -46,6 +47,26 @@ def test_neither_names_of_labels_nor_neighbours_change_a_bit():
         alone = beliefs_of(votes[task : task + 1])
         assert (alone.shares[:, 0] == whole.shares[:, task]).all()
         assert alone.rest[0] == whole.rest[task]
+
+
+@pytest.mark.parametrize("labels", [5, 8, 9, 16])
+def test_the_order_of_many_likely_labels_changes_no_bit(labels):
+    """Their shares add up to almost as many as there are labels."""
+    rng = np.random.default_rng(1)
+    votes = rng.normal(0, 0.1, (8, labels))
+    whole = beliefs_of(votes)
+    for _ in range(20):
+        order = rng.permutation(labels)
+        turned = beliefs_of(votes[:, order])
+        assert (turned.rest == whole.rest).all()
+        assert (turned.shares == whole.shares[order]).all()
+
+
+@pytest.mark.parametrize(
+    ("labels", "bits"), [(1, 50), (4, 50), (5, 49), (8, 49), (9, 48), (16, 48), (17, 47)]
+)
+def test_what_is_added_up_is_whole_and_below_two_to_the_52(labels, bits):
+    assert _unit_for(labels) == 2.0**bits
 
 
 def test_one_label_is_certain():
@@ -95,6 +116,7 @@ def test_blocks_are_neither_tiny_nor_huge(labels):
         ([7, 9, 3], -1, {1}, False, [0, 60, 0]),
         ([9, 3, 9], -1, {0, 2}, True, [30, 0, 30]),
         ([9, 9, 3], 2, {2}, False, [0, 0, 60]),
+        ([9, 9 - FINE, 3], -1, {0}, False, [60, 0, 0]),
     ],
 )
 def test_the_best_label_wins_and_ties_are_drawn(votes, known, truths, tied, credit):
