@@ -51,6 +51,7 @@ FIGURES = (
     "li2018-guides",
     "li2018-4-duck",
     "li2018-table-1",
+    "li2018-clean",
     "li2018-table-2",
     "li2018-table-3",
     "huai2019-table-2",

@@ -121,16 +121,16 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         law, whose mean and variance are learnt. Truths are then drawn towards that mean, the more
         the less is known of them: where the noise hides the truths, they are nearly constant, and
         standard errors are those of the posterior. "normal" goes with variant "mixture" and solver
-        "em" alone, and is the default there; with others it is None. What is public of
-        the paper names no such prior.
+        "em" alone, and is the default there; with others it is None. The abstract and
+        the pseudo-code of the paper name no such prior.
     tolerance : float
         As of every method.
 
     References
     ----------
     "Mixture Distribution-Based Truth Discovery Algorithm under Local Differential Privacy", Journal
-    of Electronics & Information Technology 2025, of which the abstract and the skeleton of the
-    algorithm are public. What its equations 18 and 24 may be, and the solver "em":
+    of Electronics & Information Technology 2025, doi:10.11999/JEIT240936. We have its abstract and
+    pseudo-code. What its equations 18 and 24 may be, and the solver "em":
     ``docs/theory/moon.md``.
 
     Examples

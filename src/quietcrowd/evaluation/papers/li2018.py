@@ -18,6 +18,7 @@ from quietcrowd.accounting.calibration import two_layer_bounds
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.datasets.folder import load_dataset
 from quietcrowd.evaluation.experiment import Experiment
+from quietcrowd.evaluation.papers.clean_accuracy import clean_accuracies
 from quietcrowd.evaluation.papers.drawn_weights import draw_weights, drawn_weights, tell_weights
 from quietcrowd.evaluation.papers.error_changes import (
     BETA,
@@ -147,6 +148,13 @@ def _products(_: int, __: int) -> list[TablePart]:
     return [TablePart(columns={}, measure=lambda _: change_densities())]
 
 
+def _clean(_: int, __: int) -> list[TablePart]:
+    def measure(_: bool) -> pd.DataFrame:
+        return clean_accuracies(load_dataset(DUCHENNE))
+
+    return [TablePart(columns={"dataset": DUCHENNE}, measure=measure)]
+
+
 def _sizes(_: int, seed: int) -> list[TablePart]:
     """Return Table 1: what is printed, and what is counted."""
 
@@ -213,6 +221,12 @@ LI_2018: Mapping[str, Figure] = MappingProxyType(
             parts=_sizes,
             sets=(DUCHENNE,),
             skipped=_SKIPPED,
+        ),
+        "li2018-clean": Figure(
+            title="Li et al. 2018, Section 7.2: accuracy without noise, by g of Equation 3",
+            lines="table",
+            parts=_clean,
+            sets=(DUCHENNE,),
         ),
         "li2018-table-2": _errors("Table 2", PEER_GRADING, picture=False),
         "li2018-table-3": _errors("Table 3", DUCHENNE, picture=False),

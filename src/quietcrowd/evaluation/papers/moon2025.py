@@ -55,7 +55,7 @@ METHODS: Mapping[str, FittingMethod[Any, Any]] = MappingProxyType(
     }
 )
 """All methods for numbers, by their names on the command line; but "moon" has no prior of truths
-here: moon:truth_prior=none there. Nearest to what is public of the paper is solver=lagrange."""
+here: moon:truth_prior=none there. Nearest to what we have of the paper is solver=lagrange."""
 
 OF_SAMPLED: Mapping[str, FittingMethod[Any, Any]] = MappingProxyType(
     {"privtdsi-like, crh": CRH(), "privtdsi-like, moon": MOON(truth_prior=None)}
@@ -190,9 +190,8 @@ def _times(
 
 
 TIMED: Mapping[str, FittingMethod[Any, Any]] = {
-    "moon": MOON(truth_prior=None),
-    "crh": CRH(),
-    "tesla-like": TeslaLike(within_bounds=False),
+    name: METHODS[name]
+    for name in ("moon:solver=lagrange", "moon", "moon:truth_prior=normal", "crh", "tesla-like")
 }
 
 TIMED_CROWDS: Mapping[str, Callable[[int], Dataset]] = MappingProxyType(
