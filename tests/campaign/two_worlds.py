@@ -3,6 +3,7 @@
 import hashlib
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -53,6 +54,7 @@ class Past:
     """What both worlds have in common."""
 
     folder: Path
+    made_at: float
     campaign: str
     draft: str
     config_hash: str
@@ -124,6 +126,7 @@ def _play(server: Running, folder: Path, join_mode: str, at_least: int) -> Past:
     mine = {campaign, draft, *tasks, *(person.id for person in people)}
     return Past(
         folder=folder,
+        made_at=time.time(),
         campaign=campaign,
         draft=draft,
         config_hash=config_hash,
@@ -214,9 +217,10 @@ class World:
 
 
 def world(past: Past, folder: Path, *, fresh: bool, **members) -> World:
-    """Start a server on a copy of a past."""
+    """Start a server on a copy of a past; for it no time passes, so that nothing expires."""
     shutil.copytree(past.folder, folder)
     server = Running(settings(folder, **members)).start()
+    server.app.state.service = evolve(server.service, clock=lambda: past.made_at)
     client = httpx.Client(base_url=server.url, timeout=60, verify=PLAIN)
     server.clients.append(client)
     return World(past, server, fresh, client)
