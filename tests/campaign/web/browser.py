@@ -2,17 +2,16 @@
 
 import os
 import shutil
-import signal
-import subprocess
-import time
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Error, expect, sync_playwright
 from tests.campaign.ports import free_port
+from tests.campaign.waiting import LONG, in_time
+from tests.programs import running
 
 ORIGIN = "http://localhost:8000"
 """Nothing listens there: requests are answered by `serve`. To a browser it is as safe as HTTPS."""
@@ -74,46 +73,52 @@ def chromium():
     """Give a browser; where there is none, skip the test, or fail where all tests must run."""
     program = _there(find_headless_shell() or find_chromium())
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+        expect.set_options(1_000 * LONG)
+        browser = playwright.chromium.launch(
+            executable_path=program, args=ARGUMENTS, timeout=1_000 * LONG
+        )
+        for name in ("new_context", "new_page"):
+            setattr(browser, name, _patient(getattr(browser, name)))
         yield browser
         browser.close()
 
 
+def _patient(make):
+    """Return a function that makes contexts or pages that give up waiting after `LONG` seconds."""
+
+    def call(**options):
+        made = make(**options)
+        made.set_default_timeout(1_000 * LONG)
+        return made
+
+    return call
+
+
 @contextmanager
 def own_chromium(browser, profile, *arguments):
-    """Give a context of Chromium in processes of its own, and a way to kill them."""
+    """Give a context of Chromium in processes of its own, and what kills them."""
     program = _there(find_chromium())  # the other one keeps no history
     port = free_port()
     options = [f"--remote-debugging-port={port}", f"--user-data-dir={profile}", "--headless"]
-    process = subprocess.Popen(
-        [program, *ARGUMENTS, *options, *arguments, "about:blank"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-
-    def kill():
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-    try:
-        yield _connected(browser, port), kill
-    finally:
-        kill()
+    with running(program, *ARGUMENTS, *options, *arguments, "about:blank") as started:
+        yield _connected(browser, port), started.kill
 
 
 def _connected(browser, port):
     """Return the context of a browser that starts."""
-    end = time.monotonic() + 30
-    while True:
+    made = []
+
+    def connects():
         try:
-            started = browser.browser_type.connect_over_cdp(f"http://127.0.0.1:{port}")
-            return started.contexts[0]
-        except Exception:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.1)
+            made.append(browser.browser_type.connect_over_cdp(f"http://127.0.0.1:{port}"))
+        except Error:
+            return False
+        return True
+
+    assert in_time(connects), "the browser does not start"
+    context = made[0].contexts[0]
+    context.set_default_timeout(1_000 * LONG)
+    return context
 
 
 def wait_for_async(page, predicate, arg=None):
@@ -123,9 +128,9 @@ def wait_for_async(page, predicate, arg=None):
     """
     page.evaluate(
         f"""async (arg) => {{
-          const end = Date.now() + 30_000;
+          const end = Date.now() + {1_000 * LONG};
           while (!(await ({predicate})(arg))) {{
-            if (Date.now() > end) throw new Error("it did not come true in 30 s");
+            if (Date.now() > end) throw new Error("it did not come true in time");
             await new Promise((resolve) => setTimeout(resolve, 20));
           }}
         }}""",

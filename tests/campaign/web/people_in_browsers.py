@@ -3,9 +3,10 @@
 import json
 import re
 from contextlib import contextmanager
+from itertools import count
 
 from attrs import define
-from tests.campaign.waiting import LONG
+from tests.campaign.waiting import in_time
 from tests.campaign.web.wire import Wire, wire
 
 NOTED = """
@@ -126,13 +127,16 @@ class WorkerInBrowser(Person):
     def arrive(self):
         """Wait until the server has the reports; return the withdrawal key."""
         heading = self.page.get_by_role("heading", level=1, name="Sent. Thank you", exact=True)
-        for turn in range(1_200):
-            if heading.is_visible():
-                break
+        turns = count()
+
+        def is_there():
+            turn = next(turns)
             if self.quick and (turn < _HASTE or turn % _HASTE == 0):
                 self.page.clock.fast_forward(2_000)
-            self.page.wait_for_timeout(50)
-        heading.wait_for(timeout=100)
+            self.page.wait_for_load_state()  # meanwhile the wire answers
+            return heading.is_visible()
+
+        assert in_time(is_there), self.text()
         return self.page.get_by_role("textbox", name="Withdrawal key").input_value()
 
     def come_back(self):
@@ -234,7 +238,7 @@ class RequesterInBrowser(Person):
     def make_plan(self):
         """Send the form of a plan, and wait for what comes of it."""
         self.press("Plan")
-        self.page.get_by_text(re.compile("^Planned: ")).wait_for(timeout=1_000 * LONG)
+        self.page.get_by_text(re.compile("^Planned: ")).wait_for()
 
     def table(self, name):
         """Return the rows of a table: texts."""
@@ -260,7 +264,6 @@ def somebody(browser, kind=WorkerInBrowser, *, quick=False, words=NOTE_WORDS, **
 def new_person(context, opened, kind=WorkerInBrowser, *, quick=False, words=NOTE_WORDS):
     """Return a person at a new page of a browser."""
     page = context.new_page()
-    page.set_default_timeout(15_000)
     told = []
     page.on("console", lambda message: message.text == BLOCKED or told.append(message.text))
     page.on("pageerror", lambda error: told.append(str(error)))

@@ -120,7 +120,6 @@ def screens(browser, state, *, address=f"{LINK}#i={INVITE}", page_text=None, **o
     dialogs, what the console says, requests to elsewhere.
     """
     context = browser.new_context(**{"locale": "en-US", **options})
-    context.set_default_timeout(5_000)
     page = context.new_page()
     page.told = []
     page.on("console", lambda message: page.told.append(message.text))

@@ -47,7 +47,7 @@ def test_a_module_with_one_more_byte_starts_nothing(person, desk, module):
     worker.wire.changes[f"/worker/{module}"] = lambda content, _: content + b" "
     with worker.page.expect_event("console"):
         worker.page.goto(desk.link(desk.campaign(about="module changed")))
-    worker.page.get_by_text("This page has not started.").wait_for(timeout=10_000)
+    worker.page.get_by_text("This page has not started.").wait_for()
     assert "a file of the page is not what it should be" in worker.text()
     assert any("integrity" in line for line in worker.told)
     assert not [one for one in worker.wire.sent if "/api/" in one.path]
