@@ -16,6 +16,9 @@ from quietcrowd.campaign.terms.channel_config import report_rule
 from quietcrowd.campaign.terms.configuration import build_configuration
 from quietcrowd.campaign.terms.promises import Promises
 
+REQUESTER = 32 * "a"
+"""The public id of whoever asks."""
+
 NOWHERE = "https://crowd.example/j/" + 32 * "5"
 """The link of a campaign of `Fake`."""
 
@@ -83,6 +86,8 @@ class Fake(httpx.BaseTransport):
         linked: int | None = None,
         promises: dict | None = PROMISES,
         allotment: str | None = None,
+        requester_id: str | None = REQUESTER,
+        as_of: str | None = None,
     ) -> "Fake":
         """Return the server of a campaign; `data` is what its tasks show, or nothing.
 
@@ -103,6 +108,8 @@ class Fake(httpx.BaseTransport):
             allotment=allotment,
             tasks=listed,
             promises=None if promises is None else Promises(**{**PROMISES, **promises}),
+            requester_id=None if promises is None else requester_id,
+            as_of=as_of,
         )
         public = {"state": "open", "join_mode": "open", "config_hash": built.hash.hex()}
         names = ("task_id", "task", "data")

@@ -156,7 +156,9 @@ def _tell_spent(client: Client) -> None:
 
 def tell_questions(client: Client) -> Mapping[str, str]:
     """Tell of questions that come twice; return what to say beside each, by the task's name."""
-    notes: dict[str, list[str]] = {}
+    day = client.terms.as_of
+    about = [] if day is None else [f"This is about the day {day}."]
+    notes = {task.name: [*about] for task in client.tasks if about}
     shared = _one_report(client)
     for names in client.copies:
         rule = (

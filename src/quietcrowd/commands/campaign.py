@@ -96,6 +96,7 @@ def create(
     at_least: given.AtLeast = USUAL_AT_LEAST,
     completion_code: given.CompletionCode = None,
     closes: given.Closes = None,
+    as_of: given.AsOf = None,
     for_all: given.ForAll = False,
     planned: given.Planned = False,
     server: Server = LOCAL,
@@ -109,6 +110,9 @@ def create(
 
     Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes -e 1
     --requester "Bird group" --contact birds@example.org --purpose "A map of birds"
+
+    Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes
+    --as-of 2026-12-01
 
     Example: quietcrowd campaign create Birds --tasks tasks.json --label-config project.xml
 

@@ -14,6 +14,7 @@ from quietcrowd.campaign.terms.promises import MAX_AT_LEAST, MAX_RETENTION_DAYS
 __all__ = [
     "Answers",
     "AnswersEach",
+    "AsOf",
     "AtLeast",
     "Closes",
     "CompletionCode",
@@ -156,6 +157,15 @@ Closes = Annotated[
         metavar="DATE",
         help="Last day on which anything is taken in, in UTC, as 2026-12-31: the server closes "
         "it then. Default: it closes when you close it.",
+    ),
+]
+AsOf = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of",
+        metavar="DATE",
+        help="The day that all questions are about, as 2026-12-01. Workers who answered the same "
+        "words about another day, or no day, get fresh noise.",
     ),
 ]
 ForAll = Annotated[

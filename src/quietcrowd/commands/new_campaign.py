@@ -13,6 +13,7 @@ import typer
 from attrs import frozen
 
 from quietcrowd.campaign.terms.allotment import Allotment
+from quietcrowd.campaign.terms.configuration import check_as_of
 from quietcrowd.campaign.terms.near_copies import largest_group, look_alike_tasks
 from quietcrowd.campaign.terms.open_to_all import ANYONE
 from quietcrowd.campaign.terms.plain_text import one_line
@@ -72,6 +73,7 @@ class NewCampaign:
     at_least: int
     completion_code: str | None
     closes: str | None
+    as_of: str | None
     for_all: bool
     planned: bool
     server: str
@@ -110,6 +112,8 @@ class NewCampaign:
         typer.echo(made)
 
     def _check(self) -> None:
+        if self.as_of is not None:
+            check_as_of(self.as_of)
         if self.answers is not None and self.answers_each is not None:
             raise ParameterError(
                 "give --answers, or --answers-each, which says it for every worker"
@@ -202,6 +206,7 @@ class NewCampaign:
             "at_least": self.at_least,
             "completion_code": self.completion_code,
             "closes_on": self.closes,
+            "as_of": self.as_of,
         }
 
     def _send(self, body: dict[str, Any], images: TaskImages, rows: list[TaskRow]) -> str:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
-from quietcrowd.exceptions import AnswerError, FormatError, MissingMechanismError
+from quietcrowd.exceptions import AnswerError, FormatError, LeftOutWarning, MissingMechanismError
 from quietcrowd.formats.comparison_files import holds_comparisons
-from quietcrowd.formats.tables import read_note, read_table, write_table
+from quietcrowd.formats.tables import read_names, read_note, read_table, write_table
+from quietcrowd.frames import dictionary_codes
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
+from quietcrowd.mechanisms.sent_again import MARKS, Marks
 
 __all__ = [
     "ReportNote",
     "check_alike",
     "listed_ids",
+    "merge_copies",
     "read_report_note",
     "read_reports",
     "report_note",
@@ -46,6 +51,9 @@ class ReportNote:
         Whether the noise is simulated.
     tasks, workers : tuple
         Ids that no row names.
+    copies : mapping of str to str
+        Names of tasks that are one question for which a worker sends one report, and the first
+        one's.
     """
 
     path: Path
@@ -53,10 +61,19 @@ class ReportNote:
     simulated: bool
     tasks: tuple[Any, ...]
     workers: tuple[Any, ...]
+    copies: Mapping[str, str]
+
+    @property
+    def listed(self) -> Sequence[Any]:
+        """The tasks, but for copies of others."""
+        return [task for task in self.tasks if self.copies.get(task, task) == task]
 
 
 def read_reports(path: str | Path, *more: str | Path, file_format: str | None = None) -> Reports:
     """Read reports and their mechanism from one file or from many, such as one per device.
+
+    Each report counts once: copies of a question in one campaign are read as one task, and of
+    files of several campaigns reports that were sent again are left out.
 
     Parameters
     ----------
@@ -78,9 +95,14 @@ def read_reports(path: str | Path, *more: str | Path, file_format: str | None = 
         Where a file or its mechanism cannot be read, or two mechanisms differ.
     AnswerError
         Where a report is none that the mechanism can give, or one of a worker on a task stands
-        there twice.
+        there twice; or where all were sent again and are of several campaigns.
     OSError
         Where a file cannot be opened.
+
+    Warns
+    -----
+    LeftOutWarning
+        Where reports are left out, or tasks read as one.
     """
     notes = [read_report_note(Path(place), file_format) for place in (path, *more)]
     check_alike(notes)
@@ -90,7 +112,7 @@ def read_reports(path: str | Path, *more: str | Path, file_format: str | None = 
     try:
         return mechanism.read_reports(
             table,
-            _all_ids(table, "task", [task for note in notes for task in note.tasks]),
+            _all_ids(table, "task", [task for note in notes for task in note.listed]),
             _all_ids(table, "worker", [worker for note in notes for worker in note.workers]),
             simulated=any(note.simulated for note in notes),
         )
@@ -148,16 +170,60 @@ def read_report_note(path: Path, file_format: str | None = None) -> ReportNote:
         simulated=simulated,
         tasks=tasks,
         workers=_noted_ids(path, note, "workers"),
+        copies=_noted_copies(path, note),
     )
 
 
 def _read_columns(note: ReportNote, file_format: str | None) -> pa.Table:
-    names = note.mechanism.columns
+    wanted = note.mechanism.columns
+    there = read_names(note.path, file_format) or ()
+    names = (*wanted, *(name for name in MARKS if name in there and "task" in wanted))
     table = read_table(note.path, names, file_format=file_format)
     missing = [name for name in names if name not in table.column_names]
     if missing:
         raise AnswerError(f"{note.path}: column {missing[0]!r} is missing")
-    return table.select(names)
+    table = table.select(names)
+    if note.copies and len(table):
+        warnings.warn(
+            f"{note.path}: {len(note.copies):,} tasks are copies of "
+            f"{len(set(note.copies.values())):,} questions, for each of which a worker sends one "
+            "report: copies are read as one task, the first by name.",
+            LeftOutWarning,
+            stacklevel=4,
+        )
+        table = merge_copies(table, note.copies)
+    return table
+
+
+def merge_copies(columns: pa.Table, copies: Mapping[str, str]) -> pa.Table:
+    """Return reports with copies of a question as one task, and one row of each worker on it.
+
+    It is an original, if there is one, and not a report that was sent again.
+
+    Parameters
+    ----------
+    columns : pyarrow.Table
+        The first column is ``task``; there are ``worker`` and maybe ``again``.
+    copies : mapping of str to str
+        See `ReportNote`.
+    """
+    tasks, names = dictionary_codes(columns["task"])
+    workers, people = dictionary_codes(columns["worker"])
+    first = pa.array([copies.get(name, name) for name in names.to_pylist()]).dictionary_encode()
+    questions = first.indices.to_numpy()[tasks]
+    cells = questions.astype(np.int64) * len(people) + workers
+    marks = Marks.of(columns)
+    order = np.arange(len(cells)) if marks is None else np.argsort(~marks.again, kind="stable")
+    last = len(cells) - 1 - np.unique(cells[order][::-1], return_index=True)[1]
+    renamed = pa.DictionaryArray.from_arrays(questions, first.dictionary)
+    return columns.set_column(0, "task", renamed).take(pa.array(np.sort(order[last])))
+
+
+def _noted_copies(path: Path, note: dict[str, Any]) -> dict[str, str]:
+    copies = note.get("copies", {})
+    if not isinstance(copies, dict) or not all(isinstance(one, str) for one in copies.values()):
+        raise FormatError(f"{path}: 'copies' must name a task for each copy; got {copies!r}")
+    return copies
 
 
 def _noted_ids(path: Path, note: dict[str, Any], name: str) -> tuple[Any, ...]:
@@ -173,8 +239,11 @@ def _noted_ids(path: Path, note: dict[str, Any], name: str) -> tuple[Any, ...]:
 def _joined(tables: Sequence[pa.Table]) -> pa.Table:
     """Put tables below each other; columns of more than one type become texts."""
     columns = {}
-    for name in tables[0].column_names:
-        chunks = [table[name] for table in tables]
+    for name in dict.fromkeys(name for table in tables for name in table.column_names):
+        chunks = [
+            table[name] if name in table.column_names else pa.chunked_array([pa.nulls(len(table))])
+            for table in tables
+        ]
         if len({chunk.type for chunk in chunks}) > 1:
             chunks = [pc.cast(chunk, pa.large_string()) for chunk in chunks]
         columns[name] = pa.chunked_array([part for chunk in chunks for part in chunk.chunks])
@@ -209,6 +278,7 @@ def report_note(
     simulated: bool,
     tasks: Sequence[Any] = (),
     workers: Sequence[Any] = (),
+    copies: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return what goes with the reports of a file, JSON-ready.
 
@@ -220,10 +290,13 @@ def report_note(
         Whether the noise is simulated.
     tasks, workers : sequence
         Ids that no row names.
+    copies : mapping of str to str, optional
+        See `ReportNote`.
     """
     note = {"mechanism": mechanism.to_dict(), "simulated": simulated, "warning": RANDOMISED}
     silent = {"tasks": list(tasks), "workers": list(workers)}
-    return note | {name: ids for name, ids in silent.items() if ids}
+    named = {name: ids for name, ids in silent.items() if ids}
+    return note | named | ({"copies": dict(copies)} if copies else {})
 
 
 def write_reports(reports: Reports, path: str | Path, *, file_format: str | None = None) -> None:

@@ -16,7 +16,6 @@ from typing_extensions import override
 from quietcrowd.answers import Answers
 from quietcrowd.domains import FiniteDomain, Interval, Ordinal
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.frames import unmarked
 from quietcrowd.mechanisms.channel import Channel, Shift
 from quietcrowd.mechanisms.discrete_laplace import (
     DiscreteLaplace,
@@ -414,15 +413,15 @@ class LaplacePerturbation(TaskwiseMechanism):
         return _add_noise(bits, noise, domain, rng)
 
     @override
-    def read_reports(
+    def _read_reports(
         self, columns: pa.Table, tasks: pa.Array, workers: pa.Array, *, simulated: bool
     ) -> Reports:
-        reports = super().read_reports(columns, tasks, workers, simulated=simulated)
+        reports = super()._read_reports(columns, tasks, workers, simulated=simulated)
         domain = self.participation_domain
         if domain is None:
             return reports
         bits = Answers.from_frame(
-            unmarked(columns),
+            columns,
             domain,
             label="participation",
             tasks=tasks,

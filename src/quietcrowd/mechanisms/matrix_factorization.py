@@ -449,7 +449,7 @@ class MatrixFactorization(Mechanism):
         return solved
 
     @override
-    def read_reports(
+    def _read_reports(
         self, columns: pa.Table, tasks: pa.Array, workers: pa.Array, *, simulated: bool
     ) -> Reports:
         nobody = pa.table({"task": tasks[:0], "worker": workers[:0], "label": pa.array([], "f8")})

@@ -17,18 +17,25 @@ from attrs import evolve, field, fields_dict, frozen
 from attrs.validators import instance_of
 
 from quietcrowd.answers import Answers, DroppedRows
-from quietcrowd.domains import Domain, FiniteDomain, check_numeric
+from quietcrowd.domains import Categorical, Domain, FiniteDomain, check_numeric
 from quietcrowd.exceptions import (
     AnswerError,
     FormatError,
     ParameterError,
     RemovedMechanismError,
 )
-from quietcrowd.frames import Backend, to_native, unmarked
+from quietcrowd.frames import (
+    Backend,
+    dictionary_codes,
+    positions_by_text,
+    to_native,
+    unmarked,
+)
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.randomness import Randomness, Secret, WordSource
 from quietcrowd.mechanisms.report_law import ReportLaw
 from quietcrowd.mechanisms.report_meanings import ReportMeanings, meanings_in
+from quietcrowd.mechanisms.sent_again import Marks
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
 from quietcrowd.privacy.loss_law import ReleaseLoss, pure_law
 from quietcrowd.privacy.tail_bound import TailBound, composed_tail
@@ -52,6 +59,8 @@ _REMOVED = {
         "'piecewise' or 'laplace' instead."
     )
 }
+
+_MARKED = Categorical([False, True])
 
 LEAST_LOSS = 1e-6
 """Nobody has the 10^12 reports on a task that a signal of this loss would take to be seen."""
@@ -354,10 +363,13 @@ class Mechanism(ABC):
     ) -> Reports:
         """Return the reports that `Reports.to_frame` gave as a table.
 
+        Of reports that were sent again those are left out that do not count: see
+        `quietcrowd.mechanisms.sent_again`.
+
         Parameters
         ----------
         columns : pyarrow.Table
-            The mechanism's `columns`.
+            The mechanism's `columns`, and ``again`` and ``campaign`` if reports are marked.
         tasks, workers : pyarrow.Array
             All of them, also those that no row names.
         simulated : bool
@@ -367,12 +379,45 @@ class Mechanism(ABC):
         ------
         AnswerError
             Where a report is none that the mechanism can give, one stands there twice, or, where
-            every worker reports every task, one is missing.
+            every worker reports every task, one is missing; or where no report counts.
+
+        Warns
+        -----
+        LeftOutWarning
+            Where reports that were sent again are left out.
         """
-        table = Answers.from_frame(
-            unmarked(columns), self.report_domain, tasks=tasks, workers=workers, advice="reports"
+        columns = unmarked(columns)
+        marks = Marks.of(columns)
+        kept = columns if marks is None else columns.filter(pa.array(marks.counted))
+        reports = self._read_reports(kept, tasks, workers, simulated=simulated)
+        table, counts = reports.table, reports.table.answers_per_worker
+        if marks is not None:
+            codes, ids = dictionary_codes(columns["worker"].filter(pa.array(~marks.counted)))
+            places = positions_by_text(ids, table.workers)[codes]
+            counts = counts + np.bincount(places[places >= 0], minlength=len(counts))
+        self.check_complete(table.workers, counts, len(table.tasks))
+        if marks is None:
+            return reports
+        marks.warn(2)
+        if marks.campaign is None:
+            return reports
+        marked = Answers.from_frame(
+            columns.append_column("_again", pa.array(marks.again)),
+            _MARKED,
+            label="_again",
+            tasks=tasks,
+            workers=workers,
+            advice="reports",
         )
-        self.check_complete(table.workers, table.answers_per_worker, len(table.tasks))
+        return evolve(reports, again=marked.values.astype(np.bool_), campaign=marks.campaign)
+
+    def _read_reports(
+        self, columns: pa.Table, tasks: pa.Array, workers: pa.Array, *, simulated: bool
+    ) -> Reports:
+        """Return reports that all count; they may be incomplete."""
+        table = Answers.from_frame(
+            columns, self.report_domain, tasks=tasks, workers=workers, advice="reports"
+        )
         return Reports(table=table, mechanism=self, simulated=simulated)
 
     def check_complete(
@@ -582,6 +627,10 @@ class Reports:
         A noisy bit beside each report, in the mechanism's `participation_domain`.
     sketches : ndarray, shape (workers, numbers), or None
         What each worker sent, where that is not the table itself.
+    again : ndarray of bool, shape (reports,), or None
+        Which reports of a campaign their devices had sent before; None if none is marked.
+    campaign : str or None
+        Id of the campaign, where reports are marked.
 
     Raises
     ------
@@ -594,6 +643,8 @@ class Reports:
     simulated: bool = field(default=False, validator=instance_of(bool))
     participation_codes: npt.NDArray[Any] | None = None
     sketches: npt.NDArray[Any] | None = None
+    again: npt.NDArray[np.bool_] | None = None
+    campaign: str | None = None
 
     def __attrs_post_init__(self) -> None:
         expected = self.mechanism.report_domain
@@ -607,6 +658,8 @@ class Reports:
             raise AnswerError(
                 f"participation_codes must be {len(self.table):,} numbers; got {bits.shape}"
             )
+        if self.again is not None and self.again.shape != (len(self.table),):
+            raise AnswerError(f"again must be {len(self.table):,} booleans; got {self.again.shape}")
         if self.sketches is not None and len(self.sketches) != len(self.table.workers):
             raise AnswerError(
                 f"sketches must be {len(self.table.workers):,} rows; got {len(self.sketches):,}"
@@ -633,8 +686,9 @@ class Reports:
     def to_frame(self, backend: Backend = "pandas") -> Any:
         """Return all that left the devices as a dataframe, in an order that depends on ids alone.
 
-        Its columns are ``task``, ``worker``, ``label``, and ``participation`` where that is
-        released; or ``worker``, ``coordinate``, ``number`` where sketches are sent.
+        Its columns are ``task``, ``worker``, ``label``, ``participation`` where that is
+        released, and ``again`` and ``campaign`` where reports are marked as sent again; or
+        ``worker``, ``coordinate``, ``number`` where sketches are sent.
 
         The frame says that it holds reports, in a JSON object with the keys ``mechanism``, a
         description, and ``simulated``. It stands as text under the key ``quietcrowd`` in ``attrs``
@@ -663,6 +717,10 @@ class Reports:
         table = self.table.to_frame("pyarrow")
         if self.participation is not None:
             table = table.append_column("participation", pa.array(self.participation))
+        if self.again is not None:
+            table = table.append_column("again", pa.array(self.again))
+            campaigns = pa.array([self.campaign] * len(table), pa.string())
+            table = table.append_column("campaign", campaigns)
         return to_native({name: table[name] for name in table.column_names}, backend, self._mark())
 
     def _mark(self) -> str:

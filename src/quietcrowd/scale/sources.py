@@ -15,10 +15,11 @@ from quietcrowd.answer_errors import plain_type
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError
 from quietcrowd.formats.columns import check_once
-from quietcrowd.formats.report_files import check_alike, read_report_note
+from quietcrowd.formats.report_files import ReportNote, check_alike, read_report_note
 from quietcrowd.formats.tables import read_note
 from quietcrowd.frames import as_frame, column_of
 from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.mechanisms.sent_again import Marks
 
 __all__ = ["Rows", "Source"]
 
@@ -111,6 +112,8 @@ class Source:
                 "quietcrowd infer)."
             )
         check_alike(notes)
+        for note in notes:
+            _check_counted(note, alone=len(notes) == 1)
         return cls(
             paths=tuple(paths),
             names=mechanism.columns,
@@ -171,6 +174,26 @@ class Source:
         except pa.ArrowException as error:
             raise FormatError(f"{path}: the ids do not go together: {_reason(error)}") from None
         return dict(zip(("task", "worker", "label", "participation"), columns, strict=False))
+
+
+def _check_counted(note: ReportNote, *, alone: bool) -> None:
+    """Raise FormatError where a store would count a report more than once."""
+    reason = None
+    if note.copies:
+        reason = "some tasks are copies of each other, for which a worker sends one report"
+    elif not alone and _holds_marks(note.path):
+        reason = "some reports were sent again, and their originals may be in the other files"
+    if reason is not None:
+        raise FormatError(
+            f"{note.path}: {reason}. A store would count them twice: infer from them in memory (on "
+            "the command line: quietcrowd infer)."
+        )
+
+
+def _holds_marks(path: Path) -> bool:
+    if "again" not in _open(path).schema_arrow.names:
+        return False
+    return any(Marks.of(table) for table in _tables(path, ("task", "again")))
 
 
 def _common_kind(kinds: Sequence[pa.DataType]) -> pa.DataType:

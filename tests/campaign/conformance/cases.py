@@ -90,7 +90,8 @@ def campaign_of(mechanism, shown=None, *, campaign=CAMPAIGN, promises=PROMISES, 
     shown = ASKED if shown is None else shown
     named = [(f"t{place}", data) for place, data in enumerate(shown)]
     listed = sorted((hashlib.md5(name.encode()).hexdigest(), name, data) for name, data in named)
-    said = {"title": "Birds", "description": "On 5 pictures.\nLook twice.", **given}
+    named = {"requester_id": None if promises is None else 32 * "a"}
+    said = {"title": "Birds", "description": "On 5 pictures.\nLook twice.", **named, **given}
     built = build_configuration(
         campaign=campaign,
         mechanism=mechanism,
@@ -112,6 +113,12 @@ NEAR_COPIES = [{"q": "Is it red?"}, {"q": "is it  RED"}, {"q": "3. Is it red?"}]
 VALID = {
     **{name: campaign_of(mechanism) for name, mechanism in OF_ALL_KINDS.items()},
     "of the first version": campaign_of(LABEL, promises=None),
+    "of the second version": campaign_of(LABEL, requester_id=None),
+    "of the third version": campaign_of(LABEL, answers=2, allotment="random", requester_id=None),
+    "about a day": campaign_of(LABEL, as_of="2026-12-01"),
+    "about a day, some of five tasks handed out": campaign_of(
+        LABEL, answers=2, allotment="random", as_of="2024-02-29"
+    ),
     "shown five together": campaign_of(LABEL, promises={"at_least": 5, "retention_days": 1}),
     "two of five answers": campaign_of(LABEL, answers=2),
     "linked": campaign_of(LABEL, linked=3),
@@ -177,6 +184,17 @@ def claiming(loss, *figures):
     return change
 
 
+def saying_day(day):
+    """Return what lets a configuration say another day, in its sentences as well."""
+
+    def change(config):
+        said = config["as_of"]
+        config["consent"] = [one.replace(said, str(day)) for one in config["consent"]]
+        config["as_of"] = day
+
+    return change
+
+
 MEMBERS = sorted(VALID["one-layer"].config)
 PRIVACY = ("answer_epsilon", "linked_epsilon", "worker_epsilon", "delta")
 
@@ -185,6 +203,21 @@ TAMPERED = {
     **{f"{name} is null": ("one-layer", changed([name], None)) for name in MEMBERS},
     "a member more": ("one-layer", lambda config: config.update(more=1)),
     "another version": ("one-layer", changed(["version"], 3)),
+    "a newer version": ("one-layer", changed(["version"], 5)),
+    "a requester without an id": ("one-layer", changed(["requester_id"], "a")),
+    "another requester, in another version": (
+        "of the second version",
+        lambda config: config.update(requester_id=32 * "b"),
+    ),
+    "a day without a word": ("one-layer", lambda config: config.update(as_of="2026-12-01")),
+    "a day in another version": (
+        "of the second version",
+        lambda config: config.update(as_of="2026-12-01"),
+    ),
+    **{
+        f"as of {day}": ("about a day", saying_day(day))
+        for day in ("2026-02-30", "2025-02-29", "2026-13-01", "0999-01-01", "20261201", "", 5, None)
+    },
     "the first version, with promises": ("one-layer", changed(["version"], 1)),
     "another campaign": ("one-layer", changed(["campaign"], 32 * "6")),
     "tasks as a text": ("one-layer", changed(["tasks"], "5")),
@@ -243,8 +276,8 @@ TAMPERED = {
             "in another way": changed(["allotment"], "chosen"),
             "in another way than is said": changed(["allotment"], "suggested"),
             "null": changed(["allotment"], None),
-            "of an older version": changed(["version"], 2),
-            "of a newer version": changed(["version"], 4),
+            "of an older version": changed(["version"], 3),
+            "of a newer version": changed(["version"], 5),
             "to more than one list": changed(["allotment"], ["random"]),
             "more each": changed(["answers_per_participant"], 3),
             "less said": lambda config: config["consent"].pop(-4),
@@ -253,11 +286,11 @@ TAMPERED = {
     },
     "handed out, and every task reported": (
         "laplace, filled",
-        lambda config: config.update(version=3, allotment="random"),
+        lambda config: config.update(allotment="random"),
     ),
     "handed out without a word": (
         "one-layer",
-        lambda config: config.update(version=3, allotment="random"),
+        lambda config: config.update(allotment="random"),
     ),
     "another seed": ("matrix factorisation", changed(["channel", "profile", "seed"], 77)),
 }

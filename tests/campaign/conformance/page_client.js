@@ -39,7 +39,9 @@ export function read(campaign, id) {
     const { guarantee } = terms;
     return {
       losses: { ...losses(guarantee, "loss"), ...losses(guarantee.tail, "tail") },
-      consent: consentSentences(terms.guarantee, terms.promises, speak, terms.allotment),
+      consent: consentSentences(
+        terms.guarantee, terms.promises, speak, terms.allotment, terms.asOf,
+      ),
       law: lawSentences(terms, speak),
       table: lawTable(terms, speak),
     };

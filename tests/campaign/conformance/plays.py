@@ -27,6 +27,11 @@ TABLE = MECHANISMS["optimal"]
 TURNED = relabelled(TABLE, 3)
 SAME_TABLE = evolve(TURNED, weights=TABLE.weights)
 NEAR = campaign_of(LABEL, [{"question": "IS there a bird, on picture a"}], campaign=OTHER)
+SOMEBODY_ELSE = campaign_of(LABEL, campaign=OTHER, requester_id=32 * "b")
+NEXT_DAY = campaign_of(LABEL, campaign=OTHER, as_of="2026-12-02")
+OLDER = campaign_of(LABEL, campaign=OTHER, requester_id=None)
+ONE_DAY = campaign_of(LABEL, as_of="2026-12-01")
+SAME_DAY = campaign_of(LABEL, campaign=OTHER, as_of="2026-12-01")
 BOTH = {"t0": "yes", "t1": "no"}
 ALL = {f"t{place}": "yes" for place in range(5)}
 
@@ -43,6 +48,8 @@ class Play:
         What is done, with what, and at last what it gives.
     uploads : list of int
         How many reports each different request with reports has, as the server got them in turn.
+    marked : list of int
+        How many of these are marked as sent again; none by default.
     equal : tuple of str
         Tasks that have the same report in the last of these.
     lose : int
@@ -54,6 +61,7 @@ class Play:
     campaigns: tuple = (ONE,)
     steps: list
     uploads: list = Factory(list)
+    marked: list = Factory(list)
     equal: tuple = field(default=())
     lose: int = 0
     receipt: object = None
@@ -115,12 +123,14 @@ PLAYS = {
             ("spent", CAMPAIGN, 3),
         ],
         uploads=[4],
+        marked=[1],
         equal=("t0", "t1"),
     ),
     "copies, every task reported": Play(
         campaigns=(campaign_of(MECHANISMS["laplace, filled"], COPIES),),
         steps=[("answer", CAMPAIGN, {"t2": 3}, 5)],
         uploads=[5],
+        marked=[1],
         equal=("t0", "t1"),
     ),
     "no answer, every task reported": Play(
@@ -144,6 +154,46 @@ PLAYS = {
             ("spent", OTHER, 3),
         ],
         uploads=[2, 3],
+        marked=[0, 2],
+    ),
+    **{
+        f"the same questions {how}": Play(
+            campaigns=(first, second),
+            steps=[
+                ("answer", CAMPAIGN, BOTH, 2),
+                ("withdraw", CAMPAIGN, None),
+                ("reload", None),
+                ("join", OTHER, None),
+                ("again", OTHER, [[], ["t0", "t1"]]),
+                ("answer", OTHER, BOTH, 2),
+                ("spent", OTHER, 4),
+            ],
+            uploads=[2, 2],
+        )
+        for how, first, second in (
+            ("of another requester", ONE, SOMEBODY_ELSE),
+            ("about a day", ONE, NEXT_DAY),
+            ("about another day", ONE_DAY, NEXT_DAY),
+            ("in a campaign of an older version", ONE, OLDER),
+        )
+    },
+    "the same questions about the same day": Play(
+        campaigns=(ONE_DAY, SAME_DAY),
+        steps=[
+            ("answer", CAMPAIGN, BOTH, 2),
+            ("join", OTHER, None),
+            ("again", OTHER, [["t0", "t1"], []]),
+            ("answer", OTHER, BOTH, 2),
+            ("spent", OTHER, 2),
+        ],
+        uploads=[2, 2],
+        marked=[0, 2],
+    ),
+    "copies, in a campaign of an older version": Play(
+        campaigns=(campaign_of(LABEL, COPIES, requester_id=None),),
+        steps=[("answer", CAMPAIGN, {"t0": "yes", "t1": "no", "t2": "no", "t3": "no"}, 4)],
+        uploads=[4],
+        equal=("t0", "t1"),
     ),
     "the same questions, labels in another order": Play(
         campaigns=(ONE, REVERSED),
@@ -155,6 +205,7 @@ PLAYS = {
             ("spent", OTHER, 5),
         ],
         uploads=[5, 5],
+        marked=[0, 5],
     ),
     "the same questions, labels and columns of a table in another order": Play(
         campaigns=(campaign_of(TABLE), campaign_of(TURNED, campaign=OTHER)),
@@ -219,6 +270,7 @@ PLAYS = {
             ("spent", OTHER, 2),
         ],
         uploads=[2, 2],
+        marked=[0, 2],
     ),
     "withdrawing": Play(
         campaigns=(ONE, LIKE_IT),
@@ -235,6 +287,7 @@ PLAYS = {
             ("spent", OTHER, 2),
         ],
         uploads=[2, 2],
+        marked=[0, 2],
     ),
     "withdrawing before answering": Play(
         steps=[

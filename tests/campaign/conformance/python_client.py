@@ -207,4 +207,4 @@ def _asked(campaign, listed=None):
     terms = Terms.read(document, campaign.id)
     document = json.loads(campaign.listed if listed is None else listed)
     tasks = read_allotment(document, terms, read_tasks(document, terms))
-    return terms, TaskQuestions(tasks=tasks, mechanism=terms.mechanism)
+    return terms, TaskQuestions(tasks=tasks, mechanism=terms.mechanism, as_of=terms.as_of)

@@ -222,6 +222,8 @@ def test_what_workers_do_has_the_same_end(client, name):
             assert close(device.take(step, *given), expected), step
     different = list(dict.fromkeys(server.uploads))
     assert [len(json.loads(body)["reports"]) for _, body in different] == play.uploads
+    marks = [sum("again" in one for one in json.loads(body)["reports"]) for _, body in different]
+    assert marks == (play.marked or [0] * len(marks))
     if play.equal:
         body = different[-1][1]
         names = {one["task_id"]: one["task"] for one in play.campaigns[-1].tasks}

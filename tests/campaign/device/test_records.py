@@ -37,7 +37,8 @@ class Campaigns:
         shown = (
             [{"question": f"Is it {place}?"} for place in range(tasks)] if data is None else data
         )
-        fake = Fake.of(mechanism, data=shown, campaign=f"{self.count:032x}")
+        said = {name: members.pop(name) for name in ("requester_id", "as_of") if name in members}
+        fake = Fake.of(mechanism, data=shown, campaign=f"{self.count:032x}", **said)
         link = f"{server}/j/{self.count:032x}"
         client = Client(link, folder=self.folder, transport=fake, **members)
         client.join()
@@ -86,7 +87,7 @@ def test_also_after_the_worker_has_left(campaigns, name):
     kept = json.loads(record.read_bytes())
     assert kept.keys() == {
         *("campaign", "channel", "count", "letters"),
-        *("mechanism", "origin", "reports", "spared"),
+        *("mechanism", "origin", "reports", "requester", "spared"),
     }
     second, _ = campaigns(MECHANISMS[name])
     second.answer(answers_to(second, choice=-1))
@@ -111,6 +112,9 @@ OTHERS = {
     "NULL": {"mechanism": MECHANISMS["one-layer with NULL"]},
     "another server": {"server": ELSEWHERE},
     "another port": {"server": f"{HERE}:8443"},
+    "another requester": {"requester_id": 32 * "b"},
+    "an older version": {"requester_id": None},
+    "another day": {"as_of": "2026-12-02"},
 }
 
 
@@ -128,6 +132,43 @@ def test_another_channel_or_server_is_drawn_afresh_told_and_added_up(campaigns, 
     values = [[value for value, _ in sent(one).values()] for one in (first, second)]
     assert values[0] != values[1]
     assert second.repeated == (), "then it is too late"
+
+
+def marked(fake):
+    """Return the names of the tasks whose report was marked in the last upload."""
+    names = {task["task_id"]: task["task"] for task in fake.tasks}
+    items = json.loads(fake.posted[-1])["reports"]
+    return {names[item["task_id"]] for item in items if item.get("again")}
+
+
+@pytest.mark.parametrize("answered", ["yes", "no"])
+def test_what_is_sent_again_is_marked_whatever_is_answered(campaigns, answered):
+    """Before, nothing told the requester: six reports of an earlier day passed for new ones."""
+    asked = [{"question": name} for name in ("Old?", "Old?", "New?", "New?", "Newer?")]
+    first, one = campaigns(data=asked[:1])
+    first.answer({"t0": "yes"})
+    assert marked(one) == set()
+    second, other = campaigns(data=asked)
+    [copy] = [names[1] for names in second.copies if names[1] in ("t2", "t3")]
+    second.answer(dict.fromkeys((task.name for task in second.tasks), answered))
+    assert marked(other) == {"t0", "t1", copy}
+
+
+def test_only_campaigns_that_name_the_requester_are_marked(campaigns):
+    client, fake = campaigns(data=[{"question": "Old?"}] * 3, requester_id=None)
+    client.answer(answers_to(client))
+    assert marked(fake) == set()
+
+
+def test_a_record_of_an_older_version_is_not_shared_and_counts_as_asked(campaigns):
+    first, _ = campaigns()
+    first.answer(answers_to(first))
+    [path] = first._folder.path.parent.glob("*/questions.json")
+    record = json.loads(path.read_bytes())
+    del record["requester"]
+    path.write_text(json.dumps(record))
+    second, _ = campaigns()
+    assert (set(second.repeated), second.reused) == ({one.name for one in second.tasks}, ())
 
 
 def test_near_copies_in_another_campaign_are_told(campaigns):

@@ -80,9 +80,9 @@ export async function sayings(inputs, tag) {
   const given = [];
   for (const input of inputs) {
     const { terms } = await termsOf(input);
-    const { guarantee, promises, allotment } = terms;
+    const { guarantee, promises, allotment, asOf } = terms;
     given.push([
-      ...consentSentences(guarantee, promises, say, allotment),
+      ...consentSentences(guarantee, promises, say, allotment, asOf),
       ...lawSentences(terms, say),
       ...lawTable(terms, say).flat(),
     ]);

@@ -59,7 +59,7 @@ def terms(one):
     public = {"config": config, "config_hash": hashed}
     read = Terms.read(public, config["campaign"])
     tasks = read_tasks({"config_hash": hashed, "tasks": one["tasks"]}, read)
-    asked = TaskQuestions(tasks=tasks, mechanism=read.mechanism)
+    asked = TaskQuestions(tasks=tasks, mechanism=read.mechanism, as_of=read.as_of)
     return {
         "law": list(law_sentences(read.mechanism, read.tasks)),
         "table": [list(row) for row in law_table(read.mechanism)],
@@ -153,7 +153,11 @@ def loss_inputs():
     ]
 
 
-def configured(mechanism, shown, *, answers=None, linked=None, promises=None):
+NAMED = {"requester_id": 32 * "a", "as_of": "2026-12-01"}
+"""Members of a configuration of the newest version."""
+
+
+def configured(mechanism, shown, *, answers=None, linked=None, promises=None, **said):
     """Return a configuration, as received, and its tasks."""
     named = sorted(
         (hashlib.md5(b"%d" % i).hexdigest(), f"t{i}", one) for i, one in enumerate(shown)
@@ -168,6 +172,7 @@ def configured(mechanism, shown, *, answers=None, linked=None, promises=None):
         linked=linked,
         tasks=named,
         promises=promised,
+        **said,
     )
     names = ("task_id", "task", "data")
     tasks = [dict(zip(names, task, strict=True)) for task in named]
@@ -179,6 +184,7 @@ def terms_inputs():
     batches = {"at_least": 1000, "retention_days": 1}
     return [
         *(configured(one, SHOWN, promises={}) for one in listed),
+        *(configured(one, SHOWN, promises={}, **NAMED) for one in listed[::4]),
         *(configured(one, SHOWN[:2], answers=1) for one in listed),
         *(configured(one, SHOWN[:4], answers=4, linked=4, promises=batches) for one in listed[1:3]),
         *(configured(one, SHOWN[4:]) for one in more_mechanisms()),

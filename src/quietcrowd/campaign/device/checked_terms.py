@@ -20,8 +20,10 @@ from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.terms.configuration import (
     ALLOTTING_VERSION,
     FIRST_VERSION,
+    VERSION,
     agreed_sentences,
     campaign_guarantee,
+    check_as_of,
     describe_campaign,
     hash_tasks,
     loss_of_tasks,
@@ -86,6 +88,11 @@ class Terms:
         asks is shown reports; None in campaigns of an older version, which do not say.
     allotment : Allotment or None
         How each worker is given some of the tasks; None where any may be answered.
+    requester_id : str or None
+        Public id of the requester at the server, 16 bytes in hex; None in campaigns of an older
+        version, whose reports are never sent again.
+    as_of : str or None
+        The day that all questions are about, as 2026-12-01.
     closes_on : str or None
         The last day on which anything is taken in, in UTC, as 2026-12-31, when it was read; it is
         not promised. None: until the campaign is closed.
@@ -105,6 +112,8 @@ class Terms:
     worker_epsilon: float | None = None
     promises: Promises | None = None
     allotment: Allotment | None = None
+    requester_id: str | None = None
+    as_of: str | None = None
     closes_on: str | None = None
 
     @property
@@ -125,7 +134,7 @@ class Terms:
     @property
     def consent(self) -> tuple[str, ...]:
         """The guarantee, and what is promised besides, in sentences."""
-        return agreed_sentences(self.guarantee, self.promises, self.allotment)
+        return agreed_sentences(self.guarantee, self.promises, self.allotment, self.as_of)
 
     @classmethod
     def read(cls, document: Mapping[str, Any], campaign: str) -> Terms:
@@ -150,6 +159,7 @@ class Terms:
                 f"the server's configuration has not the hash that it says. {_WAY_OUT}"
             )
         _check_members(config, campaign)
+        requester_id, as_of = _identity(config)
         promises = _promises(config)
         try:
             mechanism = usable_mechanism(config["mechanism"])
@@ -177,6 +187,8 @@ class Terms:
             worker_epsilon=_said_loss(config, mechanism),
             promises=promises,
             allotment=allotment,
+            requester_id=requester_id,
+            as_of=as_of,
             closes_on=_day(document.get("closes_on")),
         )
 
@@ -198,6 +210,14 @@ def _check_members(config: Mapping[str, Any], campaign: str) -> None:
     wrong = [name for name, kind in _MEMBERS.items() if type(config.get(name)) is not kind]
     if wrong:
         raise CampaignError(f"the campaign does not say, or not clearly: {', '.join(wrong)}")
+    requester_id, as_of = _identity(config)
+    if config.get("version") == VERSION and not _is_id(requester_id):
+        raise CampaignError("the campaign does not say, or not clearly: requester_id")
+    try:
+        if as_of is not None:
+            check_as_of(as_of)
+    except ParameterError:
+        raise CampaignError("the campaign does not say, or not clearly: as_of") from None
     if config["campaign"] != campaign:
         raise CampaignError(f"the server shows another campaign than {campaign}. {_WAY_OUT}")
     answers, tasks = config["answers_per_participant"], config["tasks"]
@@ -213,6 +233,13 @@ def _check_members(config: Mapping[str, Any], campaign: str) -> None:
         )
 
 
+def _identity(config: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return the requester's id and the day of the questions; older versions have neither."""
+    if config.get("version") != VERSION:
+        return None, None
+    return config.get("requester_id"), config.get("as_of")
+
+
 def _promises(config: Mapping[str, Any]) -> Promises | None:
     """Return what a configuration promises; None in one of the first version."""
     if config.get("version") == FIRST_VERSION:
@@ -226,8 +253,9 @@ def _promises(config: Mapping[str, Any]) -> Promises | None:
 
 
 def _allotment(config: Mapping[str, Any], mechanism: Mechanism) -> Allotment | None:
-    """Return how a configuration hands out its tasks; None in one of an older version."""
-    if config.get("version") != ALLOTTING_VERSION:
+    """Return how a configuration hands out its tasks; None if it does not."""
+    version = config.get("version")
+    if version != ALLOTTING_VERSION and not (version == VERSION and "allotment" in config):
         return None
     answers, tasks = config["answers_per_participant"], config["tasks"]
     kind = config.get("allotment") or ""
@@ -246,6 +274,7 @@ def _expected(
     allotment: Allotment | None,
 ) -> dict[str, Any]:
     """Return the configuration as it follows from the mechanism and the tasks."""
+    requester_id, as_of = _identity(config)
     return describe_campaign(
         campaign=config["campaign"],
         title=config["title"],
@@ -258,6 +287,8 @@ def _expected(
         worker_epsilon=_said_loss(config, mechanism),
         promises=promises,
         allotment=allotment,
+        requester_id=requester_id,
+        as_of=as_of,
     )
 
 
@@ -402,12 +433,15 @@ def _check_linked(tasks: Sequence[CampaignTask], terms: Terms) -> None:
         )
 
 
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str) and _ID.fullmatch(value) is not None
+
+
 def _is_task(one: Any) -> bool:
     return (
         isinstance(one, dict)
         and one.keys() == {"task_id", "task", "data"}
-        and isinstance(one["task_id"], str)
-        and _ID.fullmatch(one["task_id"]) is not None
+        and _is_id(one["task_id"])
         and isinstance(one["task"], str)
         and one["task"] != ""
         and isinstance(one["data"], dict)

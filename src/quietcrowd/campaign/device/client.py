@@ -200,10 +200,11 @@ class Client:
 
     @property
     def reused(self) -> tuple[str, ...]:
-        """Tasks whose report was sent to this server before; names.
+        """Tasks whose report was sent to this requester at this server before; names.
 
-        The same report is sent again, whatever the answer is now, at no further loss; equal reports
-        can show the server that two of its pseudonyms are one worker.
+        The same report is sent again, marked as such, whatever the answer is now. It loses nothing
+        more about the answer. It shows the requester that the worker took part in an earlier
+        campaign, and equal reports can show that two pseudonyms are one worker.
 
         Raises
         ------
@@ -218,10 +219,10 @@ class Client:
     def repeated(self) -> tuple[str, ...]:
         """Tasks whose question this device reported on before, and that get fresh noise; names.
 
-        In a campaign of another server or through another channel: both reports together tell more
-        about an answer than each alone, and the losses about it add up. So do near-copies. A
-        question with other words, or with other answers to choose from, is another one. Errors as
-        of `reused`.
+        In a campaign of another server or requester, or through another channel: both reports
+        together tell more about an answer than each alone, and the losses about it add up. So do
+        near-copies, and the same words about another day. A question with other words, or with
+        other answers to choose from, is another one. Errors as of `reused`.
         """
         if self.committed:
             return ()
@@ -449,6 +450,7 @@ class Client:
                     }
                 ),
                 reports=reports,
+                requester=self.terms.requester_id,
             )
             self._folder.keep_upload(upload.content, record.content)
             self._charge()

@@ -6,7 +6,7 @@ The request is made once, kept, and sent as it is.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -66,7 +66,9 @@ class CommittedReports:
     content: bytes = field(repr=False)
 
     @classmethod
-    def of(cls, reports: Mapping[str, CodedReport], terms: Terms) -> CommittedReports:
+    def of(
+        cls, reports: Mapping[str, CodedReport], terms: Terms, again: Collection[str] = ()
+    ) -> CommittedReports:
         """Return the upload of a worker's reports.
 
         Parameters
@@ -75,6 +77,8 @@ class CommittedReports:
             By the ids of tasks.
         terms : Terms
             What was agreed to.
+        again : collection of str
+            Ids of tasks whose report was sent before.
 
         Raises
         ------
@@ -85,7 +89,8 @@ class CommittedReports:
         for task in sorted(reports):
             value, bit = reports[task]
             item = {"report_id": new_id().hex(), "task_id": task, "value": value}
-            items.append(item if bit is None else {**item, "bit": bit})
+            more: dict[str, Any] = {} if bit is None else {"bit": bit}
+            items.append(item | more | ({"again": True} if task in again else {}))
         return cls._fitting({"config_hash": terms.config_hash, "reports": items})
 
     @classmethod
@@ -164,7 +169,7 @@ class Draw:
     questions : TaskQuestions
         The tasks.
     known : mapping of str to (value, bit)
-        By the hash of the question, what this server was sent before through the same channel.
+        By the hash of the question, what this requester was sent before through the same channel.
     answers : Answers
         Of the worker, checked.
     """
@@ -255,16 +260,22 @@ class Draw:
         """Draw once for every question, and take what was sent before where there is such."""
         answers = self.questions.once({str(name): answer for name, answer in given.items()})
         drawn = coded_reports(memo.report(answers), self._rule)
-        sent, kept = {}, {}
+        sent, kept, again = {}, {}, set()
         for task in self.reported:
             question, first = self._question(task), self.questions.first_of(task.name)
+            if question in self.known or question in kept:
+                again.add(task.id)
             report = self.known[question] if question in self.known else drawn[first]
             sent[task.name] = report
             kept[question] = spell_report(self.terms.mechanism, report)
-        return self._upload(sent), kept
+        # A server that does not name the requester does not know the mark either.
+        return self._upload(sent, again if self.terms.requester_id is not None else ()), kept
 
-    def _upload(self, sent: Mapping[str, CodedReport]) -> CommittedReports:
-        return CommittedReports.of({task.id: sent[task.name] for task in self.reported}, self.terms)
+    def _upload(
+        self, sent: Mapping[str, CodedReport], again: Collection[str] = ()
+    ) -> CommittedReports:
+        by_id = {task.id: sent[task.name] for task in self.reported}
+        return CommittedReports.of(by_id, self.terms, again)
 
     @property
     def _rule(self) -> ReportRule:

@@ -68,10 +68,11 @@ def law_sentences(mechanism: Mechanism, tasks: int) -> tuple[str, ...]:
 def _again(mechanism: Mechanism) -> str:
     if sent_again(mechanism):
         return (
-            "Where this server asks a question again in the same way, your device sends the same "
-            "report again, whatever you answer then: that tells nothing new of your answers, but "
-            "the server may notice that you are the same person. To another server, or with other "
-            "noise, a fresh report goes, and the losses add up."
+            "If whoever asks here asks a question again in the same way and about the same day, "
+            "your device sends the same report again and marks it, whatever you answer then: that "
+            "tells nothing new of your answers, but shows that you have taken part before. To "
+            "anybody else, about another day, or with other noise, a fresh report goes, and the "
+            "losses add up."
         )
     return (
         "Where a question is asked again, here or in another campaign, it gets fresh noise: all "

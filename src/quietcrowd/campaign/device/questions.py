@@ -1,6 +1,7 @@
 """When two tasks are one question, and when two reports on it have one law.
 
-A question is all that a worker is shown of it and the set of answers to choose from, in any order.
+A question is all that a worker is shown of it, the set of answers to choose from, in any order, and
+the day that it is about, if the campaign says one.
 Noise that is drawn for each answer by itself need be drawn once for each question: the report on
 it is then a function of a first answer, and sent again it tells nothing new.
 """
@@ -37,13 +38,14 @@ CodedReport: TypeAlias = tuple[int, int | None]
 """A report as it is sent: its value, and the participation bit beside it or None."""
 
 
-def question_hash(task: CampaignTask, domain: Domain) -> str:
-    """Return the SHA-256, in hex, of what is asked and which answers there are.
+def question_hash(task: CampaignTask, domain: Domain, as_of: str | None = None) -> str:
+    """Return the SHA-256, in hex, of what is asked, which answers there are, and about which day.
 
     A task without data is its name.
     """
     asked = {"data": task.data} if task.data else {"task": task.name}
-    return canonical_hash({**asked, "answers": _answers(domain)}).hex()
+    day = {} if as_of is None else {"as_of": as_of}
+    return canonical_hash({**asked, "answers": _answers(domain), **day}).hex()
 
 
 def channel_hash(mechanism: Mechanism) -> str | None:
@@ -128,16 +130,19 @@ class TaskQuestions:
         All of them, in the order of their ids.
     mechanism : Mechanism
         What randomises.
+    as_of : str or None
+        The day that all are about, as 2026-12-01.
     """
 
     tasks: Sequence[CampaignTask]
     mechanism: Mechanism
+    as_of: str | None = None
 
     @cached_property
     def hashes(self) -> Mapping[str, str]:
         """The question of each task, by the task's name."""
         domain = self.mechanism.domain
-        return {task.name: question_hash(task, domain) for task in self.tasks}
+        return {task.name: question_hash(task, domain, self.as_of) for task in self.tasks}
 
     @cached_property
     def letters(self) -> Mapping[str, tuple[str, ...]]:

@@ -100,7 +100,9 @@ class CampaignReading:
             if self.terms.allotment is not None:
                 self._keep_allotment([task.id for task in asked])
             self.listed = listed
-            self._asked = TaskQuestions(tasks=asked, mechanism=self.terms.mechanism)
+            self._asked = TaskQuestions(
+                tasks=asked, mechanism=self.terms.mechanism, as_of=self.terms.as_of
+            )
         return self._asked
 
     def _keep_allotment(self, ids: list[str]) -> None:
@@ -129,7 +131,10 @@ class CampaignReading:
     def earlier(self) -> EarlierReports:
         """Return what the device has sent by now, also to this campaign where it has left."""
         return EarlierReports.read(
-            self.folder.path.parent, origin=self.link.origin, mechanism=self.terms.mechanism
+            self.folder.path.parent,
+            origin=self.link.origin,
+            requester=self.terms.requester_id,
+            mechanism=self.terms.mechanism,
         )
 
     def forget_tasks(self) -> None:

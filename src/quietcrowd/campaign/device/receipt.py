@@ -190,7 +190,13 @@ class HeldReports:
 
 
 def _sent(item: Mapping[str, Any]) -> _SentReport:
-    return item["report_id"], item["task_id"], item["value"], item.get("bit")
+    return (
+        item["report_id"],
+        item["task_id"],
+        item["value"],
+        item.get("bit"),
+        item.get("again", False),
+    )
 
 
 def _sent_sketch(sketch: Mapping[str, Any]) -> _SentReport:

@@ -1,9 +1,11 @@
 """What a device remembers of what it sent: of each campaign its questions, and the report on each.
 
-Noise is drawn once for a question, a channel and a server. Where the server asks again, in whatever
-campaign, the report that was sent is sent once more, whatever the answer is by now: it tells
-nothing new. So each report is kept under the hash of its question, without a key and without an
-answer, also after the noise was destroyed and after the worker has left.
+Noise is drawn once for a question, a channel and a requester at a server. If this requester asks
+again, in another campaign, the report that was sent is sent once more, whatever the answer is by
+now: it says nothing new of the answer. Another requester gets fresh noise: a report that both have
+would prove to each who took part in the other's campaign. So each report is kept under the hash of
+its question, without a key and without an answer, also after the noise was destroyed and after the
+worker has left.
 
 A record is written with the reports, in one file, as they are committed to be sent; from there it
 comes into a file of its own, which stays.
@@ -64,6 +66,9 @@ class CampaignRecord:
     reports : mapping of str to list or None
         By the hash of the question the report as `spell_report` gives it; None where it can serve
         no other campaign.
+    requester : str or None
+        The requester's public id; None in campaigns of an older version, whose reports serve no
+        other campaign.
     """
 
     campaign: str
@@ -74,6 +79,7 @@ class CampaignRecord:
     spared: float
     letters: list[str]
     reports: Mapping[str, list[Any] | None]
+    requester: str | None = None
 
     @property
     def content(self) -> bytes:
@@ -101,6 +107,7 @@ def read_record(folder: Path) -> CampaignRecord | None:
             return None
         document = json.loads(content)
         whole = all(isinstance(document[name], kind) for name, kind in _MEMBERS.items())
+        whole = whole and isinstance(document.get("requester"), str | None)
         if whole and document["count"] >= 0:
             return CampaignRecord(**document)
     except (ValueError, RecursionError, KeyError, TypeError):
@@ -121,23 +128,28 @@ class EarlierReports:
         Of all campaigns of the device.
     origin : str
         Of the campaign's server.
+    requester : str or None
+        Public id of the campaign's requester.
     mechanism : Mechanism
         Of the campaign.
     """
 
     records: tuple[CampaignRecord, ...]
     origin: str
+    requester: str | None
     mechanism: Mechanism
 
     @classmethod
-    def read(cls, campaigns: Path, *, origin: str, mechanism: Mechanism) -> EarlierReports:
+    def read(
+        cls, campaigns: Path, *, origin: str, requester: str | None, mechanism: Mechanism
+    ) -> EarlierReports:
         """Return what the files of a device say.
 
         Parameters
         ----------
         campaigns : Path
             Folder of the folders of all campaigns.
-        origin, mechanism
+        origin, requester, mechanism
             As of the class.
 
         Raises
@@ -147,11 +159,11 @@ class EarlierReports:
         """
         records = (read_record(folder) for folder in sorted(campaigns.glob("*/")))
         found = tuple(record for record in records if record is not None)
-        return cls(records=found, origin=origin, mechanism=mechanism)
+        return cls(records=found, origin=origin, requester=requester, mechanism=mechanism)
 
     @cached_property
     def known(self) -> Mapping[str, CodedReport]:
-        """What this server was sent through this channel, by the hash of the question.
+        """What this requester was sent at this server through this channel, by the question's hash.
 
         Raises
         ------
@@ -159,9 +171,9 @@ class EarlierReports:
             Where a record holds a report that the channel cannot give.
         """
         known: dict[str, CodedReport] = {}
-        channel = channel_hash(self.mechanism)
+        wanted = (self.origin, self.requester, channel_hash(self.mechanism))
         for record in self.records:
-            if channel is None or (record.origin, record.channel) != (self.origin, channel):
+            if None in wanted or (record.origin, record.requester, record.channel) != wanted:
                 continue
             for question, kept in record.reports.items():
                 try:

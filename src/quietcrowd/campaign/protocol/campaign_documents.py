@@ -11,6 +11,7 @@ from pydantic import (
 
 from quietcrowd.campaign.protocol.fields import (
     Allotted,
+    AsOf,
     AtLeast,
     CompletionCode,
     Count,
@@ -105,6 +106,7 @@ class CampaignDraft(Request):
     at_least: AtLeast = USUAL_AT_LEAST
     completion_code: CompletionCode | None = None
     closes_on: Day | None = None
+    as_of: AsOf | None = None
 
 
 class CampaignChange(Request):
@@ -124,6 +126,7 @@ class CampaignChange(Request):
     at_least: AtLeast | None = None
     completion_code: CompletionCode | None = None
     closes_on: Day | None = None
+    as_of: AsOf | None = None
 
 
 class CampaignDocument(BaseModel):
@@ -156,6 +159,7 @@ class CampaignDocument(BaseModel):
     at_least: int
     completion_code: str | None
     closes_on: Day | None
+    as_of: AsOf | None
     allotment: Allotted
 
 

@@ -24,6 +24,7 @@ from quietcrowd.campaign.terms.tokens import PSEUDONYM
 
 __all__ = [
     "Allotted",
+    "AsOf",
     "AtLeast",
     "CompletionCode",
     "Count",
@@ -96,6 +97,15 @@ Day: TypeAlias = Annotated[
     Field(
         json_schema_extra={"format": "date"},
         description="The last day on which anything is taken in, in UTC; null: until it is closed.",
+    ),
+]
+AsOf: TypeAlias = Annotated[
+    str,
+    StringConstraints(pattern=r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}$"),
+    Field(
+        json_schema_extra={"format": "date"},
+        description="The day that all questions are about. The same words about another day are "
+        "another question, and get fresh noise; null: no day is said.",
     ),
 ]
 Worker: TypeAlias = Annotated[

@@ -71,6 +71,12 @@ class _Found(BaseModel):
     participants: int
     iterations: int
     converged: bool
+    again: int = Field(
+        default=0,
+        description="How many reports were sent again, rounded down to a multiple of `at_least`: "
+        "their devices had sent them before, for an earlier campaign of the requester or for a "
+        "copy of the question.",
+    )
     excluded: list[str] = Field(
         default=[], description="Workers whom the requester leaves out: nothing here is of them."
     )
@@ -97,7 +103,9 @@ class Results(_Found):
     """What an inference found."""
 
     truths: list[JsonObject] = Field(
-        description="task, truth, reports, and confidence or standard_error, by the method."
+        description="task, truth, reports, and confidence or standard_error, by the method; "
+        "again, as above, where reports can be sent again. Copies of a question that one report "
+        "serves have one truth, from each report once."
     )
     workers: list[JsonObject] = Field(
         description="worker, quality, of labels also agreement, quality_low and quality_high, "

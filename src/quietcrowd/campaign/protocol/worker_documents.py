@@ -96,6 +96,11 @@ class ReportItem(Request):
     task_id: Id
     value: Whole = Field(description="Position of a label, or steps of the grid.")
     bit: Whole | None = Field(default=None, description="Noisy participation bit, in its steps.")
+    again: bool = Field(
+        default=False,
+        description="Whether the device had sent this very report before: for an earlier campaign "
+        "of the requester, or for a copy of the question in this one.",
+    )
 
 
 class SketchItem(Request):
@@ -140,6 +145,7 @@ class OwnReport(BaseModel):
     task_id: Id
     value: int
     bit: int | None
+    again: bool
 
 
 class OwnSketch(BaseModel):

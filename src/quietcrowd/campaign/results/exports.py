@@ -12,16 +12,19 @@ import pyarrow as pa
 from attrs import frozen
 from sqlalchemy import select
 
-from quietcrowd.campaign.results.report_blocks import ReportBlocks
+from quietcrowd.campaign.results.report_blocks import ReportBlocks, marks_reports
 from quietcrowd.campaign.results.shown_results import ShownResults
+from quietcrowd.campaign.results.stored_reports import copies_of
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.terms.mechanisms import parse_mechanism
+from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.formats.arrow_streams import arrow_stream
 from quietcrowd.formats.csv_files import guard_cell
 from quietcrowd.formats.label_studio_files import task_document
 from quietcrowd.formats.report_files import report_note
 from quietcrowd.mechanisms import Mechanism
+from quietcrowd.mechanisms.sent_again import MARKS
 
 __all__ = ["ReportExport", "TruthExport"]
 
@@ -55,20 +58,26 @@ class ReportExport:
             names = connection.scalars(
                 select(tables.task.c.name).where(tables.task.c.campaign_id == self.campaign.id)
             ).all()
-        return report_note(self.mechanism, simulated=False, tasks=sorted(names))
+            again = sent_again(self.mechanism)
+            copies = copies_of(connection, self.campaign.id) if again else {}
+        return report_note(self.mechanism, simulated=False, tasks=sorted(names), copies=copies)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns: those of the mechanism, and marks where devices mark reports."""
+        return (*self.mechanism.columns, *(MARKS if marks_reports(self.campaign) else ()))
 
     def json_lines(self) -> Iterator[str]:
         """Give the note, and then one report per line."""
         yield json.dumps(self.note()) + "\n"
         for rows in self._rows():
             yield "".join(
-                json.dumps(dict(zip(self.mechanism.columns, row, strict=True))) + "\n"
-                for row in rows
+                json.dumps(dict(zip(self.columns, row, strict=True))) + "\n" for row in rows
             )
 
     def csv(self) -> Iterator[str]:
         """Give a table; the note belongs beside it, in a file of its own."""
-        yield ",".join(self.mechanism.columns) + "\r\n"
+        yield ",".join(self.columns) + "\r\n"
         for rows in self._rows():
             text = io.StringIO()
             csv.writer(text).writerows(map(_guarded, rows))
@@ -79,12 +88,15 @@ class ReportExport:
         return arrow_stream(self.note(), self._blocks())
 
     def _blocks(self) -> Iterator[pa.Table]:
-        return ReportBlocks(campaign=self.campaign).one_by_one(self.database)
+        marked = marks_reports(self.campaign)
+        for block in ReportBlocks(campaign=self.campaign).one_by_one(self.database):
+            campaign = pa.repeat(self.campaign.id.hex(), len(block))
+            yield block.append_column("campaign", campaign) if marked else block
 
     def _rows(self) -> Iterator[Iterator[Sequence[Any]]]:
         """Give the rows of each block."""
         for table in self._blocks():
-            yield zip(*table.select(self.mechanism.columns).to_pydict().values(), strict=True)
+            yield zip(*table.select(self.columns).to_pydict().values(), strict=True)
 
 
 @frozen(kw_only=True)

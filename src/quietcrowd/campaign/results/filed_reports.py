@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,8 @@ from sqlalchemy import Connection
 from quietcrowd.campaign.results.inferred import Inferred, KeptEstimate
 from quietcrowd.campaign.results.large_campaigns import LargeCampaigns
 from quietcrowd.campaign.results.report_rows import FileRows
-from quietcrowd.campaign.results.stored_reports import ReportsToInfer, once
-from quietcrowd.formats.report_files import report_note
+from quietcrowd.campaign.results.stored_reports import ReportsToInfer, take_again
+from quietcrowd.formats.report_files import merge_copies, report_note
 from quietcrowd.frames import MARK, positions_by_text
 from quietcrowd.inference.suggesting import further_answers
 from quietcrowd.mechanisms import Mechanism
@@ -39,6 +40,8 @@ class FiledReports:
     ----------
     rows, independent : FileRows
         As of `StoredReports`.
+    again : mapping of str to int
+        As of `StoredReports`.
     known_truths : pyarrow.Table or None
         Columns ``task`` and ``label``.
     large : LargeCampaigns
@@ -47,6 +50,7 @@ class FiledReports:
 
     rows: FileRows
     independent: FileRows
+    again: Mapping[str, int]
     known_truths: pa.Table | None
     large: LargeCampaigns
 
@@ -60,8 +64,9 @@ class FiledReports:
         start : TruthEstimate, KeptEstimate or None
             What an earlier inference found.
         """
-        folder = self.rows.path.parent
-        store = partition_parquet(self.rows.path, folder / "store", threads=1)
+        path = self.independent.path
+        folder = path.parent
+        store = partition_parquet(path, folder / "store", threads=1)
         pa.default_memory_pool().release_unused()
         with self.large.executor() as executor:
             found = infer_store(
@@ -74,7 +79,7 @@ class FiledReports:
                 executor=executor,
             )
         truths = pq.read_table(found.truths)
-        order = positions_by_text(self.rows.names, truths["task"].combine_chunks())
+        order = positions_by_text(self.independent.names, truths["task"].combine_chunks())
         return Inferred(
             method=method,
             iterations=found.iterations,
@@ -92,7 +97,7 @@ class FiledReports:
         """
         job, places = found.job, range(len(found.store.partitions))
         ids = pa.concat_arrays([found.store.task_ids(place) for place in places])
-        order = positions_by_text(self.rows.names, ids)
+        order = positions_by_text(self.independent.names, ids)
         known = np.concatenate([job.known(place) for place in places])
         beliefs = np.concatenate([job.beliefs(place, found.state) for place in places])
         counts, _ = further_answers(
@@ -122,7 +127,7 @@ def file_stored(
     """
     files = {"reports": given.names}
     if given.copies:
-        files["independent"] = sorted({given.copies.get(name, name) for name in given.names})
+        files["independent"] = given.questions
     rows = {
         name: FileRows(
             path=folder / f"{name}.parquet", mechanism=given.mechanism, names=pa.array(tasks)
@@ -130,10 +135,13 @@ def file_stored(
         for name, tasks in files.items()
     }
     writers = {name: _Writer(one) for name, one in rows.items()}
-    for group in _groups(given.blocks(connection)):
+    again: Counter[str] = Counter()
+    for marked in _groups(given.blocks(connection)):
+        group, counts = take_again(marked)
+        again.update(counts)
         writers["reports"].write(group)
         if given.copies:
-            writers["independent"].write(once(group, given.copies))
+            writers["independent"].write(merge_copies(group, given.copies))
     for writer in writers.values():
         writer.close()
     if not writers["reports"].rows:
@@ -142,6 +150,7 @@ def file_stored(
     return FiledReports(
         rows=reports,
         independent=rows.get("independent", reports),
+        again=again,
         known_truths=given.known_truths,
         large=large,
     )

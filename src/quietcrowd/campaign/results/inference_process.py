@@ -24,7 +24,8 @@ from quietcrowd.campaign.results.filed_reports import FiledReports, file_stored
 from quietcrowd.campaign.results.findings import Findings
 from quietcrowd.campaign.results.inferred import Inferred
 from quietcrowd.campaign.results.large_campaigns import LargeCampaigns
-from quietcrowd.campaign.results.snapshots import snapshot
+from quietcrowd.campaign.results.report_blocks import marks_reports
+from quietcrowd.campaign.results.snapshots import Again, snapshot
 from quietcrowd.campaign.results.stored_reports import (
     LeftOut,
     ReportsToInfer,
@@ -113,32 +114,40 @@ class Inferrer:
                     method_shown().label("named"),
                 ).where(tables.campaign.c.id == campaign)
             ).one_or_none()
-            if row is not None and is_settled(connection, row):
+            if row is None or is_settled(connection, row):
                 self._earlier.pop(campaign, None)
                 return False
-            stored = None if row is None else self._read(connection, row, held)
-            left_out = None if row is None else read_left_out(connection, row)
-            given = None if row is None else read_given(connection, row)
-        if row is None or left_out is None or (stored is None and not left_out.reports):
+            wanted = ReportsToInfer.of(connection, row)
+            stored = self._read(connection, wanted, held)
+            left_out = read_left_out(connection, row)
+            given = read_given(connection, row)
+        if stored is None and not left_out.reports:
             self._earlier.pop(campaign, None)
             return False
-        return self._write(row, left_out, self._findings(row, stored, left_out, given))
+        return self._write(row, left_out, self._findings(wanted, stored, left_out, given))
 
-    def _read(self, connection: Connection, row: Any, held: ExitStack) -> _Reports | None:
+    def _read(
+        self, connection: Connection, given: ReportsToInfer, held: ExitStack
+    ) -> _Reports | None:
         """Return the reports that are inferred from, or None where there are none.
 
         Those of a large campaign are files until what is held is let go.
         """
-        given = ReportsToInfer.of(connection, row)
+        row = given.campaign
         if self.large.include(row):
             folder = held.enter_context(work_folder(self.large.folder))
             return file_stored(connection, given, folder, self.large)
         return read_stored(connection, given)
 
     def _findings(
-        self, row: Any, stored: _Reports | None, left_out: LeftOut, given: GivenTasks | None
+        self,
+        wanted: ReportsToInfer,
+        stored: _Reports | None,
+        left_out: LeftOut,
+        given: GivenTasks | None,
     ) -> Findings:
         """Return what the reports say, or why they say nothing."""
+        row = wanted.campaign
         config_hash = row.config_hash.hex()
         if stored is None:
             return failed_findings(
@@ -159,7 +168,7 @@ class Inferrer:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", QuietcrowdWarning)
             try:
-                found = stored.infer(method, start)
+                found = wanted.of_tasks(stored.infer(method, start))
                 aims = _aims(row, stored, found, given)
             except QuietcrowdError as error:
                 return failed_findings(
@@ -178,6 +187,7 @@ class Inferrer:
             found,
             rows,
             stored.independent,
+            again=Again(stored.again, row.at_least) if marks_reports(row) else None,
             config_hash=config_hash,
             messages=[
                 str(one.message) for one in caught if issubclass(one.category, QuietcrowdWarning)

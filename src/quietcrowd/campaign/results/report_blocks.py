@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,12 +16,22 @@ from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database, look_up
 from quietcrowd.campaign.store.releases import waits_for_others
 from quietcrowd.campaign.terms.mechanisms import decoded, parse_mechanism, stored_rule
+from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.mechanisms import Mechanism
 
-__all__ = ["ReportBlocks"]
+__all__ = ["ReportBlocks", "marks_reports"]
 
 _BLOCK = 5_000
 """Rows that are read at once, but for the reports of one worker, which stay together."""
+
+
+def marks_reports(campaign: Any) -> bool:
+    """Return whether devices mark reports that they send again, of a row of campaigns.
+
+    Not where none is sent again: of some mechanisms, and of campaigns of an older version.
+    """
+    config = {} if campaign.config is None else json.loads(campaign.config)
+    return "requester_id" in config and sent_again(parse_mechanism(campaign.mechanism))
 
 
 @frozen(kw_only=True)
@@ -48,7 +59,8 @@ class ReportBlocks:
         """Give all reports of some workers at a time; nothing is being read in between.
 
         Who takes them slowly keeps no connection, and nothing from being erased. There is one table
-        at least. Its columns are those of the mechanism.
+        at least. Its columns are those of the mechanism, and ``again`` where devices mark
+        reports.
 
         Raises
         ------
@@ -140,6 +152,8 @@ class ReportBlocks:
         bits = self.mechanism.participation_domain
         if bits is not None:
             columns["participation"] = decoded(bits, [row.bit for row in rows])
+        if marks_reports(self.campaign):
+            columns["again"] = pa.array([bool(row.again) for row in rows], pa.bool_())
         return pa.table(columns)
 
     def _sketches(self, rows: Sequence[Any], workers: Sequence[str]) -> pa.Table:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import pyarrow as pa
-from attrs import asdict
+from attrs import asdict, frozen
 
 from quietcrowd.accounting.ledger import PrivacyLedger
 from quietcrowd.campaign.protocol.result_documents import Caution
@@ -22,7 +22,7 @@ from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
 from quietcrowd.privacy.tail_bound import TailBound
 
-__all__ = ["snapshot"]
+__all__ = ["Again", "snapshot"]
 
 _MOST_OF_ONE = 0.2
 """A worker with a larger share of all reports is warned of, if it is far above an equal one."""
@@ -39,6 +39,34 @@ _NAMED = 5
 """So many workers are named in a warning."""
 
 
+@frozen
+class Again:
+    """How many reports were sent again, as a requester is told: in multiples of N, rounded down.
+
+    Attributes
+    ----------
+    counts : mapping of str to int
+        By task.
+    step : int
+        N: of how many new workers the requester is shown reports at a time, at least.
+    """
+
+    counts: Mapping[str, int]
+    step: int
+
+    def of(self, task: str) -> int:
+        """Return the count of a task."""
+        return self._rounded(self.counts.get(task, 0))
+
+    @property
+    def all(self) -> int:
+        """The count of all tasks."""
+        return self._rounded(sum(self.counts.values()))
+
+    def _rounded(self, count: int) -> int:
+        return count - count % self.step
+
+
 def _rows(frame: pa.Table) -> Iterator[dict[str, Any]]:
     """Yield the rows of a frame; what the library calls answers are reports here."""
     names = ["reports" if name == "answers" else name for name in frame.column_names]
@@ -52,6 +80,7 @@ def snapshot(
     rows: ReportRows,
     independent: ReportRows,
     *,
+    again: Again | None = None,
     config_hash: str,
     messages: Sequence[str],
     answers: int,
@@ -67,7 +96,9 @@ def snapshot(
     rows : ReportRows
         These.
     independent : ReportRows
-        Of these, the ones with noise of their own: what agreement is judged by.
+        Of these, the ones with noise of their own: what everything is inferred from.
+    again : Again or None
+        Of the reports; None where the mechanism never has one sent again.
     config_hash : str
         Of the campaign.
     messages : sequence of str
@@ -85,7 +116,8 @@ def snapshot(
         *([Caution(code="open-to-all", message=ANYONE)] if open_to_all else []),
         *_about_the_fit(found),
         *(Caution(code="assumption", message=message) for message in dict.fromkeys(messages)),
-        *_about_the_reports(rows),
+        *_about_the_reports(independent),
+        *_about_those_sent_again(again, rows),
         *_about_the_devices(independent, judged),
         *_about_the_agreement(judged),
     ]
@@ -97,6 +129,7 @@ def snapshot(
             "participants": len(rows.per_worker),
             "iterations": found.iterations,
             "converged": found.converged,
+            "again": 0 if again is None else again.all,
             "excluded": list(excluded),
             "privacy": _privacy(rows.mechanism, guarantee),
             "agreement": {
@@ -104,9 +137,15 @@ def snapshot(
             },
             "warnings": [one.model_dump() for one in cautions],
         },
-        truths=_rows(found.truths),
-        workers=_with_losses(found.workers, rows, guarantee),
+        truths=_marked(_rows(found.truths), again),
+        workers=_with_losses(found.workers, independent, guarantee),
     )
+
+
+def _marked(truths: Iterator[dict[str, Any]], again: Again | None) -> Iterator[dict[str, Any]]:
+    """Yield the rows of truths with how many of the reports on the task were sent again."""
+    for row in truths:
+        yield row if again is None else {**row, "again": again.of(row["task"])}
 
 
 def _privacy(mechanism: Mechanism, guarantee: PrivacyGuarantee) -> dict[str, Any]:
@@ -179,6 +218,17 @@ def _about_the_reports(rows: ReportRows) -> list[Caution]:
             )
         )
     return cautions
+
+
+def _about_those_sent_again(again: Again | None, rows: ReportRows) -> list[Caution]:
+    if again is None or not again.all:
+        return []
+    message = (
+        f"at least {again.all:,} of {len(rows):,} reports were sent again: these workers had "
+        "reported on the question before, and their answers are of that time, not of now. The same "
+        "words about another day are another question: campaign create --as-of"
+    )
+    return [Caution(code="sent-again", message=message)]
 
 
 def _about_the_devices(rows: ReportRows, judged: CrowdJudgement) -> list[Caution]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import frozen
-from sqlalchemy import Connection, func, select
+from attrs import evolve, frozen
+from sqlalchemy import Connection, select
 
 from quietcrowd.campaign.results.inferred import Inferred
 from quietcrowd.campaign.results.report_blocks import ReportBlocks
@@ -20,9 +21,10 @@ from quietcrowd.campaign.results.report_rows import MemoryRows
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.exclusions import is_excluded, names_in_force
 from quietcrowd.campaign.store.releases import reports_of
+from quietcrowd.campaign.terms.canonical import canonical_hash
 from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 from quietcrowd.campaign.terms.near_copies import sent_again
-from quietcrowd.frames import dictionary_codes
+from quietcrowd.formats.report_files import merge_copies
 from quietcrowd.inference import TruthEstimate
 from quietcrowd.inference.suggesting import further_answers
 from quietcrowd.mechanisms import Mechanism
@@ -31,13 +33,14 @@ __all__ = [
     "LeftOut",
     "ReportsToInfer",
     "StoredReports",
-    "once",
+    "copies_of",
     "read_left_out",
     "read_stored",
+    "take_again",
 ]
 
 
-@frozen(kw_only=True, eq=False)
+@frozen(kw_only=True, eq=False, slots=False)
 class ReportsToInfer:
     """Which reports of a campaign are inferred from, whether in memory or not.
 
@@ -50,9 +53,10 @@ class ReportsToInfer:
     names : list of str
         Of all tasks, sorted.
     copies : mapping of str to str
-        The names of tasks that a device sends one report for, and the first one's.
+        The names of tasks that a device sends one report for, and the first one's. They are one
+        question, which is inferred once: a copy of a report is no evidence of its own.
     known_truths : pyarrow.Table or None
-        Columns ``task`` and ``label``.
+        Columns ``task`` and ``label``; of copies the first one's.
     """
 
     campaign: Any
@@ -69,14 +73,41 @@ class ReportsToInfer:
         tasks = connection.execute(
             select(task.name, task.gold).where(task.campaign_id == campaign.id)
         ).all()
-        known = sorted((row.name, row.gold) for row in tasks if row.gold is not None)
+        copies = copies_of(connection, campaign.id) if sent_again(mechanism) else {}
+        known: dict[str, str] = {}
+        for name, gold in sorted((row.name, row.gold) for row in tasks if row.gold is not None):
+            known.setdefault(copies.get(name, name), gold)
         return cls(
             campaign=campaign,
             mechanism=mechanism,
             names=sorted(row.name for row in tasks),
-            copies=_copies(connection, campaign.id) if sent_again(mechanism) else {},
+            copies=copies,
             known_truths=_known_truths(known),
         )
+
+    @cached_property
+    def questions(self) -> list[str]:
+        """The names of the first tasks of all questions, sorted."""
+        return sorted({self.copies.get(name, name) for name in self.names})
+
+    def of_tasks(self, found: Inferred) -> Inferred:
+        """Return what was found of questions as found of tasks: copies have one truth.
+
+        Further answers are suggested of the first of the copies.
+        """
+        if not self.copies:
+            return found
+        place = {name: number for number, name in enumerate(self.questions)}
+        places = np.array([place[self.copies.get(name, name)] for name in self.names], np.intp)
+        first = np.array([self.copies.get(name, name) == name for name in self.names])
+        truths = found.truths.take(pa.array(places))
+        names = pa.array(self.names, truths.schema.field("task").type)
+
+        def suggest(answers: int) -> npt.NDArray[np.int64]:
+            return np.where(first, found.suggest(answers)[places], 0)
+
+        column = truths.schema.get_field_index("task")
+        return evolve(found, truths=truths.set_column(column, "task", names), suggest=suggest)
 
     def blocks(self, connection: Connection) -> Iterator[pa.Table]:
         """Give the reports of workers who are shown and not left out; whole workers each."""
@@ -93,14 +124,17 @@ class StoredReports:
     rows : MemoryRows
         Under the names of tasks and the pseudonyms of workers who reported.
     independent : MemoryRows
-        Those with noise of their own: where a device sends one report for all copies of a question,
-        the copies are one task here.
+        Those with noise of their own, which are inferred from: where a device sends one report for
+        all copies of a question, the copies are one task here.
+    again : mapping of str to int
+        How many reports on a task were sent again, where there are such.
     known_truths : pyarrow.Table or None
         Columns ``task`` and ``label``.
     """
 
     rows: MemoryRows
     independent: MemoryRows
+    again: Mapping[str, int]
     known_truths: pa.Table | None
 
     def infer(self, method: Any, start: Any) -> Inferred:
@@ -114,7 +148,7 @@ class StoredReports:
             What an earlier inference found: taken where it was one in memory, too.
         """
         begun = start if isinstance(start, TruthEstimate) else None
-        estimate = method.fit(self.rows.reports, begun, gold=self.known_truths, threads=1)
+        estimate = method.fit(self.independent.reports, begun, gold=self.known_truths, threads=1)
         return Inferred(
             method=method,
             iterations=estimate.iterations,
@@ -176,6 +210,7 @@ def read_stored(connection: Connection, given: ReportsToInfer) -> StoredReports 
     columns = _joined(given.blocks(connection))
     if not len(columns):
         return None
+    columns, again = take_again(columns)
     workers = pc.unique(columns["worker"]).cast(pa.string())
     workers = workers.take(pc.sort_indices(workers))
 
@@ -186,9 +221,21 @@ def read_stored(connection: Connection, given: ReportsToInfer) -> StoredReports 
 
     rows = independent = read(columns, given.names)
     if given.copies:
-        questions = {given.copies.get(name, name) for name in given.names}
-        independent = read(once(columns, given.copies), questions)
-    return StoredReports(rows=rows, independent=independent, known_truths=given.known_truths)
+        independent = read(merge_copies(columns, given.copies), given.questions)
+    return StoredReports(
+        rows=rows, independent=independent, again=again, known_truths=given.known_truths
+    )
+
+
+def take_again(columns: pa.Table) -> tuple[pa.Table, Counter[str]]:
+    """Return reports without their marks, and how many on each task are marked."""
+    if "again" not in columns.column_names:
+        return columns, Counter()
+    counts = pc.value_counts(columns["task"].filter(columns["again"]))
+    marked = zip(
+        counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True
+    )
+    return columns.drop_columns("again"), Counter(dict(marked))
 
 
 def _joined(blocks: Iterable[pa.Table]) -> pa.Table:
@@ -203,32 +250,21 @@ def _joined(blocks: Iterable[pa.Table]) -> pa.Table:
     return pa.concat_tables(packed).unify_dictionaries()
 
 
-def _copies(connection: Connection, campaign: bytes) -> dict[str, str]:
-    """Return the first, by name, of the tasks that show the same, by the names of all of these."""
+def copies_of(connection: Connection, campaign: bytes) -> dict[str, str]:
+    """Return the first, by name, of the tasks that show the same, by the names of all of these.
+
+    As devices see it: the order of columns makes no difference.
+    """
     task = tables.task.c
-    mine = (task.campaign_id == campaign) & (task.data != "{}")
-    twice = select(task.data).where(mine).group_by(task.data).having(func.count() > 1)
-    wanted = select(task.name, task.data).where(mine, task.data.in_(twice)).order_by(task.name)
-    first: dict[str, str] = {}
-    return {
-        row.name: first.setdefault(row.data, row.name) for row in connection.execute(wanted).all()
-    }
+    wanted = select(task.name, task.data).where(task.campaign_id == campaign, task.data != "{}")
+    groups: dict[bytes, list[str]] = {}
+    for row in sorted(connection.execute(wanted).all()):
+        groups.setdefault(canonical_hash(json.loads(row.data)), []).append(row.name)
+    return {name: names[0] for names in groups.values() if len(names) > 1 for name in names}
 
 
-def once(columns: pa.Table, copies: Mapping[str, str]) -> pa.Table:
-    """Return the rows of reports with copies as one task, one of each worker: the last."""
-    tasks, names = dictionary_codes(columns["task"])
-    workers, people = dictionary_codes(columns["worker"])
-    first = pa.array([copies.get(name, name) for name in names.to_pylist()]).dictionary_encode()
-    questions = first.indices.to_numpy()[tasks]
-    cells = questions.astype(np.int64) * len(people) + workers
-    last = len(cells) - 1 - np.unique(cells[::-1], return_index=True)[1]
-    renamed = pa.DictionaryArray.from_arrays(questions, first.dictionary)
-    return columns.set_column(0, "task", renamed).take(pa.array(np.sort(last)))
-
-
-def _known_truths(known: Sequence[tuple[str, str]]) -> pa.Table | None:
+def _known_truths(known: Mapping[str, str]) -> pa.Table | None:
     if not known:
         return None
-    names, labels = zip(*known, strict=True)
-    return pa.table({"task": list(names), "label": pa.array(map(json.loads, labels))})
+    labels = pa.array(map(json.loads, known.values()))
+    return pa.table({"task": list(known), "label": labels})

@@ -74,6 +74,7 @@ def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[Camp
             retention_days=row.retention_days,
             at_least=row.at_least,
             completion_code=row.completion_code,
+            as_of=row.as_of,
             closes_on=row.closes_on,
             allotment=fixed_allotment(row),
             config_hash=None if row.config_hash is None else row.config_hash.hex(),
@@ -118,6 +119,8 @@ def fixed_configuration(row: Any, tasks: Sequence[Any]) -> Configuration:
             tasks=[(one.id.hex(), one.name, json.loads(one.data)) for one in tasks],
             promises=promises,
             allotment=row.allotment,
+            requester_id=row.requester_id.hex(),
+            as_of=row.as_of,
         )
     except QuietcrowdError:
         raise ProblemError(

@@ -94,6 +94,7 @@ class _Stored(NamedTuple):
     report_id: bytes
     value: int
     bit: int | None
+    again: int
 
 
 @frozen(kw_only=True)
@@ -292,7 +293,7 @@ def _read_stored(
         if table is tables.sketch:
             batch.sketches[row.participant_id] = (row.report_id, row.numbers)
         else:
-            stored = _Stored(row.report_id, row.value, row.bit)
+            stored = _Stored(row.report_id, row.value, row.bit, row.again)
             batch.reports[row.participant_id][row.task_id] = stored
 
 
@@ -338,7 +339,7 @@ def _decide_reports(batch: _Batch, person: _Person, fixed: _Fixed, upload: Uploa
     ids: set[bytes] = set()
     for item in upload.reports:
         task = bytes.fromhex(item.task_id)
-        report = _Stored(bytes.fromhex(item.report_id), item.value, item.bit)
+        report = _Stored(bytes.fromhex(item.report_id), item.value, item.bit, int(item.again))
         known = task in held
         code = _reason(batch, person, fixed, held, task, report)
         if code is None and not known and person.waits and before:

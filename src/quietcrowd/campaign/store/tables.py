@@ -2,7 +2,9 @@
 
 `campaign.delete_at`, in seconds since 1970, follows from when its requester closed it; what keys,
 codes and tokens of requesters have as `expires_at`, from when they were made.
-`campaign.closes_on` is a day that the requester named.
+`campaign.closes_on` and `campaign.as_of` are days that the requester named. `requester.id` is
+public: it is part of the configurations of the requester's campaigns. `report.again` is 1 if the
+device marks the report as one that it sent before.
 `participant.standing` is joined, waiting or shown: see `releases`; `exclusion`: see `exclusions`.
 `campaign.allotment` says how tasks are handed out, `participant.allotment` which ones somebody was
 given, `task.asked` how many were given one: see `allotments`.
@@ -147,6 +149,7 @@ campaign = Table(
     Column("max_joined", WHOLE),  # this and `crowded`: read by older servers only
     *(_counted(name, 0) for name in ("tasks", "joined", "crowded", "exclusions")),
     Column("allotment", Text),
+    Column("as_of", Text),
     **STRICT,
 )
 
@@ -239,6 +242,7 @@ report = _sent(
     Column("report_id", LargeBinary, nullable=False),
     Column("value", WHOLE, nullable=False),
     Column("bit", WHOLE),
+    _counted("again", 0),
 )
 
 sketch = _sent(

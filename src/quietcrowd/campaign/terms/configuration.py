@@ -6,7 +6,9 @@ The server writes it; a worker's device computes it once more, from the mechanis
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from attrs import evolve, frozen
@@ -30,14 +32,17 @@ __all__ = [
     "agreed_sentences",
     "build_configuration",
     "campaign_guarantee",
+    "check_as_of",
     "describe_campaign",
     "hash_tasks",
     "loss_of_tasks",
 ]
 
-FIRST_VERSION, VERSION, ALLOTTING_VERSION = 1, 2, 3
-"""Of configurations: the first ones, which stay as they are, have no promises; the last ones hand
-out some of the tasks to each worker, which older devices do not know, and refuse."""
+FIRST_VERSION, PROMISING_VERSION, ALLOTTING_VERSION, VERSION = 1, 2, 3, 4
+"""Versions of configurations, the last of which is written. The first one has no promises, the
+first two assign no tasks, and only the last one has the id of a requester."""
+
+_DAY = re.compile(r"[1-9]\d{3}-\d{2}-\d{2}", re.ASCII)
 
 
 @frozen(kw_only=True)
@@ -67,6 +72,8 @@ def build_configuration(
     tasks: Sequence[tuple[str, str, Any]],
     promises: Promises | None = None,
     allotment: str | None = None,
+    requester_id: str | None = None,
+    as_of: str | None = None,
 ) -> Configuration:
     """Return the configuration of a campaign.
 
@@ -89,13 +96,17 @@ def build_configuration(
         What workers are told besides; None: nothing, as in the first version.
     allotment : {"random", "suggested"}, optional
         How each worker is given some of the tasks; None: any worker may answer any.
+    requester_id : str, optional
+        Public id of the requester, 16 bytes in hex; None: an older version.
+    as_of : str, optional
+        The day that all questions are about, as 2026-12-01; with a `requester_id`.
 
     Raises
     ------
     ParameterError
-        Where there is no task, there are more than the mechanism or one upload allow, or more
-        copies and near-copies of one question than are declared to be linked; or tasks cannot be
-        handed out: see `Allotment.of`.
+        Where `as_of` is invalid, there is no task, there are more than the mechanism or one upload
+        allow, or more copies and near-copies of one question than are declared to be linked; or
+        tasks cannot be handed out: see `Allotment.of`.
     FormatError
         Where JSON cannot hold it.
     """
@@ -121,9 +132,21 @@ def build_configuration(
             worker_epsilon=loss_of_tasks(mechanism, most, [name for _, name, _ in tasks]),
             promises=promises,
             allotment=handed_out,
+            requester_id=requester_id,
+            as_of=as_of,
         )
     )
     return Configuration(text=text, hash=hashlib.sha256(text).digest())
+
+
+def check_as_of(day: Any) -> None:
+    """Raise ParameterError unless a day is of the calendar, from the year 1000 on."""
+    try:
+        found = isinstance(day, str) and _DAY.fullmatch(day) and date.fromisoformat(day)
+    except ValueError:
+        found = None
+    if not found:
+        raise ParameterError(f"as_of must be a day like 2026-12-01; got {day!r}")
 
 
 def loss_of_tasks(mechanism: Mechanism, answers: int, names: Sequence[str]) -> float | None:
@@ -194,6 +217,8 @@ def describe_campaign(
     worker_epsilon: float | None,
     promises: Promises | None,
     allotment: Allotment | None,
+    requester_id: str | None,
+    as_of: str | None,
 ) -> dict[str, Any]:
     """Return all that a worker agrees to, JSON-ready: public facts, and what follows from them.
 
@@ -215,10 +240,19 @@ def describe_campaign(
         As those of `build_configuration`; there are some where tasks are handed out.
     allotment : Allotment or None
         How each worker is given some of the tasks, if so.
+    requester_id, as_of
+        As those of `build_configuration`.
+
+    Raises
+    ------
+    ParameterError
+        Where `as_of` is invalid.
     """
+    if as_of is not None:
+        check_as_of(as_of)
     guarantee = campaign_guarantee(mechanism, answers, linked, tasks, worker_epsilon)
     return {
-        "version": _version(promises, allotment),
+        "version": _version(promises, allotment, requester_id),
         "campaign": campaign,
         "title": title,
         "description": description,
@@ -231,18 +265,27 @@ def describe_campaign(
         "tasks_hash": tasks_hash,
         **({} if promises is None else promises.to_dict()),
         **({} if allotment is None else {"allotment": allotment.kind}),
-        **_privacy(guarantee, promises, allotment),
+        **({} if requester_id is None else {"requester_id": requester_id}),
+        **({} if as_of is None else {"as_of": as_of}),
+        **_privacy(guarantee, promises, allotment, as_of),
     }
 
 
-def _version(promises: Promises | None, allotment: Allotment | None) -> int:
+def _version(
+    promises: Promises | None, allotment: Allotment | None, requester_id: str | None
+) -> int:
+    if requester_id is not None:
+        return VERSION
     if allotment is not None:
         return ALLOTTING_VERSION
-    return FIRST_VERSION if promises is None else VERSION
+    return FIRST_VERSION if promises is None else PROMISING_VERSION
 
 
 def _privacy(
-    guarantee: PrivacyGuarantee, promises: Promises | None, allotment: Allotment | None
+    guarantee: PrivacyGuarantee,
+    promises: Promises | None,
+    allotment: Allotment | None,
+    as_of: str | None,
 ) -> Mapping[str, Any]:
     """Return what a worker loses at most, in numbers and in sentences.
 
@@ -257,14 +300,18 @@ def _privacy(
             "participation_protected": guarantee.participation_protected,
             "assumptions": guarantee.assumptions,
         },
-        "consent": agreed_sentences(guarantee, promises, allotment),
+        "consent": agreed_sentences(guarantee, promises, allotment, as_of),
     }
 
 
 def agreed_sentences(
-    guarantee: PrivacyGuarantee, promises: Promises | None, allotment: Allotment | None = None
+    guarantee: PrivacyGuarantee,
+    promises: Promises | None,
+    allotment: Allotment | None = None,
+    as_of: str | None = None,
 ) -> tuple[str, ...]:
     """Return all sentences that a worker agrees to; parameters as those of `describe_campaign`."""
+    day = () if as_of is None else (f"All questions are about the day {as_of}.",)
     asked = () if allotment is None else (allotment.sentence,)
     more = () if promises is None else promises.sentences
-    return (*consent_sentences(guarantee, priors=(0.5,)), *asked, *more)
+    return (*consent_sentences(guarantee, priors=(0.5,)), *day, *asked, *more)

@@ -323,7 +323,7 @@ def test_nothing_opens_before_it_says_who_asks_and_what_for(desk, name):
     assert (changed[name], changed["at_least"]) == ("Told", 7)
     assert desk.client.post(f"{url}/open").json()[name] == "Told"
     config = desk.client.get(f"/public{url}").json()["config"]
-    assert (config["version"], config[name], config["at_least"]) == (2, "Told", 7)
+    assert (config["version"], config[name], config["at_least"]) == (4, "Told", 7)
 
 
 def test_at_least_five_workers_are_shown_together_unless_a_draft_says_otherwise(desk):

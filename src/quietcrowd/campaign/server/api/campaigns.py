@@ -45,6 +45,7 @@ from quietcrowd.campaign.store.images import keep_named_images
 from quietcrowd.campaign.store.releases import take_stock, waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.terms.canonical import canonical_json
+from quietcrowd.campaign.terms.configuration import check_as_of
 from quietcrowd.campaign.terms.images import named_images
 from quietcrowd.campaign.terms.mechanisms import (
     UNREADABLE,
@@ -55,7 +56,7 @@ from quietcrowd.campaign.terms.mechanisms import (
 from quietcrowd.campaign.terms.promises import PROMISED
 from quietcrowd.campaign.terms.settings import MAX_ITERATIONS, PREFIX
 from quietcrowd.campaign.terms.tokens import new_id
-from quietcrowd.exceptions import AnswerError, FormatError
+from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.mechanisms import Mechanism
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ _FIXED = frozenset(
         "allotment",
         "linked",
         "completion_code",
+        "as_of",
         *PROMISED,
     }
 )
@@ -167,6 +169,15 @@ def _check_day(day: str | None, now: float) -> None:
         raise _refused("closes_on", "The day is over, in UTC; close the campaign to close it now.")
 
 
+def _check_as_of(day: str | None) -> None:
+    """Refuse a day that the calendar does not have."""
+    try:
+        if day is not None:
+            check_as_of(day)
+    except ParameterError:
+        raise _refused("as_of", "There is no such day; it must be like 2026-12-01.") from None
+
+
 def _one(connection: Connection, campaign: bytes, response: Response) -> CampaignDocument:
     [document] = campaign_documents(
         connection, select(tables.campaign).where(tables.campaign.c.id == campaign)
@@ -186,6 +197,7 @@ def create_campaign(
         _check_fit(method, mechanism)
     _check_allotment(draft.allotment, mechanism, method_text)
     _check_day(draft.closes_on, service.clock())
+    _check_as_of(draft.as_of)
     campaign = new_id()
     row: dict[str, Any] = {
         "id": campaign,
@@ -210,6 +222,7 @@ def create_campaign(
         "at_least": draft.at_least,
         "completion_code": draft.completion_code,
         "closes_on": draft.closes_on,
+        "as_of": draft.as_of,
     }
     with service.database.write() as connection:
         connection.execute(insert(tables.campaign), row)
@@ -279,6 +292,7 @@ def change_campaign(
         raise ProblemError("version-missing", "Send the ETag of the campaign as If-Match.")
     values, method = _changed_values(change)
     _check_day(change.closes_on, service.clock())
+    _check_as_of(change.as_of)
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         if if_match != f'"{row.version}"':

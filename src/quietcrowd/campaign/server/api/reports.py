@@ -67,6 +67,7 @@ def read_own_reports(credential: Credential, service: ServiceOf) -> OwnReports:
                 task_id=row.task_id.hex(),
                 value=row.value,
                 bit=row.bit,
+                again=bool(row.again),
             )
             for row in rows
         ],

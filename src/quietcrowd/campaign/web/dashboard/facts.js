@@ -32,6 +32,7 @@ export function showCampaign(campaign) {
   say(byId("purpose"), campaign.purpose || "not said");
   say(byId("asked"), asked(campaign));
   say(byId("closing"), closing(campaign));
+  say(byId("as-of"), campaign.as_of ?? "no day is said");
   say(byId("joining"), JOINING[campaign.join_mode]);
   say(byId("retention"), kept(campaign.retention_days));
   say(byId("at-least"), together(campaign));

@@ -25,7 +25,8 @@ const REPORTS = {
   name: "Reports",
   numeric: true,
   value: (truth) => truth.reports,
-  text: (truth) => count(truth.reports),
+  text: ({ reports, again = 0 }) =>
+    again > 0 ? `${count(reports)} (${count(again)} sent again)` : count(reports),
 };
 
 const LABELS = [

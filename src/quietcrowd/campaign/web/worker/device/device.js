@@ -104,7 +104,7 @@ export class Device {
 
   /**
    * Return what was spent, what it will be after so many answers at most, and the budget: epsilon.
-   * Once joined, `reused`: tasks that get the report that this server was sent before; `repeated`:
+   * Once joined, `reused`: tasks with the report that this requester was sent before; `repeated`:
    * others whose question, or a near-copy, was reported on before.
    */
   async spending(count) {
@@ -167,7 +167,8 @@ export class Device {
       const letters = [...all].flatMap(([name, keys]) =>
         hashes.get(name) in drawn.reports ? keys : [],
       );
-      return { ...own, state: "committed", drafts: [], cost, letters, ...drawn };
+      const { requesterId: requester } = terms;
+      return { ...own, state: "committed", drafts: [], cost, letters, requester, ...drawn };
     };
     await locked(() => this.#keep(commit));
     this.#leaves = start + delay * Math.ceil((performance.now() - start) / delay);
@@ -263,12 +264,13 @@ export class Device {
   }
 
   #leave() {
-    const { name, origin, channel, cost, letters, reports } = this.#own;
+    const { name, origin, requester, channel, cost, letters, reports } = this.#own;
     return this.#exchange((_, store) => {
       store.delete(filesOf(name));
       store.delete(name);
       if (reports) {
-        store.put({ name, origin, channel, cost, letters, reports, state: "left" }, name);
+        const kept = { name, origin, requester, channel, cost, letters, reports };
+        store.put({ ...kept, state: "left" }, name);
       }
     });
   }

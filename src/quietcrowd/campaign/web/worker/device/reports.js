@@ -1,4 +1,4 @@
-// Reports: one for a question, a channel and a server; drawn once and kept.
+// Reports: one for a question, a channel and a requester at a server; drawn once and kept.
 
 import { numbersOf } from "../mechanisms/bounded.js";
 import { draw } from "../mechanisms/draw.js";
@@ -37,7 +37,10 @@ export function drawUpload({ terms, tasks, questions, known }, answers, open) {
   for (const { id, name } of tasks.filter((task) => reportsAll(terms) || answers.has(task.name))) {
     const question = questions.hashes.get(name);
     const report = known.get(question) ?? fresh.get(sourceOf(name, questions));
-    sent.push({ report_id: newId(), task_id: id, ...report });
+    const isCopy = channel !== null && (known.has(question) || Object.hasOwn(reports, question));
+    // A server that does not name the requester does not know the mark either.
+    const mark = isCopy && terms.requesterId !== null && { again: true };
+    sent.push({ report_id: newId(), task_id: id, ...report, ...mark });
     reports[question] = channel && { ...report, value: meaningOf(report.value) };
   }
   const { numbers } = drawn;
@@ -46,10 +49,14 @@ export function drawUpload({ terms, tasks, questions, known }, answers, open) {
   return { upload, channel, reports };
 }
 
-/** Return what a server was sent through a channel, as it is sent, by the hashes of questions. */
+/** Return what the requester was sent at a server through a channel, by the hashes of questions. */
 export function knownReports(entries, origin, { channel }, terms) {
-  const same = entries.filter((one) => one.origin === origin && one.channel === channel);
-  const kept = channel === null ? [] : same.flatMap(({ reports }) => Object.entries(reports));
+  const { requesterId } = terms;
+  const wanted = channel === null || requesterId === null ? [] : [origin, requesterId, channel];
+  const same = entries.filter((one) =>
+    [one.origin, one.requester, one.channel].every((member, i) => member === wanted[i]),
+  );
+  const kept = wanted.length === 0 ? [] : same.flatMap(({ reports }) => Object.entries(reports));
   const { valueOf } = meaningsOf(terms);
   const coded = (report) => ({ ...report, value: valueOf(report.value) });
   const known = kept.map(([question, report]) => [question, coded(report)]);

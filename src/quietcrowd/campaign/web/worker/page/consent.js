@@ -56,7 +56,7 @@ export async function consent(app) {
     asked: say(allotment === null ? "screen.asked.count" : "screen.asked.given", counts),
     closes: device.closes ? say("screen.closes", { day: device.closes }) : "",
     unpromised: promises === null ? say("screen.unpromised") : "",
-    sentences: consentSentences(terms.guarantee, promises, say, allotment),
+    sentences: consentSentences(terms.guarantee, promises, say, allotment, terms.asOf),
     served: !app.saved,
     join,
     ready: () => {

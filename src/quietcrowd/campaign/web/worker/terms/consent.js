@@ -19,13 +19,15 @@ const LARGEST_LOSS = 1000;
  * @param {object | null} promises
  * @param {Say} say
  * @param {{kind: string, answers: number, tasks: number} | null} allotment
+ * @param {string | null} asOf  the day that all questions are about, as 2026-12-01
  * @returns {string[]}
  */
-export function consentSentences(guarantee, promises, say, allotment = null) {
+export function consentSentences(guarantee, promises, say, allotment = null, asOf = null) {
   return [
     aboutOne(guarantee, say),
     ...aboutAll(guarantee, say),
     say(`consent.participation.${guarantee.participationProtected ? "hidden" : "seen"}`),
+    ...(asOf === null ? [] : [say("consent.as-of", { day: asOf })]),
     ...(allotment === null ? [] : [aboutAllotment(allotment, say)]),
     ...(promises === null ? [] : aboutPromises(promises, say)),
   ];

@@ -30,11 +30,11 @@ const COUNTING = new RegExp(
 );
 
 /** Return the hash of each task's question, and the first task of each question, by name. */
-export async function taskQuestions(tasks, { mechanism }) {
+export async function taskQuestions(tasks, { mechanism, asOf }) {
   const [hashes, first, firsts] = [new Map(), new Map(), new Map()];
-  const answers = answersOf(mechanism.domain);
+  const same = { answers: answersOf(mechanism.domain), ...(asOf !== null && { as_of: asOf }) };
   for (const { name, data } of tasks) {
-    const hash = await canonicalHash({ ...alone(name, data), answers });
+    const hash = await canonicalHash({ ...alone(name, data), ...same });
     firsts.set(hash, firsts.get(hash) ?? name);
     hashes.set(name, hash);
     first.set(name, firsts.get(hash));

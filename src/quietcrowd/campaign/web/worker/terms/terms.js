@@ -12,7 +12,8 @@ import { lossOfNamed } from "./sketch_losses.js";
 
 const MOST_TASKS = 20_000;
 const MOST_ANSWERS = 5000;
-const TASK_ID = /^[0-9a-f]{32}$/;
+const HEX_ID = /^[0-9a-f]{32}$/;
+const AS_OF = /^[1-9]\d{3}-\d{2}-\d{2}$/;
 
 const isCount = (value) => Number.isSafeInteger(value) && value >= 1;
 const isText = (value) => typeof value === "string";
@@ -32,6 +33,9 @@ const PROMISES = Object.freeze({
 });
 
 const HANDED_OUT = Object.freeze({ allotment: (value) => ["random", "suggested"].includes(value) });
+
+const NAMED = Object.freeze({ requester_id: (value) => isText(value) && HEX_ID.test(value) });
+const DATED = Object.freeze({ as_of: isDay });
 
 const FIGURES = Object.freeze({
   ...{ answer_epsilon: "epsilon", linked_epsilon: "linkedEpsilon" },
@@ -83,23 +87,34 @@ export async function readTerms(text, { campaign, configHash, english }) {
   const found = await attempt(() => guaranteeOf(config), "unsound");
   const guarantee = agreed(found, config);
   const { answers_per_participant: answers, tasks } = config;
-  const allotment = config.version === 3 ? { kind: config.allotment, answers, tasks } : null;
+  const isHandedOut = Object.hasOwn(kinds, "allotment");
+  const allotment = isHandedOut ? { kind: config.allotment, answers, tasks } : null;
   refuseUnless(!allotment || !reportsAll(config), "counts");
-  const consent = consentSentences(guarantee, promises, english, allotment);
+  const { requester_id: requesterId = null, as_of: asOf = null } = config;
+  const consent = consentSentences(guarantee, promises, english, allotment, asOf);
   const lost = { guarantee: figuresOf(guarantee, config.mechanism, english), consent };
   const isSaid = !differing(config, lost).length;
   refuseUnless(isSaid, "loss", { epsilon: found.workerEpsilon });
   return {
     ...{ campaign, title: config.title, description: config.description, ...described },
     ...{ answers, linked: config.linked, tasks, tasksHash: config.tasks_hash },
-    ...{ configHash, guarantee, promises, allotment },
+    ...{ configHash, guarantee, promises, allotment, requesterId, asOf },
   };
 }
 
 /** Return the members that a configuration of its version has, and what each must be. */
-function kindsOf({ version }) {
-  const more = [{}, PROMISES, { ...PROMISES, ...HANDED_OUT }][version - 1];
-  return { version: isCount, ...MEMBERS, ...more };
+function kindsOf(config) {
+  const maybe = { ...HANDED_OUT, ...DATED };
+  const there = Object.keys(maybe).filter((name) => Object.hasOwn(config, name));
+  const latest = Object.fromEntries(there.map((name) => [name, maybe[name]]));
+  const more = [{}, {}, HANDED_OUT, { ...NAMED, ...latest }][config.version - 1];
+  return { version: isCount, ...MEMBERS, ...(config.version === 1 ? {} : PROMISES), ...more };
+}
+
+/** Return whether something is a day of the calendar, as 2026-12-01. */
+function isDay(value) {
+  const time = isText(value) && AS_OF.test(value) ? Date.parse(`${value}T00:00:00Z`) : NaN;
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(value);
 }
 
 /** Return whether something is a number but for 10^-12 of it. */
@@ -116,7 +131,7 @@ function differing(config, expected) {
 
 function checkMembers(config, campaign) {
   refuseUnless(isObject(config), "config");
-  refuseUnless([1, 2, 3].includes(config.version), "version");
+  refuseUnless([1, 2, 3, 4].includes(config.version), "version");
   const kinds = kindsOf(config);
   const names = Object.keys(kinds).filter((name) => !kinds[name](config[name]));
   refuseUnless(!names.length, "members", { names: names.join(", ") });
@@ -202,6 +217,6 @@ function requireLoss(names, { channel, guarantee: { epsilon, workerEpsilon } }) 
 
 function isTask(one) {
   const { task_id: id, task: name, data } = isObject(one) ? one : {};
-  const isWhole = isText(id) && TASK_ID.test(id) && isText(name) && name !== "" && isObject(data);
+  const isWhole = isText(id) && HEX_ID.test(id) && isText(name) && name !== "" && isObject(data);
   return isWhole && Object.keys(one).length === 3;
 }

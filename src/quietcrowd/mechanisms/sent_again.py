@@ -1,0 +1,103 @@
+"""Marks of reports that a device sent again, and which reports count as evidence.
+
+A report counts once in a fit. In the reports of one campaign every row counts: workers are
+different people there, and exact copies of a question are one task. In reports of several campaigns
+a marked row does not count, as its original may be among them under another pseudonym. So it is
+where no column tells the campaign.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+
+from quietcrowd.exceptions import AnswerError, LeftOutWarning
+
+__all__ = ["MARKS", "Marks"]
+
+MARKS = ("again", "campaign")
+"""Columns of reports: whether a report was sent before, and the id of the campaign of the row."""
+
+_TEXTS = {"true": True, "1": True, "false": False, "0": False, "": False}
+
+
+@frozen(kw_only=True, eq=False)
+class Marks:
+    """The marks of some reports.
+
+    Attributes
+    ----------
+    again : ndarray of bool, shape (reports,)
+        Whether the device had sent the report before; at least one was.
+    campaign : str or None
+        Of all reports; None if they are of several, or a row does not tell.
+    """
+
+    again: npt.NDArray[np.bool_]
+    campaign: str | None
+
+    @classmethod
+    def of(cls, columns: pa.Table) -> Marks | None:
+        """Return the marks in a table of reports; None if no row is marked.
+
+        Raises
+        ------
+        AnswerError
+            Where a cell of the column ``again`` is neither true nor false.
+        """
+        if "again" not in columns.column_names or "task" not in columns.column_names:
+            return None
+        again = _booleans(columns["again"])
+        if not again.any():
+            return None
+        campaigns = pc.unique(columns["campaign"]) if "campaign" in columns.column_names else []
+        only = campaigns[0].as_py() if len(campaigns) == 1 else None
+        return cls(again=again, campaign=None if only in (None, "") else str(only))
+
+    @property
+    def counted(self) -> npt.NDArray[np.bool_]:
+        """Which reports count, shape (reports,)."""
+        return ~self.again if self.campaign is None else np.ones(len(self.again), np.bool_)
+
+    def warn(self, stacklevel: int) -> None:
+        """Warn of reports that do not count; `stacklevel` is as of `warnings.warn`.
+
+        Raises
+        ------
+        AnswerError
+            Where no report counts.
+        """
+        left_out = len(self.again) - int(self.counted.sum())
+        if left_out == len(self.again):
+            raise AnswerError(
+                "all of these reports were sent again, and nothing tells that they are of one "
+                "campaign: infer from the export of each campaign alone, with its columns again "
+                "and campaign"
+            )
+        if left_out:
+            warnings.warn(
+                f"{left_out:,} of {len(self.again):,} reports were sent again and do not count: "
+                "their originals may be among the others, under other pseudonyms. Those of one "
+                "campaign count if its export is read alone.",
+                LeftOutWarning,
+                stacklevel=stacklevel + 1,
+            )
+
+
+def _booleans(column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+    """Return cells as true or false; a missing one is false."""
+    if not pa.types.is_boolean(column.type):
+        texts = pc.utf8_lower(pc.utf8_trim_whitespace(column.cast(pa.string()).fill_null("")))
+        unknown = set(pc.unique(texts).to_pylist()) - _TEXTS.keys()
+        if unknown:
+            raise AnswerError(f"column 'again' must be true or false; got {min(unknown)!r}")
+        column = pc.is_in(texts, pa.array([text for text, true in _TEXTS.items() if true]))
+    found: npt.NDArray[np.bool_] = (
+        pc.fill_null(column, fill_value=False).to_numpy().astype(np.bool_)
+    )
+    return found
