@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from subprocess import PIPE, Popen
+from subprocess import PIPE
 
 import httpx
 from attrs import frozen
@@ -30,7 +30,7 @@ class ServerProcess:
     log: Path
 
     @property
-    def process(self) -> Popen[bytes]:
+    def process(self):
         return self.program.process
 
     @property

@@ -13,6 +13,7 @@ from attrs import frozen
 from scipy.stats import rankdata
 from sqlalchemy import Connection, insert, select
 from tests.campaign.two_worlds import World
+from tests.campaign.waiting import LONG
 
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.terms.tokens import new_token, participant_id, token_hash
@@ -117,7 +118,7 @@ def seconds(address: str, some: list[Copy], request: Callable[[Copy], tuple]) ->
     order = list(range(len(some)))
     random.SystemRandom().shuffle(order)
     found, statuses = np.empty(len(some)), set()
-    connection = http.client.HTTPConnection(address, timeout=60)
+    connection = http.client.HTTPConnection(address, timeout=LONG)
     for place in order:
         method, path, token, document = request(some[place])
         headers = {"Content-Type": "application/json"}

@@ -12,6 +12,7 @@ import httpx
 from attrs import Factory, define, evolve, field, frozen
 from tests.campaign.people import PLAIN, Desk, Running, new_desk
 from tests.campaign.pictures import PNG
+from tests.campaign.waiting import LONG
 
 import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
@@ -221,6 +222,6 @@ def world(past: Past, folder: Path, *, fresh: bool, **members) -> World:
     shutil.copytree(past.folder, folder)
     server = Running(settings(folder, **members)).start()
     server.app.state.service = evolve(server.service, clock=lambda: past.made_at)
-    client = httpx.Client(base_url=server.url, timeout=60, verify=PLAIN)
+    client = httpx.Client(base_url=server.url, timeout=LONG, verify=PLAIN)
     server.clients.append(client)
     return World(past, server, fresh, client)
