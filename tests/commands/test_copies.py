@@ -1,7 +1,6 @@
 """``quietcrowd campaign backup``, ``restore`` and ``migrate``."""
 
 import sqlite3
-import time
 from contextlib import closing
 from stat import S_IMODE
 
@@ -10,7 +9,9 @@ from tests.campaign.older_databases import all_revisions, load_first, said_at_fi
 
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.departures import Departures
+from quietcrowd.campaign.store.departures import Departures, trace_of
+from quietcrowd.campaign.store.generations import KEPT
+from quietcrowd.campaign.store.manifests import copy_at
 from quietcrowd.campaign.store.opening import only_server, ready_database
 from quietcrowd.campaign.store.revisions import found_revision, newest_revision
 
@@ -55,14 +56,14 @@ def test_a_copy_comes_first(run, first, tmp_path):
     status, printed, told = run("campaign", "migrate", "--database", first)
     assert status == 0
     assert revision(first) == newest_revision()
-    [copy] = tmp_path.glob("q.db.copy-*")
+    [copy, _] = sorted(tmp_path.glob("q.db.copy-*"))
     assert str(copy) in told
     assert revision(f"sqlite:///{copy}") == "0001"
     assert len(printed.splitlines()) == len(all_revisions()) - 1
     status, printed, told = run("campaign", "migrate", "--database", first)
     assert (status, printed) == (0, "")
     assert "nothing to do" in told
-    assert list(tmp_path.glob("q.db.copy-*")) == [copy]
+    assert len(list(tmp_path.glob("q.db.copy-*"))) == 2
 
 
 def test_without_a_copy_there_is_a_warning(run, first, tmp_path):
@@ -116,42 +117,80 @@ def test_copies_in_a_folder_are_kept_for_so_many_days(run, first, tmp_path):
     folder = tmp_path / "copies"
     folder.mkdir()
     old = folder / "q.db.copy-20200101T000000Z"
-    old.write_text("an old copy")
+    old.write_text("a copy of an older version")
     words = ("campaign", "backup", folder, "--database", first)
-    assert run(*words)[0] == 0
+    for number in range(KEPT):
+        assert run(*words)[0] == 0
+        [made] = folder.glob("q.db.copy-202[2-9]*")
+        made.rename(folder / f"q.db.copy-2021010{number + 1}T000000Z")
     assert old.exists()
-    (made,) = folder.glob("q.db.copy-202[1-9]*")
-    made.rename(folder / "q.db.copy-20210101T000000Z")
     status, _, told = run(*words, "--keep-days", 30)
     assert (status, told.count("Deleted ")) == (0, 2)
-    [left] = folder.iterdir()
-    assert left.name.startswith("q.db.copy-")
+    left = sorted(one.name for one in folder.iterdir())
+    assert left[: KEPT - 1] == ["q.db.copy-20210102T000000Z", "q.db.copy-20210103T000000Z"]
+    assert len(left) == KEPT
     status, _, told = run(
         "campaign", "backup", tmp_path / "one.db", "--database", first, "--keep-days", 30
     )
     assert (status, "for a folder of copies" in told) == (2, True)
 
 
-def test_the_newest_copy_of_who_left_lies_beside_the_copies(run, tmp_path):
+def test_a_backup_keeps_the_journal_of_the_one_before(run, tmp_path):
+    """Before, a journal of 8 entries was replaced by an empty one, with exit status 0."""
     settings = Settings(database=f"sqlite:///{tmp_path}/q.db")
     folder = tmp_path / "copies"
     folder.mkdir()
     words = ("campaign", "backup", folder, "--database", settings.database)
     with ready_database(settings), closing(Departures.open(settings)) as departures:
-        newest = folder / "q.db.departures.newest"
-        for count in (1, 2):
-            departures.leave(b"campaign", bytes([count]), b"kept")
-            assert f"Who left is copied to {newest}." in run(*words)[2]
-            time.sleep(1.1)  # a copy is named by the second
-            assert S_IMODE(newest.stat().st_mode) == 0o600
-            with closing(sqlite3.connect(newest)) as connection:
-                assert connection.execute("SELECT count(*) FROM departure").fetchone() == (count,)
-    assert len(list(folder.iterdir())) == 3
-    (tmp_path / "q.db.departures").unlink()
-    copy = next(folder.glob("q.db.copy-*"))
-    newest.rename(tmp_path / "q.db.departures")
-    restored = run("campaign", "restore", copy, "--database", settings.database)
-    assert restored[0] == 0, restored
+        for number in range(8):
+            departures.leave(b"campaign", bytes([number]), b"kept")
+        status, _, told = run(*words)
+    [made] = folder.iterdir()
+    assert (status, f"Copied to {made}." in told) == (0, True)
+    for file in made.iterdir():
+        assert S_IMODE(file.stat().st_mode) == 0o600
+    for file in tmp_path.glob("q.db*"):
+        file.unlink()
+    with ready_database(settings):  # on empty databases
+        pass
+    status, _, told = run(*words)
+    [line] = told.splitlines()
+    assert (status, "lacks 8 entries" in line, "--departures-lost" in line) == (2, True, True)
+    assert list(folder.iterdir()) == [made]
+    status, _, told = run("campaign", "restore", made, "--database", settings.database)
+    assert (status, "--departures-lost" in told) == (2, True)
+    words = ("campaign", "restore", made, "--database", settings.database, "--departures-lost")
+    assert run(*words)[0] == 0
+    with closing(sqlite3.connect(tmp_path / "q.db.departures")) as connection:
+        assert connection.execute("SELECT count(*) FROM departure").fetchone() == (8,)
+
+
+def test_a_lost_journal_is_backed_up_once_somebody_says_so(run, tmp_path):
+    settings = Settings(database=f"sqlite:///{tmp_path}/q.db")
+    folder = tmp_path / "copies"
+    folder.mkdir()
+    words = ("campaign", "backup", folder, "--database", settings.database)
+    with ready_database(settings), closing(Departures.open(settings)) as departures:
+        departures.leave(b"campaign", b"worker", b"kept")
+        assert run(*words)[0] == 0
+        [made] = folder.iterdir()
+        made.rename(folder / "q.db.copy-20210101T000000Z")
+        departures.forget([trace_of(b"campaign")])
+        status, _, told = run(*words)
+        assert (status, "lacks 1 entries" in told) == (2, True)
+        assert run(*words, "--departures", "none")[0] == 2
+        assert run(*words, "--departures-lost")[0] == 0
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_a_copy_in_a_file_has_its_manifest_beside_it(run, first, tmp_path):
+    copy = tmp_path / "copy.db"
+    assert run("campaign", "backup", copy, "--database", first)[0] == 0
+    assert copy_at(copy).damaged_file() is None
+    with copy.open("r+b") as content:
+        content.write(b"damage")
+    status, _, told = run("campaign", "restore", copy, "--database", first, "--departures", "none")
+    assert (status, "is damaged" in told) == (2, True)
 
 
 def test_a_journal_that_is_not_known_is_told(run, first, tmp_path):

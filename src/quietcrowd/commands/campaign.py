@@ -1,7 +1,7 @@
 """``quietcrowd campaign ...``: making campaigns and reading what came of them.
 
-All but `key`, `backup`, `restore`, `migrate` and `clock` speak to a running server: its rules hold
-for everyone, and it alone writes to its database.
+All but `key`, `backup`, `restore`, `migrate`, `clock` and `doctor` speak to a running server: its
+rules hold for everyone, and it alone writes to its database.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from quietcrowd.commands.choices import (
     MethodName,
 )
 from quietcrowd.commands.clock import clock
+from quietcrowd.commands.doctor import doctor
 from quietcrowd.commands.export import export
 from quietcrowd.commands.keys import dashboard, keys
 from quietcrowd.commands.new_campaign import NewCampaign
@@ -65,6 +66,7 @@ campaign.command()(copies.backup)
 campaign.command()(copies.restore)
 campaign.command()(copies.migrate)
 campaign.command()(clock)
+campaign.command()(doctor)
 
 _PAGE = 200
 """Campaigns that are asked for at once."""

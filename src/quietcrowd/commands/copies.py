@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,9 +16,10 @@ from quietcrowd.commands.printing import counted, note
 from quietcrowd.exceptions import ParameterError
 
 if TYPE_CHECKING:
+    from quietcrowd.campaign.server.settings import Settings
     from quietcrowd.campaign.store.database import Database
 
-__all__ = ["LOCAL", "DatabaseUrl", "backup", "existing", "migrate", "restore"]
+__all__ = ["LOCAL", "DatabaseUrl", "backup", "existing", "existing_journal", "migrate", "restore"]
 
 DatabaseUrl = Annotated[
     str,
@@ -44,9 +46,7 @@ def existing(url: str) -> Database:
 def backup(
     target: Annotated[
         Path,
-        typer.Argument(
-            metavar="PLACE", help="A new file; or a folder, where it is named after when."
-        ),
+        typer.Argument(metavar="PLACE", help="A folder of copies, or a new file."),
     ],
     database: DatabaseUrl = LOCAL,
     keep_days: Annotated[
@@ -58,57 +58,68 @@ def backup(
         ),
     ] = None,
     departures: options.Departures = None,
+    departures_lost: Annotated[
+        bool,
+        typer.Option(
+            "--departures-lost",
+            help="Give it once if the journal is lost: it may lack entries of its copy before.",
+        ),
+    ] = False,
 ) -> None:
-    """Copy a database to a file, while the server runs.
+    """Copy a database and its journal while the server runs.
 
-    Of PostgreSQL it is what pg_dump writes. What is deleted later stays in the copy: delete old
-    copies too. Who leaves later does not come back with it: quietcrowd campaign restore.
+    PLACE is a folder: each copy is a new folder in it, with the database, the journal of
+    withdrawals, and a manifest. The newest three good copies always stay. A new file gets the
+    database only, and a manifest next to it.
 
-    Into a folder, the journal of who left is copied as well, in place of its copy before: an older
-    one would let people come back.
+    What is deleted later stays in the copy: delete old copies too. Who leaves later does not come
+    back with it: quietcrowd campaign restore.
 
     Example: quietcrowd campaign backup copy.db
 
     Example: quietcrowd campaign backup /var/backups/crowd --keep-days 30
     """
     require_server()
-    from quietcrowd.campaign.store.copies import copy_name, copy_to, delete_old_copies
+    from quietcrowd.campaign.server.settings import Settings
+    from quietcrowd.campaign.store.clock import read_clock
+    from quietcrowd.campaign.store.generations import copy_alone, make_generation, prune
 
-    journal = _journal(database, departures)
+    settings = Settings(database=database, departures=departures)
     if keep_days is not None and not target.is_dir():
         raise ParameterError(f"--keep-days is for a folder of copies, and {target} is none")
-    with closing(existing(database)) as opened:
-        now = time.time()
-        file = target / copy_name(opened, now) if target.is_dir() else target
-        copy_to(opened, file)
-        note(f"Copied to {file}.")
-        if target.is_dir():  # after the database: whoever left in between is in the journal
-            _copy_journal(journal, target)
+    now = time.time()
+    with closing(existing(database)) as opened, existing_journal(settings) as journal:
+        if not target.is_dir():
+            copy_alone(opened, target, now)
+            note(f"Copied to {target}.")
+            return
+        clock = read_clock(now, opened, journal)
+        made = make_generation(opened, journal, target, clock, lost=departures_lost)
+        note(f"Copied to {made.place}.")
         if keep_days is not None:
-            for old in delete_old_copies(opened, target, keep_days, now):
+            for old in prune(opened, target, keep_days, clock):
                 note(f"Deleted {old}.")
+        if clock.held:
+            note(f"Warning: {clock.describe()}")
 
 
-def _journal(database: str, departures: str | None) -> str | None:
-    """Return the URL of the journal of who left; None where there is none, or nobody says where."""
-    from quietcrowd.campaign.server.settings import Settings
+@contextmanager
+def existing_journal(settings: Settings) -> Iterator[Database | None]:
+    """Give the journal of withdrawals if there is one; a note says where none is."""
+    from quietcrowd.campaign.store.database import Database
     from quietcrowd.campaign.store.departures import place_of_departures
 
-    return place_of_departures(Settings(database=database, departures=departures))
-
-
-def _copy_journal(journal: str | None, folder: Path) -> None:
-    from quietcrowd.campaign.store.copies import replace_newest_copy
-    from quietcrowd.campaign.store.database import Database
-
-    if journal is None:
+    place = place_of_departures(settings)
+    if place is None:
         note("Who left was not copied: name the journal with --departures, if there is one.")
+        yield None
         return
-    with closing(Database.open(journal)) as opened:
-        if opened.path is not None and not opened.path.exists():
-            note(f"Who left was not copied: there is no journal {opened.path} yet.")
-            return
-        note(f"Who left is copied to {replace_newest_copy(opened, folder)}.")
+    with closing(Database.open(place)) as journal:
+        if journal.path is not None and not journal.path.exists():
+            note(f"Who left was not copied: there is no journal {journal.path} yet.")
+            yield None
+        else:
+            yield journal
 
 
 def restore(
@@ -117,7 +128,7 @@ def restore(
     departures: options.Departures = None,
     departures_lost: options.DeparturesLost = False,
 ) -> None:
-    """Put a copy in place of an SQLite database that no server has.
+    """Put a copy in place of a database that no server has; one of PostgreSQL has to be empty.
 
     Who left since stays away, and so do campaigns that were deleted or whose time is over. The copy
     is brought up to date. The former database is kept beside it.
@@ -189,9 +200,11 @@ def _what_would_be(count: int) -> str:
 
 
 def _copy_before(opened: Database, folder: Path | None) -> None:
-    from quietcrowd.campaign.store.copies import copy_name, copy_to
+    from quietcrowd.campaign.store.copies import copy_name
+    from quietcrowd.campaign.store.generations import copy_alone
 
     place = folder or (Path() if opened.path is None else opened.path.parent)
-    file = place / copy_name(opened, time.time())
-    copy_to(opened, file)
+    now = time.time()
+    file = place / copy_name(opened, now)
+    copy_alone(opened, file, now)
     note(f"Copied to {file}: delete it once you do not need it.")

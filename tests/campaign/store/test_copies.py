@@ -1,16 +1,16 @@
 import os
 import re
-import time
 from stat import S_IMODE
 
 import pytest
+from sqlalchemy import func, select
 from tests.campaign.older_databases import load_first
 
-from quietcrowd.campaign.store.copies import copy_name, copy_to, delete_old_copies
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.copies import copy_name, copy_to, pg_restore
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.exceptions import ParameterError
 
-DAY = 86_400
 NOW = 1_800_000_000.0
 
 
@@ -41,20 +41,13 @@ def test_a_copy_is_its_owners_alone_and_overwrites_nothing(database, tmp_path):
         copy_to(database, tmp_path / "nowhere" / "copy")
 
 
-def test_old_copies_are_deleted_and_nothing_else(database, tmp_path):
-    for days in (0, 29, 31, 400):
-        (tmp_path / copy_name(database, NOW - days * DAY)).write_text("a copy")
-    stem = copy_name(database, NOW).partition(".copy-")[0]
-    others = ["other.db.copy-20200101T000000Z", f"{stem}.copy-20209999T000000Z", f"{stem}.old"]
-    for name in others:
-        (tmp_path / name).write_text("another file")
-    gone = delete_old_copies(database, tmp_path, 30, NOW)
-    assert sorted(file.name for file in gone) == [
-        copy_name(database, NOW - 400 * DAY),
-        copy_name(database, NOW - 31 * DAY),
-    ]
-    kept = {copy_name(database, NOW), copy_name(database, NOW - 29 * DAY), *others}
-    assert kept <= {file.name for file in tmp_path.iterdir()}
+def test_rows_of_a_copy_are_counted(database, tmp_path):
+    rows = copy_to(database, tmp_path / "copy")
+    with database.read() as connection:
+        for name in ("campaign", "participant", "report"):
+            table = tables.metadata.tables[name]
+            found = connection.scalar(select(func.count()).select_from(table))
+            assert rows[name] == found > 0
 
 
 def test_without_pg_dump_a_copy_is_refused(tmp_path, monkeypatch):
@@ -65,31 +58,28 @@ def test_without_pg_dump_a_copy_is_refused(tmp_path, monkeypatch):
     database.close()
 
 
-def test_a_pg_dump_that_fails_leaves_nothing_and_tells_no_password(tmp_path):
+def test_a_postgresql_that_is_not_there_leaves_nothing_and_tells_no_password(tmp_path):
     database = Database.open("postgresql://me:secret@127.0.0.1:1/name?application_name=x")
-    with pytest.raises(ParameterError, match="pg_dump made no copy") as caught:
+    with pytest.raises(ParameterError, match="cannot be copied") as caught:
         copy_to(database, tmp_path / "copy")
     assert "secret" not in str(caught.value)
     assert not (tmp_path / "copy").exists()
     database.close()
 
 
-def test_a_password_is_no_word_of_pg_dump(tmp_path, monkeypatch):
+def test_a_password_is_no_word_of_postgresqls_programs(tmp_path, monkeypatch):
     """Everyone on a machine can read the words of its programs."""
-    program = tmp_path / "pg_dump"
+    program = tmp_path / "pg_restore"
     program.write_text('#!/bin/sh\necho "$@" > "$0.words"\ncat "$PGSERVICEFILE" > "$0.service"\n')
     program.chmod(0o700)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     database = Database.open("postgresql://me:secret@host:5433/name?sslmode=require")
-    copy_to(database, tmp_path / "copy")
-    assert "secret" not in (tmp_path / "pg_dump.words").read_text()
-    told = set((tmp_path / "pg_dump.service").read_text().split())
+    pg_restore(database, tmp_path / "copy")
+    assert "secret" not in (tmp_path / "pg_restore.words").read_text()
+    told = set((tmp_path / "pg_restore.service").read_text().split())
     assert {"host=host", "port=5433", "user=me", "password=secret", "dbname=name"} <= told
     assert "sslmode=require" in told
+    program.write_text('#!/bin/sh\necho "pg_restore: error: planted" >&2\nexit 1\n')
+    with pytest.raises(ParameterError, match="pg_restore failed: planted"):
+        pg_restore(database, tmp_path / "copy")
     database.close()
-
-
-def test_copies_of_now_stay(database, tmp_path):
-    file = tmp_path / copy_name(database, time.time())
-    file.write_text("a copy")
-    assert delete_old_copies(database, tmp_path, 1, time.time()) == []

@@ -10,9 +10,12 @@ from tests.campaign.older_databases import load_first, rows_of, said_at_first
 from tests.nightly import nightly
 
 from quietcrowd.campaign.server.settings import Settings
+from quietcrowd.campaign.store.clock import Clock
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.departures import Departures
-from quietcrowd.campaign.store.opening import migrate, only_server
+from quietcrowd.campaign.store.generations import make_generation
+from quietcrowd.campaign.store.journal_ids import matching_departures
+from quietcrowd.campaign.store.opening import migrate, only_server, ready_database
 from quietcrowd.campaign.store.replay import Replayed
 from quietcrowd.campaign.store.restoring import restore
 from quietcrowd.campaign.terms.tokens import participant_id, withdrawn_hash
@@ -146,9 +149,47 @@ def test_a_copy_of_a_newer_version_is_refused(settings, copy):
         restore(copy, settings, NOW)
 
 
-def test_postgresql_is_restored_by_its_own_programs(copy):
-    with pytest.raises(ParameterError, match="pg_restore"):
+def test_a_copy_of_the_other_kind_is_refused(settings, copy, tmp_path):
+    with pytest.raises(ParameterError, match=r"--database is PostgreSQL, and .* no copy of it"):
         restore(copy, Settings(database="postgresql://me@127.0.0.1:1/name"), NOW)
+    keep(settings)
+    (tmp_path / "dump").write_bytes(b"PGDMP")
+    with pytest.raises(ParameterError, match=r"--database is SQLite, and .* no copy of it"):
+        restore(tmp_path / "dump", settings, NOW)
+
+
+@pytest.mark.parametrize("journal", ["there", "lost"])
+def test_postgresql_is_restored_into_an_empty_database(postgresql_server, tmp_path, journal):
+    """Copies of the journal bring back nobody who withdrew before they were made."""
+    settings = Settings(
+        database=postgresql_server.new_database(), departures=postgresql_server.new_database()
+    )
+    load_first(settings.database)
+    then = said_at_first(settings.database)
+    with closing(Database.open(settings.database)) as database:
+        migrate(database)
+        matching_departures(settings, database).close()
+        made = []
+        for number in range(2):
+            with closing(Departures.open(settings)) as departures:
+                clock = Clock(now=NOW + number, seen=None)
+                made.append(make_generation(database, departures.journal, tmp_path, clock))
+            keep(settings, then["leaver"])
+    again = settings.model_copy(update={"database": postgresql_server.new_database()})
+    with pytest.raises(ParameterError, match="not empty"):
+        restore(made[0].place, settings, NOW)
+    if journal == "lost":
+        again = again.model_copy(update={"departures": postgresql_server.new_database()})
+        with pytest.raises(ParameterError, match="--departures-lost"):
+            restore(made[0].place, again, NOW)
+        again = again.model_copy(update={"database": postgresql_server.new_database()})
+    done, former = restore(made[0].place, again, NOW, lost=journal == "lost")
+    assert (done.workers, former) == (1, None)
+    ids = {row["id"] for row in rows(again)["participant"]}
+    assert participant_id(then["credential"]) in ids
+    assert participant_id(then["leaver"]) not in ids
+    with ready_database(again):
+        pass
 
 
 def test_a_file_system_without_links_will_do(settings, copy, monkeypatch):

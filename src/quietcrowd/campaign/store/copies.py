@@ -1,26 +1,30 @@
-"""Copies of a database: made while it is served, named by when, and deleted after so many days."""
+"""Copies of a database, made while it is served: of SQLite a file, of PostgreSQL a dump."""
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
+import sqlite3
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from urllib.parse import quote
 
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import Connection, func, inspect, select, text
+from sqlalchemy.exc import DBAPIError
 
+from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database, create_private
+from quietcrowd.campaign.store.failures import explain
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["copy_name", "copy_to", "delete_old_copies", "pg_dump", "replace_newest_copy"]
+__all__ = ["WHEN", "copy_name", "copy_to", "pg_restore", "stem_of"]
 
-_WHEN = "%Y%m%dT%H%M%SZ"
-_STAMP = r"\.copy-(\d{8}T\d{6}Z)(?:\.dump|-wal)?"
+WHEN = "%Y%m%dT%H%M%SZ"
+"""How the name of a copy says when it was made, in UTC."""
 
 _SERVICE = "quietcrowd"
 
@@ -35,119 +39,115 @@ def copy_name(database: Database, now: float) -> str:
     now : float
         Seconds since 1970.
     """
-    when = datetime.fromtimestamp(now, UTC).strftime(_WHEN)
+    when = datetime.fromtimestamp(now, UTC).strftime(WHEN)
     ending = ".dump" if database.path is None else ""
-    return f"{_stem(database)}.copy-{when}{ending}"
+    return f"{stem_of(database)}.copy-{when}{ending}"
 
 
-def _stem(database: Database) -> str:
+def stem_of(database: Database) -> str:
+    """Return how names of copies of a database begin."""
     return str(database.url.database) if database.path is None else database.path.name
 
 
-def copy_to(database: Database, target: Path) -> None:
+def copy_to(database: Database, target: Path) -> dict[str, int]:
     """Write a copy of one state of a database to a new file, while others go on.
 
-    It is its owner's alone: a database of SQLite, or what pg_dump writes for pg_restore.
+    Its owner alone can read it. Of SQLite it is a database, of PostgreSQL a dump for pg_restore.
+
+    Returns
+    -------
+    dict of str to int
+        The number of rows in the copy, by table.
 
     Raises
     ------
     ParameterError
-        Where the file exists or cannot be made, or pg_dump is missing or fails.
+        If the file exists or cannot be made, the database is damaged, pg_dump is missing or fails,
+        or the URL is that of a connection pooler.
     """
     if not target.parent.is_dir():
         raise ParameterError(f"there is no folder {target.parent}: create it first")
-    if database.path is None:
-        pg_dump(database, target)
-    else:
+    if database.path is not None:
         database.backup(target)
-
-
-def replace_newest_copy(database: Database, folder: Path) -> Path:
-    """Copy a database of which no older copy is of use, in place of the one before; return where.
-
-    There is one copy at any moment, the former or the new one, and it is its owner's alone.
-
-    Parameters
-    ----------
-    database : Database
-        Such as the journal of who left.
-    folder : Path
-        Where the copy lies.
-
-    Raises
-    ------
-    ParameterError
-        As of `copy_to`.
-    """
-    ending = ".dump" if database.path is None else ""
-    target = folder / f"{_stem(database)}.newest{ending}"
-    with TemporaryDirectory(dir=folder, prefix=f".{target.name}.") as place:
-        new = Path(place) / target.name
-        copy_to(database, new)
-        with new.open("rb") as file:
-            os.fsync(file.fileno())
-        new.replace(target)
-    return target
-
-
-def delete_old_copies(database: Database, folder: Path, days: int, now: float) -> list[Path]:
-    """Delete the copies in a folder that are older, by their names, and return which.
-
-    Parameters
-    ----------
-    database : Database
-        Of which they are: copies of others stay.
-    folder : Path
-        Where `copy_name` named them.
-    days : int
-        How old they may be.
-    now : float
-        Seconds since 1970.
-    """
-    oldest = datetime.fromtimestamp(now, UTC) - timedelta(days=days)
-    ours = re.compile(re.escape(_stem(database)) + _STAMP, re.ASCII)
-    over = []
-    for file in sorted(folder.iterdir()):
-        named = ours.fullmatch(file.name)
-        if named and _made(named[1], default=oldest) < oldest:
-            file.unlink()
-            over.append(file)
-    return over
-
-
-def _made(when: str, default: datetime) -> datetime:
+        return _count_rows_of(target)
+    program = _program("pg_dump")
     try:
-        return datetime.strptime(when, _WHEN).replace(tzinfo=UTC)
-    except ValueError:  # no such day: nobody's copy
-        return default
+        _refuse_pooler(database)
+        with database.read() as connection:  # the dump is of the state that is counted
+            snapshot = connection.scalar(text("SELECT pg_export_snapshot()"))
+            _pg_dump(database, program, target, str(snapshot))
+            return _count_rows(connection)
+    except DBAPIError as error:
+        raise ParameterError(f"PostgreSQL cannot be copied: {explain(error)}") from None
 
 
-def pg_dump(database: Database, target: Path) -> None:
-    """Write what pg_dump says of a database, in its custom format, to a new file.
-
-    Raises
-    ------
-    ParameterError
-        Where the file exists, pg_dump is missing or fails, or the URL is that of a pooler.
-    """
-    program = shutil.which("pg_dump")
-    if program is None:
+def _refuse_pooler(database: Database) -> None:
+    if database.behind_pooler():
         raise ParameterError(
-            "pg_dump is not on the PATH: install PostgreSQL's client programs, or copy the "
-            "database by other means (campaign migrate has --no-backup then)"
+            "this URL leads to a connection pooler such as PgBouncer. pg_dump would leave its "
+            "settings on connections of the server: name PostgreSQL's own host and port with "
+            "--database and --departures"
         )
-    with suppress(OperationalError):  # pg_dump reports it
-        if database.behind_pooler():
-            raise ParameterError(
-                "this URL leads to a connection pooler such as PgBouncer. pg_dump would leave its "
-                "settings on connections of the server: name PostgreSQL's own host and port with "
-                "--database and --departures"
-            )
+
+
+def _count_rows_of(copy: Path) -> dict[str, int]:
+    url = f"file:{quote(str(copy.absolute()))}?mode=ro&immutable=1"
+    with closing(sqlite3.connect(url, uri=True)) as raw:
+        there = {name for (name,) in raw.execute("SELECT name FROM sqlite_master")}
+        return {
+            name: int(raw.execute(f"SELECT count(*) FROM {name}").fetchone()[0])
+            for name in tables.metadata.tables
+            if name in there
+        }
+
+
+def _count_rows(connection: Connection) -> dict[str, int]:
+    there = set(inspect(connection).get_table_names())
+    return {
+        table.name: int(connection.scalar(select(func.count()).select_from(table)) or 0)
+        for table in tables.metadata.sorted_tables
+        if table.name in there
+    }
+
+
+def _pg_dump(database: Database, program: str, target: Path, snapshot: str) -> None:
+    """Write what pg_dump says of a database, in its custom format, to a new file."""
     try:
         create_private(target)
     except FileExistsError:
         raise ParameterError(f"{target} exists already: a backup overwrites nothing") from None
-    words = [program, "--format=custom", "--no-owner", f"--file={target.absolute()}"]
+    words = [f"--snapshot={snapshot}", "--format=custom", "--no-owner"]
+    try:
+        _run(database, [program, *words, f"--file={target.absolute()}"])
+    except BaseException:
+        target.unlink()
+        raise
+
+
+def pg_restore(database: Database, dump: Path) -> None:
+    """Fill an empty database with a dump, in one transaction.
+
+    Raises
+    ------
+    ParameterError
+        If pg_restore is missing or fails; the database is empty then.
+    """
+    words = ["--no-owner", "--single-transaction", "--exit-on-error"]
+    _run(database, [_program("pg_restore"), *words, str(dump.absolute())])
+
+
+def _program(name: str) -> str:
+    program = shutil.which(name)
+    if program is None:
+        raise ParameterError(
+            f"{name} is not on the PATH: install PostgreSQL's client programs, or copy the "
+            "database by other means (campaign migrate has --no-backup then)"
+        )
+    return program
+
+
+def _run(database: Database, words: Sequence[str]) -> None:
+    """Run a program of PostgreSQL on a database."""
     with _service(database) as environment:
         done = subprocess.run(
             [*words, f"--dbname=service={_SERVICE}"],
@@ -157,9 +157,9 @@ def pg_dump(database: Database, target: Path) -> None:
             env=environment,
         )
     if done.returncode:
-        target.unlink()
-        reason = done.stderr.strip().rpartition("pg_dump: error: ")[2].partition("\n")[0]
-        raise ParameterError(f"pg_dump made no copy: {reason or 'it says nothing'}")
+        name = Path(words[0]).name
+        reason = done.stderr.strip().rpartition(f"{name}: error: ")[2].partition("\n")[0]
+        raise ParameterError(f"{name} failed: {reason or 'it gives no reason'}")
 
 
 @contextmanager

@@ -8,6 +8,8 @@ copy. A copy of the database has the id, and a copy of the journal too.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from sqlalchemy import select, text
@@ -15,6 +17,7 @@ from sqlalchemy import select, text
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.departures import Departures, place_of_departures
+from quietcrowd.campaign.store.journal_copies import merge_journal
 from quietcrowd.campaign.store.places import Places
 from quietcrowd.exceptions import ParameterError
 
@@ -70,7 +73,7 @@ def matching_departures(settings: Places, database: Database) -> Departures:
     return departures
 
 
-def replace_journal(settings: Places, database: Database) -> bool:
+def replace_journal(settings: Places, database: Database, copies: Sequence[Path] = ()) -> bool:
     """Take what there is, or a new journal, in place of one that was lost.
 
     Parameters
@@ -79,6 +82,8 @@ def replace_journal(settings: Places, database: Database) -> bool:
         Of the server.
     database : Database
         Of this version's tables.
+    copies : sequence of Path
+        Copies of the lost journal: their entries are added, and a new journal has its id.
 
     Returns
     -------
@@ -94,8 +99,11 @@ def replace_journal(settings: Places, database: Database) -> bool:
     try:
         if departures.journal is None:
             raise ParameterError("nothing can be lost where --departures is none: give one of both")
-        taken = _take(departures.journal, secrets.token_bytes(_BYTES))
         known = journal_of(database)
+        for copy in copies:
+            merge_journal(departures.journal, copy)
+        new = known if copies and known is not None else secrets.token_bytes(_BYTES)
+        taken = _take(departures.journal, new)
         if known is not None and known != taken:
             with database.write() as connection:
                 connection.execute(_REPLACE, {"id": taken})

@@ -1,4 +1,4 @@
-"""Putting a copy of an SQLite database in its place: brought up to date, without those who left."""
+"""Putting a copy of a database in its place: brought up to date, without those who left."""
 
 from __future__ import annotations
 
@@ -10,10 +10,24 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
-from quietcrowd.campaign.store.copies import copy_name
+from sqlalchemy import inspect
+from sqlalchemy.exc import DBAPIError
+
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.clock import read_clock
+from quietcrowd.campaign.store.copies import copy_name, pg_restore
 from quietcrowd.campaign.store.database import Database, create_private
 from quietcrowd.campaign.store.departures import NOWHERE, place_of_departures
+from quietcrowd.campaign.store.failures import explain
+from quietcrowd.campaign.store.generations import settle_folder
+from quietcrowd.campaign.store.journal_copies import merge_journal
 from quietcrowd.campaign.store.journal_ids import matching_departures, replace_journal
+from quietcrowd.campaign.store.manifests import (
+    copy_at,
+    generations_in,
+    identity_of,
+    make_lasting,
+)
 from quietcrowd.campaign.store.opening import migrate, only_server
 from quietcrowd.campaign.store.places import Places
 from quietcrowd.campaign.store.replay import Replayed, replay
@@ -29,19 +43,20 @@ def restore(
 ) -> tuple[Replayed, Path | None]:
     """Put a copy in the place of a database; the copy stays as it is.
 
-    What is put there is finished before: killed at any moment, there is the former database or the
-    restored one. The former one is kept beside it, as a copy that was made now.
+    What is put there is finished before: killed at any moment, there is the former SQLite database
+    or the restored one. The former one is kept beside it, as a copy that was made now. PostgreSQL's
+    database has to be empty.
 
     Parameters
     ----------
     copy : Path
-        What ``campaign backup`` made.
+        A generation, or a copy of a database alone. Copies of the journal next to it count, too.
     settings : Places
-        With the database of SQLite, and where it is kept who left.
+        With the database, and the journal of withdrawals.
     now : float
         Seconds since 1970.
     lost : bool
-        Whether it is known that the journal of who left was lost.
+        Whether the operator knows that the journal is lost: its copies replace it.
 
     Returns
     -------
@@ -57,26 +72,46 @@ def restore(
     FormatError
         Where the copy was made by a newer version.
     """
-    database = Database.open(settings.database)
-    database.close()
-    target = database.path
-    if target is None:
-        raise ParameterError(
-            "a PostgreSQL database is restored with pg_restore, into an empty database: then "
-            "quietcrowd campaign migrate, and quietcrowd serve with the same --departures as before"
-        )
-    if not copy.is_file():
-        raise ParameterError(f"there is no copy {copy}")
+    file = _require_whole(copy)
     if not lost:
         _require_departures(settings)
+    with closing(Database.open(settings.database)) as database:
+        target = database.path
+        _require_kind(file, dump=target is None)
+        if target is None:
+            return _fill(database, file, copy, settings, now, lost), None
     with only_server(target), TemporaryDirectory(dir=target.parent, prefix=".restoring-") as place:
         staged = Path(place) / target.name
-        _read_copy(copy, staged)
-        replayed = _finish(staged, settings, now, lost)
+        _read_copy(file, staged)
+        with closing(Database.open(f"sqlite:///{staged}")) as opened:
+            replayed = _finish(opened, copy, settings, now, lost)
+            if not opened.empty_journal():
+                raise ParameterError(f"somebody reads {staged}: try again")
+        make_lasting(staged)
         former = _set_aside(database, target.with_name(copy_name(database, now)))
         os.replace(staged, target)
-        _settle_folder(target.parent)
+        settle_folder(target.parent)
     return replayed, former
+
+
+def _require_whole(copy: Path) -> Path:
+    """Return the file with the database; refuse one that is not as its manifest says."""
+    found = copy_at(copy)
+    if found is None:
+        if not copy.is_file():
+            raise ParameterError(f"there is no copy {copy}, or it has no manifest")
+        return copy
+    damaged = found.damaged_file()
+    if damaged is not None:
+        raise ParameterError(f"{damaged} is damaged or missing: take another copy")
+    return found.database
+
+
+def _require_kind(file: Path, *, dump: bool) -> None:
+    with file.open("rb") as content:
+        if (content.read(5) == b"PGDMP") is not dump:
+            kinds = ("PostgreSQL", "SQLite") if dump else ("SQLite", "PostgreSQL")
+            raise ParameterError(f"--database is {kinds[0]}, and {file} is no copy of it")
 
 
 def _require_departures(settings: Places) -> None:
@@ -89,8 +124,9 @@ def _require_departures(settings: Places) -> None:
     if journal.path is not None and not journal.path.exists():
         raise ParameterError(
             f"there is no {journal.path}, which says who left since the copy was made: put it "
-            "there, or name another place with --departures. With --departures-lost, or "
-            f"--departures {NOWHERE}, they come back."
+            "there, or name another place with --departures. With --departures-lost, its copies "
+            "are used, and who left after the newest one comes back; with "
+            f"--departures {NOWHERE}, all come back."
         )
 
 
@@ -108,23 +144,43 @@ def _read_copy(copy: Path, staged: Path) -> None:
         raise ParameterError(f"{copy} is no copy of a database of campaigns: {error}") from None
 
 
-def _finish(staged: Path, settings: Places, now: float, lost: bool) -> Replayed:
-    """Bring a copy up to date, and do again what was done since; on the disk afterwards."""
-    database = Database.open(f"sqlite:///{staged}")
+def _fill(
+    database: Database, dump: Path, copy: Path, settings: Places, now: float, lost: bool
+) -> Replayed:
+    """Fill an empty database of PostgreSQL."""
     try:
-        migrate(database)
-        if lost:
-            replace_journal(settings, database)
-        with closing(matching_departures(settings, database)) as departures:
-            replayed = replay(database, departures, now)
-        if not database.empty_journal():
-            raise ParameterError(f"somebody reads {staged}: try again")
-    finally:
-        database.close()
-    handle = os.open(staged, os.O_RDWR)
-    os.fsync(handle)
-    os.close(handle)
-    return replayed
+        with database.read() as connection:
+            if inspect(connection).get_table_names():
+                raise ParameterError("the database is not empty: create a new one with createdb")
+    except DBAPIError as error:
+        raise ParameterError(f"the database cannot be used: {explain(error)}") from None
+    pg_restore(database, dump)
+    return _finish(database, copy, settings, now, lost)
+
+
+def _finish(database: Database, copy: Path, settings: Places, now: float, lost: bool) -> Replayed:
+    """Bring a copy up to date, and do again what was done since."""
+    migrate(database)
+    journals = _journals(copy, database)
+    if lost:
+        replace_journal(settings, database, journals)
+    with closing(matching_departures(settings, database)) as departures:
+        if departures.journal is not None:
+            for one in journals:
+                merge_journal(departures.journal, one)
+        clock = read_clock(now, database, departures.journal)
+        return replay(database, departures, clock.trusted)
+
+
+def _journals(copy: Path, database: Database) -> list[Path]:
+    """Return the good copies of a database's journals, in and next to a copy."""
+    mine, known = identity_of(database), identity_of(database, tables.journal)
+    return [
+        one.journal
+        for one in generations_in(copy.absolute().parent, copy.name.partition(".copy-")[0])
+        if mine == one.manifest.database or known == one.manifest.journal
+        if one.journal is not None and one.is_good(one.journal)
+    ]
 
 
 def _set_aside(database: Database, aside: Path) -> Path | None:
@@ -156,11 +212,3 @@ def _set_aside(database: Database, aside: Path) -> Path | None:
 def _copy_file(file: Path, to: Path) -> None:
     create_private(to)
     shutil.copyfile(file, to)
-
-
-def _settle_folder(folder: Path) -> None:
-    """See to it that names in a folder are on the disk."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        os.fsync(handle)
-        os.close(handle)

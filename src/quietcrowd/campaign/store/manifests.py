@@ -1,0 +1,197 @@
+"""What is known of a copy: a manifest with ids, counts and hashes, in or next to it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+from attrs import asdict, field, frozen, validators
+from sqlalchemy import Table, inspect, select
+
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.database import Database, create_private
+
+__all__ = [
+    "JOURNAL",
+    "MANIFEST",
+    "Generation",
+    "Manifest",
+    "copy_at",
+    "generations_in",
+    "identity_of",
+    "make_lasting",
+    "write_manifest",
+]
+
+JOURNAL, MANIFEST = "departures.db", "manifest.json"
+
+_BLOCK = 2**20
+
+_TEXT, _COUNT = validators.instance_of(str), validators.instance_of(int)
+
+
+@frozen(kw_only=True)
+class Manifest:
+    """What is known of a copy.
+
+    Attributes
+    ----------
+    number : int
+        Counts the copies in a directory, whatever the clock says; 0 for a copy of a database alone.
+    made : str
+        The time, in UTC.
+    database, journal : str or None
+        Their random ids, in hexadecimal.
+    rows : dict of str to int
+        The number of rows in the copy of the database, by table.
+    entries : int or None
+        The number of workers and campaigns in the copy of the journal; None without one.
+    sha256 : dict of str to str
+        The hash of each file, by its name.
+    """
+
+    number: int = field(validator=_COUNT)
+    made: str = field(validator=_TEXT)
+    database: str | None = field(validator=validators.optional(_TEXT))
+    journal: str | None = field(validator=validators.optional(_TEXT))
+    rows: dict[str, int] = field(validator=validators.deep_mapping(_TEXT, _COUNT))
+    entries: int | None = field(validator=validators.optional(_COUNT))
+    sha256: dict[str, str] = field(validator=validators.deep_mapping(_TEXT, _TEXT))
+
+
+@frozen(kw_only=True)
+class Generation:
+    """A copy with its manifest.
+
+    Attributes
+    ----------
+    place : Path
+        A directory; or a file, of a database alone.
+    manifest : Manifest
+        What is known of it.
+    """
+
+    place: Path
+    manifest: Manifest
+
+    @property
+    def _folder(self) -> Path:
+        return self.place if self.place.is_dir() else self.place.parent
+
+    @property
+    def database(self) -> Path:
+        """The copy of the database."""
+        return self._folder / next(name for name in self.manifest.sha256 if name != JOURNAL)
+
+    @property
+    def journal(self) -> Path | None:
+        """The copy of the journal."""
+        return self._folder / JOURNAL if JOURNAL in self.manifest.sha256 else None
+
+    def damaged_file(self) -> Path | None:
+        """Return a file that is missing or has changed since; None if all are as they were."""
+        files = [self._folder / name for name in self.manifest.sha256]
+        return next((file for file in files if not self.is_good(file)), None)
+
+    def is_good(self, file: Path) -> bool:
+        """Return whether one of its files is as it was written."""
+        return file.is_file() and _sha256(file) == self.manifest.sha256[file.name]
+
+
+def write_manifest(
+    files: list[Path],
+    place: Path,
+    now: float,
+    database: Database,
+    rows: dict[str, int],
+    *,
+    journal: Database | None = None,
+    number: int = 0,
+    entries: int | None = None,
+) -> Manifest:
+    """Write the manifest of a copy, and see to it that all of it is on the disk.
+
+    Parameters
+    ----------
+    files : list of Path
+        The copies, first that of the database.
+    place : Path
+        The new file.
+    now : float
+        Seconds since 1970.
+    database : Database
+        The original.
+    rows, number, entries
+        See `Manifest`.
+    journal : Database, optional
+        The original.
+    """
+    manifest = Manifest(
+        number=number,
+        made=datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        database=identity_of(database),
+        journal=identity_of(journal or database, tables.journal),
+        rows=rows,
+        entries=entries,
+        sha256={file.name: _sha256(file) for file in files},
+    )
+    create_private(place)
+    place.write_text(json.dumps(asdict(manifest), indent=2) + "\n", encoding="utf-8")
+    for file in (*files, place):
+        make_lasting(file)
+    return manifest
+
+
+def copy_at(place: Path) -> Generation | None:
+    """Return a copy with its manifest; None if it has none that can be read."""
+    beside = place.with_name(f"{place.name}.{MANIFEST}")
+    file = place / MANIFEST if place.is_dir() else beside
+    try:
+        read = json.loads(file.read_text(encoding="utf-8"))
+        found = Generation(place=place, manifest=Manifest(**read))
+    except (OSError, TypeError, ValueError):
+        return None
+    names = found.manifest.sha256.keys()
+    safe = all(name == Path(name).name for name in names) and names - {JOURNAL}
+    return found if safe else None
+
+
+def generations_in(folder: Path, stem: str) -> list[Generation]:
+    """Return the copies of a database in a directory that have a journal, the newest first.
+
+    Parameters
+    ----------
+    folder : Path
+        With copies.
+    stem : str
+        How their names begin.
+    """
+    named = [place for place in folder.iterdir() if place.name.startswith(f"{stem}.copy-")]
+    found = [one for place in named if place.is_dir() and (one := copy_at(place)) is not None]
+    return sorted(found, key=lambda one: one.manifest.number, reverse=True)
+
+
+def make_lasting(file: Path) -> None:
+    """Wait until a file is on the disk."""
+    with file.open("rb+") as opened:
+        os.fsync(opened.fileno())
+
+
+def identity_of(database: Database, table: Table = tables.identity) -> str | None:
+    """Return the id of a database, or of its journal, in hexadecimal; None if it has none."""
+    with database.read() as connection:
+        if not inspect(connection).has_table(table.name):  # of an older version
+            return None
+        found = connection.scalar(select(table.c.id))
+    return None if found is None else bytes(found).hex()
+
+
+def _sha256(file: Path) -> str:
+    digest = hashlib.sha256()
+    with file.open("rb") as content:
+        while block := content.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
