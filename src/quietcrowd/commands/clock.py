@@ -23,7 +23,7 @@ def clock(
         bool, typer.Option("--confirm", help="Confirm that this machine's clock is right.")
     ] = False,
 ) -> None:
-    """Compare this machine's clock with the last day that the server saw.
+    """Compare the clock with the last day that the server saw.
 
     If the clock is implausible, the server closes and deletes nothing by date.
 

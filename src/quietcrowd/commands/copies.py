@@ -128,9 +128,9 @@ def restore(
     departures: options.Departures = None,
     departures_lost: options.DeparturesLost = False,
 ) -> None:
-    """Put a copy in place of a database that no server has; one of PostgreSQL has to be empty.
+    """Put a copy in place of a database that no server has.
 
-    Who left since stays away, and so do campaigns that were deleted or whose time is over. The copy
+    A database of PostgreSQL has to be empty.     Who left since stays away, and so do campaigns that were deleted or whose time is over. The copy
     is brought up to date. The former database is kept beside it.
 
     Example: quietcrowd campaign restore copy.db --database sqlite:///quietcrowd.db

@@ -25,9 +25,9 @@ def doctor(
     database: DatabaseUrl = LOCAL,
     departures: options.Departures = None,
 ) -> None:
-    """Check a database, its journal and its copies; print the cause of each problem.
+    """Check a database, its journal and its copies.
 
-    The server may run. All of an SQLite file is read; the exit status is 2 if there is a problem.
+    It prints the cause of each problem. The server may run. All of an SQLite file is read; the exit status is 2 if there is a problem.
 
     Example: quietcrowd campaign doctor /var/backups/crowd
     """
