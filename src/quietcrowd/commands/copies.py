@@ -130,8 +130,9 @@ def restore(
 ) -> None:
     """Put a copy in place of a database that no server has.
 
-    A database of PostgreSQL has to be empty.     Who left since stays away, and so do campaigns that were deleted or whose time is over. The copy
-    is brought up to date. The former database is kept beside it.
+    A database of PostgreSQL has to be empty. Who left since stays away, and so do campaigns that
+    were deleted or whose time is over. The copy is brought up to date. The former database of
+    SQLite is kept beside it.
 
     Example: quietcrowd campaign restore copy.db --database sqlite:///quietcrowd.db
     """

@@ -27,7 +27,8 @@ def doctor(
 ) -> None:
     """Check a database, its journal and its copies.
 
-    It prints the cause of each problem. The server may run. All of an SQLite file is read; the exit status is 2 if there is a problem.
+    It prints the cause of each problem; the exit status is 2 then. The server may run. All of an
+    SQLite file is read.
 
     Example: quietcrowd campaign doctor /var/backups/crowd
     """
