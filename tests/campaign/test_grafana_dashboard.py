@@ -84,7 +84,7 @@ def test_every_query_gives_data_of_a_server_that_is_loaded(start_server, tmp_pat
                 left.intersection_update(without_data(running, left))
                 return not left
 
-            in_time(is_there)
+            in_time(is_there, every=1)
         finally:
             end.set()
             thread.join()

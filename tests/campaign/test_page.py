@@ -89,7 +89,7 @@ def test_the_page(run, tmp_path, monkeypatch):
         play(show, "--folder", tmp_path / "device3")
         play(leave, "--yes", "--folder", tmp_path / "device3")
         play(close)
-        assert in_time(lambda: there_are_results(names["ID"]))
+        assert in_time(lambda: there_are_results(names["ID"]), every=0.1)
         found = json.loads(play(results))
         assert found["participants"] == 4
         play(found_truths)
@@ -98,9 +98,8 @@ def test_the_page(run, tmp_path, monkeypatch):
         names["WORKER"], names["LINK"] = found["workers"][0]["worker"], links[10]
         assert play(exclude) == f"{names['WORKER']}  excluded"
         play(erase, "--yes")
-        assert in_time(
-            lambda: there_are_results(names["ID"])
-        )  # without who was erased: others follow
+        # without who was erased: others follow
+        assert in_time(lambda: there_are_results(names["ID"]), every=0.1)
         play(revoke)
         play(reports)
         assert len(play(infer).splitlines()) > 2

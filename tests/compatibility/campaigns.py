@@ -149,7 +149,7 @@ def _wait_for_results(desk: httpx.Client, campaign: str) -> Any:
             found.append(answer.json())
         return bool(found)
 
-    assert in_time(is_there), "no results came"
+    assert in_time(is_there, every=0.25), "no results came"
     return found[0]
 
 
@@ -161,7 +161,7 @@ def _get(desk: httpx.Client, path: str) -> httpx.Response:
         answers.append(desk.get(path))
         return answers[-1].status_code != 429
 
-    assert in_time(is_answered), "the server takes no request"
+    assert in_time(is_answered, every=0.25), "the server takes no request"
     return answers[-1]
 
 

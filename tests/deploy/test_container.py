@@ -63,7 +63,7 @@ def test_a_server_runs_as_nobody_on_a_root_that_is_read_only(image, tmp_path):
         def inferred():
             return httpx.get(url, headers=authorized, verify=PLAIN).status_code == 200
 
-        assert in_time(inferred), log.read_text()[-1000:]
+        assert in_time(inferred, every=1), log.read_text()[-1000:]
         assert image.run(*health).status == 0
         server.process.terminate()
         server.finished()

@@ -15,7 +15,7 @@ def whole(incoming, *parts, **members):
         assert incoming.waiting
         body = waiting.pop(0)
         if body is None:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         return {"type": "http.request", "body": body, "more_body": bool(waiting)}
 
     return asyncio.run(incoming.whole(receive, **members))

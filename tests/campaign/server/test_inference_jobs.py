@@ -1,7 +1,6 @@
 import io
 import os
 import sys
-import time
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,21 +19,23 @@ from quietcrowd.inference import registry
 
 def wait_for(client, url, wanted):
     """Return the results, once they are as wanted."""
-    until = time.monotonic() + LONG
-    while time.monotonic() < until:
-        answer = client.get(url)
-        if answer.status_code == 200 and wanted(answer.json()):
-            return answer
-        time.sleep(0.05)
-    raise AssertionError("no such results in time")
+    answers = []
+
+    def is_there():
+        answers.append(client.get(url))
+        return answers[-1].status_code == 200 and wanted(answers[-1].json())
+
+    assert in_time(is_there, every=0.05), "no such results in time"
+    return answers[-1]
 
 
 class Clock:
-    """Stands still until somebody moves its hands."""
+    """Stands still until somebody moves its hands; counts who looks at it."""
 
-    now = 0.0
+    now, looks = 0.0, 0
 
     def monotonic(self):
+        self.looks += 1
         return self.now
 
 
@@ -75,16 +76,17 @@ def test_changes_within_a_while_are_one_inference(server, monkeypatch):
     monkeypatch.setattr(inference_jobs, "outdated_campaigns", lambda _: [])
     clock = Clock()
     monkeypatch.setattr(inference_jobs, "time", clock)
-    jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.3, longest=60.0)
+    jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.3, longest=LONG)
     for _ in range(100):
         jobs.request(b"one")
     jobs.request(b"two")
-    time.sleep(0.4)
+    looks = clock.looks
+    assert in_time(lambda: clock.looks >= looks + 2)  # it has woken up, though in vain
     assert asked == []
     clock.now = 0.3
     assert in_time(lambda: len(asked) >= 2)
     clock.now = 1.0
-    time.sleep(0.4)
+    assert jobs._due == {}
     jobs.close()
     assert sorted(asked) == [b"one", b"two"]
 
@@ -104,7 +106,7 @@ def test_a_campaign_rests_for_longer_than_its_inference_took(server, monkeypatch
     monkeypatch.setattr(inference_jobs.InferenceJobs, "_started", lambda _: process)
     clock = Clock()
     monkeypatch.setattr(inference_jobs, "time", clock)
-    jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.0, longest=60.0)
+    jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.0, longest=LONG)
     jobs.request(b"one")
     assert in_time(lambda: b"one" in jobs._rests)
     clock.now = 0.59
@@ -178,7 +180,7 @@ def test_a_look_that_fails_is_followed_by_others(start_server, postgresql_server
     looks = []
 
     def look(_):
-        looks.append(time.monotonic())
+        looks.append(1)
         if len(looks) == 2:
             raise LookupError
         return []
@@ -186,19 +188,16 @@ def test_a_look_that_fails_is_followed_by_others(start_server, postgresql_server
     monkeypatch.setattr(inference_jobs, "_EVERY", 0.1)
     monkeypatch.setattr(inference_jobs, "outdated_campaigns", look)
     start_server(database=postgresql_server.url, infer=True, debounce=0.0)
-    until = time.monotonic() + 30
-    while len(looks) < 4 and time.monotonic() < until:
-        time.sleep(0.01)
-    assert len(looks) >= 4
+    assert in_time(lambda: len(looks) >= 4)
 
 
 def test_the_only_server_of_a_file_looks_once(start_server, monkeypatch):
     looks = []
     monkeypatch.setattr(inference_jobs, "_EVERY", 0.01)
     monkeypatch.setattr(inference_jobs, "outdated_campaigns", lambda _: looks.append(1) or [])
-    start_server(infer=True, debounce=0.0)
-    time.sleep(0.3)
+    own = start_server(infer=True, debounce=0.0)
     assert looks == [1]
+    assert own.service.infer.__self__._due == {}
 
 
 def test_a_database_that_is_away_is_asked_again(server, monkeypatch):
@@ -215,11 +214,9 @@ def test_a_database_that_is_away_is_asked_again(server, monkeypatch):
     monkeypatch.setattr(inference_jobs, "_AGAIN", 0.01)
     monkeypatch.setattr(inference_jobs, "outdated_campaigns", lambda _: [])
     monkeypatch.setattr(inference_jobs.InferenceJobs, "_started", lambda _: process)
-    jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.0, longest=60.0)
+    jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.0, longest=LONG)
     jobs.request(b"one")
-    until = time.monotonic() + 30
-    while process.stdout.tell() < len("later\ndone 0.000\n") and time.monotonic() < until:
-        time.sleep(0.01)
+    assert in_time(lambda: process.stdout.tell() == len("later\ndone 0.000\n"))
     jobs.close()
     assert process.stdin.getvalue() == f"{b'one'.hex()}\n" * 2
 
@@ -239,7 +236,7 @@ def test_an_inference_that_fails_is_tried_again_and_told_of(start_server, monkey
     monkeypatch.setattr(inference_jobs, "_LONGEST_PAUSE", 0.1)
     infer = inference_jobs.InferenceJobs._infer
     monkeypatch.setattr(inference_jobs.InferenceJobs, "_infer", fail)
-    jobs = inference_jobs.InferenceJobs(database=own.database, debounce=0.0, longest=60.0)
+    jobs = inference_jobs.InferenceJobs(database=own.database, debounce=0.0, longest=LONG)
     url = f"/campaigns/{campaign}/results"
     answer = wait_for(desk.client, url, lambda results: results["reports"] == 3)
     assert [one["code"] for one in answer.json()["warnings"]] == ["failed"]
@@ -269,13 +266,10 @@ def test_of_two_servers_the_one_that_fails_leaves_the_results_of_the_other(serve
     monkeypatch.setattr(inference_jobs, "outdated_campaigns", lambda _: [])
     monkeypatch.setattr(inference_jobs, "write_failure", note)
     monkeypatch.setattr(inference_jobs.InferenceJobs, "_infer", fail)
-    jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.0, longest=60.0)
+    jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.0, longest=LONG)
     jobs.request(bytes.fromhex(campaign))
-    until = time.monotonic() + 60
-    while not told and time.monotonic() < until:
-        time.sleep(0.01)
+    assert in_time(lambda: told)
     jobs.close()
-    assert told
     found = desk.client.get(f"/campaigns/{campaign}/results").json()
     assert len(found["truths"]) == 3
 
@@ -299,7 +293,7 @@ def test_a_failure_that_cannot_be_told_of_ends_nothing(start_server, monkeypatch
         monkeypatch.setattr(inference_jobs, pause, 0.01)
     monkeypatch.setattr(inference_jobs, "write_failure", write_at_last)
     monkeypatch.setattr(inference_jobs.InferenceJobs, "_infer", fail)
-    jobs = inference_jobs.InferenceJobs(database=own.database, debounce=0.0, longest=60.0)
+    jobs = inference_jobs.InferenceJobs(database=own.database, debounce=0.0, longest=LONG)
     wait_for(desk.client, f"/campaigns/{campaign}/results", lambda told: told["reports"] == 3)
     assert jobs.alive
     jobs.close()
@@ -316,8 +310,8 @@ def test_an_inference_that_takes_too_long_is_ended_and_told_of(start_server, mon
 import sys
 for line in sys.stdin:
     if line.strip() == "{slow}":
-        import time
-        time.sleep(60)
+        import threading
+        threading.Event().wait()
     elif not line.startswith("{{"):
         print("done 0.000", flush=True)
 """
@@ -339,9 +333,7 @@ for line in sys.stdin:
     [told] = answer.json()["warnings"]
     assert told["code"] == "failed"
     assert "longer" in told["message"]
-    until = time.monotonic() + 30
-    while len(asked) < 2 and time.monotonic() < until:
-        time.sleep(0.01)
+    assert in_time(lambda: len(asked) == 2)
     jobs.close()
     assert asked == [slow, quick]
 

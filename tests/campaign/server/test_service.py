@@ -1,10 +1,10 @@
 import io
 import json
-import subprocess
 
 import pytest
 from tests.campaign.damage import damage
 from tests.campaign.people import check_problem, new_desk
+from tests.programs import finished
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server import logs
@@ -54,13 +54,13 @@ def small_disk(tmp_path):
     folder.mkdir()
     words = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
     try:
-        done = subprocess.run(words, capture_output=True, check=False).returncode
+        done = finished(*words).status
     except OSError:
         done = 1
     if done:
         pytest.skip("nobody may mount a small disk here")
     yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    finished("umount", folder, check=True)
 
 
 def fill(file):

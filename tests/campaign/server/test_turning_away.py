@@ -19,7 +19,7 @@ def refused(name, headers, parts, turning_away=None):
         assert turned.thrown_away == turned.waiting == 1
         assert told[-1]["more_body"]  # it has been answered already
         if not left:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         body, *more = [left.pop(0), *left[:1]]
         return {"type": "http.request", "body": body, "more_body": bool(more) or body == b"on"}
 

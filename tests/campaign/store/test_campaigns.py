@@ -1,11 +1,11 @@
 """Deleting a campaign while workers send and leave."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import select, text
 from tests.campaign.people import Running, check_problem, new_desk
+from tests.campaign.waiting import in_time
 
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store import tables
@@ -26,13 +26,12 @@ def server(postgresql_server):
 
 def wait_for_one(database):
     """Wait until somebody waits for a lock."""
-    until = time.monotonic() + 20
-    while time.monotonic() < until:
+
+    def somebody_waits():
         with database.read() as connection:
-            if connection.scalar(WAITING):
-                return
-        time.sleep(0.01)
-    raise AssertionError("nobody waits")
+            return connection.scalar(WAITING)
+
+    assert in_time(somebody_waits)
 
 
 @pytest.mark.parametrize("request_", ["upload", "withdrawal", "joining"])

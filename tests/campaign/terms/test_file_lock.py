@@ -1,9 +1,10 @@
 import os
 import threading
-import time
 
 import pytest
+from tests.campaign.waiting import LONG
 
+from quietcrowd.campaign.terms import file_lock as module
 from quietcrowd.campaign.terms.file_lock import file_lock
 
 
@@ -16,17 +17,23 @@ def test_who_does_not_wait_is_turned_away(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_who_waits_comes_next(tmp_path):
-    path, order = tmp_path / "lock", []
+def test_who_waits_comes_next(tmp_path, monkeypatch):
+    path, order, waits, lock = tmp_path / "lock", [], threading.Event(), module._lock
+
+    def note(*given):
+        if threading.current_thread() is not threading.main_thread():
+            waits.set()
+        lock(*given)
 
     def second():
         with file_lock(path, wait=True):
             order.append("second")
 
+    monkeypatch.setattr(module, "_lock", note)
     with file_lock(path, wait=True):
         thread = threading.Thread(target=second)
         thread.start()
-        time.sleep(0.05)
+        assert waits.wait(LONG)
         order.append("first")
     thread.join()
     assert order == ["first", "second"]
