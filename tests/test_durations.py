@@ -23,26 +23,9 @@ IN_TEXT = re.compile(r"time\.sleep\(|os\.kill\(os\.getpid\(\)|subprocess\.")
 
 YET = {
     "campaign/debian.py",
-    "campaign/device/test_http_client.py",
     "campaign/flood.py",
-    "campaign/server/api/test_participants.py",
-    "campaign/server/api/test_plans.py",
-    "campaign/server/test_connections.py",
-    "campaign/server/test_incoming.py",
-    "campaign/server/test_inference_jobs.py",
-    "campaign/server/test_plan_jobs.py",
-    "campaign/server/test_service.py",
-    "campaign/server/test_turning_away.py",
-    "campaign/server/test_writer.py",
-    "campaign/store/test_campaigns.py",
-    "campaign/store/test_database.py",
-    "campaign/store/test_intake.py",
-    "campaign/store/test_write_probe.py",
-    "campaign/terms/test_file_lock.py",
     "campaign/test_debian.py",
     "campaign/test_floods.py",
-    "commands/test_copies.py",
-    "commands/test_serve.py",
     "deploy/tls_flood.py",
 }
 """Files that still await their turn."""
