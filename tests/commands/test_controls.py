@@ -101,6 +101,21 @@ def test_what_goes_wrong_is_one_sentence(run, monkeypatch, words, told):
     assert "secret" not in error
 
 
+def test_a_day_that_questions_are_about_is_told_to_workers(run, at_desk, tmp_path):
+    file = tmp_path / "birds.csv"
+    file.write_text("task,question\na,A?\n")
+    create = ("campaign", "create", "Birds", "--tasks", file, "--labels", "no,yes", *WORDS)
+    for wrong in ("2026-02-30", "20261201", "tomorrow"):
+        status, printed, error = run(*create, "--as-of", wrong)
+        assert (status, printed) == (2, "")
+        assert error.strip().splitlines() == [
+            f"quietcrowd: error: as_of must be a day like 2026-12-01; got '{wrong}'"
+        ]
+    campaign = run(*create, "--as-of", "2026-12-01")[1].strip()
+    assert at_desk.client.get(f"/campaigns/{campaign}").json()["as_of"] == "2026-12-01"
+    assert "All questions are about the day 2026-12-01." in run("campaign", "open", campaign)[2]
+
+
 def test_a_last_day_is_named_changed_and_taken_back(run, at_desk, tmp_path):
     file = tmp_path / "birds.csv"
     file.write_text("task,question\na,A?\n")

@@ -12,13 +12,16 @@ from tests.nightly import by_day, nightly
 from tests.removed_mechanism import REMOVED, SENTENCE
 
 from quietcrowd.answers import Answers
-from quietcrowd.domains import Interval, Ordinal
+from quietcrowd.domains import Categorical, Interval, Ordinal
 from quietcrowd.exceptions import (
     AnswerError,
     FormatError,
+    LeftOutWarning,
+    ParameterError,
     QuietcrowdWarning,
 )
 from quietcrowd.formats import read_answers, read_reports, write_reports, write_table
+from quietcrowd.formats.report_files import report_note
 from quietcrowd.formats.tables import read_note
 from quietcrowd.inference import Mean, RatioMean, noise_ignored
 from quietcrowd.mechanisms import (
@@ -279,3 +282,66 @@ def test_reports_of_a_removed_mechanism_say_why_it_went(tmp_path):
     path.write_text(json.dumps({**json.loads(path.read_text()), "mechanism": REMOVED}))
     with pytest.raises(FormatError, match=rf"reports.csv: {SENTENCE}"):
         read_reports(tmp_path / "reports.csv")
+
+
+COIN = RandomizedResponse(domain=Categorical(["no", "yes"]), epsilon=1.0)
+
+
+def write_export(path, rows, campaign, **more):
+    """Write reports as an export of a campaign: rows are of task, worker, label and again."""
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label", "again"])
+    note = report_note(COIN, simulated=False, **more)
+    write_table(frame.assign(campaign=campaign), path, note)
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet", ".xlsx"])
+def test_of_files_of_several_campaigns_originals_count(tmp_path, suffix):
+    first = write_export(
+        tmp_path / f"a{suffix}", [("s", "u", "yes", False), ("t", "u", "no", False)], "one"
+    )
+    second = write_export(
+        tmp_path / f"b{suffix}", [("s", "x", "yes", True), ("s", "y", "no", False)], "two"
+    )
+    alone = read_reports(second)
+    assert (len(alone), alone.again.tolist(), alone.campaign) == (2, [True, False], "two")
+    with pytest.warns(LeftOutWarning, match="1 of 4 reports were sent again and do not count"):
+        both = read_reports(first, second)
+    assert both.again is None
+    assert both.table.workers.to_pylist() == ["u", "y"]
+    write_reports(alone, tmp_path / f"c{suffix}")
+    back = read_reports(tmp_path / f"c{suffix}")
+    assert (back.again.tolist(), back.campaign) == ([True, False], "two")
+    assert back.to_frame().equals(alone.to_frame())
+
+
+def test_copies_of_a_question_are_read_as_one_task_from_the_original(tmp_path):
+    rows = [("s", "u", "yes", True), ("r", "u", "yes", False), ("s", "v", "no", False)]
+    rows += [("t", "u", "no", False)]
+    copies = {"r": "r", "s": "r"}
+    path = write_export(tmp_path / "a.csv", rows, "one", tasks=["r", "s", "t"], copies=copies)
+    with pytest.warns(LeftOutWarning, match="copies are read as one task, the first by name"):
+        found = read_reports(path)
+    frame = found.to_frame()
+    assert found.table.tasks.to_pylist() == ["r", "t"]
+    assert list(zip(frame["task"], frame["worker"], frame["label"], strict=True)) == [
+        ("r", "u", "yes"),
+        ("r", "v", "no"),
+        ("t", "u", "no"),
+    ]
+    assert found.again is None, "the original stayed"
+
+
+@pytest.mark.parametrize("copies", [[], {"a": 1}, "a"])
+def test_copies_that_are_none_are_refused(tmp_path, copies):
+    write_export(tmp_path / "a.csv", [("s", "u", "yes", False)], "one")
+    [note] = tmp_path.glob("*.mechanism.json")
+    note.write_text(json.dumps({**json.loads(note.read_text()), "copies": copies}))
+    with pytest.raises(FormatError, match="'copies' must name a task for each copy"):
+        read_reports(tmp_path / "a.csv")
+
+
+def test_a_platform_holds_no_marks(tmp_path):
+    path = write_export(tmp_path / "a.csv", [("s", "u", "yes", True)], "one")
+    with pytest.raises(ParameterError, match=r"holds task, worker and label, not .*again"):
+        write_reports(read_reports(path), tmp_path / "b.tsv", file_format="toloka")

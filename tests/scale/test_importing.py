@@ -8,6 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.exceptions import FormatError
+from quietcrowd.formats.report_files import report_note
 from quietcrowd.inference.observations import Observations
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.mechanisms.channel import FiniteChannel
@@ -356,3 +358,18 @@ def test_a_file_made_of_a_frame_of_reports_is_none_of_answers(tmp_path):
     with pytest.raises(qc.FormatError, match="these are randomised reports"):
         partition_parquet(path, tmp_path / "s", domain=domain)
     assert partition_parquet(path, tmp_path / "s").mechanism == reports.mechanism
+
+
+def test_a_store_never_counts_a_report_twice(tmp_path):
+    """It refuses what is read as fewer reports in memory."""
+    note = report_note(qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0), simulated=False)
+    frame = FRAME.assign(again=[False, True, False, False], campaign="one")
+    one, other, copied = (tmp_path / f"{name}.parquet" for name in ("one", "other", "copied"))
+    qc.write_table(frame, one, note)
+    qc.write_table(FRAME.assign(worker=["x", "y", "x", "z"]), other, note)
+    qc.write_table(frame, copied, {**note, "copies": {"7": "7", "8": "7"}})
+    assert len(rows_of(partition_parquet(one, tmp_path / "alone"))) == 4
+    with pytest.raises(FormatError, match=r"one\.parquet: some reports were sent again"):
+        partition_parquet([one, other], tmp_path / "both")
+    with pytest.raises(FormatError, match=r"copied\.parquet: some tasks are copies"):
+        partition_parquet(copied, tmp_path / "copies")

@@ -192,6 +192,7 @@ def _read_columns(note: ReportNote, file_format: str | None) -> pa.Table:
             stacklevel=4,
         )
         table = merge_copies(table, note.copies)
+        table = table.set_column(0, "task", table["task"].cast(pa.string()))
     return table
 
 

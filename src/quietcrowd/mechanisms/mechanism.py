@@ -388,16 +388,20 @@ class Mechanism(ABC):
         """
         columns = unmarked(columns)
         marks = Marks.of(columns)
-        kept = columns if marks is None else columns.filter(pa.array(marks.counted))
-        reports = self._read_reports(kept, tasks, workers, simulated=simulated)
-        table, counts = reports.table, reports.table.answers_per_worker
-        if marks is not None:
-            codes, ids = dictionary_codes(columns["worker"].filter(pa.array(~marks.counted)))
-            places = positions_by_text(ids, table.workers)[codes]
-            counts = counts + np.bincount(places[places >= 0], minlength=len(counts))
-        self.check_complete(table.workers, counts, len(table.tasks))
         if marks is None:
+            reports = self._read_reports(columns, tasks, workers, simulated=simulated)
+            table = reports.table
+            self.check_complete(table.workers, table.answers_per_worker, len(table.tasks))
             return reports
+        codes, ids = dictionary_codes(columns["worker"])
+        places = positions_by_text(ids, workers)[codes]
+        sent = np.bincount(places[places >= 0], minlength=len(workers))
+        self.check_complete(workers, sent, len(tasks))
+        counted = marks.counted
+        left = np.bincount(places[counted & (places >= 0)], minlength=len(workers))
+        heard = workers.filter(pa.array((left > 0) | (sent == 0)))  # others say nothing new
+        kept = columns.filter(pa.array(counted))
+        reports = self._read_reports(kept, tasks, heard, simulated=simulated)
         marks.warn(2)
         if marks.campaign is None:
             return reports

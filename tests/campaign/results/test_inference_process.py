@@ -2,15 +2,18 @@ import io
 import json
 import warnings
 
+import pandas as pd
 import pytest
 from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 from tests.campaign.mechanisms import MECHANISMS, mechanisms_by_day
-from tests.campaign.people import check_problem
+from tests.campaign.people import check_problem, new_desk
 
 import quietcrowd as qc
+from quietcrowd.campaign import Client
 from quietcrowd.campaign.results import inference_process
 from quietcrowd.campaign.results.inference_process import Inferrer
+from quietcrowd.campaign.results.snapshots import Again
 from quietcrowd.campaign.results.stored_reports import ReportsToInfer, read_stored
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
@@ -248,3 +251,96 @@ def test_honest_workers_are_not_named_for_copies(server, desk):
     results = desk.client.get(f"/campaigns/{draft}/results").json()
     assert len(results["truths"]) == 60
     assert "too-consistent" not in {one["code"] for one in results["warnings"]}
+
+
+LOUD = qc.RandomizedResponse(domain=qc.Categorical(["no", "yes"]), epsilon=6.0)
+"""A report differs from its answer with a probability below 0.0025."""
+
+
+def answer_all(server, campaign, devices, label):
+    """Let each device answer all tasks alike; return its client."""
+    clients = []
+    for device in devices:
+        client = Client(f"{server.url}/j/{campaign}", folder=device)
+        client.join()
+        client.answer(dict.fromkeys((task.name for task in client.tasks), label))
+        clients.append(client)
+    return clients
+
+
+def found_of(server, desk, campaign):
+    """Infer, and return the truths, the count of what was sent again, and the codes of warnings."""
+    assert Inferrer(server.database).infer(bytes.fromhex(campaign))
+    results = desk.client.get(f"/campaigns/{campaign}/results").json()
+    codes = {one["code"] for one in results["warnings"]}
+    return results["truths"], results["again"], codes
+
+
+def test_a_repeated_question_says_so_and_one_about_a_day_is_asked_anew(server, desk, tmp_path):
+    """14 workers change from yes to no: before, 0 of 6 were right and nobody was told.
+
+    Seven of 14 reports differ from their answers in fewer than 10^-14 of draws.
+    """
+    devices = [tmp_path / str(place) for place in range(14)]
+    asked = {"mechanism": LOUD, "tasks": 6, "join_mode": "open"}
+    first = desk.campaign(**asked)
+    answer_all(server, first, devices, "yes")
+    truths, again, codes = found_of(server, desk, first)
+    assert [(row["truth"], row["again"]) for row in truths] == [("yes", 0)] * 6
+    assert (again, "sent-again" in codes) == (0, False)
+
+    repeated = desk.campaign(**asked)
+    answer_all(server, repeated, devices, "no")
+    truths, again, codes = found_of(server, desk, repeated)
+    assert [(row["truth"], row["again"]) for row in truths] == [("yes", 14)] * 6
+    assert (again, "sent-again" in codes) == (84, True)
+    text = desk.client.get(f"/campaigns/{repeated}/reports").text
+    rows = [json.loads(line) for line in text.splitlines()[1:]]
+    assert {(row["again"], row["campaign"]) for row in rows} == {(True, repeated)}
+
+    other = new_desk(server)
+    spent = 6 * LOUD.epsilon
+    for times, (owner, said) in enumerate(((desk, {"as_of": "2026-12-02"}), (other, {})), 2):
+        campaign = owner.campaign(**asked, **said)
+        clients = answer_all(server, campaign, devices, "no")
+        truths, again, codes = found_of(server, owner, campaign)
+        assert [(row["truth"], row["again"]) for row in truths] == [("no", 0)] * 6
+        assert (again, "sent-again" in codes) == (0, False)
+        [charged] = {client.spent().total_epsilon for client in clients}
+        assert charged == pytest.approx(times * spent, rel=1e-6)
+
+
+@pytest.mark.parametrize(("count", "told"), [(0, 0), (4, 0), (5, 5), (9, 5), (10, 10)])
+def test_what_was_sent_again_is_counted_in_whole_batches(count, told):
+    again = Again({"s": count, "t": 1}, 5)
+    assert (again.of("s"), again.of("t"), again.of("u")) == (told, 0, 0)
+    assert again.all == (count + 1) // 5 * 5
+
+
+def test_copies_of_a_question_are_inferred_once(server, desk):
+    """Before, ten copies of each report counted as ten: for truths, workers and confidence."""
+    mechanism = MECHANISMS["one-layer"]
+    draft = desk.draft(mechanism, join_mode="open")["id"]
+    asked = [{"task": f"c{place}", "data": {"q": "Red?", "n": 1}} for place in range(9)]
+    asked += [{"task": "c9", "data": {"n": 1, "q": "Red?"}, "gold": "yes"}]
+    asked += [{"task": f"t{place}", "data": {"q": f"Is it {place}?"}} for place in range(4)]
+    desk.client.post(f"/campaigns/{draft}/tasks", json=asked).raise_for_status()
+    desk.client.post(f"/campaigns/{draft}/open").raise_for_status()
+    for turn in range(8):
+        worker = desk.worker(draft)
+        values = {"c": turn % 2, "t": turn % 3 == 0}
+        tasks = worker.tasks()
+        sent = [worker.report(one["task_id"], int(values[one["task"][0]])) for one in tasks]
+        assert worker.send(*sent).json()["accepted"] == 14
+    assert Inferrer(server.database).infer(bytes.fromhex(draft))
+    results = desk.client.get(f"/campaigns/{draft}/results").json()
+    rows = {row.pop("task"): row for row in results["truths"]}
+    assert sorted(rows) == sorted(one["task"] for one in asked)
+    assert all(rows[f"c{place}"] == rows["c0"] for place in range(10))
+    assert (rows["c0"]["truth"], rows["c0"]["reports"], results["reports"]) == ("yes", 8, 112)
+    assert {worker["reports"] for worker in results["workers"]} == {5}
+    alone = stored(server, draft).independent.reports
+    truth = pd.DataFrame({"task": ["c0"], "label": ["yes"]})
+    estimate = METHODS[usual_method(alone.table.domain, mechanism)]().fit(alone, gold=truth)
+    confidence = dict(zip(estimate.truths["task"], estimate.truths["confidence"], strict=True))
+    assert confidence == {name: rows[name]["confidence"] for name in confidence}

@@ -66,6 +66,10 @@ def test_the_hash_covers_all_that_is_agreed_to():
         build(answers=2),
         build(linked=3),
         build(promises=None),
+        build(requester_id=32 * "a"),
+        build(requester_id=32 * "b"),
+        build(requester_id=32 * "a", as_of="2026-12-01"),
+        build(requester_id=32 * "a", as_of="2026-12-02"),
         *(build(promises=Promises(**{**PROMISES, name: other})) for name, other in OTHERS.items()),
         build(tasks=TASKS[:3]),
         build(tasks=[*TASKS[:3], (*TASKS[3][:2], {"question": "!"})]),
@@ -132,3 +136,15 @@ def test_more_may_be_linked_than_the_words_show_and_not_fewer():
     assert json.loads(build(linked=3).text)["linked"] == 3
     with pytest.raises(ParameterError, match=r"up to 6 copies and near-copies .* got 5"):
         build(tasks=NONCES, linked=5)
+
+
+@pytest.mark.parametrize("day", ["2026-02-30", "2026-13-01", "0999-12-31", "20261201", "", 5])
+def test_a_day_that_there_is_not_is_refused(day):
+    with pytest.raises(ParameterError, match="as_of must be a day like 2026-12-01"):
+        build(requester_id=32 * "a", as_of=day)
+
+
+def test_near_copies_share_a_fact_whatever_day_they_are_about():
+    told = [json.loads(build(tasks=NONCES, requester_id=32 * "a", as_of=day).text)["linked"]
+            for day in (None, "2026-12-01")]  # fmt: skip
+    assert told == [6, 6]

@@ -68,6 +68,10 @@ def test_every_mechanism_can_be_chosen(desk, name):
         ({"closes_on": "secret"}, "/closes_on"),
         ({"closes_on": "2020-01-01"}, "/closes_on"),
         ({"closes_on": 20991231}, "/closes_on"),
+        ({"as_of": "2026-02-30"}, "/as_of"),
+        ({"as_of": "0999-01-01"}, "/as_of"),
+        ({"as_of": "20261201"}, "/as_of"),
+        ({"as_of": 20261201}, "/as_of"),
         ({"secret": 1}, ""),
     ],
 )
