@@ -180,3 +180,9 @@ def test_no_width_and_no_loss_is_too_large():
         two_layer_bounds(1000.0, 5, labels=2, high=0.0)
     with pytest.raises(ParameterError, match="epsilon must be above 0"):
         two_layer_bounds(0.0, 5, labels=2)
+
+
+def test_three_tasks_of_a_tenth_fit_into_three_tenths():
+    mechanism = qc.LaplacePerturbation(domain=qc.Ordinal(range(5)), epsilon=0.1, fill=None)
+    assert tasks_within(mechanism, 0.3) == 3
+    assert tasks_within(mechanism, math.nextafter(0.3, 0)) == 2

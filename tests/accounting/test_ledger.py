@@ -3,6 +3,7 @@
 import json
 import math
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -565,3 +566,48 @@ def test_a_ledger_of_a_removed_mechanism_says_why_it_went():
     text["mechanisms"].append(REMOVED)
     with pytest.raises(RemovedMechanismError, match=SENTENCE):
         PrivacyLedger.from_json(json.dumps(text))
+
+
+def ulps(number):
+    return 2 * Fraction(math.ulp(number))
+
+
+def test_what_named_tasks_spare_is_rounded_down():
+    """Also where the difference of floats is above the difference."""
+    above = 0
+    for rank in (4, 8, 20):
+        mechanism = qc.MatrixFactorization(domain=NUMBERS, epsilon=0.3, rank=rank)
+        for count in range(2, 30):
+            names = [f"t{place}" for place in range(count)]
+            unnamed = mechanism.guarantee(count, count).worker_epsilon
+            named = mechanism.guarantee(count, names).worker_epsilon
+            exact = Fraction(unnamed) - Fraction(named)
+            above += Fraction(unnamed - named) > exact
+            [charge] = PrivacyLedger().charge("ann", mechanism, tasks=names).charges
+            assert exact - ulps(unnamed) <= Fraction(charge.spared) <= exact
+    assert above > 0
+
+
+def test_what_is_spared_adds_up_rounded_down_and_what_is_spent_rounded_up():
+    assert Fraction(0.1 + 0.2) > Fraction(0.1) + Fraction(0.2)
+    both = Fraction(0.1) + Fraction(0.2)
+    ledger = PrivacyLedger().charge("ann", ONE, answers=4, spared=0.1)
+    [charge] = ledger.charge("ann", ONE, answers=4, spared=0.2).charges
+    assert both - ulps(0.3) <= Fraction(charge.spared) <= both
+    below = 0
+    whole = ONE.guarantee(answers=9).worker_epsilon
+    for place in range(1, 60):
+        less = place / 70
+        left = Fraction(whole) - Fraction(less)
+        below += Fraction(whole - less) < left
+        spent = total(PrivacyLedger().charge("ann", ONE, answers=9, spared=less))
+        assert left <= Fraction(spent) <= left + ulps(whole)
+    assert below > 0
+
+
+def test_three_campaigns_of_a_tenth_fit_into_three_tenths():
+    mechanism = qc.LaplacePerturbation(domain=NUMBERS, epsilon=0.1, fill=None)
+    two = PrivacyLedger().charge("ann", mechanism).charge("ann", mechanism, campaign="2")
+    assert not two.would_exceed("ann", mechanism, 0.3, campaign="3")
+    assert two.would_exceed("ann", mechanism, math.nextafter(0.3, 0), campaign="3")
+    assert two.charge("ann", mechanism, campaign="3").used("ann", 0.3) == 0.3

@@ -1,15 +1,37 @@
 import math
-from functools import cache
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cache, partial
 
+import numpy as np
 import pytest
-from tests.nightly import nightly
+from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.nightly import by_day, nightly
 
 import quietcrowd as qc
-from quietcrowd.accounting.spending import filter_used
+from quietcrowd.accounting.spending import counted_loss, filter_used
+from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
 from quietcrowd.privacy.loss_distribution import compose_losses
 from quietcrowd.privacy.loss_law import pure_law
+from quietcrowd.privacy.rounding import as_entered
 
 YES_NO = qc.Categorical(["no", "yes"])
+NUMBERS = qc.Interval(low=0, high=7.3)
+ENTERED = {
+    "one-layer": partial(qc.RandomizedResponse, domain=YES_NO),
+    "null": partial(qc.RandomizedResponse, domain=YES_NO, null="category"),
+    "sets": partial(qc.SubsetSelection, domain=qc.Ordinal(range(9))),
+    "optimal": partial(qc.OptimalChannel, domain=YES_NO, prior={"no": 0.9}),
+    "laplace": partial(qc.LaplacePerturbation, domain=NUMBERS, fill=None),
+    "released": partial(qc.LaplacePerturbation, domain=NUMBERS, participation="released"),
+    "duchi": partial(qc.DuchiMechanism, domain=NUMBERS),
+    "piecewise": partial(qc.PiecewiseMechanism, domain=NUMBERS),
+    "hybrid": partial(qc.HybridMechanism, domain=NUMBERS),
+    "factors": partial(qc.MatrixFactorization, domain=NUMBERS, rank=2),
+}
+"""Mechanisms that are made for an epsilon."""
 
 
 def worst_delta(budget, step, kinds, used):
@@ -121,3 +143,107 @@ def test_what_is_used_does_not_depend_on_the_order_of_charges():
 def test_budgets_are_checked(budget):
     with pytest.raises(qc.ParameterError, match="budget"):
         qc.PrivacyLedger().used("ann", budget)
+
+
+def decimals(least, most):
+    """Return decimals that somebody may enter, of up to 17 digits; bounds are in thousandths."""
+    short = st.integers(least, most).map(lambda number: Decimal(number) / 1000)
+    return short | st.floats(least / 1000, most / 1000).map(repr).map(Decimal)
+
+
+@pytest.mark.parametrize("name", by_day(["one-layer", "laplace"], ENTERED))
+@settings(max_examples=40)
+@given(
+    epsilon=decimals(20, 8_000),
+    campaigns=st.integers(1, 12),
+    budget=decimals(0, 40_000),
+    data=st.data(),
+)
+def test_campaigns_fit_a_budget_exactly_where_the_decimals_do(
+    name, epsilon, campaigns, budget, data
+):
+    """Three campaigns of 0.1 fit into 0.3, and not into the float below; none is counted short.
+
+    With a delta many campaigns may fit beyond their sum.
+    """
+    mechanism = ENTERED[name](epsilon=float(epsilon))
+    ledger = qc.PrivacyLedger()
+    for place in range(campaigns - 1):
+        ledger = ledger.charge("ann", mechanism, tasks=1, campaign=f"{place}")
+    at = float(campaigns * Fraction(epsilon))
+    near = [math.nextafter(at, 0), at, math.nextafter(at, math.inf)]
+    most = data.draw(st.sampled_from([*near, float(budget)]))
+    delta = data.draw(st.sampled_from([0.0, 1e-9]))
+    last = {"tasks": 1, "campaign": "last"}
+    fits = not ledger.would_exceed("ann", mechanism, most, **last, delta=delta)
+    total = campaigns * as_entered(float(epsilon))
+    assert fits >= (total <= as_entered(most))
+    assert (delta and campaigns > 3) or fits == (total <= as_entered(most))
+    charged = ledger.charge("ann", mechanism, **last)
+    assert as_entered(charged.used("ann", most)) >= total
+    lost = mechanism.channel.exact_epsilon
+    assert lost <= Fraction(mechanism.channel.epsilon)
+    assert total >= campaigns * lost
+
+
+@pytest.mark.parametrize("epsilon", [0.07, 0.1, 0.9, 1.1])
+def test_laplace_noise_loses_no_more_than_the_decimal_that_was_entered(epsilon):
+    """These floats are above their decimals, and noise for the float may lose more than these."""
+    assert Fraction(epsilon) > as_entered(epsilon)
+    for steps in range(1000, 1100):
+        noise = DiscreteLaplace.for_loss(steps, epsilon)
+        assert Fraction(steps) / Fraction(noise.scale) <= as_entered(epsilon)
+        assert Fraction(steps) / Fraction(math.nextafter(noise.scale, 0)) > as_entered(epsilon)
+
+
+def test_what_loses_more_than_was_entered_is_counted_as_it_loses():
+    two_layer = qc.TwoLayerRandomizedResponse.from_claimed_epsilon(domain=YES_NO, epsilon=1.0)
+    stated = two_layer.guarantee(answers=20)
+    assert stated.worker_epsilon > 10
+    assert counted_loss(two_layer, 20) == Fraction(stated.worker_epsilon)
+    wide = qc.LaplacePerturbation(
+        domain=qc.Ordinal([0, 100]), epsilon=1.0, scale="paper", fill=None
+    )
+    assert counted_loss(wide, 1) == 50
+    printed = qc.LaplacePerturbation(
+        domain=qc.Ordinal(range(11)), epsilon=1.0, scale="paper", fill=None
+    )
+    assert counted_loss(printed, 11) == 11 * printed.channel.exact_epsilon < Fraction(10.01)
+
+
+def test_what_named_tasks_spare_is_taken_off_but_for_one_answer():
+    factors = ENTERED["factors"](epsilon=0.5)
+    assert counted_loss(factors, 4, spared=0.25) == Fraction(7, 4)
+    assert counted_loss(factors, 4, spared=1.75) == Fraction(1, 2)
+
+
+def test_nothing_bounds_what_has_a_delta():
+    class WithDelta(qc.RandomizedResponse):
+        def guarantee(self, *counts, **more):
+            return evolve(super().guarantee(*counts, **more), delta=0.05)
+
+    mechanism = WithDelta(domain=YES_NO, epsilon=1.0)
+    assert counted_loss(mechanism, 1) is None
+    charged = qc.PrivacyLedger().charge("ann", mechanism)
+    assert charged.used("ann", 5.0) == charged.spent("ann").total_epsilon == math.inf
+
+
+@pytest.mark.parametrize(("epsilon", "count", "budget", "delta"), [(0.1, 100, 5.0, 1e-5)])
+def test_a_filter_is_its_formula_rounded_up_a_little(epsilon, count, budget, delta):
+    """In 50 digits; of the delta one half is for what is told in full."""
+    with localcontext(prec=50):
+        half = Decimal(delta) / 2
+
+        def price(order):
+            least = -order.ln() + (order - 1) * (1 - 1 / order).ln()
+            return (least - half.ln()) / (order - 1)
+
+        orders = [Decimal(float(order)) for order in 1 + np.geomspace(1e-3, 1e6, 2000)]
+        order = max(orders, key=lambda one: (Decimal(budget) - price(one)) / one)
+        loss = Decimal(epsilon)
+        right = 1 / (1 + (-loss).exp())
+        mean = right * ((order - 1) * loss).exp() + (1 - right) * (-(order - 1) * loss).exp()
+        exact = count * mean.ln() / (order - 1) + price(order)
+    used = filter_used([(pure_law(epsilon), count)], budget, delta)
+    assert used < count * epsilon
+    assert Decimal("5e-10") < Decimal(used) / exact - 1 < Decimal("2e-9")

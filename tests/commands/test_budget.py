@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import sys
 from functools import partial
 
@@ -94,6 +95,17 @@ def test_json(run, files):
     rows = pd.DataFrame(told["workers"])
     assert told["most"]["total_epsilon"] == rows["total_epsilon"].max()
     assert rows["over_budget"].tolist() == (rows["total_epsilon"] > 10.9).tolist()
+
+
+def test_three_files_of_a_tenth_are_within_three_tenths(run, tmp_path):
+    crowd = qc.sensor_crowd(tasks=1, workers=2)
+    mechanism = qc.LaplacePerturbation(domain=crowd.answers.domain, epsilon=0.1, fill=None)
+    paths = [tmp_path / f"{place}.csv" for place in range(3)]
+    for path in paths:
+        qc.write_reports(mechanism.randomize(crowd.answers), path)
+    for budget, over in ((0.3, False), (math.nextafter(0.3, 0), True)):
+        output = run(*paths, "--budget", budget)[1]
+        assert pd.read_csv(io.StringIO(output))["over_budget"].tolist() == [over, over]
 
 
 def test_a_terminal_gets_those_who_spent_most(run, files, monkeypatch):

@@ -17,7 +17,7 @@ FOLDER = WRITTEN / "campaigns"
 
 SINCE = {
     **{"requester": "", "contact": "", "purpose": "", "retention_days": None, "at_least": 1},
-    **{"completion_code": None, "closes_on": None},
+    **{"completion_code": None, "closes_on": None, "as_of": None},
 }
 """What documents of campaigns hold since, at their ends: older ones promised nothing, and gave all
 tasks to everybody.
@@ -75,6 +75,7 @@ def test_results_are_the_same_as_they_were_kept_and_as_they_are_inferred_again(f
     kept = read_json(FOLDER / "results.json.gz")
     again = found["results"]["coins"]
     assert again.pop("excluded") == []
+    assert again.pop("again") == 0
     assert again["warnings"].pop(0)["code"] == "open-to-all"
     warned = kept["coins"]["warnings"]  # inferred again
     kept["coins"]["warnings"] = [one for one in warned if one["code"] != "dominant-worker"]

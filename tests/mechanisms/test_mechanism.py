@@ -1,6 +1,8 @@
 """What every mechanism refuses, and what it says of itself."""
 
+import math
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -286,3 +288,15 @@ def test_a_description_of_a_removed_mechanism_says_why_it_went():
         Mechanism.from_dict(REMOVED)
     with pytest.raises(FormatError, match="mechanism 'sampled-varianc' is unknown"):
         Mechanism.from_dict({**REMOVED, "mechanism": "sampled-varianc"})
+
+
+def test_noise_for_the_float_that_epsilon_is_is_read_as_noise_for_its_decimal():
+    """Earlier versions took 0.07, which as a float is above the decimal, for that float."""
+    mechanism = LaplacePerturbation(domain=Interval(low=0, high=8), epsilon=0.07)
+    described = mechanism.to_dict()
+    below = math.nextafter(described["noise_scale"], 0)
+    assert below >= Fraction(mechanism.grid.steps) / Fraction(0.07)
+    assert Mechanism.from_dict({**described, "noise_scale": below}) == mechanism
+    for other in (math.nextafter(below, 0), math.nextafter(described["noise_scale"], math.inf)):
+        with pytest.raises(FormatError, match="noise_scale should be"):
+            Mechanism.from_dict({**described, "noise_scale": other})

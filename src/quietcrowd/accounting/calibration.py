@@ -6,12 +6,14 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
+from quietcrowd.accounting.spending import counted_loss
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.beta_weights import beta_weights
 from quietcrowd.mechanisms.mechanism import Mechanism, check_mechanism
 from quietcrowd.mechanisms.two_layer import MAX_SHAPE
 from quietcrowd.privacy.guarantee import MOST_REPORTS
 from quietcrowd.privacy.loss_distribution import compose_losses
+from quietcrowd.privacy.rounding import as_entered
 from quietcrowd.privacy.shared_flip import cell_epsilon
 from quietcrowd.privacy.shared_weight import drawn_cell_epsilon
 from quietcrowd.validation import check_real, check_whole
@@ -170,8 +172,8 @@ def tasks_within(mechanism: Mechanism, budget: float, delta: float = 0.0) -> int
 
     def exceeds(tasks: int) -> bool:
         if not delta:
-            stated = mechanism.guarantee(tasks, tasks)
-            return bool(stated.delta) or stated.worker_epsilon > budget
+            counted = counted_loss(mechanism, tasks)
+            return counted is None or counted > as_entered(budget)
         loss = mechanism.loss(answers=tasks, tasks=tasks)
         return compose_losses([(loss.each, loss.count)], delta) > budget
 

@@ -18,7 +18,7 @@ from typing import Any
 from quietcrowd.accounting.shuffled import ShuffledGuarantee
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
-from quietcrowd.privacy.rounding import exp_of, ratio_up
+from quietcrowd.privacy.rounding import as_entered, exp_of, ratio_up
 from quietcrowd.validation import check_proportion, plain
 
 __all__ = ["consent_sentences", "most_sure", "show_most_sure"]
@@ -148,7 +148,7 @@ def most_sure(epsilon: float, prior: float = 0.5) -> Fraction:
         raise ParameterError(f"epsilon must be at least 0; got {epsilon!r}")
     if epsilon > _LARGEST:
         return Fraction(1)
-    before, loss = _as_printed(prior), ratio_up(Fraction(plain(epsilon)))
+    before, loss = as_entered(prior), ratio_up(Fraction(plain(epsilon)))
     return before / (before + (1 - before) * Fraction(exp_of(Decimal(-loss))))
 
 
@@ -164,10 +164,6 @@ def show_most_sure(epsilon: float, prior: float = 0.5) -> str:
     ('73.2 %', '99.99 %', '100 %')
     """
     return _percent(most_sure(epsilon, prior))
-
-
-def _as_printed(number: float) -> Fraction:
-    return Fraction(repr(float(number)))
 
 
 def _percent(probability: Fraction) -> str:
@@ -194,7 +190,7 @@ def _limits(epsilon: float, priors: Sequence[float], other: str, who: str = "who
 def _before(prior: float, other: str) -> str:
     if prior == 0.5:
         return f"thought it as likely as {other or 'not'}"
-    sure = f"was {_percent(_as_printed(prior))} sure of it"
+    sure = f"was {_percent(as_entered(prior))} sure of it"
     return f"{sure}, and else of {other}," if other else sure
 
 
@@ -255,7 +251,7 @@ def _about_participation(guarantee: PrivacyGuarantee) -> str:
 
 def _of_draws(chance: float) -> str:
     """Return which part of all draws a probability is, rounded up."""
-    probability = _as_printed(chance)
+    probability = as_entered(chance)
     cases = min(math.floor(1 / probability), _MANY)
     return f"one of {cases:,} draws" if cases > 1 else f"{_percent(probability)} of all draws"
 

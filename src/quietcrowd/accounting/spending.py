@@ -21,12 +21,13 @@ from attrs import Factory, evolve, field, frozen
 from quietcrowd.accounting.charges import Charge
 from quietcrowd.privacy.loss_distribution import compose_losses, sum_losses
 from quietcrowd.privacy.loss_law import LossLaw, ReleaseLoss, pure_law
+from quietcrowd.privacy.rounding import as_entered, decimal_up
 from quietcrowd.privacy.tail_bound import composed_tail
 
 if TYPE_CHECKING:
     from quietcrowd.mechanisms.mechanism import Mechanism
 
-__all__ = ["Spending", "filter_used", "spend", "used_of_budget"]
+__all__ = ["Spending", "counted_loss", "filter_used", "spend", "used_of_budget"]
 
 _Part: TypeAlias = "tuple[Mechanism, int, float]"
 
@@ -35,6 +36,9 @@ _ORDERS = 1 + np.geomspace(1e-3, 1e6, 2000)
 
 _SLACK = 1e-9
 """More than the relative rounding error of the sums below."""
+
+_OF_WEIGHTS = Fraction(1, 1000)
+"""By no more than this part of it integer weights lose less than the epsilon they are made for."""
 
 
 @frozen(kw_only=True)
@@ -106,9 +110,51 @@ def _composed(parts: tuple[_Part, ...], delta: float) -> tuple[float, float, flo
 
 @lru_cache(maxsize=4096)
 def _used(parts: tuple[_Part, ...], budget: float, delta: float) -> float:
+    counted = [counted_loss(*part) for part in parts]
+    bounded = [loss for loss in counted if loss is not None]
+    summed = decimal_up(sum(bounded, Fraction(0))) if len(bounded) == len(counted) else math.inf
     if not delta:
-        return _summed(parts)[1]
-    return filter_used([(loss.each, loss.count) for loss in _losses(parts)], budget, delta)
+        return summed
+    laws = [(loss.each, loss.count) for loss in _losses(parts)]
+    if math.isinf(summed):
+        return filter_used(laws, budget, delta)
+    return min(summed, _by_order(laws, budget, delta))
+
+
+def counted_loss(mechanism: Mechanism, count: int, spared: float = 0.0) -> Fraction | None:
+    """Return what a budget counts for all reports of a worker to one campaign.
+
+    It is never less than they lose. Where one report loses what was entered as epsilon, but for
+    the rounding of its weights, that decimal is counted for each; see ``docs/theory/budgets.md``.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What randomizes the answers.
+    count : int
+        How many reports.
+    spared : float
+        As that of `Charge`.
+
+    Returns
+    -------
+    Fraction or None
+        None if nothing bounds the loss.
+    """
+    stated = mechanism.guarantee(count, count)
+    if stated.delta or math.isinf(stated.worker_epsilon):
+        return None
+    one = Fraction(stated.epsilon)
+    if stated.epsilon == mechanism.channel.epsilon:
+        one = mechanism.channel.exact_epsilon
+    if math.isfinite(stated.claimed_epsilon):
+        entered = as_entered(stated.claimed_epsilon)
+        if entered * (1 - _OF_WEIGHTS) <= one <= entered:
+            one = entered
+    whole = Fraction(stated.worker_epsilon)
+    if not spared and whole >= count * Fraction(stated.epsilon):  # a sum, and not less than that
+        whole = count * one
+    return max(one, whole - Fraction(spared))
 
 
 def _losses(parts: tuple[_Part, ...]) -> list[ReleaseLoss]:
@@ -177,10 +223,15 @@ def filter_used(parts: Sequence[tuple[LossLaw, int]], budget: float, delta: floa
     lost = sum((times * Fraction(_delta_of(law)) for law, times in parts), Fraction(0))
     if lost > Fraction(delta) / 2:
         return pure
+    summed = sum_losses([(law.epsilon, times) for law, times in parts])
+    return min(summed, _by_order(parts, budget, delta))
+
+
+def _by_order(parts: Sequence[tuple[LossLaw, int]], budget: float, delta: float) -> float:
+    """Return what releases use by their Renyi divergences, at half of a delta."""
     order = _order(budget, delta)
     renyi = math.fsum(times * _renyi(law, order) for law, times in parts)
-    by_order = (renyi + _price(order, delta)) * (1 + _SLACK)
-    return min(sum_losses([(law.epsilon, times) for law, times in parts]), by_order)
+    return (renyi + _price(order, delta)) * (1 + _SLACK)
 
 
 def _delta_of(law: LossLaw) -> float:

@@ -78,7 +78,10 @@ def budget(
     ledger = PrivacyLedger.of_reports(*parts)
     frame = ledger.to_frame(delta)
     if most is not None:
-        frame["over_budget"] = frame["total_epsilon"] > most
+        totals = zip(frame["worker"], frame["total_epsilon"], strict=True)
+        frame["over_budget"] = [
+            total > most and ledger.used(worker, most) > most for worker, total in totals
+        ]
     if honest is not None:
         frame["shuffled_epsilon"] = _shuffled(ledger, parts, honest, delta)
     if as_json:

@@ -144,6 +144,11 @@ class Channel(ABC):
         """Privacy loss of one report, rounded up."""
 
     @property
+    def exact_epsilon(self) -> Fraction:
+        """Privacy loss of one report, or a ratio above it; `epsilon` is not below it."""
+        return Fraction(self.epsilon)
+
+    @property
     def probabilities(self) -> Floats | None:
         """Probability of each report given each answer, shape (answers, reports).
 

@@ -37,7 +37,7 @@ from quietcrowd.mechanisms.exact_coins import (
     throw,
 )
 from quietcrowd.mechanisms.randomness import Randomness, WordSource, word_source
-from quietcrowd.privacy.rounding import ratio_up
+from quietcrowd.privacy.rounding import least_meant, ratio_up
 
 __all__ = [
     "DiscreteLaplace",
@@ -109,6 +109,8 @@ class DiscreteLaplace(Noise):
     def for_loss(cls, distance: Fraction | int, epsilon: float) -> DiscreteLaplace:
         """Return the least noise that hides `distance` steps at a loss of at most `epsilon`.
 
+        The loss exceeds neither the float nor the decimal that it prints as.
+
         Raises
         ------
         ParameterError
@@ -116,7 +118,7 @@ class DiscreteLaplace(Noise):
             finer than a step or overflow.
         """
         require_positive_epsilon(epsilon)
-        wanted = Fraction(distance) / Fraction(epsilon)
+        wanted = Fraction(distance) / least_meant(epsilon)
         if not 1 <= wanted <= 2**LARGEST_POWER:
             power = wanted.numerator.bit_length() - wanted.denominator.bit_length()
             size = "large" if wanted < 1 else "small"

@@ -124,17 +124,23 @@ class LaplaceChannel(Channel):
 
     @cached_property
     def epsilon(self) -> float:
-        """Privacy loss of one report, rounded up.
+        """Privacy loss of one report, rounded up."""
+        return ratio_up(self.exact_epsilon)
+
+    @property
+    @override
+    def exact_epsilon(self) -> Fraction:
+        """Privacy loss of one report, exactly.
 
         One answer against another, or, where the participation bit is released, half of that and
         the bit together, whichever is more.
         """
-        one = self.noise.loss(self.grid.steps)
+        one = Fraction(self.grid.steps) / Fraction(self.noise.scale)
         if self.participation_noise is None:
             return one
         half = Fraction(self.grid.middle) / Fraction(self.noise.scale)
         bit = Fraction(BIT_GRID.steps) / Fraction(self.participation_noise.scale)
-        return max(one, ratio_up(half + bit))
+        return max(one, half + bit)
 
     @override
     def describe(self) -> Mapping[str, Any]:

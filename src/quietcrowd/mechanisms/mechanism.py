@@ -603,9 +603,9 @@ class Mechanism(ABC):
             raise FormatError(f"a mechanism lacks the key {error}: {dict(data)!r}") from None
         except (TypeError, ParameterError) as error:
             raise FormatError(f"a mechanism cannot be read: {error}") from None
-        if mechanism.to_dict() != dict(data):
-            here = mechanism.to_dict()
-            differing = sorted(k for k in {*here, *data} if here.get(k) != data.get(k))
+        here = mechanism.to_dict()
+        differing = sorted(k for k in {*here, *data} if here.get(k) != data.get(k))
+        if not all(_is_of_earlier(name, data.get(name), here.get(name)) for name in differing):
             raise FormatError(
                 f"mechanism {name!r}: its parameters give another channel here; "
                 f"{', '.join(differing)} should be {[here.get(k) for k in differing]!r}, "
@@ -736,6 +736,19 @@ class Reports:
         else:  # made for comparison: no file could be read with it
             described = {"mechanism": kind.__name__}
         return json.dumps({"mechanism": described, "simulated": self.simulated})
+
+
+def _is_of_earlier(name: str, said: Any, here: Any) -> bool:
+    """Return whether a scale of noise is what earlier versions made of the same epsilon.
+
+    They took epsilon for the float that it is. If that is above the decimal that it prints as, the
+    scale for the decimal may be the next float.
+    """
+    return (
+        name.endswith("noise_scale")
+        and isinstance(said, float)
+        and here == math.nextafter(said, math.inf)
+    )
 
 
 def require_kept(name: Any) -> None:

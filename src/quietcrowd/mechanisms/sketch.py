@@ -29,7 +29,7 @@ from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.mechanisms.channel import Channel, Floats
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
 from quietcrowd.mechanisms.grid import Grid
-from quietcrowd.privacy.rounding import ratio_up
+from quietcrowd.privacy.rounding import least_meant, ratio_up
 from quietcrowd.privacy.signed_sums import largest_signed_norm
 from quietcrowd.validation import one_of, whole_number
 
@@ -268,16 +268,22 @@ class SketchChannel(Channel):
 
     @cached_property
     def epsilon(self) -> float:
-        """Loss about one cell, rounded up.
+        """Loss about one cell, rounded up."""
+        return ratio_up(self.exact_epsilon)
+
+    @property
+    @override
+    def exact_epsilon(self) -> Fraction:
+        """Loss about one cell.
 
         One answer against another; or, where second moments are sent, an answer against none, which
         shows in both, if that is more.
         """
-        value = self.noise.loss(self.grid.steps * UNIT)
+        value = Fraction(self.grid.steps * UNIT) / Fraction(self.noise.scale)
         if not self.moments_epsilon:
             return value
         moved = Fraction(farthest(self.grid, self.centre) * UNIT) / Fraction(self.noise.scale)
-        return max(value, ratio_up(moved + Fraction(self.moments_epsilon)))
+        return max(value, moved + least_meant(self.moments_epsilon))
 
     def moment_noise(self, profile: npt.NDArray[np.int64]) -> DiscreteLaplace | None:
         """Return the noise of second moments for a matrix of profiles; None where none are sent."""

@@ -6,7 +6,16 @@ import math
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 
-__all__ = ["exp_of", "log_ratio_up", "ratio_up", "round_up", "show_loss"]
+__all__ = [
+    "as_entered",
+    "decimal_up",
+    "exp_of",
+    "least_meant",
+    "log_ratio_up",
+    "ratio_up",
+    "round_up",
+    "show_loss",
+]
 
 _CONTEXT = Context(prec=60)
 _SLACK = Decimal(10) ** -50
@@ -23,6 +32,25 @@ def ratio_up(ratio: Fraction) -> float:
     """Return the smallest float that is not below a ratio of integers."""
     nearest = float(ratio)
     return nearest if Fraction(nearest) >= ratio else math.nextafter(nearest, math.inf)
+
+
+def as_entered(number: float) -> Fraction:
+    """Return the shortest decimal that a float prints as: 0.1 is one tenth, which no float is."""
+    return Fraction(repr(float(number)))
+
+
+def decimal_up(ratio: Fraction) -> float:
+    """Return the least float whose decimal, as it prints, is not below a ratio.
+
+    So a sum is at most a decimal that was entered exactly if the floats compare in the same way.
+    """
+    nearest = float(ratio)
+    return nearest if as_entered(nearest) >= ratio else math.nextafter(nearest, math.inf)
+
+
+def least_meant(number: float) -> Fraction:
+    """Return the lesser of a float and of the decimal that it prints as."""
+    return min(Fraction(number), as_entered(number))
 
 
 def log_ratio_up(ratio: Fraction) -> float:

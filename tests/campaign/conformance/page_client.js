@@ -38,7 +38,7 @@ export function read(campaign, id) {
     const [speak, terms] = [await say(), await termsOf(campaign, id ?? campaign.id)];
     const { guarantee } = terms;
     return {
-      losses: { ...losses(guarantee, "loss"), ...losses(guarantee.tail, "tail") },
+      losses: losses(guarantee),
       consent: consentSentences(
         terms.guarantee, terms.promises, speak, terms.allotment, terms.asOf,
       ),
@@ -48,12 +48,10 @@ export function read(campaign, id) {
   });
 }
 
-/** Return the figures of a guarantee, or of its tail. */
-function losses(stated, name) {
-  const members = ["epsilon", "linkedEpsilon", "workerEpsilon", "delta", "probability"];
-  const found = members.filter((one) => stated && one in stated);
-  const spelled = (one) => `${name} ${one.replace("E", "_e")}`;
-  return Object.fromEntries(found.map((one) => [spelled(one), stated[one]]));
+/** Return the figures of a guarantee. */
+function losses(stated) {
+  const members = ["epsilon", "linkedEpsilon", "workerEpsilon", "delta"];
+  return Object.fromEntries(members.map((one) => [one.replace("E", "_e"), stated[one]]));
 }
 
 async function asked(campaign, listed = campaign.listed) {

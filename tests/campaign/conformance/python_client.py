@@ -85,7 +85,7 @@ class PythonClient:
             return REFUSED
         guarantee = terms.guarantee
         return {
-            "losses": {**_losses(guarantee, "loss"), **_losses(guarantee.tail, "tail")},
+            "losses": _losses(guarantee),
             "consent": list(terms.consent),
             "law": list(law_sentences(terms.mechanism, terms.tasks)),
             "table": [list(row) for row in law_table(terms.mechanism)],
@@ -195,10 +195,10 @@ class PythonDevice:
             return REFUSED
 
 
-def _losses(stated, name):
-    """Return the figures of a guarantee, or of its tail."""
-    members = ("epsilon", "linked_epsilon", "worker_epsilon", "delta", "probability")
-    return {f"{name} {one}": getattr(stated, one) for one in members if hasattr(stated, one)}
+def _losses(stated):
+    """Return the figures of a guarantee."""
+    members = ("epsilon", "linked_epsilon", "worker_epsilon", "delta")
+    return {one: getattr(stated, one) for one in members}
 
 
 def _asked(campaign, listed=None):

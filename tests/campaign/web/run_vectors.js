@@ -1,5 +1,6 @@
 // What an input of vectors/ gives in a browser, by kind; write_vectors.py has the same functions.
 
+import { costOf, requireBudget, spentIn } from "./worker/device/ledger.js";
 import { canonicalHash, canonicalJson } from "./worker/terms/canonical.js";
 import { readable } from "./worker/device/reports.js";
 import { twoLayerLosses } from "./worker/terms/shared_losses.js";
@@ -148,6 +149,19 @@ const GIVES = {
     const noise = exact(laplaceNoise(scale)(count, wordsInTurn(words)));
     const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
     return [sum(noise), sum(noise.map((value, place) => place * value)), ...noise.slice(-2)];
+  },
+  budgets: ({ terms, campaigns, budgets }) => {
+    const cost = costOf(terms, 1);
+    const before = Array(campaigns - 1).fill({ name: "a", cost });
+    const fits = (budget) => {
+      try {
+        requireBudget([{ name: "", budget }, ...before], cost);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    return [cost, spentIn(before, cost).after, ...budgets.map(fits)];
   },
   canonical: async ({ text }) => {
     const value = JSON.parse(text);

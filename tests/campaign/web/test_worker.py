@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from decimal import Decimal
 from importlib.resources import files
 from pathlib import Path
 
@@ -74,6 +75,18 @@ def test_vectors_hold_ties_rests_and_what_is_cut_off():
     names = {case["terms"]["mechanism"]["mechanism"] for case in cases["draw"]}
     assert names == {mechanism.name for mechanism in MECHANISMS.values()}
     assert sum(file.stat().st_size for file in FOLDER.iterdir()) < 420_000
+
+
+def test_campaigns_fit_a_budget_exactly_where_the_decimals_that_were_entered_do():
+    cases = json.loads((FOLDER / "budgets.json").read_text("utf-8"))
+    assert {tuple(case["gives"][2:]) for case in cases} == {(False, True, True)}
+    for case in cases:
+        cost, used, *fits = case["gives"]
+        total = case["campaigns"] * Decimal(repr(case["terms"]["epsilon"]))
+        assert cost == case["terms"]["epsilon"]
+        assert fits == [total <= Decimal(repr(budget)) for budget in case["budgets"]]
+        assert fits == [used <= budget for budget in case["budgets"]]
+        assert Decimal(repr(used)) >= total
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from fractions import Fraction
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from quietcrowd.mechanisms.memo.worker_table import worker_table
 from quietcrowd.mechanisms.randomness import uniform_integers, words_in_turn
 from quietcrowd.mechanisms.sketch import TaskProfile
 from quietcrowd.mechanisms.worker_laws import UniformEpsilons
-from quietcrowd.privacy.rounding import ratio_up
+from quietcrowd.privacy.rounding import as_entered, ratio_up
 
 FOLDER = Path(__file__).parent / "vectors"
 
@@ -147,8 +148,24 @@ def draw(one):
     return {"reports": listed, "taken": words.taken}
 
 
+def budgets(one):
+    """Return what a report costs, what campaigns of one each use, and which budgets they fit."""
+    mechanism = Mechanism.from_dict(one["terms"]["mechanism"])
+    ledger = qc.PrivacyLedger()
+    for place in range(one["campaigns"] - 1):
+        ledger = ledger.charge("w", mechanism, tasks=1, campaign=f"{place}")
+    last = {"tasks": 1, "campaign": "last"}
+    cost = ledger.charge("v", mechanism, **last).used("v", 0)
+    used = ledger.charge("w", mechanism, **last).used("w", 0)
+    return [
+        *(cost, used),
+        *(not ledger.would_exceed("w", mechanism, most, **last) for most in one["budgets"]),
+    ]
+
+
 GIVES = {
     "blocks": blocks,
+    "budgets": budgets,
     "canonical": canonical,
     "coin": coin,
     "draw": draw,
@@ -386,8 +403,55 @@ def draw_inputs():
     return [*inputs, taken(draw, nobody, stream(0))]
 
 
+def entered_in(kind, epsilon):
+    """Return a mechanism for which somebody entered an epsilon."""
+    return {
+        "one-layer": lambda: qc.RandomizedResponse(domain=LABELS, epsilon=epsilon),
+        "sets": lambda: qc.SubsetSelection(domain=LABELS, epsilon=epsilon),
+        "laplace": lambda: qc.LaplacePerturbation(domain=RANGE, epsilon=epsilon, fill=None),
+        "released": lambda: qc.LaplacePerturbation(
+            domain=qc.Interval(low=0.0, high=7.3), epsilon=epsilon, participation="released"
+        ),
+        "duchi": lambda: qc.DuchiMechanism(domain=LEVELS, epsilon=epsilon),
+        "factors": lambda: qc.MatrixFactorization(domain=LEVELS, epsilon=epsilon, rank=3),
+    }[kind]()
+
+
+def budget_inputs():
+    rng = np.random.default_rng(7)
+    entered = [(0.1, 3), (0.07, 3), (0.9, 7), (1.1, 3), (0.2, 3), (3.3, 11), (0.3, 1)]
+    drawn = [
+        (round(float(rng.uniform(0.01, 4)), int(rng.integers(2, 17))), int(rng.integers(2, 12)))
+        for _ in range(4)
+    ]
+    return [
+        {
+            "terms": {**described_for(entered_in(kind, epsilon)), "epsilon": epsilon},
+            "campaigns": count,
+            "budgets": [math.nextafter(at, 0), at, math.nextafter(at, math.inf)],
+        }
+        for place, (epsilon, count) in enumerate([*entered, *drawn])
+        for kind in ("one-layer", "sets", "laplace", "released", "duchi", "factors")[place % 3 :: 3]
+        for at in [float(count * as_entered(epsilon))]
+    ]
+
+
+def described_for(mechanism):
+    """Return what a page's ledger reads of a campaign with one task."""
+    stated = mechanism.guarantee(tasks=1)
+    losses = {"epsilon": stated.epsilon, "workerEpsilon": stated.worker_epsilon, "tasks": 1}
+    described = {
+        "mechanism": mechanism.to_dict(),
+        "channel": describe_channel(mechanism),
+        "report": report_rule(mechanism, 1).to_dict(),
+        "guarantee": losses,
+    }
+    return json.loads(canonical_json(described))
+
+
 INPUTS = {
     "blocks": block_inputs,
+    "budgets": budget_inputs,
     "canonical": canonical_inputs,
     "coin": coin_inputs,
     "draw": draw_inputs,

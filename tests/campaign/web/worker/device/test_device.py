@@ -436,6 +436,43 @@ def test_a_budget_is_kept_over_all_campaigns(joined):
     assert second.call("commit", YES[:1]) is None
 
 
+def test_a_limit_that_is_used_up_stops_new_reports_alone(joined, desk):
+    about = f"owl {token_hex(8)}"
+    first = joined(desk.campaign(about=about))
+    first.call("commit", YES)
+    first.call("send")
+    first.call("setBudget", 1)
+    assert joined(desk.campaign(about=about)).call("commit", YES) is None  # sent before: it is free
+    assert refusal(joined().call("commit", YES[:1])) == "refusal.budget"
+
+
+@pytest.mark.parametrize("name", ["one-layer", "two-layer", "matrix factorisation"])
+def test_once_sent_a_campaign_costs_no_more(joined, desk, name):
+    mechanism = MECHANISMS[name]
+    answers = [[f"t{place}", mechanism.domain.labels[0]] for place in range(3)]
+    tab = joined(desk.campaign(mechanism, about=f"jay {token_hex(8)}"))
+    before = tab.call("spending", 3)
+    assert before["spent"] == 0 < before["after"]
+    tab.call("commit", answers)
+    for _ in range(2):
+        spending = tab.call("spending", 3)
+        assert spending["spent"] == spending["after"] == before["after"]
+        tab.call("send")
+
+
+def test_three_campaigns_of_a_tenth_fit_into_three_tenths(joined, desk):
+    mechanism = qc.LaplacePerturbation(domain=qc.Ordinal(range(5)), epsilon=0.1, fill=None)
+    tabs = [
+        joined(desk.campaign(mechanism, tasks=1, about=f"bat {place} {token_hex(8)}"))
+        for place in range(4)
+    ]
+    tabs[0].call("setBudget", 0.3)
+    for tab in tabs[:3]:
+        assert tab.call("commit", [["t0", 3]]) is None
+    assert tabs[2].call("spending", 1)["spent"] == 0.3
+    assert refusal(tabs[3].call("commit", [["t0", 3]])) == "refusal.budget"
+
+
 SENT = by_day(MECHANISMS_BY_DAY, [name for name in MECHANISMS if "ridge" not in name])
 
 

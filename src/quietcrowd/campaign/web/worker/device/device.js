@@ -110,7 +110,7 @@ export class Device {
   async spending(count) {
     await this.#exchange();
     const [entries, { terms, tasks }] = [this.#entries, this];
-    const [asked, { spent, budget }] = [this.#asked(entries), spentIn(entries)];
+    const asked = this.#asked(entries);
     const all = new Map(tasks.map(({ name }) => [name, true]));
     const most = all.size ? toDraw(asked, all).size : terms.tasks;
     const drawn = reportsAll(terms) ? most : Math.min(count, most);
@@ -120,7 +120,7 @@ export class Device {
     const { hashes, letters } = this.#questions;
     const among = (has) => [...all.keys()].filter((name) => has(hashes.get(name), name));
     return {
-      ...{ spent, after: spent + (this.#own?.reports ? 0 : costOf(terms, drawn)), budget },
+      ...spentIn(entries, this.#own?.reports ? 0 : costOf(terms, drawn)),
       reused: among((hash) => asked.known.has(hash)),
       repeated: among(
         (hash, name) =>

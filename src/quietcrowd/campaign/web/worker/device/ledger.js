@@ -1,31 +1,68 @@
 // What was spent of a worker's privacy, over all campaigns of this origin.
+//
+// Costs add up as the decimals that they print as: three times 0.1 is 0.3, as a worker reckons.
+// docs/theory/budgets.md says why no more is lost.
 
-import { guaranteeOf } from "../terms/guarantee.js";
+import { decimalOf, decimalUp, isNoMore, ratioOf } from "../mechanisms/rational.js";
+import { exactLoss, guaranteeOf } from "../terms/guarantee.js";
 import { refuseIf } from "./refusing.js";
 
-/** Return what so many reports of a campaign lose at most, all together: epsilon. */
-export function costOf({ mechanism, channel, report, linked, guarantee }, count) {
+const FOR_ROUNDING = 2 ** -38; // more than losses that are found in floats are wrong by
+const OF_WEIGHTS = 1000n; // rounded weights lose less than their epsilon by one part of it at most
+
+/** Return what so many reports of a campaign count as, all together: epsilon, a decimal. */
+export function costOf({ mechanism, channel, report, guarantee }, count) {
   if (count === 0) {
     return 0;
   }
-  const most = { answers_per_participant: count, linked: Math.min(linked, count), tasks: count };
-  const { workerEpsilon } =
-    report.kind === "sketch" // which depends on the tasks' names
-      ? guarantee
-      : guaranteeOf({ mechanism, channel, report, ...most });
-  return workerEpsilon ?? Infinity;
+  const isSketch = report.kind === "sketch"; // all of them depend on the tasks' names
+  const most = { answers_per_participant: count, linked: 1, tasks: count };
+  const stated = isSketch ? guarantee : guaranteeOf({ mechanism, channel, report, ...most });
+  const { epsilon, workerEpsilon } = stated;
+  if (!(workerEpsilon < Infinity)) {
+    return Infinity;
+  }
+  const raised = (loss) => ratioOf(loss * (1 + FOR_ROUNDING));
+  const one = entered(mechanism.epsilon, exactLoss(channel) ?? raised(epsilon));
+  const reports = isSketch ? guarantee.tasks : count;
+  const isSum = workerEpsilon >= reports * epsilon * (1 - FOR_ROUNDING);
+  return decimalUp(
+    isSum ? { over: BigInt(reports) * one.over, under: one.under } : raised(workerEpsilon),
+  );
 }
 
-/** Return the sum over all campaigns, and the most that it may be; null: no limit. */
-export function spentIn(entries) {
-  const spent = entries.reduce((sum, { cost = 0 }) => sum + cost, 0);
-  return { spent, budget: entries.find(({ name }) => name === "")?.budget ?? null };
+/** Return what was entered where one report loses that, but for its weights' rounding; else it. */
+function entered(epsilon, loss) {
+  if (epsilon === null || epsilon === undefined) {
+    return loss;
+  }
+  const decimal = decimalOf(epsilon);
+  const least = { over: decimal.over * (OF_WEIGHTS - 1n), under: decimal.under * OF_WEIGHTS };
+  return isNoMore(loss, decimal) && isNoMore(least, loss) ? decimal : loss;
+}
+
+/** Return the least number whose decimal is not below the sum of costs. */
+function sumOf(costs) {
+  if (costs.includes(Infinity)) {
+    return Infinity;
+  }
+  const add = (sum, { over, under }) => ({
+    over: sum.over * under + over * sum.under,
+    under: sum.under * under,
+  });
+  return decimalUp(costs.map(decimalOf).reduce(add, { over: 0n, under: 1n }));
+}
+
+/** Return what all campaigns cost, without and with more; and the most that it may be, or null. */
+export function spentIn(entries, more = 0) {
+  const costs = entries.map(({ cost = 0 }) => cost);
+  const budget = entries.find(({ name }) => name === "")?.budget ?? null;
+  return { spent: sumOf(costs), after: sumOf([...costs, more]), budget };
 }
 
 /** Raise Refusal where a cost would take the device above its budget. */
 export function requireBudget(entries, cost) {
-  const { spent, budget } = spentIn(entries);
-  const after = spent + cost;
+  const { spent, after, budget } = spentIn(entries, cost);
   const isAbove = budget !== null && cost > 0 && after > budget;
   refuseIf(isAbove, "refusal.budget", { budget, spent, after });
 }

@@ -28,6 +28,38 @@ export function ratioOf(number) {
     : { over: digits << shift, under: 1n };
 }
 
+/** Return the ratio that the shortest decimal of a number, at least 0, is: 0.1 is one tenth. */
+export function decimalOf(number) {
+  const [digits, power] = number.toExponential().split("e");
+  const [whole, broken = ""] = digits.split(".");
+  const shift = Number(power) - broken.length;
+  return {
+    over: BigInt(whole + broken) * 10n ** BigInt(Math.max(shift, 0)),
+    under: 10n ** BigInt(Math.max(-shift, 0)),
+  };
+}
+
+/** Return whether a ratio is at most another. @param {Ratio} one @param {Ratio} other */
+export function isNoMore(one, other) {
+  return one.over * other.under <= other.over * one.under;
+}
+
+/** Return the lesser of a number and of its shortest decimal. @returns {Ratio} */
+export function leastMeant(number) {
+  const [exact, decimal] = [ratioOf(number), decimalOf(number)];
+  return isNoMore(exact, decimal) ? exact : decimal;
+}
+
+/** Return the least float whose shortest decimal is not below a ratio. @param {Ratio} ratio */
+export function decimalUp({ over, under }) {
+  const nearest = nearestFloat(over, under);
+  if (isNoMore({ over, under }, decimalOf(nearest))) {
+    return nearest;
+  }
+  view.setBigUint64(0, bitsOf(nearest) + 1n);
+  return view.getFloat64(0);
+}
+
 /** Return the smallest float that is not below a ratio from 1 to 2^53. @param {Ratio} ratio */
 export function floatUp({ over, under }) {
   const shift = FRACTION_BITS - BigInt((over / under).toString(2).length - 1);

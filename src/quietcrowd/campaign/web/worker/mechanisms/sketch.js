@@ -4,7 +4,7 @@
 
 import { withNoise } from "./grid.js";
 import { laplaceNoise } from "./laplace.js";
-import { floatUp, ratioOf } from "./rational.js";
+import { floatUp, leastMeant } from "./rational.js";
 import { shake256 } from "./shake.js";
 
 const UNIT = 2 ** 24; // what 1.0 is stored as
@@ -101,6 +101,6 @@ export function products(row) {
 /** Return the scale of noise on products at a loss of at most epsilon. */
 export function momentScale(profiles, epsilon) {
   const largest = profiles.reduce((most, row) => Math.max(most, norm(products(row))), 1);
-  const { over, under } = ratioOf(epsilon);
+  const { over, under } = leastMeant(epsilon);
   return floatUp({ over: BigInt(largest) * under, under: over });
 }

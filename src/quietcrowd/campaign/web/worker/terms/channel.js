@@ -2,7 +2,7 @@
 
 import { boundedLaw, countOf } from "../mechanisms/bounded.js";
 import { placeOf } from "../mechanisms/grid.js";
-import { floatUp, ratioOf } from "../mechanisms/rational.js";
+import { floatUp, leastMeant, ratioOf } from "../mechanisms/rational.js";
 import { countSets, isCountable, setWeights } from "../mechanisms/sets.js";
 import { otherWeight, rowOf, tableOf, weightsOf } from "../mechanisms/table.js";
 
@@ -234,7 +234,7 @@ function powerBelow(number) {
 /** Return the least scale of Laplace noise that hides a distance, a ratio, at a loss. */
 function scaleFor({ over, under }, epsilon) {
   must(isFrom(Number.MIN_VALUE, Number.MAX_VALUE, epsilon));
-  const ratio = ratioOf(epsilon);
+  const ratio = leastMeant(epsilon);
   const wanted = { over: over * ratio.under, under: under * ratio.over };
   must(wanted.over >= wanted.under && wanted.over <= wanted.under << 46n);
   return floatUp(wanted);

@@ -1,5 +1,6 @@
 // What a worker who gives all answers loses at most: epsilon, natural logarithm.
 
+import { isNoMore, leastMeant, nearestFloat, ratioOf } from "../mechanisms/rational.js";
 import { farthestFrom } from "./channel.js";
 import { counted } from "./numbers.js";
 import { twoLayerLosses } from "./shared_losses.js";
@@ -38,7 +39,7 @@ function lossesOf(config, count) {
 
 /** Return what one report loses whose noise is its own, or one cell of a sketch. */
 export function lossOfReport(channel) {
-  const { kind, weights, grid, noise_scale: scale, centre, participation: bit } = channel;
+  const { kind, weights, grid } = channel;
   if (kind === "table") {
     const columns = weights[0].map((_, i) => weights.map((row) => row[i]));
     const [least, most] = [Math.min, Math.max].map((find) => columns.map((one) => find(...one)));
@@ -52,11 +53,34 @@ export function lossOfReport(channel) {
   if (kind === "sets") {
     return Math.log1p((channel.inside - channel.outside) / channel.outside);
   }
-  const [unit, moments] = [kind === "sketch" ? SKETCH_UNIT : 1, channel.moments_epsilon];
-  const loss = (steps) => (steps * unit) / scale;
-  const ofBit = bit ? loss(grid.steps / 2) + bit.grid.steps / bit.noise_scale : 0;
-  const ofNull = moments ? loss(farthestFrom(centre, grid)) + moments : 0;
-  return Math.max(loss(grid.steps), ofBit, ofNull);
+  const { over, under } = exactLoss(channel);
+  return nearestFloat(over, under);
+}
+
+/** Return what one report with Laplace noise, or one cell of a sketch, loses; else null. */
+export function exactLoss(channel) {
+  const { kind, grid, noise_scale: scale, centre, participation: bit } = channel;
+  if (scale === undefined) {
+    return null;
+  }
+  const unit = kind === "sketch" ? SKETCH_UNIT : 1;
+  const loss = (steps, of = scale) => {
+    const { over, under } = ratioOf(of);
+    return { over: BigInt(steps) * under, under: over };
+  };
+  const sum = (one, more) => ({
+    over: one.over * more.under + more.over * one.under,
+    under: one.under * more.under,
+  });
+  const losses = [loss(grid.steps * unit)];
+  if (bit) {
+    losses.push(sum(loss(grid.steps / 2), loss(bit.grid.steps, bit.noise_scale)));
+  }
+  if (channel.moments_epsilon) {
+    const moved = loss(farthestFrom(centre, grid) * unit);
+    losses.push(sum(moved, leastMeant(channel.moments_epsilon)));
+  }
+  return losses.reduce((most, one) => (isNoMore(one, most) ? most : one));
 }
 
 /** Return in sentences what has to be true for a guarantee to hold. */
