@@ -1,9 +1,10 @@
 """Send what nobody asked for, from a process of its own.
 
-Usage: python -m tests.campaign.flood KIND PORT COUNT SECONDS [TOKEN ...]
+Usage: python -m tests.campaign.flood KIND PORT COUNT [TOKEN ...]
 
-So many connections, each in a loop, until the time is up; the last line says how many requests were
-answered, by status.
+It keeps so many connections busy until its standard input ends. It prints "flooding" once it has
+opened as many, and taken ten pieces of an answer on each that is slow; the last line counts answers
+by status.
 """
 
 import asyncio
@@ -11,7 +12,6 @@ import json
 import os
 import secrets
 import sys
-import time
 from collections import Counter
 
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
@@ -41,7 +41,7 @@ def head(method: str, path: str, *, token: str | None = None, length: int | None
 class Flood:
     """Connections that all do the same."""
 
-    def __init__(self, kind: str, port: int, seconds: float, tokens: list[str]) -> None:
+    def __init__(self, kind: str, port: int, count: int, tokens: list[str]) -> None:
         self.send = {
             "idle": self.idle,
             "trickle": self.trickle,
@@ -54,24 +54,33 @@ class Flood:
             "slow": self.slow,
             "halves": self.halves,
         }[kind]
-        self.port, self.until, self.tokens = port, time.monotonic() + seconds, tokens
+        self.port, self.count, self.tokens = port, count, tokens
+        self.left = 10 * count if kind == "slow" else count
         self.answers: Counter = Counter()
         self.body = reports()
 
-    async def run(self, count: int) -> None:
-        await asyncio.gather(*(self._one() for _ in range(count)))
+    async def run(self) -> None:
+        tasks = [asyncio.ensure_future(self._one()) for _ in range(self.count)]
+        await asyncio.to_thread(sys.stdin.read)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def count_down(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            print("flooding", flush=True)
 
     async def _one(self) -> None:
-        while (left := self.until - time.monotonic()) > 0:
+        while True:
             try:
-                async with asyncio.timeout(left):
-                    reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-                    try:
-                        await self.send(reader, writer)
-                    finally:
-                        writer.transport.abort()
-            except TimeoutError:
-                return
+                reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+                if self.send != self.slow:
+                    self.count_down()
+                try:
+                    await self.send(reader, writer)
+                finally:
+                    writer.transport.abort()
             except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
                 self.answers["broken"] += 1
                 await asyncio.sleep(0.001)
@@ -145,6 +154,7 @@ class Flood:
         while True:
             writer.transport.resume_reading()
             found = await reader.read(1_024)
+            self.count_down()
             writer.transport.pause_reading()
             if found.startswith(b"HTTP/1.1 "):
                 self.answers[found[9:12].decode()] += 1
@@ -167,10 +177,10 @@ class Flood:
 
 
 def main() -> None:
-    kind, port, count, seconds, *tokens = sys.argv[1:]
+    kind, port, count, *tokens = sys.argv[1:]
     os.nice(19)  # whoever floods has a machine of their own: its work is not what is measured
-    flood = Flood(kind, int(port), float(seconds), tokens)
-    asyncio.run(flood.run(int(count)))
+    flood = Flood(kind, int(port), int(count), tokens)
+    asyncio.run(flood.run())
     print(json.dumps(flood.answers), flush=True)
 
 

@@ -5,14 +5,14 @@ SQLite lets one empty it at a time and tells all others at once that it is busy.
 
 from pathlib import Path
 
-from tests.campaign.waiting import LONG, in_time
+from tests.campaign.waiting import in_time
 
 from quietcrowd.campaign.store.database import Database
 
 
-def emptied(journal: Path, seconds: float = LONG) -> bool:
+def emptied(journal: Path) -> bool:
     """Return whether a journal is emptied by somebody else before long."""
-    return in_time(lambda: not journal.stat().st_size, seconds)
+    return in_time(lambda: not journal.stat().st_size)
 
 
 def can_be_emptied(database: Database) -> bool:

@@ -23,7 +23,7 @@ from quietcrowd.exceptions import FormatError
 
 pytestmark = pytest.mark.slow
 
-UPLOADERS, TASKS = 8, 5_000
+UPLOADERS, TASKS, PAUSE = 8, 5_000, 0.3
 
 COMMAND = """
 import json, sys
@@ -78,7 +78,7 @@ def reading(port, campaign, statuses):
                 for path in ("", "/tasks", "/invites"):
                     answer = client.get(f"/campaigns/{campaign.id}{path}", timeout=LONG)
                     statuses[answer.status_code] += 1
-                stop.wait(0.3)
+                stop.wait(PAUSE)
 
     thread = threading.Thread(target=read)
     thread.start()

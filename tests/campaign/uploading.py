@@ -20,7 +20,7 @@ from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.terms.tokens import new_token, participant_id
 
-PER_UPLOAD = 10
+PER_UPLOAD, PAUSE = 10, 0.02
 
 
 @define
@@ -90,7 +90,7 @@ class Uploader:
                 for task in tasks[start : start + PER_UPLOAD]
             ]
             while not self.send(reports):
-                if self.gone.wait(0.02):
+                if self.gone.wait(PAUSE):
                     return
                 self.turn_to_the_next_server()
             self.acknowledged += [report["report_id"] for report in reports]

@@ -1,8 +1,9 @@
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 from tests.campaign.mechanisms import MECHANISMS, mechanisms_by_day
 from tests.campaign.people import check_problem
+from tests.campaign.waiting import LONG
 
 import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
@@ -187,9 +188,10 @@ def told_of(reports, reason):
 def test_two_servers_may_write_the_first_results_at_once(server, desk, reports, kept):
     campaign = bytes.fromhex(desk.campaign(join_mode="open"))
     desk.worker(campaign.hex()).send_values(1, 1)
-    failed, attempt = [], begin(server, campaign.hex())
+    failed, attempt, begun = [], begin(server, campaign.hex()), Event()
 
     def other():
+        begun.set()
         try:
             fail(server, attempt, "other")
         except Exception as error:
@@ -203,7 +205,7 @@ def test_two_servers_may_write_the_first_results_at_once(server, desk, reports, 
         with told_of(reports, "one").in_pages() as pages:
             assert write_results(connection, provenance, pages)
         thread.start()
-        thread.join(0.5)
+        assert begun.wait(LONG)
         assert thread.is_alive()
     thread.join()
     assert failed == []

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from sqlalchemy.exc import OperationalError
 from tests.campaign.people import PLAIN, check_problem, new_desk
-from tests.campaign.waiting import in_time
+from tests.campaign.waiting import LONG, in_time
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.results.exports import ReportExport
@@ -161,7 +161,7 @@ def test_what_comes_on_top_of_too_much_is_refused_for_a_while(start_server, monk
 
     def wait(*_, **__):
         arrived.set()
-        assert gate.wait(30)
+        assert gate.wait(LONG)
         raise ProblemError("not-found", "It was held up.")
 
     monkeypatch.setattr("quietcrowd.campaign.server.api.participants.public_campaign", wait)
@@ -169,7 +169,7 @@ def test_what_comes_on_top_of_too_much_is_refused_for_a_while(start_server, monk
     path = f"/public/campaigns/{'0' * 32}"
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(own.client().get, path)
-        assert arrived.wait(30)
+        assert arrived.wait(LONG)
         refused = own.client(new_token("qcw_")).post("/me/reports", content=b"{not read")
         check_problem(refused, 503, "busy")
         assert refused.headers["retry-after"] == "1"
@@ -275,7 +275,7 @@ def test_an_empty_body_in_chunks_is_a_body(desk):
 def test_the_body_of_somebody_unknown_is_not_waited_for(server, path):
     head = f"POST /api/v1{path} HTTP/1.1\r\nHost: here\r\nContent-Length: 999999\r\n\r\n"
     with connect(server) as stranger:
-        stranger.settimeout(30)
+        stranger.settimeout(LONG)
         stranger.sendall(head.encode())
         answer = stranger.recv(65_536)
     assert answer.startswith(b"HTTP/1.1 401 Unauthorized\r\n")
@@ -293,7 +293,7 @@ def test_the_body_of_a_join_without_room_is_not_waited_for(start_server):
         f"\r\nAuthorization: Bearer {guest.credential}\r\nContent-Length: 3999\r\n\r\n"
     )
     with connect(own) as stranger:
-        stranger.settimeout(15)
+        stranger.settimeout(LONG)
         stranger.sendall(head.encode())
         answer = stranger.recv(65_536)
     assert answer.startswith(b"HTTP/1.1 429 Too Many Requests\r\n")

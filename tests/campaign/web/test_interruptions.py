@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.campaign.waiting import in_time
 from tests.campaign.web.browser import own_chromium
 from tests.campaign.web.people_in_browsers import new_person
 from tests.campaign.web.wire import wire
@@ -32,11 +33,14 @@ def draws(*workers):
 
 def told_off(*workers):
     """Return the worker who is told that another tab was faster."""
-    while True:
-        for one in workers:
-            if one.page.locator("#alert").inner_text():
-                return one
-            one.page.wait_for_timeout(20)
+    found = []
+
+    def is_told():
+        found.extend(one for one in workers if one.page.locator("#alert").inner_text())
+        return found
+
+    assert in_time(is_told)
+    return found[0]
 
 
 @pytest.mark.nightly
@@ -73,9 +77,12 @@ def test_twenty_lost_answers_and_a_network_that_goes_and_comes_back(person, desk
     worker.wire.losses["/me/reports"] = 20
     worker.play(desk.link(desk.campaign(about="lost in a browser")), ["yes", "no", "yes"]).send()
     worker.heading(WAY)
-    while worker.wire.losses["/me/reports"] > 10:
+
+    def are_lost():
         worker.page.clock.fast_forward(35_000)
-        worker.page.wait_for_timeout(20)
+        return worker.wire.losses["/me/reports"] <= 10
+
+    assert in_time(are_lost)
     worker.page.get_by_text("The server cannot be reached.").wait_for()
     worker.wire.cut = True
     before = worker.words

@@ -634,7 +634,7 @@ def test_no_answer_is_on_the_page_once_it_is_sent(browser):
         arrive(page, "Sent. Thank you")
         assert "cannot tell" not in page.content()
         page.go_back()
-        page.wait_for_timeout(50)
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
         assert page.get_by_role("heading", level=1).inner_text() == "Sent. Thank you"
 
 
