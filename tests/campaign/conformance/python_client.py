@@ -178,8 +178,9 @@ class PythonDevice:
         return [sorted(client.reused), sorted(client.repeated)]
 
     def spent(self, campaign):
-        """Return what was spent in all campaigns."""
-        return self.client(campaign).spent().total_epsilon
+        """Return what a budget counts of all campaigns."""
+        ledger = self.client(campaign)._ledger.read()
+        return sum(ledger.used(worker, 0.0) for worker in ledger.workers)
 
     def receipt(self, campaign):
         """Return what was sent, as people read it."""

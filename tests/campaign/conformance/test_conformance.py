@@ -257,7 +257,10 @@ def of_its_own(name):
 
 @pytest.mark.parametrize("every", [3, nightly(1)])
 def test_both_count_what_is_spent(python, page, every):
-    """All kinds of mechanisms without a delta, by day a third, on one device after the other."""
+    """All kinds of mechanisms without a delta, by day a third, on one device after the other.
+
+    The page adds a little to losses that it finds in floats.
+    """
     pure = [name for name in OF_ALL_KINDS if not VALID[name].config["guarantee"]["delta"]][::every]
     campaigns = [of_its_own(name) for name in pure]
     spent = []
@@ -268,5 +271,6 @@ def test_both_count_what_is_spent(python, page, every):
                 assert device.take("answer", campaign.id, answers) != REFUSED
                 spent.append(device.take("spent", campaign.id))
     half = len(pure)
-    assert spent[half:] == pytest.approx(spent[:half], rel=LARGEST_DIFFERENCE, abs=0)
-    assert spent[0] == pytest.approx(4)
+    assert spent[half:] == pytest.approx(spent[:half], rel=10 * LARGEST_DIFFERENCE, abs=0)
+    assert all(theirs >= ours for ours, theirs in zip(spent[:half], spent[half:], strict=True))
+    assert spent[0] == 4
