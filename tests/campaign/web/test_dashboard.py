@@ -9,7 +9,7 @@ from tests.campaign.mechanisms import MECHANISMS, reports_of
 from tests.campaign.people import api_document
 
 from quietcrowd.campaign.results.report_rows import MemoryRows
-from quietcrowd.campaign.results.snapshots import snapshot
+from quietcrowd.campaign.results.snapshots import Again, snapshot
 from quietcrowd.campaign.results.stored_reports import StoredReports
 from quietcrowd.campaign.server.problem_responses import ProblemDocument
 from quietcrowd.inference import METHODS, usual_method
@@ -157,9 +157,11 @@ def result_rows():
         reports = reports_of(MECHANISMS[name], tasks=3, workers=4, seed=1)
         method = METHODS[usual_method(reports.table.domain, reports.mechanism)]()
         rows = MemoryRows(reports=reports)
-        stored = StoredReports(rows=rows, independent=rows, known_truths=None)
+        stored = StoredReports(rows=rows, independent=rows, again={}, known_truths=None)
         found_here = stored.infer(method, None)
-        one = snapshot(found_here, rows, rows, config_hash="", messages=(), answers=3)
+        one = snapshot(
+            found_here, rows, rows, again=Again({}, 1), config_hash="", messages=(), answers=3
+        )
         found.append({**one.head, "truths": list(one.truths), "workers": list(one.workers)})
     return found
 

@@ -43,7 +43,7 @@ export function questions(app, place, then) {
   return {
     ...{ ...counts, next, skip, field: field.nodes, asked: shown(app, name, data) },
     notes: [
-      ...(terms.asOf === null ? [] : [say("screen.as-of", { day: terms.asOf })]),
+      ...(terms.asOf ? [say("screen.as-of", { day: terms.asOf })] : []),
       ...(asked.reused.includes(name) ? [say("screen.reused.here")] : []),
       ...(asked.repeated.includes(name) ? [say("screen.repeated.here")] : []),
       ...(app.allowed < terms.answers ? [allowedIn(app)] : []),
