@@ -216,6 +216,7 @@ PLAYS = {
             ("answer", OTHER, ALL, 5),
         ],
         uploads=[5, 5],
+        marked=[0, 5],
     ),
     "the same questions, one table for labels in another order": Play(
         campaigns=(campaign_of(TABLE), campaign_of(SAME_TABLE, campaign=OTHER)),
