@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from tests.campaign.mechanisms import LEVELS, MECHANISMS, RANGE, relabelled
 
 import quietcrowd as qc
-from quietcrowd.mechanisms.report_meanings import Likelihoods, ListedMeanings
+from quietcrowd.mechanisms.channel import Channel, FiniteChannel
+from quietcrowd.mechanisms.report_meanings import Likelihoods, ListedMeanings, meanings_in
+from quietcrowd.report_domains import LabelSets
 
 INDEPENDENT = [one for one in MECHANISMS.values() if one.independent_reports]
 
@@ -90,6 +92,39 @@ def test_another_law_is_another_channel():
     ]
     different = {repr(one): json.dumps(one.channel_identity) for one in listed}
     assert len(set(different.values())) == len(different)
+
+
+def test_a_table_for_parts_of_a_range_is_another_channel_for_another_range():
+    """Before, the bounds were left out: both ranges had one identity."""
+    table = FiniteChannel.randomized_response(3, 2**30)
+    reports = meanings_in(qc.Ordinal(range(3)))
+    one, other = (qc.Interval(low=0, high=high).to_dict() for high in (10, 1000))
+    assert table.identity(one, reports) == table.identity(dict(one), reports)
+    assert table.identity(one, reports) != table.identity(other, reports)
+
+
+def test_a_table_may_be_of_sets():
+    weights = 2**29 * np.array([[4, 3, 1], [4, 1, 3], [2, 4, 2]])
+
+    def found(labels, weights):
+        sets = LabelSets(domain=qc.Categorical(labels), members=2)
+        return FiniteChannel(weights=weights).identity(labels, meanings_in(sets))
+
+    assert found([*"cba"], weights[::-1, ::-1]) == found([*"abc"], weights)
+    assert found([*"cba"], weights) != found([*"abc"], weights)
+
+
+def test_a_channel_without_a_table_names_its_reports():
+    """Before, reports that mean the opposite had one identity."""
+
+    class Described(Channel):
+        epsilon = 1.0
+
+        def describe(self):
+            return {"keep": 3 * 2**30}
+
+    one, other = (meanings_in(qc.Categorical(labels)) for labels in (["a", "b"], ["b", "a"]))
+    assert Described().identity(["a", "b"], one) != Described().identity(["a", "b"], other)
 
 
 def test_the_same_number_that_stands_for_no_answer_is_the_same_channel():

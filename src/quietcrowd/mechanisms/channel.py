@@ -257,7 +257,7 @@ class Channel(ABC):
             "devices do"
         )
 
-    def identity(self, answers: Any, reports: ReportMeanings) -> Mapping[str, Any]:  # noqa: ARG002
+    def identity(self, answers: Any, reports: ReportMeanings) -> Mapping[str, Any]:
         """Return the distribution of reports given each answer, JSON-ready, in a canonical order.
 
         Two channels with the same one are the same function from labels to distributions over
@@ -271,7 +271,8 @@ class Channel(ABC):
         reports : ReportMeanings
             What reports mean.
         """
-        return {"answers": answers, **self.describe()}
+        listed = {"reports": reports.listed} if isinstance(reports, ListedMeanings) else {}
+        return {"answers": answers, **listed, **self.describe()}
 
 
 def laplace_shift(channel: Channel | None) -> Shift | None:
@@ -422,12 +423,14 @@ class FiniteChannel(Channel):
 
     @override
     def identity(self, answers: Any, reports: ReportMeanings) -> Mapping[str, Any]:
-        assert isinstance(reports, ListedMeanings)
+        if isinstance(answers, Mapping):  # a row is for a part of the range
+            return super().identity(answers, reports)
         given = [*answers, None][: self.answers]
         rows = sorted(range(len(given)), key=lambda row: in_order(given[row]))
-        meanings = sorted(set(reports.listed), key=in_order)
+        listed = [reports.meaning(code) for code in range(self.reports)]
+        meanings = sorted(set(listed), key=in_order)
         weights = np.zeros((len(rows), len(meanings)), np.uint64)
-        for code, meaning in enumerate(reports.listed):
+        for code, meaning in enumerate(listed):
             weights[:, meanings.index(meaning)] += self.weights[rows, code]
         return {
             "kind": "table",
