@@ -6,10 +6,12 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.commands.published_polls import record_path
+from quietcrowd.campaign.terms.file_lock import file_lock
+from quietcrowd.commands.published_polls import held_records, record_path
 
 DOMAIN = qc.Categorical(["no", "yes"])
 MECHANISM = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0)
@@ -34,9 +36,15 @@ def everyone():
 
 def write(frame, path):
     """Write reports, in place of those that are there; the record stays."""
-    table = qc.Answers.from_frame(frame, domain=DOMAIN)
-    qc.write_reports(qc.Reports(table=table, mechanism=MECHANISM), path)
+    columns = pa.Table.from_pandas(frame, preserve_index=False)
+    ids = (pa.array(sorted(frame[name].unique())) for name in ("task", "worker"))
+    qc.write_reports(MECHANISM.read_reports(columns, *ids, simulated=False), path)
     return path
+
+
+def counts_of(frame):
+    """Return how often each report occurs."""
+    return [int((frame["label"] == label).sum()) for label in DOMAIN.labels]
 
 
 def counts(output, workers):
@@ -127,6 +135,56 @@ def test_files_that_are_polled_together(run, everyone, tmp_path):
         assert "{} of these {} reports were published before, in 1".format(*sizes) in errors
         assert "show the counts of 200 reports" in errors
     assert run(files[2])[0] == 0
+
+
+def test_reports_that_were_sent_again_are_in_no_second_output(run, everyone, tmp_path):
+    """Before, the difference of polls of two campaigns was the report of the only new worker."""
+    first = everyone[1:].assign(again=False, campaign="1")
+    second = everyone.assign(
+        worker="other" + everyone["worker"], again=everyone.index > 0, campaign="2"
+    )
+    files = [write(first, tmp_path / "1.csv"), write(second, tmp_path / "2.csv")]
+    status, output, _ = run(*files)
+    assert status == 0
+    assert counts(output, WORKERS).tolist() == counts_of(everyone)
+    status, output, errors = run(files[1])
+    assert (status, output) == (2, "")
+    assert "1 of these 1 reports were published before" in errors
+    record_path(files[1]).unlink()
+    status, output, errors = run(files[1])
+    assert status == 0
+    assert "599 of 600 reports were sent again and are left out" in errors
+    assert counts(output, 1).tolist() == counts_of(everyone[:1])
+
+
+def test_polls_at_the_same_time_read_no_record_that_another_one_writes(everyone, tmp_path):
+    """Before, each read the records first, and outputs with common reports were published."""
+    files = [write(everyone[at : at + 200], tmp_path / f"{at}.csv") for at in (0, 200)]
+    locks = [file.with_name(f"{record_path(file).name}.lock") for file in files]
+    with held_records([*files, files[0]]):
+        for lock in locks:
+            with pytest.raises(BlockingIOError), file_lock(lock, wait=False):
+                pass
+    for lock in locks:
+        with file_lock(lock, wait=False):
+            pass
+
+
+def test_files_that_change_while_they_are_read_are_not_published(
+    run, everyone, tmp_path, monkeypatch
+):
+    """Before, the record was of the later reports, and a poll of these was taken for the same."""
+    path = write(everyone[1:], tmp_path / "r.csv")
+
+    def changed(files):
+        write(everyone, path)
+        return held_records(files)
+
+    monkeypatch.setattr("quietcrowd.commands.poll.held_records", changed)
+    status, output, errors = run(path)
+    assert (status, output) == (2, "")
+    assert "the files of reports changed while they were read: poll again" in errors
+    assert not record_path(path).exists()
 
 
 def test_a_link_has_the_record_of_its_file(run, everyone, tmp_path):

@@ -12,7 +12,7 @@ import typer
 from quietcrowd.accounting.shuffled import ShuffledGuarantee, fewest_honest, shuffled_guarantee
 from quietcrowd.commands import options
 from quietcrowd.commands.printing import counted, note, print_frame, records_of
-from quietcrowd.commands.published_polls import Overlap, PollRecord, record_output
+from quietcrowd.commands.published_polls import Overlap, held_records, record_output
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import check_target, read_reports, write_table
 from quietcrowd.formats.files import check_new, refuse_overwriting
@@ -99,10 +99,12 @@ def _publish(reports: Sequence[Path], found: ShuffledPoll, told: ShuffledGuarant
 
     What is published depends on the reports only, so the same reports may be polled again.
     """
-    records = [PollRecord.read(path) for path in reports]
-    overlap = Overlap.of(records)
-    if not overlap.published:
-        record_output(records)
+    with held_records(reports) as records:
+        if sum(len(record.rows) for record in records) != found.workers:
+            raise ParameterError("the files of reports changed while they were read: poll again")
+        overlap = Overlap.of(records)
+        if not overlap.published:
+            record_output(records)
     if not overlap.published or overlap.same:
         return
 

@@ -10,19 +10,21 @@ import json
 import secrets
 from base64 import b64decode, b64encode
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from attrs import evolve, frozen
 
+from quietcrowd.campaign.terms.file_lock import file_lock
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats import read_reports
 from quietcrowd.formats.files import replacing
 from quietcrowd.json_text import parse_json
 
-__all__ = ["Overlap", "PollRecord", "record_output", "record_path"]
+__all__ = ["Overlap", "PollRecord", "held_records", "record_output", "record_path"]
 
 _WHAT = (
     "quietcrowd poll published counts of reports in the file beside this record. A report may "
@@ -41,6 +43,23 @@ def record_path(path: Path) -> Path:
     return real.with_name(f"{real.name}.published.json")
 
 
+@contextmanager
+def held_records(files: Sequence[Path]) -> Iterator[list[PollRecord]]:
+    """Give the records of files of reports, which no other poll reads meanwhile.
+
+    Raises
+    ------
+    FormatError
+        As of `PollRecord.read`.
+    OSError
+        If no lock can be made next to a record.
+    """
+    with ExitStack() as held:
+        for path in sorted({record_path(file) for file in files}):  # in one order: no deadlock
+            held.enter_context(file_lock(path.with_name(f"{path.name}.lock"), wait=True))
+        yield [PollRecord.read(file) for file in files]
+
+
 @frozen(kw_only=True)
 class PollRecord:
     """Reports of a file, and the outputs that earlier polls published of them.
@@ -52,7 +71,7 @@ class PollRecord:
     key : bytes
         Of the hashes.
     rows : frozenset of bytes
-        Hashes of the reports that the file contains now.
+        Hashes of the reports that the file contains now, without those that were sent again.
     outputs : dict of str to tuple
         By random ids that records of several files share: how many reports each output counts, and
         the hashes of those that this file contributed.
@@ -75,7 +94,7 @@ class PollRecord:
         path = record_path(reports)
         key, outputs = _parsed(path) if path.exists() else (secrets.token_bytes(32), {})
         found = read_reports(reports).to_frame("pyarrow").to_pylist()
-        rows = frozenset(_hash(key, row) for row in found)
+        rows = frozenset(_hash(key, row) for row in found if not row.get("again"))
         return cls(path=path, key=key, rows=rows, outputs=outputs)
 
     def write(self) -> None:

@@ -7,6 +7,7 @@ So these counts are all that is kept, no worker is weighed, and no quality is fo
 
 from __future__ import annotations
 
+import warnings
 from functools import cached_property
 from statistics import NormalDist
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from quietcrowd.exceptions import AnswerError
+from quietcrowd.exceptions import AnswerError, LeftOutWarning
 from quietcrowd.frames import Backend, to_native
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports, check_reports
 from quietcrowd.report_domains import OrNull
@@ -136,7 +137,8 @@ def shuffled_poll(reports: Reports) -> ShuffledPoll:
     It is an honest shuffler's work, offline: who runs it sees the senders. `shuffled_guarantee`
     returns the loss. It holds if each report enters one published output only: publish neither a
     second poll with some of the same reports, nor one of a part of them. The counts depend on the
-    reports only, so the same reports give the same output.
+    reports only, so the same reports give the same output. Reports that are marked as sent again
+    are left out: a poll of an earlier campaign may have counted them.
 
     Parameters
     ----------
@@ -152,10 +154,15 @@ def shuffled_poll(reports: Reports) -> ShuffledPoll:
     Raises
     ------
     AnswerError
-        Where there is no report or more than one task, the reports are neither sets nor of a law
-        that is a table, or they do not tell answers apart.
+        Where there is no report or more than one task, all reports were sent again, the reports are
+        neither sets nor of a law that is a table, or they do not tell answers apart.
     ParameterError
         Where `reports` are none.
+
+    Warns
+    -----
+    LeftOutWarning
+        Where reports that were sent again are left out.
 
     Examples
     --------
@@ -190,16 +197,32 @@ def shuffled_poll(reports: Reports) -> ShuffledPoll:
         )
     if not len(table):
         raise AnswerError("there is no report: a poll needs one of each worker at least")
+    values = _first_sent(reports)
     if sets is not None:
         tells = sets.held > sets.held_other
-        counts = sets_with(table.values, sets.labels, sets.members).sum(axis=0, dtype=np.int64)
+        counts = sets_with(values, sets.labels, sets.members).sum(axis=0, dtype=np.int64)
     else:
         assert law is not None
         tells = np.linalg.matrix_rank(law) == len(law)
-        counts = np.bincount(table.values, minlength=law.shape[1]).astype(np.int64)
+        counts = np.bincount(values, minlength=law.shape[1]).astype(np.int64)
     if not tells:
         raise AnswerError(
             f"reports of {mechanism.name!r} do not tell answers apart: with an epsilon above 0 "
             "they do"
         )
     return ShuffledPoll(counts=counts, mechanism=mechanism, simulated=reports.simulated)
+
+
+def _first_sent(reports: Reports) -> npt.NDArray[Any]:
+    """Return the values of the reports that were not sent in an earlier campaign."""
+    values = reports.table.values
+    if reports.again is None:
+        return values
+    left_out = int(reports.again.sum())
+    found = f"{left_out:,} of {len(values):,} reports were sent again"
+    reason = "a poll of an earlier campaign may have counted them"
+    if left_out == len(values):
+        raise AnswerError(f"{found}, and {reason}: poll them from the export of that campaign")
+    if left_out:
+        warnings.warn(f"{found} and are left out: {reason}", LeftOutWarning, stacklevel=3)
+    return values[~reports.again]
