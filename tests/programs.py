@@ -75,12 +75,15 @@ class Program:
         return ended
 
     def kill(self) -> None:
-        """Kill the whole group."""
+        """Kill the whole group, and on Linux the whole session: a server's helpers lead groups."""
         if sys.platform == "win32":
             self.process.kill()
         else:
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
+            for helper in _session(self.process.pid):
+                with suppress(ProcessLookupError):
+                    os.kill(helper, signal.SIGKILL)
         self.process.wait()
         if self.process.stdin is not None:
             self.process.stdin.close()
@@ -118,6 +121,16 @@ def finished(*words: object, check: bool = False, **options: Any) -> Ended:
     """Run a program to its end."""
     with running(*words, **options) as program:
         return program.finished(check=check)
+
+
+def _session(leader: int) -> list[int]:
+    """Return the processes of a session, if the system lists them in /proc."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(ProcessLookupError):
+            if os.getsid(int(entry.name)) == leader:
+                found.append(int(entry.name))
+    return found
 
 
 @contextmanager

@@ -50,6 +50,7 @@ NO_MIRROR = {
     "test_looks": "what a requester sees, whatever workers do in whichever order",
     "test_losses": "what the page works out of losses, beside what Python does",
     "test_package": "the package as a whole",
+    "test_programs": "what the tests start programs with",
     "test_page": "docs/campaigns.md, against the server that it starts",
     "test_page_refuses": "the whole page for workers, where a server is not honest",
     "test_participation": "whether having answered is hidden, for every mechanism that says so",
