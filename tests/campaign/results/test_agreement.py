@@ -99,8 +99,8 @@ CROWDS = [
     (
         "two-layer",
         qc.TwoLayerRandomizedResponse.from_claimed_epsilon(domain=LABELS, epsilon=2.0),
+        30,
         100,
-        20,
     ),
     ("sets", qc.SubsetSelection(domain=LABELS, epsilon=1.0, set_size=2), 200, 20),
     ("null", qc.RandomizedResponse(domain=LABELS, epsilon=2.0, null="category"), 100, 20),

@@ -258,14 +258,16 @@ _NAMES: Mapping[Place, str] = {
 def ready(service: ServiceOf) -> Readiness:
     """Say that the database takes what is written, and that what writes and infers works."""
     why = service.unwritable()
+    cause = None if why is None else cause_of_code(why.code)
+    if cause is None:
+        with service.database.read() as connection:  # fails if it cannot be reached
+            connection.execute(select(text("1")))
     if why is not None:
         log_unready(why.place, why.code)
-        problem = "damaged" if cause_of_code(why.code) == "damaged" else "unwritable"
+        problem = "damaged" if cause == "damaged" else "unwritable"
         remedy = explain_code(why.code) or "look up the code in the log."
         raise ProblemError(problem, f"About {_NAMES[why.place]}: {remedy}")
     if not service.alive():
         raise ProblemError("broken", "Restart the server: what was acknowledged is stored.")
-    with service.database.read() as connection:
-        connection.execute(select(text("1")))
     clock = read_clock(service.clock(), service.database, service.departures.journal)
     return Readiness(status="ok", clock="held" if clock.held else None)

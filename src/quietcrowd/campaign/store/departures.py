@@ -371,5 +371,6 @@ def _make_tables(journal: Database, campaigns: Database | None) -> None:
     except (DBAPIError, sqlite3.Error) as error:
         shown = journal.url.set(query={}).render_as_string()  # a query may hold a password
         raise ParameterError(
-            f"the journal of withdrawals {shown} cannot be used: {explain(error)}"
+            f"the journal of withdrawals {shown} cannot be used: {explain(error)} "
+            "Check --departures."
         ) from None
