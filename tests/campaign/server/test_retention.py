@@ -2,11 +2,13 @@ import time
 
 import pytest
 from attrs import evolve
+from sqlalchemy import select
 from tests.campaign.people import check_problem, new_desk
 from tests.campaign.waiting import in_time
 
 from quietcrowd.campaign.server import retention
 from quietcrowd.campaign.server.retention import RetentionKeeper
+from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.clock import MOST_DAYS, confirm_clock
 from quietcrowd.campaign.store.database import Database
 
@@ -19,8 +21,11 @@ def test_a_server_deletes_what_is_over_while_it_runs(start_server, monkeypatch):
     desk = new_desk(server)
     campaign = desk.campaign(retention_days=2)
     desk.worker(campaign).send_values(1)
+    journal = server.service.departures.journal
     server.app.state.service = evolve(server.service, clock=lambda: 1_000.0)
+    confirm_clock(1_000.0, server.database, journal)
     desk.client.post(f"/campaigns/{campaign}/close").raise_for_status()
+    confirm_clock(time.time(), server.database, journal)
     url = f"/campaigns/{campaign}"  # closed in 1970
     assert in_time(lambda: desk.client.get(url).json()["participants"] == 0)
     assert desk.client.get("/readyz").is_success
@@ -93,6 +98,7 @@ def test_one_wrong_reading_of_the_clock_deletes_nothing(start_server, monkeypatc
     journal = server.service.departures.journal
     start = 4_102_444_800.0  # 2100
     server.app.state.service = evolve(server.service, clock=lambda: start)
+    confirm_clock(start, server.database, journal)
     desk.client.post(f"/campaigns/{over}/close").raise_for_status()
 
     def look(days):
@@ -110,13 +116,28 @@ def test_one_wrong_reading_of_the_clock_deletes_nothing(start_server, monkeypatc
         ready = desk.client.get("/readyz").raise_for_status().json()
         return closed["participants"], opened["state"], ready.get("clock")
 
-    confirm_clock(start, server.database, journal)
     for days in (200, -200, 31 + MOST_DAYS):
         assert look(days) == (1, "open", "held")
     assert look(0.5) == (1, "open", None)
     for days in (3, 10, 17, 24):
         assert look(days) == (1, "closed", None)
     assert look(31) == (0, "closed", None)
+
+
+@pytest.mark.parametrize("days", [-400, 0, 200])
+def test_retention_is_counted_from_the_right_day_while_the_clock_is_wrong(server, desk, days):
+    """Before, all of workers went at once, or 200 days later than was promised."""
+    campaign = desk.campaign(retention_days=30)
+    before = server.service
+    server.app.state.service = evolve(before, clock=lambda: time.time() + days * DAY)
+    desk.client.post(f"/campaigns/{campaign}/close").raise_for_status()
+    server.app.state.service = before
+    wanted = select(tables.campaign.c.delete_at).where(
+        tables.campaign.c.id == bytes.fromhex(campaign)
+    )
+    with server.database.read() as connection:
+        end = connection.scalar(wanted)
+    assert 28 * DAY < end - time.time() <= 31 * DAY  # a held clock counts from midnight
 
 
 def test_a_look_finds_damage_that_no_request_meets(start_server, monkeypatch):

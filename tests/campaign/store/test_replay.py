@@ -18,6 +18,7 @@ from tests.programs import finished, running
 
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.clock import confirm_clock
 from quietcrowd.campaign.store.copies import copy_to
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.departures import Departures, trace_of
@@ -127,9 +128,11 @@ def test_what_ended_does_not_come_back(serve, settings, tmp_path, request):
     desk.client.post(f"/campaigns/{draft}/open").raise_for_status()
     for campaign in (closed, waits, draft):
         desk.client.post(f"/campaigns/{campaign}/close").raise_for_status()
-    far = time.time() - YEARS
+    far, journal = time.time() - YEARS, server.service.departures.journal
     server.app.state.service = evolve(server.service, clock=lambda: far)
+    confirm_clock(far, server.database, journal)
     desk.client.post(f"/campaigns/{over}/close").raise_for_status()
+    confirm_clock(time.time(), server.database, journal)
     server.stop()
     restored = put_back(settings, copy, request)
     again = serve(database=restored.database)

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 from attrs import evolve
 from sqlalchemy import func, select
@@ -7,6 +9,7 @@ from tests.campaign.pictures import PNG
 import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.clock import confirm_clock
 from quietcrowd.campaign.store.retention import delete_expired, some_expired
 
 DAY = 86_400
@@ -26,7 +29,9 @@ def clock(server):
     """Close campaigns at a time of the tests' own."""
     before = server.service
     server.app.state.service = evolve(before, clock=lambda: CLOSED)
+    confirm_clock(CLOSED, server.database, before.departures.journal)
     yield
+    confirm_clock(time.time(), server.database, before.departures.journal)
     server.app.state.service = before
 
 

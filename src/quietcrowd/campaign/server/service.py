@@ -22,7 +22,7 @@ from quietcrowd.campaign.server.logs import log_unready
 from quietcrowd.campaign.server.plan_jobs import PlanJobs
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.writer import Writer
-from quietcrowd.campaign.store.clock import read_clock
+from quietcrowd.campaign.store.clock import Clock, read_clock
 from quietcrowd.campaign.store.dashboards import Reader, reader_of
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.departures import Departures
@@ -91,6 +91,10 @@ class Service:
     joins: JoinLimits
     plans: PlanJobs
     clock: Callable[[], float] = time.time
+
+    def read_clock(self) -> Clock:
+        """Compare the clock with the last day seen."""
+        return read_clock(self.clock(), self.database, self.departures.journal)
 
 
 async def _service(request: Request) -> Service:  # what is not async runs in a thread of its own
@@ -269,5 +273,4 @@ def ready(service: ServiceOf) -> Readiness:
         raise ProblemError(problem, f"About {_NAMES[why.place]}: {remedy}")
     if not service.alive():
         raise ProblemError("broken", "Restart the server: what was acknowledged is stored.")
-    clock = read_clock(service.clock(), service.database, service.departures.journal)
-    return Readiness(status="ok", clock="held" if clock.held else None)
+    return Readiness(status="ok", clock="held" if service.read_clock().held else None)

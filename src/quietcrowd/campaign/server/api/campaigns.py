@@ -382,10 +382,11 @@ def close(
     All of workers is deleted so many days from now.
     """
     closed: Literal["closed"] = "closed"
+    now = service.read_clock().trusted  # from then on retention is counted
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_step(row.state, closed)
-        changed = close_campaign(connection, service.departures, row, service.clock())
+        changed = close_campaign(connection, service.departures, row, now)
         document = _one(connection, row.id, response)
     if changed and document.reports:
         service.infer(row.id)
