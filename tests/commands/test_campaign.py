@@ -93,7 +93,7 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
         (("create", "T", "--tasks", "none.csv", "--labels", "no,yes"), "there is no such file"),
         (("create", "T", "--tasks", "none.csv", "--labels", "no"), "at least 2|2 to"),
         (("backup", "copy.db", "--database", "sqlite:///none.db"), "there is no database"),
-        (("backup", "copy.db", "--database", "postgresql://host/name"), "pg_dump"),
+        (("backup", "copy.db", "--database", "postgresql://host/name"), "pg_dump|be copied"),
         (("key", " ", "--database", "sqlite:///new.db"), "must not be empty"),
     ],
 )

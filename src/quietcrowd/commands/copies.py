@@ -105,19 +105,19 @@ def backup(
 
 @contextmanager
 def existing_journal(settings: Settings) -> Iterator[Database | None]:
-    """Give the journal of withdrawals if there is one; a note says where none is."""
+    """Give the journal of withdrawals; without one, print a note once the copy is made."""
     from quietcrowd.campaign.store.database import Database
     from quietcrowd.campaign.store.departures import place_of_departures
 
     place = place_of_departures(settings)
     if place is None:
-        note("Who left was not copied: name the journal with --departures, if there is one.")
         yield None
+        note("Withdrawals were not copied: name the journal with --departures, if there is one.")
         return
     with closing(Database.open(place)) as journal:
         if journal.path is not None and not journal.path.exists():
-            note(f"Who left was not copied: there is no journal {journal.path} yet.")
             yield None
+            note(f"Withdrawals were not copied: there is no journal {journal.path} yet.")
         else:
             yield journal
 

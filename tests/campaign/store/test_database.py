@@ -276,7 +276,7 @@ def an_id(campaign, number):
 def reports_of(campaign):
     """Give as many reports as one campaign has alone: statistics know nothing of it."""
     return [
-        (campaign, an_id(campaign, person), an_id(campaign, task), an_id(campaign, number), 1, None)
+        (campaign, *(an_id(campaign, one) for one in (person, task, number)), 1, None, 0)
         for number, (person, task) in enumerate(itertools.product(range(PEOPLE), range(REPORTS)))
     ]
 
