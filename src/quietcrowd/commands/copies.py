@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from quietcrowd.campaign.server.settings import Settings
     from quietcrowd.campaign.store.database import Database
 
-__all__ = ["LOCAL", "DatabaseUrl", "backup", "existing", "existing_journal", "migrate", "restore"]
+__all__ = ["LOCAL", "DatabaseUrl", "backup", "existing", "migrate", "restore"]
 
 DatabaseUrl = Annotated[
     str,
@@ -88,7 +88,7 @@ def backup(
     if keep_days is not None and not target.is_dir():
         raise ParameterError(f"--keep-days is for a folder of copies, and {target} is none")
     now = time.time()
-    with closing(existing(database)) as opened, existing_journal(settings) as journal:
+    with closing(existing(database)) as opened, _existing_journal(settings) as journal:
         if not target.is_dir():
             copy_alone(opened, target, now)
             note(f"Copied to {target}.")
@@ -104,7 +104,7 @@ def backup(
 
 
 @contextmanager
-def existing_journal(settings: Settings) -> Iterator[Database | None]:
+def _existing_journal(settings: Settings) -> Iterator[Database | None]:
     """Give the journal of withdrawals; without one, print a note once the copy is made."""
     from quietcrowd.campaign.store.database import Database
     from quietcrowd.campaign.store.departures import place_of_departures
