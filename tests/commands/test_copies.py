@@ -3,11 +3,13 @@
 import sqlite3
 from contextlib import closing
 from stat import S_IMODE
+from types import SimpleNamespace
 
 import pytest
 from tests.campaign.older_databases import all_revisions, load_first, said_at_first
 
 from quietcrowd.campaign.server.settings import Settings
+from quietcrowd.campaign.store.clock import DAY, read_clock
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.departures import Departures, trace_of
 from quietcrowd.campaign.store.generations import KEPT
@@ -64,6 +66,18 @@ def test_a_copy_comes_first(run, first, tmp_path):
     assert (status, printed) == (0, "")
     assert "nothing to do" in told
     assert len(list(tmp_path.glob("q.db.copy-*"))) == 2
+
+
+def test_the_first_day_of_the_clock_is_stored_and_printed(run, first, monkeypatch):
+    """Before, a server trusted its first reading after an upgrade, and deleted by it."""
+    wrong = 1_900_000_000.0
+    monkeypatch.setattr("quietcrowd.commands.copies.time", SimpleNamespace(time=lambda: wrong))
+    status, _, told = run("campaign", "migrate", "--database", first, "--no-backup")
+    assert (status, "clock says 2030-03-17" in told) == (0, True)
+    with closing(Database.open(first)) as database:
+        assert not read_clock(wrong, database).held
+        assert read_clock(wrong - 200 * DAY, database).held
+        assert read_clock(wrong + 200 * DAY, database).held
 
 
 def test_without_a_copy_there_is_a_warning(run, first, tmp_path):

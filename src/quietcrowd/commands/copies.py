@@ -168,13 +168,15 @@ def migrate(
     """Bring a database up to date, after a copy of it was made.
 
     The revisions that it lacks are printed, one to a line. Of SQLite the server has to be stopped;
-    servers on PostgreSQL go on meanwhile, also those of the version before.
+    servers on PostgreSQL go on meanwhile, also those of the version before. The day of this
+    machine's clock is stored, and a server compares its clock with it.
 
     Example: quietcrowd campaign migrate --dry-run
 
     Example: quietcrowd campaign migrate --database postgresql://me@db/crowd --copies /var/backups
     """
     require_server()
+    from quietcrowd.campaign.store.clock import observe_clock
     from quietcrowd.campaign.store.opening import migrate as bring_up_to_date
     from quietcrowd.campaign.store.opening import only_server, pending
 
@@ -191,7 +193,12 @@ def migrate(
             else:
                 _copy_before(opened, copies)
             bring_up_to_date(opened)
+            clock = observe_clock(time.time(), opened)
     note("Brought up to date.")
+    if clock.held:
+        note(f"Warning: {clock.describe()}")
+    else:
+        note(f"This machine's clock says {clock.date}. If it is wrong, correct it now.")
 
 
 def _what_would_be(count: int) -> str:

@@ -52,6 +52,11 @@ class Clock:
         return int(self.now // DAY)
 
     @property
+    def date(self) -> str:
+        """The day of the reading, as 2026-12-31."""
+        return _date(self.today)
+
+    @property
     def held(self) -> bool:
         """Whether the reading is implausible."""
         if self.seen is None:
@@ -67,7 +72,7 @@ class Clock:
         """Return a sentence about a reading that is held."""
         assert self.seen is not None
         return (
-            f"The clock says {_date(self.today)}, and the last day seen is {_date(self.seen)}. "
+            f"The clock says {self.date}, and the last day seen is {_date(self.seen)}. "
             "Nothing is closed or deleted by date until the clock is right, or you run "
             "quietcrowd campaign clock --confirm."
         )
