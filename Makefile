@@ -1,5 +1,5 @@
-# Every target needs nothing but Python 3.11 to 3.13 and make: it builds .venv
-# from requirements.lock first.
+# Every target needs nothing but Python 3.11 to 3.14 with its headers, make and a C++ compiler:
+# it builds .venv from requirements.lock first, and compiles the core.
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,7 +11,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-strip-extras --python-version 3.11 --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast docs nightly postgresql prometheus nginx pgbouncer mmdebstrap chromium check format screenshots dist bench lock clean python
+.PHONY: help demo test test-fast docs nightly postgresql prometheus nginx pgbouncer mmdebstrap chromium check format screenshots dist bench lock clean python compiler core
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -25,6 +25,8 @@ test: $(VENV)/.ready postgresql chromium ## the whole test suite, on SQLite and 
 test-fast: $(VENV)/.ready ## the tests that are not slow, something of every folder: for while you work
 	$(BIN)/python -m pytest tests -m "not nightly and not slow" --hypothesis-profile fast \
 		--durations 10 --durations-min 0.5 --numprocesses auto --dist worksteal
+
+core: $(VENV)/.ready ## compile the kernels in core/ whose text has changed
 
 docs: $(VENV)/.ready ## a site of the docs in build/docs: a warning, or a link that leads nowhere, is an error
 	$(BIN)/python -m sphinx --quiet --fail-on-warning docs build/docs
@@ -83,7 +85,7 @@ dist: $(VENV)/.ready ## the wheel and the sdist, checked, in dist
 bench: $(VENV)/.ready $(PEERS)/.ready chromium ## benchmarks, with the comparison with peers
 	$(BIN)/python -m pytest -c benchmarks/pytest.ini benchmarks tests/inference/test_crowd_kit.py
 
-lock: $(VENV)/.ready ## write requirements.lock, deploy/requirements.lock and benchmarks/peers.lock
+lock: $(VENV)/.locked ## write requirements.lock, deploy/requirements.lock and benchmarks/peers.lock
 	$(LOCK) --all-extras --group dev --group docs pyproject.toml -o requirements.lock
 	$(LOCK) --extra campaign --extra otel --group build --constraints requirements.lock pyproject.toml -o deploy/requirements.lock
 	$(LOCK) benchmarks/peers.in -o benchmarks/peers.lock
@@ -95,10 +97,20 @@ python:
 	@test -n "$(PYTHON)" || { echo "quietcrowd needs Python 3.11, 3.12 or 3.13 on the PATH (Debian: apt-get install python3 python3-venv)." >&2; exit 2; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "Python's venv module is missing: install it first (Debian: apt-get install python3-venv)." >&2; exit 2; }
 
-$(VENV)/.ready: requirements.lock pyproject.toml | python
+compiler: python
+	@$(or $(CXX),c++) --version >/dev/null 2>&1 || { echo "quietcrowd needs a C++ compiler: install one first (Debian: apt-get install g++)." >&2; exit 2; }
+	@$(PYTHON) -c 'import os, sysconfig as s, sys; sys.exit(not os.path.exists(os.path.join(s.get_path("include"), "Python.h")))' || { echo "Python's headers are missing: install them first (Debian: apt-get install python3-dev)." >&2; exit 2; }
+
+$(VENV)/.locked: requirements.lock | python
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@touch $@
+
+# compiles what is older than its kernels and headers; nothing is compiled at import
+$(VENV)/.ready: $(VENV)/.locked pyproject.toml CMakeLists.txt $(shell find core -name '*.h' -o -name '*.cpp') | compiler
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m nanobind.stubgen --quiet --module quietcrowd._core --output-file src/quietcrowd/_core.pyi
+	$(BIN)/ruff format --quiet src/quietcrowd/_core.pyi
 	@touch $@
 
 $(PEERS)/.ready: benchmarks/peers.lock | python

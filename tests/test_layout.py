@@ -11,7 +11,9 @@ SOURCE = TESTS.parent / PACKAGE
 APART = {
     Path("compatibility"): "what earlier versions wrote, read and used by this one",
     Path("campaign", "conformance"): "both clients of a worker, the Python one and the page",
+    Path("core"): "core/, every kernel by the name of its file",
     Path("deploy"): "deploy/, with the programs that it is for",
+    Path("reference"): "the kernels before they were written in C++",
 }
 """Folders that are about several of the package, and what about them."""
 
@@ -97,3 +99,9 @@ def test_every_test_module_is_named_after_a_module(test):
 def test_every_exception_is_needed_once():
     unlike = [test.stem for test in MODULES if not mirrors(test)]
     assert sorted(unlike) == sorted(NO_MIRROR)
+
+
+def test_every_kernel_has_tests_of_its_name():
+    kernels = {path.stem for path in (TESTS.parent / "core" / "kernels").glob("*.cpp")}
+    tests = {path.stem.removeprefix("test_") for path in (TESTS / "core").glob("test_*.py")}
+    assert kernels <= tests

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from attrs import field, frozen
 from typing_extensions import override
 
+from quietcrowd._core import vote
 from quietcrowd.answer_errors import ADVICE
 from quietcrowd.domains import Categorical, Domain, FiniteDomain, NumericDomain
 from quietcrowd.exceptions import AnswerError, SimilarLabelsWarning
@@ -25,7 +26,6 @@ from quietcrowd.inference.accuracies import (
 )
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.kernels.voting import vote_kernel
 from quietcrowd.inference.method import StateT, TallyT
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.inference.passes import LabelEstimates, Tally
@@ -92,14 +92,14 @@ def sweep_votes(
     """
     room = estimates or LabelEstimates.empty(0, partition.values.dtype)
     agreed = np.zeros(summary.workers, np.int64)
-    vote_kernel(summary.labels, estimating=estimates is not None)(
-        *partition.labels,
+    vote(
+        partition.labels,
         weights,
         integer_sums.shares(summary.labels),
         nats,
-        np.uint64(seed),
+        seed,
         agreed,
-        *room.arrays,
+        room.arrays,
     )
     histograms = no_histograms()
     if estimates is not None:

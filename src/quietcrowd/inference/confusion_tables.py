@@ -12,6 +12,7 @@ import numpy.typing as npt
 from attrs import evolve, field, frozen
 from typing_extensions import override
 
+from quietcrowd._core import infer_by_confusion
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference.accuracies import (
     LEARNT_FROM,
@@ -21,7 +22,6 @@ from quietcrowd.inference.accuracies import (
 )
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.kernels.confusion import confusion_kernel
 from quietcrowd.inference.label_posteriors import probabilities, task_rows, vote_counts
 from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.partition import Extension, Partition, Summary
@@ -177,20 +177,18 @@ class ConfusionMethod(
         counts = np.zeros(shape, np.int64)
         classes = np.zeros(labels, np.int64)
         agreed = np.zeros(summary.workers, np.int64)
-        kernel = confusion_kernel(labels, one_coin=shape[1] < labels)
-        entropy = kernel(
-            *partition.labels,
+        entropy = infer_by_confusion(
+            partition.labels,
             np.zeros(0, np.int32) if state is None else state.log_odds.reshape(-1),
             1.0 if state is None else 2.0**-state.fraction_bits,
             np.zeros(labels) if state is None else state.log_priors / integer_sums.ONE,
-            state is None,
             self.unit(summary),
             integer_sums.shares(labels),
-            np.uint64(self.seed),
+            self.seed,
             counts.reshape(-1),
             classes,
             agreed,
-            *room.arrays,
+            room.arrays,
         )
         histograms = no_histograms()
         if estimates is not None:

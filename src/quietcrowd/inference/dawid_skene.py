@@ -10,6 +10,7 @@ import numpy.typing as npt
 from attrs import field, frozen
 from typing_extensions import override
 
+from quietcrowd._core import learn_coins, learn_confusions
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference.confusion_tables import (
     FLOOR,
@@ -19,7 +20,6 @@ from quietcrowd.inference.confusion_tables import (
     ConfusionTally,
 )
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.kernels.confusion import learn_coins, learn_confusions
 from quietcrowd.inference.partition import Summary
 from quietcrowd.validation import at_least, one_of, plain
 

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, frozen
 
+from quietcrowd._core import hash_texts
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain, NumericDomain
-from quietcrowd.inference.kernels.voting import hash_texts
 from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.report_law import ReportLaw
@@ -268,4 +268,6 @@ def hash_ids(ids: pa.Array) -> npt.NDArray[np.uint64]:
     _, offsets, data = texts.buffers()
     ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
     payload = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-    return hash_texts(ends, payload)
+    hashes = np.empty(len(ids), np.uint64)
+    hash_texts(ends, payload, hashes)
+    return hashes

@@ -1,0 +1,83 @@
+// From Python's arrays and tuples to what kernels take. An array is never converted: a kernel would
+// read or fill a copy.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/tuple.h>
+
+#include "../table.h"
+
+namespace nanobind::detail {
+// What the stubs call an array: its type alone, since sizes are checked when a kernel is called.
+template <class T> constexpr auto array_name() {
+    using Plain = std::remove_const_t<T>;
+    if constexpr (std::is_same_v<Plain, bool>) return const_name("numpy.typing.NDArray[numpy.bool_]");
+    else if constexpr (std::is_same_v<Plain, double>) return const_name("numpy.typing.NDArray[numpy.float64]");
+    else if constexpr (std::is_same_v<Plain, quietcrowd::i32>) return const_name("numpy.typing.NDArray[numpy.int32]");
+    else if constexpr (std::is_same_v<Plain, quietcrowd::i64>) return const_name("numpy.typing.NDArray[numpy.int64]");
+    else if constexpr (std::is_same_v<Plain, quietcrowd::u8>) return const_name("numpy.typing.NDArray[numpy.uint8]");
+    else if constexpr (std::is_same_v<Plain, quietcrowd::u16>) return const_name("numpy.typing.NDArray[numpy.uint16]");
+    else if constexpr (std::is_same_v<Plain, quietcrowd::u32>) return const_name("numpy.typing.NDArray[numpy.uint32]");
+    else return const_name("numpy.typing.NDArray[numpy.uint64]");
+}
+
+template <class T, int N> struct type_caster<quietcrowd::Array<T, N>> {
+    using View = ndarray<T, numpy, ndim<N>, c_contig, device::cpu>;
+    using Caster = make_caster<View>;
+    using Argument = quietcrowd::Array<T, N>;
+    NB_TYPE_CASTER(Argument, array_name<T>())
+
+    bool from_python(handle source, uint32_t flags, cleanup_list* cleanup) noexcept {
+        if (!caster.from_python(source, flags & ~(uint32_t)cast_flags::convert, cleanup)) return false;
+        value.data = caster.value.data();
+        for (int d = 0; d < N; d++) value.shape[d] = (quietcrowd::i64)caster.value.shape(d);
+        return true;
+    }
+    Caster caster;
+};
+
+template <class Void> struct type_caster<quietcrowd::Codes<Void>> {
+    template <class T> using Of = quietcrowd::Array<std::conditional_t<std::is_const_v<Void>, const T, T>>;
+    using Narrow = make_caster<Of<quietcrowd::u8>>;
+    using Middle = make_caster<Of<quietcrowd::u16>>;
+    using Wide = make_caster<Of<quietcrowd::u32>>;
+    NB_TYPE_CASTER(quietcrowd::Codes<Void>, const_name("numpy.typing.NDArray[typing.Any]"))
+
+    bool from_python(handle source, uint32_t flags, cleanup_list* cleanup) noexcept {
+        return take(narrow, source, flags, cleanup) || take(middle, source, flags, cleanup) || take(wide, source, flags, cleanup);
+    }
+    template <class Caster> bool take(Caster& caster, handle source, uint32_t flags, cleanup_list* cleanup) noexcept {
+        if (!caster.from_python(source, flags, cleanup)) return false;
+        value = {caster.value.data, caster.value.size(), (int)sizeof(*caster.value.data)};
+        return true;
+    }
+    Narrow narrow;
+    Middle middle;
+    Wide wide;
+};
+
+// A struct of kernels' arguments from a tuple of its fields.
+template <class S, class... Fields> struct struct_caster {
+    using Tuple = std::tuple<Fields...>;
+    using Caster = make_caster<Tuple>;
+    NB_TYPE_CASTER(S, const_name("tuple[typing.Any, ...]"))
+
+    bool from_python(handle source, uint32_t flags, cleanup_list* cleanup) noexcept {
+        if (!caster.from_python(source, flags, cleanup)) return false;
+        value = std::apply([](auto... fields) { return S{fields...}; }, caster.operator cast_t<Tuple>());
+        return true;
+    }
+    Caster caster;
+};
+
+using quietcrowd::Array;
+using quietcrowd::Codes;
+template <> struct type_caster<quietcrowd::LabelPartition>
+    : struct_caster<quietcrowd::LabelPartition, Array<const quietcrowd::i64>, Array<const quietcrowd::u32>, Codes<const void>,
+                    Array<const quietcrowd::u64>, Array<const quietcrowd::i32>> {};
+template <> struct type_caster<quietcrowd::NumberPartition>
+    : struct_caster<quietcrowd::NumberPartition, Array<const quietcrowd::i64>, Array<const quietcrowd::u32>,
+                    Array<const double>, Array<const double>> {};
+template <> struct type_caster<quietcrowd::LabelEstimates>
+    : struct_caster<quietcrowd::LabelEstimates, Codes<void>, Array<double>, Array<bool>> {};
+}  // namespace nanobind::detail

@@ -1,0 +1,19 @@
+#include "call.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace quietcrowd {
+#define QC_DEFINE(name, ...) m.def(#name, call<&Table::labels, &LabelKernels::name>, __VA_ARGS__)
+
+void define_labels(nb::module_& m) {
+    QC_DEFINE(hash_texts, "ends"_a, "payload"_a, "hashes"_a);
+    QC_DEFINE(vote, "partition"_a, "weights"_a, "even"_a, "nats"_a, "seed"_a, "agreed"_a, "estimates"_a);
+    QC_DEFINE(infer_by_confusion, "partition"_a, "log_odds"_a, "nats"_a, "log_priors"_a, "unit"_a, "even"_a, "seed"_a,
+              "counts"_a, "classes"_a, "agreed"_a, "estimates"_a);
+    QC_DEFINE(learn_confusions, "counts"_a, "labels"_a, "added"_a, "added_right"_a, "least"_a, "one"_a, "unit"_a,
+              "log_odds"_a);
+    QC_DEFINE(learn_coins, "right_counts"_a, "answers"_a, "one_answer"_a, "others"_a, "added_wrong"_a, "added_right"_a,
+              "least"_a, "one"_a, "unit"_a, "log_odds"_a);
+}
+}  // namespace quietcrowd

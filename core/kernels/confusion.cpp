@@ -1,0 +1,94 @@
+// Dawid-Skene: posteriors of the tasks, and what is learnt of the workers.
+#include "../label_kernels.h"
+
+#include <cmath>
+
+namespace quietcrowd {
+namespace QC_VARIANT {
+i64 infer_by_confusion(const LabelPartition& partition, Array<const i32> log_odds, double nats,
+                       Array<const double> log_priors, double unit, Array<const i64> even, u64 seed,
+                       Array<i64> counts, Array<i64> classes, Array<i64> agreed,
+                       const LabelEstimates& estimates) {
+    const i64 labels = log_priors.size(), workers = agreed.size();
+    const bool one_coin = labels > 1 && counts.size() == workers, voting = log_odds.size() == 0;
+    check_tables(partition, labels, labels, workers, estimates, even.size());
+    require(one_coin || counts.size() == workers * labels * labels, "counts must be one per worker, answer and truth");
+    require(voting || log_odds.size() == counts.size(), "log-odds must be as many as counts");
+    require(classes.size() == labels, "classes must be one per label");
+    return for_labels(labels, [&](auto sizes) {
+        constexpr int K = decltype(sizes)::labels, B = decltype(sizes)::block;
+        LabelBlock<K, B> block(partition, (int)labels, (int)labels, workers);
+        i64 entropy = 0;
+        for (i64 first = 0; block.take(first); first = block.next()) {
+            if (voting) block.count_votes();
+            else if (one_coin) block.vote_by_coin(log_odds.data, nats, log_priors.data);
+            else block.vote(log_odds.data, nats, log_priors.data, block.beliefs.votes);
+            believe<K>(block.beliefs, (int)labels, block.known(), block.count);
+            leave_out<K>(block.beliefs, (int)labels, block.offsets(), block.known(), block.count);
+            entropy = add(entropy, to_units<K, B, Plain>(block.beliefs, (int)labels, unit, classes.data));
+            if (one_coin) block.credit_coin(counts.data);
+            else block.credit(counts.data);
+            if (estimates.truths.count) block.settle(estimates, even, seed, agreed.data);
+        }
+        return entropy;
+    });
+}
+
+constexpr int CELLS = 1024;  // about so many cells are done at once
+
+i64 learn_confusions(Array<const i64> counts, i64 labels, i64 added, i64 added_right, i64 least, double one,
+                     double unit, Array<i32> log_odds) {
+    require(labels >= 1 && labels <= 65536, "there must be 1 to 65,536 labels");
+    const i64 cells = labels * labels;
+    require(counts.size() % cells == 0, "counts must be one per worker, answer and truth");
+    require(log_odds.size() == counts.size(), "log-odds must be as many as counts");
+    const i64 block = greater_of<i64>(CELLS / cells, 1) * cells;
+    Room<double> records(block), shares(block);
+    Room<i64> totals(labels);
+    i64 climbed = 0;
+    for (i64 first = 0; first < counts.size(); first += block) {
+        const i64 room = lesser_of(block, counts.size() - first);
+        for (i64 start = 0; start < room; start += cells) {
+            for (i64 l = 0; l < labels; l++) totals[l] = 0;
+            i64 place = start;
+            for (i64 answer = 0; answer < labels; answer++)
+                for (i64 truth = 0; truth < labels; truth++, place++) {
+                    const i64 extra = answer == truth ? added_right : added;
+                    const i64 record = greater_of(add(counts[first + place], extra), least);
+                    records[place] = (double)record;
+                    totals[truth] = add(totals[truth], record);
+                }
+            place = start;
+            for (i64 answer = 0; answer < labels; answer++)
+                for (i64 truth = 0; truth < labels; truth++, place++)
+                    shares[place] = records[place] / (double)totals[truth];
+        }
+        for (i64 i = 0; i < room; i++) {
+            const double likely = log_of(shares[i]);
+            climbed = add(climbed, to_integer(records[i] * unit * likely));
+            log_odds[first + i] = (i32)to_integer(likely * one);
+        }
+    }
+    return climbed;
+}
+
+i64 learn_coins(Array<const i64> right_counts, Array<const i64> answers, double one_answer, i64 others,
+                i64 added_wrong, i64 added_right, i64 least, double one, double unit, Array<i32> log_odds) {
+    const i64 workers = right_counts.size();
+    require(answers.size() == workers && log_odds.size() == workers, "arrays must have one entry per worker");
+    const double log_others = std::log((double)others);
+    i64 climbed = 0;
+    for (i64 worker = 0; worker < workers; worker++) {
+        const i64 of_all = to_signed((double)answers[worker] * one_answer);
+        const double right = (double)greater_of(add(right_counts[worker], added_right), least);
+        const double wrong =
+            (double)greater_of(add(subtract(of_all, right_counts[worker]), added_wrong), least);
+        const double total = right + wrong;
+        const double log_right = log_of(right / total), log_wrong = log_of(wrong / total) - log_others;
+        climbed = add(climbed, to_integer(unit * (right * log_right + wrong * log_wrong)));
+        log_odds[worker] = (i32)to_integer((log_right - log_wrong) * one);
+    }
+    return climbed;
+}
+}  // namespace QC_VARIANT
+}  // namespace quietcrowd

@@ -1,0 +1,68 @@
+// The kernels of methods for labels. Sizes of arrays are checked when a kernel begins, what they
+// contain before it is used; both throw `Refused`.
+#pragma once
+#include "label_block.h"
+
+#define QC_LABEL_KERNELS(KERNEL) \
+    KERNEL(hash_texts)           \
+    KERNEL(vote)                 \
+    KERNEL(infer_by_confusion)   \
+    KERNEL(learn_confusions)     \
+    KERNEL(learn_coins)
+
+namespace quietcrowd {
+namespace QC_VARIANT {
+// Hashes each of the texts payload[ends[i]] to payload[ends[i + 1] - 1] to 64 bits: FNV-1a, then mixed.
+void hash_texts(Array<const i64> ends, Array<const u8> payload, Array<u64> hashes);
+
+// Weighted voting.
+//   weights   per worker: what a vote counts
+//   even      what an answer is credited where i labels tie, at place i
+//   nats      how much log-odds a vote of 1 is, or 0 where votes are mere counts
+//   agreed    per worker, to which the credits are added
+//   estimates filled unless empty; confidence is the share of the softmax of the votes, or of the votes
+void vote(const LabelPartition& partition, Array<const i64> weights, Array<const i64> even, double nats,
+          u64 seed, Array<i64> agreed, const LabelEstimates& estimates);
+
+// A sweep of Dawid-Skene: posteriors of the tasks, and expected answers of the workers. Returns the
+// sum of the entropies in units.
+//   log_odds   from place (worker labels + answer) labels on the log-likelihoods of the answer for each
+//              truth, in units of nats; one-coin: at place `worker` the log-odds of its answer against
+//              any other; empty in the first pass, which takes shares of votes instead
+//   log_priors per label
+//   unit       what a probability of 1 is stored as
+//   even       what an answer is credited where i labels tie, at place i
+//   counts     as long as log_odds: expected answers are added; one-coin: expected right answers
+//   classes    per label, to which probabilities are added
+//   agreed     per worker, to which agreements are added where there are estimates
+//   estimates  filled unless empty
+i64 infer_by_confusion(const LabelPartition& partition, Array<const i32> log_odds, double nats,
+                       Array<const double> log_priors, double unit, Array<const i64> even, u64 seed,
+                       Array<i64> counts, Array<i64> classes, Array<i64> agreed,
+                       const LabelEstimates& estimates);
+
+// Fills in the log-probabilities of all workers' answers. Returns the sum of the counts, with what is
+// added, times their log-probabilities.
+//   counts             expected answers at [worker, answer, truth]
+//   added, added_right what is added to a count of wrong, and of right answers, in the same units
+//   least              no count is less
+//   one                what 1.0 is stored as in log_odds
+//   unit               what 1 of a count times 1.0 is stored as in what is returned
+i64 learn_confusions(Array<const i64> counts, i64 labels, i64 added, i64 added_right, i64 least, double one,
+                     double unit, Array<i32> log_odds);
+
+// Fills in the log-odds of the label that a worker gives against each other one; otherwise as above.
+//   right_counts  per worker: expected right answers
+//   answers       per worker: how many it gave
+//   one_answer    what one of them is in units of right_counts
+//   others        how many labels are wrong; each is as likely
+i64 learn_coins(Array<const i64> right_counts, Array<const i64> answers, double one_answer, i64 others,
+                i64 added_wrong, i64 added_right, i64 least, double one, double unit, Array<i32> log_odds);
+}  // namespace QC_VARIANT
+
+struct LabelKernels {
+#define QC_MEMBER(name) decltype(&QC_VARIANT::name) name;
+    QC_LABEL_KERNELS(QC_MEMBER)
+#undef QC_MEMBER
+};
+}  // namespace quietcrowd

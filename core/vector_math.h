@@ -1,0 +1,59 @@
+// exp, log and rounding from additions, multiplications, divisions and bits alone: the same bits on
+// every machine, and loops over them become vector code.
+#pragma once
+#include "portable.h"
+
+namespace quietcrowd {
+namespace QC_VARIANT {
+constexpr double ROUNDER = 6755399441055744.0;         // 1.5 * 2^52
+constexpr i64 ROUNDER_BITS = 0x4338000000000000LL;
+constexpr i64 ONE_BITS = 0x3FF0000000000000LL;
+constexpr i64 ROOT_HALF_BITS = 0x3FE6A09E667F3BCDLL;   // sqrt(1/2)
+constexpr i64 WHOLE_BITS = 0x4330000000000000LL;       // 2^52
+constexpr double WHOLE = 4503599627370496.0;
+constexpr double PER_LOG_2 = 1.4426950408889634;       // 1 / ln 2
+constexpr double LOG_2 = 6.93147180369123816490e-01;   // its first 33 bits
+constexpr double LOG_2_REST = 1.90821492927058770002e-10;
+constexpr double SMALLEST = 708.0;
+
+// The nearest integer to a number within 2^51 of 0.
+QC_FN i64 to_integer(double x) { return subtract(bits_of(x + ROUNDER), ROUNDER_BITS); }
+QC_FN double to_whole(double x) { return x + ROUNDER - ROUNDER; }
+
+// Towards 0, as a cast does; the largest or smallest where there is no such integer, and for NaN the
+// smallest: what x86-64 does, and what C++ leaves open.
+QC_FN i64 to_signed(double x) {
+    return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (i64)x : (i64)((u64)1 << 63);
+}
+
+// exp(-x) for x >= 0, to 5e-16; 0 above 708.
+QC_FN double exp_minus(double x) {
+    const double most = x > SMALLEST ? SMALLEST : x;
+    const double shifted = most * PER_LOG_2 + ROUNDER, whole = shifted - ROUNDER;
+    const double r = whole * LOG_2 - most + whole * LOG_2_REST, r2 = r * r, r4 = r2 * r2;
+    const double series =
+        (1.0 + r + r2 * (1.0 / 2 + r * (1.0 / 6))) +
+        r4 * (1.0 / 24 + r * (1.0 / 120) + r2 * (1.0 / 720 + r * (1.0 / 5040))) +
+        r4 * r4 *
+            (1.0 / 40320 + r * (1.0 / 362880) + r2 * (1.0 / 3628800 + r * (1.0 / 39916800)) +
+             r4 * (1.0 / 479001600));
+    const u64 exponent = (u64)(1023 + ROUNDER_BITS) - (u64)bits_of(shifted);
+    return x > SMALLEST ? 0.0 : series * number_of((i64)(exponent << 52));
+}
+
+// ln x for x from 1e-300 to 1e300, to 2e-16.
+QC_FN double log_of(double x) {
+    const u64 bits = (u64)bits_of(x);
+    const u64 raised = (bits - (u64)ROOT_HALF_BITS + (u64)ONE_BITS) >> 52;
+    const double m = number_of((i64)(bits - ((raised - 1023) << 52)));
+    const double k = number_of((i64)(raised | (u64)WHOLE_BITS)) - (WHOLE + 1023.0);
+    const double f = (m - 1.0) / (m + 1.0), f2 = f * f, f4 = f2 * f2;
+    const double series =
+        (1.0 / 3 + f2 * (1.0 / 5)) +
+        f4 * ((1.0 / 7 + f2 * (1.0 / 9)) +
+              f4 * ((1.0 / 11 + f2 * (1.0 / 13)) +
+                    f4 * ((1.0 / 15 + f2 * (1.0 / 17)) + f4 * (1.0 / 19))));
+    return k * LOG_2 + (2.0 * f + (2.0 * f * f2 * series + k * LOG_2_REST));
+}
+}  // namespace QC_VARIANT
+}  // namespace quietcrowd
