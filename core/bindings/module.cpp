@@ -55,7 +55,7 @@ NB_MODULE(_core, m) {
     });
     m.def("instruction_sets", &supported, "Return the names to choose from, the best last.");
     m.def("instruction_set", [] { return name_of_chosen; }, "Return the name of the one in use.");
-    m.def("choose", &choose, "name"_a, "Call the kernels of this instruction set from now on, in all threads: for tests.");
+    m.def("choose", &choose, "name"_a, "Call its kernels from now on, in all threads: for tests.");
     define_labels(m);
     define_numbers(m);
     define_synthesis(m);

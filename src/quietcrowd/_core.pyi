@@ -12,9 +12,7 @@ def instruction_set() -> str:
     """Return the name of the one in use."""
 
 def choose(name: str) -> None:
-    """
-    Call the kernels of this instruction set from now on, in all threads: for tests.
-    """
+    """Call its kernels from now on, in all threads: for tests."""
 
 def hash_texts(
     ends: numpy.typing.NDArray[numpy.int64],
