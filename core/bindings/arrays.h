@@ -80,4 +80,6 @@ template <> struct type_caster<quietcrowd::NumberPartition>
                     Array<const double>, Array<const double>> {};
 template <> struct type_caster<quietcrowd::LabelEstimates>
     : struct_caster<quietcrowd::LabelEstimates, Codes<void>, Array<double>, Array<bool>> {};
+template <> struct type_caster<quietcrowd::NumberEstimates>
+    : struct_caster<quietcrowd::NumberEstimates, Array<double>, Array<double>, Array<double>> {};
 }  // namespace nanobind::detail

@@ -63,3 +63,37 @@ def learn_coins(
     unit: float,
     log_odds: numpy.typing.NDArray[numpy.int32],
 ) -> int: ...
+def infer_means(
+    partition: tuple[Any, ...],
+    weights: numpy.typing.NDArray[numpy.float64],
+    low: float,
+    high: float,
+    weight_unit: float,
+    error_unit: float,
+    squared: numpy.typing.NDArray[numpy.int64],
+    estimates: tuple[Any, ...],
+) -> None: ...
+def infer_medians(
+    partition: tuple[Any, ...],
+    error_unit: float,
+    squared: numpy.typing.NDArray[numpy.int64],
+    estimates: tuple[Any, ...],
+) -> None: ...
+def infer_least_losses(
+    partition: tuple[Any, ...],
+    weights: numpy.typing.NDArray[numpy.float64],
+    absolute: bool,
+    power: int,
+    weight_unit: float,
+    error_unit: float,
+    loss_unit: float,
+    squared: numpy.typing.NDArray[numpy.int64],
+    losses: numpy.typing.NDArray[numpy.int64],
+    estimates: tuple[Any, ...],
+) -> None: ...
+def sum_per_task(
+    offsets: numpy.typing.NDArray[numpy.int64],
+    values: numpy.typing.NDArray[numpy.float64],
+    unit: float,
+    sums: numpy.typing.NDArray[numpy.int64],
+) -> None: ...

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from attrs import field, frozen
 from typing_extensions import override
 
+from quietcrowd._core import infer_medians
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.kernels import numeric as numeric_kernels
 from quietcrowd.inference.method import IterativeInference, StateT
 from quietcrowd.inference.numeric import (
     NumericMethod,
@@ -100,17 +100,13 @@ class Median(NumericMethod[State, SquaredErrors]):
         estimates: NumericEstimates | None,
     ) -> SquaredErrors:
         """Take the medians."""
-        room = estimates or NumericEstimates.empty(0)
         squared = np.zeros(summary.workers, np.int64)
-        numeric_kernels.median_kernel(
-            *partition.numbers,
+        infer_medians(
+            partition.numbers,
             error_unit(summary),
             squared,
-            room.truths,
-            room.spread,
+            (estimates or NumericEstimates.empty(0)).arrays,
         )
-        if estimates is not None:
-            room.standard_error[:] = np.where(np.isnan(partition.known_truths), np.nan, 0.0)
         return SquaredErrors(squared=squared)
 
 

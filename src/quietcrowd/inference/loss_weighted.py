@@ -13,12 +13,12 @@ from attrs import field, frozen
 from scipy import special
 from typing_extensions import override
 
+from quietcrowd._core import infer_least_losses
 from quietcrowd.domains import Categorical, Domain, as_numbers
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import column_of
 from quietcrowd.inference.categorical import AgreementTally, CategoricalMethod, sweep_votes
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.kernels import numeric as numeric_kernels
 from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.numeric import (
     NumericMethod,
@@ -203,10 +203,9 @@ class LossWeighted(
         weights: npt.NDArray[np.float64],
         estimates: NumericEstimates | None,
     ) -> Losses:
-        room = estimates or NumericEstimates.empty(0)
         squared, losses = np.zeros(summary.workers, np.int64), np.zeros(summary.workers, np.int64)
-        numeric_kernels.loss_kernel(
-            *partition.numbers,
+        infer_least_losses(
+            partition.numbers,
             weights,
             self.loss == "absolute",
             self._divisor_power(),
@@ -215,7 +214,7 @@ class LossWeighted(
             _loss_unit(summary),
             squared,
             losses,
-            *room.arrays,
+            (estimates or NumericEstimates.empty(0)).arrays,
         )
         return Losses(losses=losses, errors=SquaredErrors(squared=squared))
 

@@ -15,11 +15,11 @@ import pyarrow as pa
 from attrs import evolve, frozen
 from typing_extensions import override
 
+from quietcrowd._core import infer_means
 from quietcrowd.domains import Domain, check_numeric
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.kernels.numeric import mean_kernel
 from quietcrowd.inference.kernels.vector_math import LARGEST_UNIT
 from quietcrowd.inference.method import StateT, TallyT
 from quietcrowd.inference.partition import Extension, Partition, Summary
@@ -106,14 +106,14 @@ def sweep_means(
         What truths are kept between, scaled as values are.
     """
     squared = np.zeros(summary.workers, np.int64)
-    mean_kernel(
-        *partition.numbers,
+    infer_means(
+        partition.numbers,
         weights,
         *bounds,
         unit_for(summary.longest_task),
         error_unit(summary),
         squared,
-        *(estimates or NumericEstimates.empty(0)).arrays,
+        (estimates or NumericEstimates.empty(0)).arrays,
     )
     return SquaredErrors(squared=squared)
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from attrs import frozen
 from typing_extensions import override
 
+from quietcrowd._core import sum_per_task
 from quietcrowd.exceptions import AnswerError, NoSignalWarning
-from quietcrowd.inference.kernels import numeric as numeric_kernels
 from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.numeric import NumericMethod, unit_for
 from quietcrowd.inference.partition import Extension, Partition, Summary
@@ -291,15 +291,14 @@ def _ratios(partition: Partition, summary: Summary) -> _Ratios:
     unit = unit_for(summary.longest_task)
     largest = 1.0 + SCALES * of_bits.scale
     bits = np.clip(partition.participation / largest, -1.0, 1.0)
-    sums = [
-        numeric_kernels.sum_kernel(partition.offsets, column, unit) / unit
-        for column in (partition.values, bits)
-    ]
+    sums = np.zeros((2, partition.tasks), np.int64)
+    sum_per_task(partition.offsets, partition.values, unit, sums[0])
+    sum_per_task(partition.offsets, bits, unit, sums[1])
     centre = grid.number(grid.middle) - summary.middle
     return _Ratios(
-        mean_bit=sums[1] * largest / counts,
+        mean_bit=sums[1] / unit * largest / counts,
         bit_variance=of_bits.variance / counts,
-        mean_value=(sums[0] / counts * summary.extent - centre) / grid.width,
+        mean_value=(sums[0] / unit / counts * summary.extent - centre) / grid.width,
         value_variance=of_values.variance / grid.width**2 / counts,
         known=(partition.known_truths * summary.extent - centre) / grid.width,
     )
