@@ -8,7 +8,8 @@
     KERNEL(vote)                 \
     KERNEL(infer_by_confusion)   \
     KERNEL(learn_confusions)     \
-    KERNEL(learn_coins)
+    KERNEL(learn_coins)          \
+    KERNEL(infer_noisy_labels)
 
 namespace quietcrowd {
 namespace QC_VARIANT {
@@ -58,6 +59,30 @@ i64 learn_confusions(Array<const i64> counts, i64 labels, i64 added, i64 added_r
 //   others        how many labels are wrong; each is as likely
 i64 learn_coins(Array<const i64> right_counts, Array<const i64> answers, double one_answer, i64 others,
                 i64 added_wrong, i64 added_right, i64 least, double one, double unit, Array<i32> log_odds);
+
+// A sweep of NoiseAware for labels. Returns the sum of the entropies in units. It is the last pass where
+// there are estimates.
+//   reports         how many kinds of reports there are
+//   log_odds, votes from place (worker reports + report) labels on what a report adds to each label's
+//                   log-odds while the crowd is learnt, and in the last pass, in units of nats; there may
+//                   be more workers in them
+//   log_priors      per label
+//   sharpness       what log-odds are multiplied by for estimates
+//   temperatures    such factors, to compare with known truths
+//   unit, told_unit what a probability, and a log-probability, of 1 is stored as
+//   even            what an answer is credited where i labels tie, at place i
+//   counts          expected reports, from place (worker reports + report) labels on one per truth
+//   classes         expected tasks of each label
+//   calibration     per temperature: log-probabilities of the known truths by their tasks' reports
+//   agreed          per worker, to which agreements are added in the last pass; a report that is no label
+//                   agrees with none
+//   estimates       filled unless empty
+//   posterior       probabilities at [task, label], filled in the last pass unless empty
+i64 infer_noisy_labels(const LabelPartition& partition, i64 reports, Array<const i32> log_odds, Array<const i32> votes,
+                       double nats, Array<const double> log_priors, double sharpness,
+                       Array<const double> temperatures, double unit, double told_unit, Array<const i64> even,
+                       u64 seed, Array<i64> counts, Array<i64> classes, Array<i64> calibration, Array<i64> agreed,
+                       const LabelEstimates& estimates, Array<double, 2> posterior);
 }  // namespace QC_VARIANT
 
 struct LabelKernels {

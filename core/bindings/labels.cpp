@@ -15,5 +15,8 @@ void define_labels(nb::module_& m) {
               "log_odds"_a);
     QC_DEFINE(learn_coins, "right_counts"_a, "answers"_a, "one_answer"_a, "others"_a, "added_wrong"_a, "added_right"_a,
               "least"_a, "one"_a, "unit"_a, "log_odds"_a);
+    QC_DEFINE(infer_noisy_labels, "partition"_a, "reports"_a, "log_odds"_a, "votes"_a, "nats"_a, "log_priors"_a,
+              "sharpness"_a, "temperatures"_a, "unit"_a, "told_unit"_a, "even"_a, "seed"_a, "counts"_a, "classes"_a,
+              "calibration"_a, "agreed"_a, "estimates"_a, "posterior"_a);
 }
 }  // namespace quietcrowd

@@ -63,6 +63,26 @@ def learn_coins(
     unit: float,
     log_odds: numpy.typing.NDArray[numpy.int32],
 ) -> int: ...
+def infer_noisy_labels(
+    partition: tuple[Any, ...],
+    reports: int,
+    log_odds: numpy.typing.NDArray[numpy.int32],
+    votes: numpy.typing.NDArray[numpy.int32],
+    nats: float,
+    log_priors: numpy.typing.NDArray[numpy.float64],
+    sharpness: float,
+    temperatures: numpy.typing.NDArray[numpy.float64],
+    unit: float,
+    told_unit: float,
+    even: numpy.typing.NDArray[numpy.int64],
+    seed: int,
+    counts: numpy.typing.NDArray[numpy.int64],
+    classes: numpy.typing.NDArray[numpy.int64],
+    calibration: numpy.typing.NDArray[numpy.int64],
+    agreed: numpy.typing.NDArray[numpy.int64],
+    estimates: tuple[Any, ...],
+    posterior: numpy.typing.NDArray[numpy.float64],
+) -> int: ...
 def infer_means(
     partition: tuple[Any, ...],
     weights: numpy.typing.NDArray[numpy.float64],

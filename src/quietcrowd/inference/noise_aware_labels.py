@@ -9,6 +9,7 @@ import numpy.typing as npt
 from attrs import evolve, frozen
 from typing_extensions import override
 
+from quietcrowd._core import infer_noisy_labels
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference.accuracies import (
     OwnVotes,
@@ -21,11 +22,6 @@ from quietcrowd.inference.categorical import reads_by_table
 from quietcrowd.inference.confusion_tables import MOST_CELLS
 from quietcrowd.inference.further_reports import EVERY_TASK, FurtherLabel
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.kernels.noisy_labels import (
-    LabelCounts,
-    LabelRoom,
-    noisy_label_kernel,
-)
 from quietcrowd.inference.label_learning import learn_crowd
 from quietcrowd.inference.label_model import LabelModel
 from quietcrowd.inference.label_state import (
@@ -130,28 +126,25 @@ class NoiseAwareLabels(LabelModel[CrowdState, CrowdTally]):
     ) -> CrowdTally:
         labels, reports = summary.labels, state.log_odds.shape[1]
         room = estimates or LabelEstimates.empty(0, np.min_scalar_type(labels))
-        nothing = np.zeros((0, labels))
-        entropy = noisy_label_kernel(labels)(
-            *partition.labels,
+        entropy = infer_noisy_labels(
+            partition.labels,
             reports,
             state.log_odds.reshape(-1),
             state.votes.reshape(-1),
             2.0**-FRACTION_BITS,
             state.log_priors / integer_sums.ONE,
-            estimates is not None,
             state.sharpness,
             TEMPERATURES,
             self.unit(summary),
             CALIBRATION_ONE,
             integer_sums.shares(labels),
-            np.uint64(self.seed),
-            LabelCounts(tally.counts.reshape(-1), tally.classes, tally.calibration, tally.agreed),
-            LabelRoom(
-                room.truths,
-                room.confidence,
-                room.tied,
-                nothing if posterior is None else posterior,
-            ),
+            self.seed,
+            tally.counts.reshape(-1),
+            tally.classes,
+            tally.calibration,
+            tally.agreed,
+            room.arrays,
+            np.zeros((0, labels)) if posterior is None else posterior,
         )
         answered = np.diff(partition.offsets) > 0
         return CrowdTally(
