@@ -4,9 +4,12 @@
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv-peers
-PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
-	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null \
-	&& command -v $$p && break; done)
+SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c '$(SUPPORTED)' 2>/dev/null && command -v $$p && break; done)
+ifeq ($(origin CXX),default)
+CXX := c++
+endif
 # pip takes the newest release of what is required with an extra, unless the lock names the extra too.
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-strip-extras --python-version 3.11 --no-header
 
@@ -26,7 +29,7 @@ test-fast: $(VENV)/.ready ## the tests that are not slow, something of every fol
 	$(BIN)/python -m pytest tests -m "not nightly and not slow" --hypothesis-profile fast \
 		--durations 10 --durations-min 0.5 --numprocesses auto --dist worksteal
 
-core: $(VENV)/.ready ## compile the kernels in core/ whose text has changed
+core: $(VENV)/.ready ## compile the kernels in core/ that have changed
 
 docs: $(VENV)/.ready ## a site of the docs in build/docs: a warning, or a link that leads nowhere, is an error
 	$(BIN)/python -m sphinx --quiet --fail-on-warning docs build/docs
@@ -62,6 +65,7 @@ check: $(VENV)/.ready ## lint, format, types, import contracts
 	$(BIN)/mypy
 	$(BIN)/mypy --python-version 3.12
 	$(BIN)/mypy --python-version 3.13
+	$(BIN)/mypy --python-version 3.14
 	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32
 	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin
 	$(BIN)/lint-imports --no-cache
@@ -94,20 +98,20 @@ clean: ## remove what the other targets made
 	rm -rf $(VENV) $(PEERS) .mypy_cache .pytest_cache .ruff_cache .benchmarks .coverage* build dist
 
 python:
-	@test -n "$(PYTHON)" || { echo "quietcrowd needs Python 3.11, 3.12 or 3.13 on the PATH (Debian: apt-get install python3 python3-venv)." >&2; exit 2; }
+	@$(or $(PYTHON),false) -c '$(SUPPORTED)' 2>/dev/null || { echo "quietcrowd needs Python 3.11, 3.12, 3.13 or 3.14 on the PATH (Debian: apt-get install python3 python3-venv)." >&2; exit 2; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "Python's venv module is missing: install it first (Debian: apt-get install python3-venv)." >&2; exit 2; }
 
 compiler: python
-	@$(or $(CXX),c++) --version >/dev/null 2>&1 || { echo "quietcrowd needs a C++ compiler: install one first (Debian: apt-get install g++)." >&2; exit 2; }
+	@echo '#include <new>' | $(CXX) -std=c++17 -fsyntax-only -x c++ - 2>/dev/null || { echo "quietcrowd needs a C++ compiler: install one first (Debian: apt-get install g++)." >&2; exit 2; }
 	@$(PYTHON) -c 'import os, sysconfig as s, sys; sys.exit(not os.path.exists(os.path.join(s.get_path("include"), "Python.h")))' || { echo "Python's headers are missing: install them first (Debian: apt-get install python3-dev)." >&2; exit 2; }
 
-$(VENV)/.locked: requirements.lock | python
+$(VENV)/.locked: requirements.lock | compiler
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@touch $@
 
-# compiles what is older than its kernels and headers; nothing is compiled at import
-$(VENV)/.ready: $(VENV)/.locked pyproject.toml CMakeLists.txt $(shell find core -name '*.h' -o -name '*.cpp') | compiler
+# Nothing is compiled at import. A folder is newer where a file was added or removed.
+$(VENV)/.ready: $(VENV)/.locked pyproject.toml CMakeLists.txt $(shell find core/. -type d -o -name '*.h' -o -name '*.cpp') | compiler
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	$(BIN)/python -m nanobind.stubgen --quiet --module quietcrowd._core --output-file src/quietcrowd/_core.pyi
 	$(BIN)/ruff format --quiet src/quietcrowd/_core.pyi
