@@ -36,7 +36,7 @@ main()
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no process sends itself Ctrl-C there")
-@pytest.mark.parametrize("name", ["typer", "quietcrowd.commands.app", "numba"])
+@pytest.mark.parametrize("name", ["typer", "quietcrowd.commands.app", "quietcrowd._core"])
 def test_ctrl_c_is_one_line_while_python_imports(program, name, tmp_path):
     (tmp_path / "stopped_early.py").write_text(STOPPED_EARLY.replace("NAME", repr(name)))
     words = [sys.executable, "-m", "stopped_early", "evaluate", "crowd"]

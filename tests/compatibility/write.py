@@ -33,7 +33,7 @@ def write() -> None:
 
     shutil.rmtree(WRITTEN, ignore_errors=True)
     WRITTEN.mkdir()
-    names = ("quietcrowd", "numpy", "numba", "pyarrow", "sqlalchemy")
+    names = ("quietcrowd", "numpy", "pyarrow", "sqlalchemy")
     write_json(WRITTEN / "versions.json", {name: version(name) for name in names})
     write_files(WRITTEN)
     write_json(WRITTEN / "estimates.json.gz", computed(estimates(WRITTEN), is_exact))

@@ -17,7 +17,7 @@ from tests.programs import Ended, Program, finished, running
 
 BASE = "docker.io/library/python:3.13-slim-trixie"
 RELEASE = "trixie"
-PACKAGES = "python3,python3-venv,ca-certificates"
+PACKAGES = "python3,python3-dev,python3-venv,ca-certificates"
 MIRROR = "http://deb.debian.org/debian"
 
 OUTSIDE = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}

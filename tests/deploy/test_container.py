@@ -40,7 +40,7 @@ def image(tmp_path_factory):
 
 @pytest.mark.nightly
 def test_a_server_runs_as_nobody_on_a_root_that_is_read_only(image, tmp_path):
-    """Truths are inferred, too: what Numba compiles finds its place."""
+    """Truths are inferred, too, by the compiled kernels."""
     assert image.user not in {"root", "0"}
     port = free_port()
     key = image.run("quietcrowd", "campaign", "key", "requester")

@@ -188,7 +188,7 @@ class Installed:
     """A client of a cluster in which something is installed."""
 
     def __init__(self, **other):
-        own = {"quietcrowd": "2.0", "numba": "1.0", "numpy": "2.1"}
+        own = {"quietcrowd": "2.0", "numpy": "2.1"}
         self.asked = 0
         self.workers = {"tcp://w:1": own, "tcp://w:2": own}
         self.scheduler = {**own, "numpy": None}
@@ -222,7 +222,7 @@ def test_versions_are_compared_once_for_each_worker():
         ({"workers": {"tcp://w:1": {"quietcrowd": "1.9"}}}, "tcp://w:1 .* has quietcrowd 1.9, "),
         ({"workers": {"tcp://w:1": {}}}, "quietcrowd None, this process 2.0: install quietcrowd 2"),
         (
-            {"workers": {"tcp://w:1": {"quietcrowd": "2.0", "numba": "1.0", "numpy": "2.0"}}},
+            {"workers": {"tcp://w:1": {"quietcrowd": "2.0", "numpy": "2.0"}}},
             "has numpy 2.0, this process 2.1",
         ),
         ({"scheduler": {"quietcrowd": None}}, "^scheduler of the cluster has quietcrowd None"),

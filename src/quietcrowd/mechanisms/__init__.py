@@ -1,6 +1,6 @@
 """The worker side: local randomisers, one file each.
 
-Nothing here needs Numba or pandas: this is what runs on a worker's device.
+Nothing here needs pandas or the compiled core: this is what runs on a worker's device.
 """
 
 from quietcrowd.mechanisms.bounded_law import BoundedLaw

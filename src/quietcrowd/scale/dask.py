@@ -32,7 +32,7 @@ MOST_AT_ONCE = 16
 TASKS_PER_THREAD = 2
 """So many tasks a thread has in a pass, unless that makes them too large."""
 
-ALIKE = ("quietcrowd", "numba", "numpy")
+ALIKE = ("quietcrowd", "numpy")
 """What must be of one version everywhere: it makes the bits of the result."""
 
 MOST_SHARED = "1 TB"

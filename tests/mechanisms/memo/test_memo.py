@@ -337,7 +337,7 @@ def test_another_process_sends_the_same(program, path):
         "k = qc.Memo.open(sys.argv[1], mechanism=m, tasks=sys.argv[2:], campaign='drugs',"
         " worker='ann', create=False);"
         "print(k.report({sys.argv[2]: 4}).table.values[0]);"
-        "sys.exit('numba' in sys.modules)"
+        "sys.exit('quietcrowd._core' in sys.modules)"
     )
     _, output, _ = program(sys.executable, "-c", code, path, *TASKS).finished(check=True)
     assert int(output) == first.table.values[0]

@@ -241,7 +241,7 @@ def main() -> None:
         start = time.monotonic()
         try:
             found = inferrer.infer(bytes.fromhex(line.strip()))
-            seconds = time.monotonic() - start if number else 0.0  # the first one compiles
+            seconds = time.monotonic() - start if number else 0.0  # the first one imports
             answer = f"done {seconds:.3f}" if found else "nothing"
         except UNAVAILABLE:
             answer = "later"

@@ -21,7 +21,7 @@ from quietcrowd.mechanisms import Mechanism
 __all__ = ["DemoCampaign", "requester_of"]
 
 _PATIENCE = 600.0
-"""Seconds that an inference may take, the first one's compilation included."""
+"""Seconds that an inference may take, the first one's imports included."""
 
 _PAUSE = 0.2
 
