@@ -74,7 +74,8 @@ def test_worker_side_loads_no_heavy_library(program):
         "n = qc.LaplacePerturbation(domain=qc.Ordinal([0, 1]), epsilon=1.0);"
         "qc.MatrixFactorization(domain=n.domain, epsilon=1.0);"
         "n.channel.noise.sample(10, None);"
-        "sys.exit(any(name in sys.modules for name in ('quietcrowd._core', 'pandas', 'scipy', 'matplotlib')))"
+        "heavy = ('quietcrowd._core', 'pandas', 'scipy', 'matplotlib');"
+        "sys.exit(any(name in sys.modules for name in heavy))"
     )
     program(sys.executable, "-c", code).finished(check=True)
 
