@@ -1,6 +1,7 @@
 // The kernels of methods for labels. Sizes of arrays are checked when a kernel begins, what they
 // contain before it is used; both throw `Refused`.
 #pragma once
+#include "cavity.h"
 #include "label_block.h"
 
 #define QC_LABEL_KERNELS(KERNEL) \
@@ -9,7 +10,9 @@
     KERNEL(infer_by_confusion)   \
     KERNEL(learn_confusions)     \
     KERNEL(learn_coins)          \
-    KERNEL(infer_noisy_labels)
+    KERNEL(infer_noisy_labels)   \
+    KERNEL(coin_cavities)        \
+    KERNEL(table_cavities)
 
 namespace quietcrowd {
 namespace QC_VARIANT {
@@ -83,6 +86,15 @@ i64 infer_noisy_labels(const LabelPartition& partition, i64 reports, Array<const
                        Array<const double> temperatures, double unit, double told_unit, Array<const i64> even,
                        u64 seed, Array<i64> counts, Array<i64> classes, Array<i64> calibration, Array<i64> agreed,
                        const LabelEstimates& estimates, Array<double, 2> posterior);
+// Adds what reports tell of their workers if all labels are alike: one log-odds per worker.
+//   first_worker  whose histograms come first
+//   histograms    as in `ReportHistograms`, of that worker and the next ones; others are skipped
+void coin_cavities(const LabelPartition& partition, const CavityVotes<1>& votes, const ReportLaws<2>& laws,
+                   i64 first_worker, Array<i64, 4> histograms);
+
+// The same by tables.
+void table_cavities(const LabelPartition& partition, const CavityVotes<3>& votes, const ReportLaws<3>& laws,
+                    i64 first_worker, Array<i64, 4> histograms);
 }  // namespace QC_VARIANT
 
 struct LabelKernels {

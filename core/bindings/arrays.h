@@ -82,4 +82,10 @@ template <> struct type_caster<quietcrowd::LabelEstimates>
     : struct_caster<quietcrowd::LabelEstimates, Codes<void>, Array<double>, Array<bool>> {};
 template <> struct type_caster<quietcrowd::NumberEstimates>
     : struct_caster<quietcrowd::NumberEstimates, Array<double>, Array<double>, Array<double>> {};
+template <int N> struct type_caster<quietcrowd::CavityVotes<N>>
+    : struct_caster<quietcrowd::CavityVotes<N>, Array<const quietcrowd::i64>, Array<const quietcrowd::i32>, double, double,
+                    Array<const double>, Array<const double, N>, Array<const double>> {};
+template <int N> struct type_caster<quietcrowd::ReportLaws<N>>
+    : struct_caster<quietcrowd::ReportLaws<N>, Array<const double, N>, Array<const double, N>, Array<const double, 2>,
+                    Array<const double>, Array<const double>> {};
 }  // namespace nanobind::detail

@@ -83,6 +83,20 @@ def infer_noisy_labels(
     estimates: tuple[Any, ...],
     posterior: numpy.typing.NDArray[numpy.float64],
 ) -> int: ...
+def coin_cavities(
+    partition: tuple[Any, ...],
+    votes: tuple[Any, ...],
+    laws: tuple[Any, ...],
+    first_worker: int,
+    histograms: numpy.typing.NDArray[numpy.int64],
+) -> None: ...
+def table_cavities(
+    partition: tuple[Any, ...],
+    votes: tuple[Any, ...],
+    laws: tuple[Any, ...],
+    first_worker: int,
+    histograms: numpy.typing.NDArray[numpy.int64],
+) -> None: ...
 def infer_means(
     partition: tuple[Any, ...],
     weights: numpy.typing.NDArray[numpy.float64],

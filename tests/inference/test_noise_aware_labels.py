@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from attrs import evolve
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -158,6 +159,7 @@ def test_of_any_table_the_objective_rises_and_votes_are_bounded(seed, shape, sha
             channel,
             report_law=ReportLaw(chances=np.array([0.5, 0.5]), tables=tables, loss=np.log1p),
         )
+    summary = evolve(summary, other_reports=reports > labels)
     method = NoiseAwareLabels(max_iterations=20, tolerance=0.0)
     result = run_loop(method, [noisy], summary, threads=1)
     assert np.diff(result.history).min(initial=0.0) > -ROUNDING

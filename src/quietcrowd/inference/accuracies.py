@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
+from quietcrowd._core import coin_cavities, table_cavities
+from quietcrowd.inference.cavity import CavityVotes, ReportLaws
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.accuracies import (
     EVIDENCE_ONE,
@@ -23,13 +25,6 @@ from quietcrowd.inference.kernels.accuracies import (
     estimate_accuracies,
     evidences,
     report_logs,
-)
-from quietcrowd.inference.kernels.cavity import (
-    SPREAD,
-    CavityVotes,
-    ReportLaws,
-    coin_cavities,
-    table_cavities,
 )
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.mechanisms.set_law import SetLaw
@@ -53,6 +48,9 @@ SKILLS = (0.5, 0.8)
 
 MOST_ODDS = 12.0
 """No report adds more log-odds of its worker's own, nor more than its channel lets it tell."""
+
+SPREAD = 3.0
+"""Nodes lie at ``SPREAD sinh(t)`` for even steps of t: almost evenly within this of 0."""
 
 NODES = 32
 MOST_SPAN = 10.0
@@ -84,8 +82,10 @@ class OwnVotes:
 
     Attributes
     ----------
-    own : ndarray
-        As of `CavityVotes`; by default all workers are alike.
+    own : ndarray of int32 or int64
+        In units of `nats`; of shape (workers,): log-odds of the label that a worker gives against
+        any other; or int32, at place ``(worker labels + report) labels + truth``, log-likelihoods.
+        By default all workers are alike.
     nats : float
         As of `CavityVotes`.
     log_priors : ndarray of float64, shape (labels,), or None
@@ -294,7 +294,9 @@ def set_nodes(law: SetLaw) -> _Floats:
 
 def _cavity_votes(summary: Summary, noise: _Noise, votes: OwnVotes, tables: bool) -> CavityVotes:
     """Return what reports add to log-odds; a method's own votes count by what they rest on."""
-    own = np.zeros(summary.workers, np.int32) if votes.own is None else votes.own
+    alike = np.zeros(summary.workers, np.int64)
+    own: npt.NDArray[Any] = alike if votes.own is None else votes.own
+    coins = len(own) == summary.workers
     worth = summary.answers_per_worker * noise.kept
     trust: _Floats = worth / np.maximum(worth + votes.learnt_from, 1e-300)
     if votes.own is None:
@@ -303,7 +305,8 @@ def _cavity_votes(summary: Summary, noise: _Noise, votes: OwnVotes, tables: bool
         trust = np.ones(summary.workers)
     flat = np.zeros(summary.labels)
     return CavityVotes(
-        own=own,
+        coins=own.astype(np.int64, copy=False) if coins else np.zeros(0, np.int64),
+        tables=np.zeros(0, np.int32) if coins else own,
         nats=votes.nats,
         most=min(noise.loss, MOST_ODDS),
         trust=trust,
@@ -320,8 +323,7 @@ def accuracy_histograms(
     Returns
     -------
     ndarray of int64, shape (workers, crowds, channels, places + 1)
-        See `quietcrowd.inference.kernels.cavity.coin_cavities`; to be added up. Workers are those
-        of `Partition.judged`.
+        See ``core/cavity.h``; to be added up. Workers are those of `Partition.judged`.
     """
     noise = _Noise.of(summary)
     first, end = (0, summary.workers) if partition.judged is None else partition.judged
@@ -338,17 +340,8 @@ def accuracy_histograms(
         nodes=_nodes(noise.loss),
     )
     kernel = table_cavities if tables else coin_cavities
-    offsets, codes, values, _, known = partition.labels
-    kernel(
-        offsets,
-        codes,
-        values,
-        known,
-        _cavity_votes(summary, noise, votes, tables),
-        laws,
-        first,
-        histograms,
-    )
+    given = _cavity_votes(summary, noise, votes, tables)
+    kernel(partition.labels, given, laws, first, histograms)
     return histograms
 
 

@@ -5,14 +5,9 @@ import pytest
 from scipy.special import softmax
 from tests.inference.kernels.read_only import read_only
 
-from quietcrowd.inference.kernels.cavity import (
-    REPORT_ONE,
-    SPREAD,
-    CavityVotes,
-    ReportLaws,
-    coin_cavities,
-    table_cavities,
-)
+from quietcrowd._core import coin_cavities, table_cavities
+from quietcrowd.inference.accuracies import SPREAD
+from quietcrowd.inference.cavity import REPORT_ONE, CavityVotes, ReportLaws
 
 LABELS, WORKERS, TASKS = 3, 6, 40
 KEEP, OTHER = 0.6, 0.2
@@ -29,7 +24,8 @@ def rows(seed=0, known=-1):
     offsets = np.arange(TASKS + 1) * (WORKERS - 1)
     codes = np.concatenate([rng.permutation(WORKERS)[:-1] for _ in range(TASKS)])
     values = rng.integers(0, LABELS, len(codes)).astype(np.uint8)
-    stored = read_only(offsets, codes.astype(np.uint32), values)
+    draws = np.zeros(TASKS, np.uint64)
+    stored = read_only(offsets, codes.astype(np.uint32), values, draws)
     return *stored, np.full(TASKS, known, np.int32)
 
 
@@ -37,7 +33,8 @@ def table_votes(seed=1):
     rng = np.random.default_rng(seed)
     tables = np.log(rng.dirichlet([2.0] * LABELS, (WORKERS, LABELS)).swapaxes(1, 2))
     return CavityVotes(
-        own=np.rint(tables * 2**24).astype(np.int32).reshape(-1),
+        coins=np.zeros(0, np.int64),
+        tables=np.rint(tables * 2**24).astype(np.int32).reshape(-1),
         nats=2.0**-24,
         most=0.9,
         trust=rng.random(WORKERS),
@@ -55,15 +52,15 @@ def table_laws(channel, answering=1.0):
 
 def histograms_of(kernel, data, votes, laws):
     histograms = np.zeros((WORKERS, 2, len(laws.silent), 33), np.int64)
-    kernel(*data, votes, laws, 0, histograms)
+    kernel(data, votes, laws, 0, histograms)
     return histograms
 
 
 def expected(data, votes, laws):
     """Return the same from the definition, one report after the other."""
-    offsets, codes, values, known = data
+    offsets, codes, values, _, known = data
     histograms = np.zeros((WORKERS, 2, 33))
-    own = votes.own.reshape(WORKERS, LABELS, LABELS) * votes.nats
+    own = votes.tables.reshape(WORKERS, LABELS, LABELS) * votes.nats
     own = np.maximum(own - own.max(axis=2, keepdims=True), -votes.most)
     for task in range(TASKS):
         mine = range(offsets[task], offsets[task + 1])
@@ -98,7 +95,8 @@ def test_reports_tell_what_the_definition_says(known, answering):
 
 def coin_votes(own, most):
     return CavityVotes(
-        own=np.rint(own * 2**24).astype(np.int64),
+        coins=np.rint(own * 2**24).astype(np.int64),
+        tables=np.zeros(0, np.int32),
         nats=2.0**-24,
         most=most,
         trust=np.linspace(0, 1, WORKERS),
@@ -116,24 +114,22 @@ def test_one_number_per_worker_tells_what_its_table_does(known):
     laws = as_table._replace(right=rates, wrong=np.zeros((1, 1)))
     crowd = np.array([np.eye(LABELS) * one for one in coins.crowd])
     found = histograms_of(coin_cavities, data, coins, laws) / REPORT_ONE
-    as_tables = coins._replace(own=coins.own.astype(np.int32), crowd=crowd)
-    tables = histograms_of(table_cavities, data, as_tables, as_table) / REPORT_ONE
+    tables = histograms_of(table_cavities, data, coins._replace(crowd=crowd), as_table) / REPORT_ONE
     np.testing.assert_allclose(found, tables, atol=1e-5)
 
 
 def test_no_order_of_rows_and_no_split_changes_a_bit():
-    (offsets, codes, values, known), laws = rows(), table_laws(CHANNEL)
-    votes = table_votes()
-    whole = histograms_of(table_cavities, (offsets, codes, values, known), votes, laws)
+    votes, laws = table_votes(), table_laws(CHANNEL)
+    offsets, codes, values, draws, known = rows()
+    whole = histograms_of(table_cavities, (offsets, codes, values, draws, known), votes, laws)
     turned = np.concatenate([np.arange(*pair)[::-1] for pair in pairwise(offsets)])
     others = read_only(codes[turned], values[turned])
-    again = histograms_of(table_cavities, (offsets, *others, known), votes, laws)
+    again = histograms_of(table_cavities, (offsets, *others, draws, known), votes, laws)
     assert (again == whole).all()
-    halves = [
-        histograms_of(table_cavities, (offsets[part], codes, values, known[:20]), votes, laws)
-        for part in (slice(0, 21), slice(20, None))
-    ]
-    assert (sum(halves) == whole).all()
+    for first, end in ((0, 20), (20, TASKS)):
+        part = (offsets[first : end + 1], codes, values, draws[first:end], known[first:end])
+        whole -= histograms_of(table_cavities, part, votes, laws)
+    assert (whole == 0).all()
 
 
 def test_a_report_that_decides_counts_at_the_last_node():
