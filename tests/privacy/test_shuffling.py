@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from quietcrowd.privacy import shuffling
+from quietcrowd.privacy.binomial import at_least
 from quietcrowd.privacy.shuffling import (
     MOST_EXACT,
     KeepOrReplace,
@@ -81,7 +82,7 @@ def test_tails_are_those_of_fractions():
         *[(c, t) for c in (1, 2, 7, 60, 400) for t in (-1, 0, 1, c // 2, c - 1, c, c + 1)],
         strict=True,
     )
-    found = shuffling._half_above(np.array(counts, float), np.array(least, float))
+    found = at_least(np.array(least, float), np.array(counts, float), 0.5)
     for value, count, edge in zip(found, counts, least, strict=True):
         true = half_tail(count, edge)
         assert value == pytest.approx(float(true), rel=shuffling._SLACK / 100, abs=0)

@@ -15,11 +15,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
+
+from quietcrowd.privacy.binomial import at_least, likely_range, range_chances
 
 __all__ = [
     "MOST_EXACT",
@@ -306,20 +308,10 @@ def _delta_among(response: KeepOrReplace, group: int, epsilon: float, dust: floa
     slope = apart * (1 + factor)
     base = apart * factor * pairs + response.other * group * math.expm1(epsilon)
     least = np.floor(base / slope) + 1  # the fewest for which the difference is positive
-    gain = slope * pairs / 2 * _half_above(pairs - 1, least - 1) * (1 + _SLACK)
-    cost = base * _half_above(pairs, least) * (1 - _SLACK)
+    gain = slope * pairs / 2 * at_least(least - 1, pairs - 1, 0.5) * (1 + _SLACK)
+    cost = base * at_least(least, pairs, 0.5) * (1 - _SLACK)
     found = float(chances @ np.maximum(gain - cost, 0.0)) * response.size / group
     return min(1.0, found * (1 + _SLACK) + response.size * missed)
-
-
-def _half_above(counts: Floats, least: Floats) -> Floats:
-    """Return ``P(Bin(count, 1/2) >= least)`` for each pair."""
-    from scipy.special import betainc  # no worker's device loads SciPy for this
-
-    inside = (least >= 1) & (least <= counts)
-    safe = np.where(inside, least, 1.0)
-    tails: Any = betainc(safe, np.where(inside, counts - safe + 1, 1.0), 0.5)
-    return np.where(inside, tails, np.where(least < 1, 1.0, 0.0))
 
 
 @lru_cache(maxsize=128)
@@ -327,12 +319,9 @@ def _window(count: int, chance: float, dust: float) -> tuple[Floats, Floats, flo
     """Return the likely values of a binomial number, their probabilities, and what is left out."""
     if chance >= 1:
         return np.array([float(count)]), np.ones(1), 0.0
-    from scipy.stats import binom
-
     low, high = 0, count
     if dust:
-        low = max(0, int(binom.ppf(dust / 2, count, chance)) - 1)
-        high = min(count, int(binom.isf(dust / 2, count, chance)) + 1)
-    missed = float(binom.cdf(low - 1, count, chance) + binom.sf(high, count, chance))
-    values = np.arange(low, high + 1, dtype=np.float64)
-    return values, np.asarray(binom.pmf(values, count, chance)), missed * (1 + _SLACK)
+        low, high = likely_range(count, chance, dust / 2)
+        low, high = max(0, low - 1), min(count, high + 1)
+    chances, missed = range_chances(low, high, count, chance)
+    return np.arange(low, high + 1, dtype=np.float64), chances, missed * (1 + _SLACK)

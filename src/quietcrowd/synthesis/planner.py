@@ -14,6 +14,7 @@ from rich.progress import Progress
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.discrete_laplace import require_positive_epsilon
+from quietcrowd.privacy.binomial import range_chances
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
 from quietcrowd.synthesis.attempt import Blur
 from quietcrowd.synthesis.loss import ReleaseSize, release_guarantee, worker_loss
@@ -201,8 +202,6 @@ def typical_counts(blur: Blur, users: int, width: float) -> npt.NDArray[np.float
     >>> typical_counts(Blur(gamma=4.0), 20, 0.0).round(2)[[1, 19, 20]].tolist()
     [0.0, 0.0, 1.0]
     """
-    from scipy.stats import binom  # takes a second to import, which only planning is worth
-
     if width == 0:
         certain = np.zeros(users + 1)
         certain[users] = 1.0
@@ -220,7 +219,11 @@ def typical_counts(blur: Blur, users: int, width: float) -> npt.NDArray[np.float
         chosen += np.bincount(levels, np.bincount(buckets, claims * law), LEVELS + 1)
     found = np.zeros(users + 1)
     for level in np.flatnonzero(chosen):
-        found[1:] += chosen[level] * binom.pmf(np.arange(users), users - 1, level / LEVELS)
+        if level == LEVELS:
+            found[users] += chosen[level]
+        else:
+            chances, _ = range_chances(0, users - 1, users - 1, level / LEVELS)
+            found[1:] += chosen[level] * chances
     found /= found.sum()
     return found
 

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
-from scipy.stats import binom
 
 from quietcrowd.answers import Answers, DroppedRows
 from quietcrowd.domains import Domain, FiniteDomain, Interval
@@ -20,6 +19,7 @@ from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.set_law import SetLaw
 from quietcrowd.mechanisms.sketch import UNIT, upper_triangle
+from quietcrowd.privacy.binomial import at_least, at_most
 from quietcrowd.report_domains import OrNull
 from quietcrowd.set_ranks import sets_with
 
@@ -261,8 +261,8 @@ def _check_counts(
     counts: npt.NDArray[np.int64], probabilities: npt.NDArray[np.float64], total: int
 ) -> None:
     """Compare each count with its binomial law: its tails are not those of a normal law."""
-    law = binom(total, np.clip(probabilities, 0.0, 1.0))
-    tails = np.minimum(law.cdf(counts), law.sf(counts - 1))
+    chances = np.clip(probabilities, 0.0, 1.0)
+    tails = np.minimum(at_most(counts, total, chances), at_least(counts, total, chances))
     assert (2 * len(counts) * tails >= RISK).all(), (
         "reports do not follow the channel: "
         f"{counts} where {(probabilities * total).round(1)} are expected"
