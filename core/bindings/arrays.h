@@ -78,6 +78,13 @@ template <> struct type_caster<quietcrowd::LabelPartition>
 template <> struct type_caster<quietcrowd::NumberPartition>
     : struct_caster<quietcrowd::NumberPartition, Array<const quietcrowd::i64>, Array<const quietcrowd::u32>,
                     Array<const double>, Array<const double>> {};
+template <> struct type_caster<quietcrowd::Densities>
+    : struct_caster<quietcrowd::Densities, Array<const quietcrowd::i64>, Array<const double>, Array<const double>,
+                    Array<const double>> {};
+template <> struct type_caster<quietcrowd::Hampel> : struct_caster<quietcrowd::Hampel, double, double, double> {};
+template <> struct type_caster<quietcrowd::GridClaims>
+    : struct_caster<quietcrowd::GridClaims, Array<const quietcrowd::i64>, Array<const quietcrowd::i64>,
+                    Array<const quietcrowd::u64>, Array<const double>> {};
 template <> struct type_caster<quietcrowd::LabelEstimates>
     : struct_caster<quietcrowd::LabelEstimates, Codes<void>, Array<double>, Array<bool>> {};
 template <> struct type_caster<quietcrowd::NumberEstimates>

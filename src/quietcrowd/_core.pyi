@@ -131,3 +131,85 @@ def sum_per_task(
     unit: float,
     sums: numpy.typing.NDArray[numpy.int64],
 ) -> None: ...
+def kernel_densities(
+    gaussian: bool,
+    differences: numpy.typing.NDArray[numpy.float64],
+    bandwidths: numpy.typing.NDArray[numpy.float64],
+    found: numpy.typing.NDArray[numpy.float64],
+) -> None: ...
+def feature_inners(
+    gaussian: bool,
+    differences: numpy.typing.NDArray[numpy.float64],
+    bandwidths: numpy.typing.NDArray[numpy.float64],
+    found: numpy.typing.NDArray[numpy.float64],
+) -> None: ...
+def kernel_overlaps(
+    gaussian: bool,
+    differences: numpy.typing.NDArray[numpy.float64],
+    firsts: numpy.typing.NDArray[numpy.float64],
+    seconds: numpy.typing.NDArray[numpy.float64],
+    found: numpy.typing.NDArray[numpy.float64],
+) -> None: ...
+def claim_distances(
+    gaussian: bool, densities: tuple[Any, ...], distances: numpy.typing.NDArray[numpy.float64]
+) -> None: ...
+def squared_errors(
+    gaussian: bool,
+    first: int,
+    end: int,
+    densities: tuple[Any, ...],
+    others: tuple[Any, ...],
+    errors: numpy.typing.NDArray[numpy.float64],
+) -> None: ...
+def hampel_psis(
+    residuals: numpy.typing.NDArray[numpy.float64],
+    thresholds: tuple[Any, ...],
+    found: numpy.typing.NDArray[numpy.float64],
+) -> None: ...
+def hampel_losses(
+    residuals: numpy.typing.NDArray[numpy.float64],
+    thresholds: tuple[Any, ...],
+    found: numpy.typing.NDArray[numpy.float64],
+) -> None: ...
+def tally_distances(
+    gaussian: bool,
+    first: int,
+    end: int,
+    offsets: numpy.typing.NDArray[numpy.int64],
+    worker_codes: numpy.typing.NDArray[numpy.uint32],
+    values: numpy.typing.NDArray[numpy.float64],
+    bandwidths: numpy.typing.NDArray[numpy.float64],
+    worker_weights: numpy.typing.NDArray[numpy.float64],
+    unit: float,
+    tally: numpy.typing.NDArray[numpy.int64],
+) -> None: ...
+def weigh_locally(
+    gaussian: bool,
+    first: int,
+    end: int,
+    offsets: numpy.typing.NDArray[numpy.int64],
+    values: numpy.typing.NDArray[numpy.float64],
+    bandwidths: numpy.typing.NDArray[numpy.float64],
+    quantiles: tuple[Any, ...],
+    max_iterations: int,
+    tolerance: float,
+    printed: bool,
+    weights: numpy.typing.NDArray[numpy.float64],
+) -> None: ...
+def fill_seed_edges(
+    offsets: numpy.typing.NDArray[numpy.int64],
+    weights: numpy.typing.NDArray[numpy.float64],
+    least: numpy.typing.NDArray[numpy.int64],
+    total: int,
+    edges: numpy.typing.NDArray[numpy.uint64],
+) -> None: ...
+def make_attempts(
+    claims: tuple[Any, ...],
+    blur_edges: numpy.typing.NDArray[numpy.uint64],
+    falls: numpy.typing.NDArray[numpy.float64],
+    passes: numpy.typing.NDArray[numpy.uint64],
+    tasks: numpy.typing.NDArray[numpy.int64],
+    words: numpy.typing.NDArray[numpy.uint64],
+    candidates: numpy.typing.NDArray[numpy.int64],
+    passed: numpy.typing.NDArray[numpy.bool_],
+) -> None: ...

@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import numpy.typing as npt
 
+from quietcrowd._core import squared_errors
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.synthesis import kde_kernels
-from quietcrowd.synthesis.claim_arrays import Floats, checked_widths, task_runs
+from quietcrowd.synthesis.claim_arrays import Floats, Offsets, checked_widths, task_runs
 from quietcrowd.synthesis.kde import KERNELS, Kernel, KernelDensities
 from quietcrowd.validation import check_choice, check_real, check_whole
 
@@ -74,17 +74,15 @@ def integrated_squared_errors(
     runs = task_runs(first.offsets + second.offsets, threads)
 
     def fill(run: tuple[int, int]) -> None:
-        kde_kernels.squared_error_kernel(
-            first.kernel.gaussian,
-            run,
-            *(first.offsets, first.points, first.weights, first.bandwidths),
-            *(second.offsets, second.points, second.weights, second.bandwidths),
-            errors,
-        )
+        squared_errors(first.kernel.gaussian, *run, _arrays(first), _arrays(second), errors)
 
     with ThreadPoolExecutor(len(runs)) as pool:
         list(pool.map(fill, runs))
     return errors
+
+
+def _arrays(densities: KernelDensities) -> tuple[Offsets, Floats, Floats, Floats]:
+    return densities.offsets, densities.points, densities.weights, densities.bandwidths
 
 
 def ise(errors: npt.ArrayLike) -> float:

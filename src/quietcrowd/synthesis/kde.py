@@ -16,8 +16,13 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
+from quietcrowd._core import (
+    claim_distances,
+    feature_inners,
+    kernel_densities,
+    kernel_overlaps,
+)
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.synthesis import kde_kernels
 from quietcrowd.synthesis.claim_arrays import (
     Floats,
     Offsets,
@@ -84,7 +89,7 @@ class Kernel:
         >>> EPANECHNIKOV.density([0.0, 0.5, 1.0], 1.0).tolist()
         [0.75, 0.5625, 0.0]
         """
-        return _elementwise(kde_kernels.densities_at, self.gaussian, difference, bandwidth)
+        return _elementwise(kernel_densities, self.gaussian, difference, bandwidth)
 
     def feature_inner(self, difference: npt.ArrayLike, bandwidth: npt.ArrayLike) -> Floats:
         """Return the inner product of two kernels from which distances are made.
@@ -108,7 +113,7 @@ class Kernel:
         >>> EPANECHNIKOV.feature_inner([0.0, 2.0], 1.0).round(6).tolist()
         [0.6, 0.0]
         """
-        return _elementwise(kde_kernels.feature_inners_at, self.gaussian, difference, bandwidth)
+        return _elementwise(feature_inners, self.gaussian, difference, bandwidth)
 
     def inner(
         self, difference: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike
@@ -134,7 +139,7 @@ class Kernel:
         >>> bool(GAUSSIAN.inner(1.0, 3.0, 4.0) == GAUSSIAN.density(1.0, 5.0))
         True
         """
-        return _elementwise(kde_kernels.overlaps_of, self.gaussian, difference, first, second)
+        return _elementwise(kernel_overlaps, self.gaussian, difference, first, second)
 
 
 GAUSSIAN = Kernel(
@@ -274,17 +279,19 @@ def distances(
     shares = checked_shares("weights", weights, begins)
     widths = checked_bandwidths(bandwidths, begins)
     squared = np.empty(len(claims))
-    kde_kernels.distance_kernel(kernel.gaussian, begins, claims, shares, widths, squared)
+    claim_distances(kernel.gaussian, (begins, claims, shares, widths), squared)
     return squared
 
 
 def _elementwise(
-    function: Callable[..., Floats],
+    fill: Callable[..., None],
     gaussian: bool,
     difference: npt.ArrayLike,
     *bandwidths: npt.ArrayLike,
 ) -> Floats:
-    """Return a compiled function of flat arrays at all pairs, in the shape they broadcast to."""
+    """Return what a kernel fills in for all pairs, in the shape to which these broadcast."""
     widths = map(checked_widths, bandwidths)
     arrays = np.broadcast_arrays(np.asarray(difference, np.float64), *widths)
-    return function(gaussian, *(array.flatten() for array in arrays)).reshape(arrays[0].shape)
+    found = np.empty(arrays[0].shape)
+    fill(gaussian, *(array.flatten() for array in arrays), found.reshape(-1))
+    return found

@@ -12,8 +12,9 @@ from attrs import frozen
 from rich.console import Console
 from rich.progress import Progress
 
+from quietcrowd._core import make_attempts
 from quietcrowd.mechanisms.randomness import WordSource
-from quietcrowd.synthesis.attempt import Blur, PrivacyTest, attempt_kernel, seed_edges
+from quietcrowd.synthesis.attempt import Blur, PrivacyTest, seed_edges
 from quietcrowd.synthesis.claim_arrays import Floats
 from quietcrowd.synthesis.parameters import Parameters
 
@@ -120,11 +121,8 @@ class GridClaims:
         """
         candidates = np.empty(len(tasks), np.int64)
         passed = np.empty(len(tasks), np.bool_)
-        attempt_kernel(
-            self.offsets,
-            self.places,
-            self.seed_edges,
-            self.lifts,
+        make_attempts(
+            (self.offsets, self.places, self.seed_edges, self.lifts),
             self.blur.edges,
             self.blur.falls,
             self.test.weights,

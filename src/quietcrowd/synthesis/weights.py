@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
+from quietcrowd._core import hampel_losses, hampel_psis, tally_distances, weigh_locally
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.numeric import LEAST_SHARE
-from quietcrowd.synthesis import weight_kernels
 from quietcrowd.synthesis.claim_arrays import (
     Floats,
     checked_bandwidths,
@@ -184,9 +184,7 @@ def global_weights(
 
     def tally(run: tuple[int, int]) -> npt.NDArray[np.int64]:
         sums = np.zeros(workers, np.int64)
-        weight_kernels.tally_kernel(
-            kernel.gaussian, run, begins, codes, claims, widths, weights, unit, sums
-        )
+        tally_distances(kernel.gaussian, *run, begins, codes, claims, widths, weights, unit, sums)
         return sums
 
     with ThreadPoolExecutor(len(runs)) as pool:
@@ -278,9 +276,9 @@ def local_weights(
     weights = np.empty(len(claims))
 
     def fill(run: tuple[int, int]) -> None:
-        weight_kernels.local_kernel(
+        weigh_locally(
             kernel.gaussian,
-            run,
+            *run,
             begins,
             claims,
             widths,
@@ -326,7 +324,7 @@ def hampel_loss(residuals: npt.ArrayLike, first: float, second: float, third: fl
     >>> hampel_loss([0.5, 1.5, 9.0], 1.0, 2.0, 4.0).tolist()
     [0.125, 1.0, 2.5]
     """
-    return _at_residuals(weight_kernels.hampel_losses_at, residuals, (first, second, third))
+    return _at_residuals(hampel_losses, residuals, (first, second, third))
 
 
 def hampel_psi(residuals: npt.ArrayLike, first: float, second: float, third: float) -> Floats:
@@ -352,7 +350,7 @@ def hampel_psi(residuals: npt.ArrayLike, first: float, second: float, third: flo
     >>> hampel_psi([0.5, 1.5, 3.0, 9.0], 1.0, 2.0, 4.0).tolist()
     [0.5, 1.0, 0.5, 0.0]
     """
-    return _at_residuals(weight_kernels.hampel_psis_at, residuals, (first, second, third))
+    return _at_residuals(hampel_psis, residuals, (first, second, third))
 
 
 def combined_weights(
@@ -463,11 +461,11 @@ def checked_quantiles(quantiles: tuple[float, float, float]) -> tuple[float, flo
 
 
 def _at_residuals(
-    function: Callable[..., Floats],
+    fill: Callable[..., None],
     residuals: npt.ArrayLike,
     thresholds: tuple[float, float, float],
 ) -> Floats:
-    """Return a compiled function of a flat array at each residual, in the shape of these."""
+    """Return what a kernel fills in for each residual, in the shape of these."""
     given, (first, second, third) = np.asarray(residuals, np.float64), thresholds
     if not (given >= 0).all():
         raise ParameterError(
@@ -477,4 +475,6 @@ def _at_residuals(
         raise ParameterError(
             f"the thresholds must ascend from 0 on; got {first!r}, {second!r}, {third!r}"
         )
-    return function(given.ravel(), *thresholds).reshape(given.shape)
+    found = np.empty(given.shape)
+    fill(given.ravel(), (float(first), float(second), float(third)), found.reshape(-1))
+    return found
