@@ -1,17 +1,18 @@
 """Compare the speed of this checkout with another.
 
-Usage: python benchmarks/paired.py OTHER [--pairs N] [PART ...]
+Usage: python benchmarks/paired.py OTHER [--pairs N] [--instructions NAME] [PART ...]
 
 Both do the same work turn and turn about, each in a process of its own, so that what else the
 machine does falls on both. Printed are the median of the ratios, this by the other, and an
 interval that holds it with 95 % (order statistics: no law of the times is assumed). PART is a part
-of the names of the works; without one, all are compared.
+of the names of the works; without one, all are compared. Each checkout runs in its own
+environment, `.venv`; --instructions names an instruction set for this one's kernels, for example
+x86-64-v3.
 """
 
 import argparse
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -22,16 +23,15 @@ from paired_work import WORKS
 HERE = Path(__file__).resolve().parent
 
 
-def start(checkout):
+def start(checkout, instructions=""):
     """Start a process that works with a checkout's code."""
-    folders = (checkout / "src", checkout / "benchmarks", checkout)
     return subprocess.Popen(
-        [sys.executable, HERE / "paired_work.py"],
+        [checkout / ".venv" / "bin" / "python", HERE / "paired_work.py", instructions],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         cwd=checkout,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(HERE), str(checkout)))},
     )
 
 
@@ -68,8 +68,9 @@ def main():
     parser.add_argument("other", type=Path, help="the folder of the other checkout")
     parser.add_argument("parts", nargs="*", help="parts of the names of works; all, without one")
     parser.add_argument("--pairs", type=int, default=31, help="at least 6")
+    parser.add_argument("--instructions", default="", help="of this checkout's kernels")
     words = parser.parse_intermixed_args()
-    processes = start(HERE.parent), start(words.other.resolve())
+    processes = start(HERE.parent, words.instructions), start(words.other.resolve())
     print(f"{'work':42}{'ratio':>8}   95 %")
     for name in WORKS:
         if not words.parts or any(part in name for part in words.parts):

@@ -1,8 +1,8 @@
 """Work whose time two checkouts are compared by, through what is public in both.
 
-Usage: python paired_work.py. Each line of standard input names a work and is answered with the
-seconds that it took once, or with -1 where this checkout cannot do it. `paired.py` starts it with
-the checkout's folders on PYTHONPATH.
+Usage: python paired_work.py [INSTRUCTIONS]. Each line of standard input names a work and is
+answered with the seconds that it took once, or with -1 where this checkout cannot do it.
+`paired.py` starts it with the checkout's environment. INSTRUCTIONS chooses kernels.
 """
 
 import sys
@@ -35,6 +35,23 @@ def reports():
     """Return 10^6 reports of labels at epsilon 3."""
     mechanism = qc.RandomizedResponse(domain=million().domain, epsilon=3.0)
     return mechanism.randomize(million(), rng=np.random.default_rng(0))
+
+
+@cache
+def crowd(labels, workers):
+    """Return 10^6 reports of so many workers at epsilon 3, or 10^5 of 64 labels; ten a task."""
+    rng = np.random.default_rng(0)
+    rows = 10**6 if labels < 64 else 10**5
+    truths = np.repeat(rng.integers(0, labels, rows // 10), 10)
+    right = rng.random(rows) < 0.7
+    table = {
+        "task": np.repeat(np.arange(rows // 10), 10),
+        "worker": rng.integers(0, workers // 10, rows) * 10 + np.tile(np.arange(10), rows // 10),
+        "label": np.where(right, truths, rng.integers(0, labels, rows)),
+    }
+    answers = qc.Answers.from_frame(pa.table(table), qc.Categorical(list(range(labels))))
+    mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=3.0)
+    return mechanism.randomize(answers, rng=rng)
 
 
 @cache
@@ -217,6 +234,22 @@ WORKS = {
 }
 
 
+SWEEPS = [(labels, workers) for labels in (2, 4, 8, 20, 64) for workers in (10**4, 10**5)]
+WORKS |= {
+    f"{name} sweeps, {labels} labels of {workers:,}": partial(
+        fit, method, partial(crowd, labels, workers)
+    )
+    for labels, workers in SWEEPS
+    if workers * labels**2 <= 2**27
+    for name, method in (
+        ("NoiseAware", qc.NoiseAware(max_iterations=3)),
+        ("Dawid-Skene", qc.DawidSkene(max_iterations=3)),
+        ("one-coin", qc.DawidSkene(one_coin=True, max_iterations=3)),
+    )
+}
+"""Three sweeps each. Tables of 10^5 workers and 64 labels would be too large."""
+
+
 @cache
 def made(name):
     """Return the work of a name, done once: what is compiled and loaded is not timed."""
@@ -239,6 +272,10 @@ def seconds(name):
 
 def main():
     """Answer until the input ends."""
+    if sys.argv[1:] and sys.argv[1]:
+        from quietcrowd import _core
+
+        _core.choose(sys.argv[1])
     warnings.simplefilter("ignore")  # of simulated noise, and of methods that do not know it
     with OPEN:
         for line in sys.stdin:
