@@ -2,11 +2,18 @@
 #pragma once
 #include "numbers.h"
 
-#define QC_NUMBER_KERNELS(KERNEL) \
-    KERNEL(infer_means)           \
-    KERNEL(infer_medians)         \
-    KERNEL(infer_least_losses)    \
-    KERNEL(sum_per_task)
+#define QC_NUMBER_KERNELS(KERNEL)   \
+    KERNEL(infer_means)             \
+    KERNEL(infer_medians)           \
+    KERNEL(infer_least_losses)      \
+    KERNEL(sum_per_task)            \
+    KERNEL(evaluate_normal_laplace) \
+    KERNEL(evaluate_information)    \
+    KERNEL(infer_by_mixture)        \
+    KERNEL(fill_exp_minus)          \
+    KERNEL(fill_log)                \
+    KERNEL(fill_integers)           \
+    KERNEL(fill_fraction_tails)
 
 namespace quietcrowd {
 namespace QC_VARIANT {
@@ -39,6 +46,45 @@ void infer_least_losses(const NumberPartition& partition, Array<const double> we
 
 // Fills in the sum of each task's values, in units.
 void sum_per_task(Array<const i64> offsets, Array<const double> values, double unit, Array<i64> sums);
+
+// Fills in the log density, the score, the posterior mean and mean square of the normal part, and the curvature,
+// a row each, of errors that are normal with standard deviation sigmas[i] and Laplace with scale scales[i]. Both
+// are finite and at least 0, and not both 0.
+void evaluate_normal_laplace(Array<const double> errors, Array<const double> sigmas, Array<const double> scales,
+                             Array<double, 2> values);
+
+// Fills in the Fisher information of such an error about its mean.
+void evaluate_information(Array<const double> sigmas, Array<const double> scales, Array<double> information);
+
+// Finds each task's most likely truth, and tallies what the answers reveal of their workers. Each answer is the
+// truth, a normal error of its worker and Laplace noise together.
+//   sigmas      per worker: standard deviation of its own errors, in units of the scale; above 0
+//   weights     per worker, above 0 and at most 1: what its log likelihood counts
+//   scale       of the noise; above 0
+//   prior_mean, prior_precision  of the truths; with a precision of 0 there is no prior
+//   low, high   bounds of the truths
+//   rest        a truth is found when it moves by less than this many standard errors
+//   weight_unit, error_unit, square_unit, evidence_unit, truth_unit
+//               what 1.0 is stored as: in sums over a task, in squared, in sums, in evidence, in truth_sums
+//   squared     per worker, to which squared errors are added; or empty, if there are no estimates
+//   sums        [worker, 2], to which are added: expected squares of the worker's own errors, and squares of the
+//               scores of ln(sigma^2)
+//   evidence    to its one place are added the log densities of errors in units of the scale and, with a prior,
+//               minus half the logarithms of the truths' precisions
+//   truth_sums  to its three places are added: the truths, their squares with their posterior variances, and
+//               their number; without tasks that have neither an answer nor a known truth
+void infer_by_mixture(const NumberPartition& partition, Array<const double> sigmas, Array<const double> weights,
+                      double scale, double prior_mean, double prior_precision, double low, double high, double rest,
+                      double weight_unit, double error_unit, double square_unit, double evidence_unit,
+                      double truth_unit, Array<i64> squared, Array<i64, 2> sums, Array<i64> evidence,
+                      Array<i64> truth_sums, const NumberEstimates& estimates);
+
+// Fill in exp_minus, log_of and to_integer of numbers, and fraction_tails of pairs of points: for tests.
+void fill_exp_minus(Array<const double> numbers, Array<double> values);
+void fill_log(Array<const double> numbers, Array<double> values);
+void fill_integers(Array<const double> numbers, Array<i64> values);
+void fill_fraction_tails(Array<const double> points, Array<const double> others, Array<double> tails,
+                         Array<double> other_tails);
 }  // namespace QC_VARIANT
 
 struct NumberKernels {

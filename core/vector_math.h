@@ -55,5 +55,42 @@ QC_FN double log_of(double x) {
                     f4 * ((1.0 / 15 + f2 * (1.0 / 17)) + f4 * (1.0 / 19))));
     return k * LOG_2 + (2.0 * f + (2.0 * f * f2 * series + k * LOG_2_REST));
 }
+
+// The scaled complementary error function exp(x^2) erfc(x) is read off its continued fraction,
+// pi^(-1/2) / (x + (1/2) / (x + g(x))), g(x) = 1 / (x + (3/2) / (x + 2 / (x + ...))). With y = FOLD / (FOLD + x)
+// and w = 2y - 1, g / y is a ratio of polynomials: exact at 21 Chebyshev points of 0 <= y <= 1, and within
+// 5e-16 elsewhere. See docs/theory/normal-laplace.md.
+constexpr double FOLD = 3.0;
+
+QC_FN double polynomial(const double* a, double w) {  // of degree 10, the constant first
+    const double w2 = w * w, w4 = w2 * w2;
+    return ((a[0] + a[1] * w) + w2 * (a[2] + a[3] * w)) +
+           w4 * (((a[4] + a[5] * w) + w2 * (a[6] + a[7] * w)) + w4 * ((a[8] + a[9] * w) + w2 * a[10]));
+}
+QC_FN double tail_top(double y) {
+    constexpr double a[] = {0.5842821746889257,   0.5578826169031943,    0.9415385813524615,   0.5897725816308902,
+                            0.48069665552661295,  0.19619686424695426,   0.0909655801736513,   0.0221120778425384,
+                            0.005387324957278211, 0.0005920820292921461, 4.438896485991884e-05};
+    return y * polynomial(a, 2.0 * y - 1.0);
+}
+QC_FN double tail_bottom(double y) {
+    constexpr double a[] = {1.0,                  0.38446669790733073,    1.3043389899250617,    0.3501632022199596,
+                            0.620048698945577,    0.10643628016906671,    0.12709002394770114,   0.011525066535361197,
+                            0.010278437014635313, 0.00031038682992426907, 0.00022093286142876284};
+    return polynomial(a, 2.0 * y - 1.0);
+}
+
+// g at two points from 0 to 1e150, to 1e-14, for two divisions. NaN gives NaN.
+struct Tails {
+    double first, second;
+};
+QC_FN Tails fraction_tails(double x, double other) {
+    const double first = FOLD + x, second = FOLD + other, share = FOLD / (first * second);
+    const double y = share * second, other_y = share * first;
+    const double top = tail_top(y), bottom = tail_bottom(y);
+    const double other_top = tail_top(other_y), other_bottom = tail_bottom(other_y);
+    const double inverse = 1.0 / (bottom * other_bottom);
+    return {top * other_bottom * inverse, other_top * bottom * inverse};
+}
 }  // namespace QC_VARIANT
 }  // namespace quietcrowd

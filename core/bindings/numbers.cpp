@@ -13,5 +13,14 @@ void define_numbers(nb::module_& m) {
     QC_DEFINE(infer_least_losses, "partition"_a, "weights"_a, "absolute"_a, "power"_a, "weight_unit"_a, "error_unit"_a,
               "loss_unit"_a, "squared"_a, "losses"_a, "estimates"_a);
     QC_DEFINE(sum_per_task, "offsets"_a, "values"_a, "unit"_a, "sums"_a);
+    QC_DEFINE(evaluate_normal_laplace, "errors"_a, "sigmas"_a, "scales"_a, "values"_a);
+    QC_DEFINE(evaluate_information, "sigmas"_a, "scales"_a, "information"_a);
+    QC_DEFINE(infer_by_mixture, "partition"_a, "sigmas"_a, "weights"_a, "scale"_a, "prior_mean"_a, "prior_precision"_a,
+              "low"_a, "high"_a, "rest"_a, "weight_unit"_a, "error_unit"_a, "square_unit"_a, "evidence_unit"_a,
+              "truth_unit"_a, "squared"_a, "sums"_a, "evidence"_a, "truth_sums"_a, "estimates"_a);
+    QC_DEFINE(fill_exp_minus, "numbers"_a, "values"_a);
+    QC_DEFINE(fill_log, "numbers"_a, "values"_a);
+    QC_DEFINE(fill_integers, "numbers"_a, "values"_a);
+    QC_DEFINE(fill_fraction_tails, "points"_a, "others"_a, "tails"_a, "other_tails"_a);
 }
 }  // namespace quietcrowd

@@ -131,6 +131,52 @@ def sum_per_task(
     unit: float,
     sums: numpy.typing.NDArray[numpy.int64],
 ) -> None: ...
+def evaluate_normal_laplace(
+    errors: numpy.typing.NDArray[numpy.float64],
+    sigmas: numpy.typing.NDArray[numpy.float64],
+    scales: numpy.typing.NDArray[numpy.float64],
+    values: numpy.typing.NDArray[numpy.float64],
+) -> None: ...
+def evaluate_information(
+    sigmas: numpy.typing.NDArray[numpy.float64],
+    scales: numpy.typing.NDArray[numpy.float64],
+    information: numpy.typing.NDArray[numpy.float64],
+) -> None: ...
+def infer_by_mixture(
+    partition: tuple[Any, ...],
+    sigmas: numpy.typing.NDArray[numpy.float64],
+    weights: numpy.typing.NDArray[numpy.float64],
+    scale: float,
+    prior_mean: float,
+    prior_precision: float,
+    low: float,
+    high: float,
+    rest: float,
+    weight_unit: float,
+    error_unit: float,
+    square_unit: float,
+    evidence_unit: float,
+    truth_unit: float,
+    squared: numpy.typing.NDArray[numpy.int64],
+    sums: numpy.typing.NDArray[numpy.int64],
+    evidence: numpy.typing.NDArray[numpy.int64],
+    truth_sums: numpy.typing.NDArray[numpy.int64],
+    estimates: tuple[Any, ...],
+) -> None: ...
+def fill_exp_minus(
+    numbers: numpy.typing.NDArray[numpy.float64], values: numpy.typing.NDArray[numpy.float64]
+) -> None: ...
+def fill_log(
+    numbers: numpy.typing.NDArray[numpy.float64], values: numpy.typing.NDArray[numpy.float64]
+) -> None: ...
+def fill_integers(
+    numbers: numpy.typing.NDArray[numpy.float64], values: numpy.typing.NDArray[numpy.int64]
+) -> None: ...
+def fill_fraction_tails(
+    points: numpy.typing.NDArray[numpy.float64],
+    others: numpy.typing.NDArray[numpy.float64],
+    tails: numpy.typing.NDArray[numpy.float64],
+    other_tails: numpy.typing.NDArray[numpy.float64],
 def kernel_densities(
     gaussian: bool,
     differences: numpy.typing.NDArray[numpy.float64],

@@ -12,7 +12,7 @@ from quietcrowd.inference.clipped_laws import (
     clipped_plain_logs,
     end_cells,
 )
-from quietcrowd.inference.kernels.normal_laplace import NormalLaplace
+from quietcrowd.inference.normal_laplace import NormalLaplace
 
 STEP = 1 / (BINS - 1)
 SIGMA = np.array([0.01, 0.3, 0.7])

@@ -29,8 +29,8 @@ from quietcrowd.inference import (
     method_from_dict,
     noise_ignored,
 )
-from quietcrowd.inference.kernels.normal_laplace import NormalLaplace
 from quietcrowd.inference.moon_state import ErrorModel
+from quietcrowd.inference.normal_laplace import NormalLaplace
 from quietcrowd.inference.observations import Observations
 from quietcrowd.mechanisms import LaplacePerturbation, RandomizedResponse
 from quietcrowd.testing import check_method

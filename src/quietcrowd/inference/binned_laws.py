@@ -20,7 +20,7 @@ from quietcrowd.inference.clipped_laws import (
     cell_ratios,
     clipped_plain_logs,
 )
-from quietcrowd.inference.kernels.normal_laplace import NormalLaplace
+from quietcrowd.inference.normal_laplace import NormalLaplace
 
 __all__ = [
     "BINS",

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from quietcrowd.inference.kernels.normal_laplace import NormalLaplace
+from quietcrowd.inference.normal_laplace import NormalLaplace
 
 __all__ = [
     "MOST_SCALE",

@@ -10,10 +10,10 @@ import numpy.typing as npt
 from attrs import evolve, field, frozen
 from typing_extensions import override
 
+from quietcrowd._core import infer_by_mixture
 from quietcrowd.domains import check_numeric
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.kernels.moon import mixture_kernel
 from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.moon_state import (
     LEAST_VARIANCE,
@@ -253,8 +253,8 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         low, high = self.scaled_bounds(summary)
         prior = self._first_prior(summary) if state is None else state.truths
         truths = np.zeros(3, np.int64)
-        mixture_kernel(
-            *partition.numbers,
+        infer_by_mixture(
+            partition.numbers,
             np.maximum(sigmas, LEAST_SIGMA),
             ones if self.solver == "em" else self.weights(summary, state),
             scale,
@@ -272,7 +272,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
             sums,
             evidence,
             truths,
-            *room.arrays,
+            room.arrays,
         )
         own, information = np.ascontiguousarray(sums.T)
         return ErrorTally(

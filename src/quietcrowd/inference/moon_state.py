@@ -11,7 +11,6 @@ from attrs import evolve, frozen
 from typing_extensions import override
 
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.kernels.moon import LARGEST_SCORE
 from quietcrowd.inference.numeric import SquaredErrors, error_unit, unit_for
 from quietcrowd.inference.partition import Extension, Summary
 from quietcrowd.inference.passes import State, Tally, known_or_median
@@ -34,6 +33,9 @@ __all__ = [
     "square_unit",
     "truth_unit",
 ]
+
+LARGEST_SCORE = 16.0
+"""The kernel cuts a report's score of ln(variance) at this."""
 
 MOST_HASTE = 64.0
 """A step of the scores is at most this many steps of expectation maximisation."""

@@ -20,7 +20,6 @@ from quietcrowd.domains import Domain, check_numeric
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.kernels.vector_math import LARGEST_UNIT
 from quietcrowd.inference.method import StateT, TallyT
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.inference.passes import NumericEstimates, State, Tally, known_or_median
@@ -40,6 +39,9 @@ __all__ = [
     "sweep_means",
     "unit_for",
 ]
+
+LARGEST_UNIT = 2.0**50
+"""Kernels round numbers up to 1 in units of this, up or down, exactly."""
 
 FARTHEST_TRUTH = 1e6
 """Known truths may widen the range of the answers by this factor, and no more."""
@@ -68,7 +70,7 @@ class SquaredErrors(Tally):
 def unit_for(terms: int) -> float:
     """Return what 1.0 is stored as where up to `terms` numbers of at most 1 are added.
 
-    A power of 2, small enough for `quietcrowd.inference.kernels.vector_math.to_integer`.
+    A power of 2, small enough for `to_integer` of core/vector_math.h.
     """
     return min(2.0 ** (61 - max(terms, 1).bit_length()), LARGEST_UNIT)
 

@@ -20,10 +20,10 @@ from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference.gtm import VarianceState
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.kernels.normal_laplace import NormalLaplace
 from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.moon import MOON
 from quietcrowd.inference.moon_state import ErrorModel, ErrorTally, noise_scale
+from quietcrowd.inference.normal_laplace import NormalLaplace
 from quietcrowd.inference.numeric import (
     NumericMethod,
     SquaredErrors,

@@ -1,0 +1,172 @@
+"""Special functions and rounding against NumPy's, and every bit against Numba's."""
+
+import math
+import platform
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from scipy import special
+from tests.core.kernels import assert_same_bits
+from tests.reference import vector_math
+
+from quietcrowd import _core
+from quietcrowd.inference.numeric import LARGEST_UNIT
+
+SIZES = np.concatenate([np.geomspace(1e-300, 1e300, 10_007), np.linspace(0, 750, 10_007)])
+EXTREME = [0.0, 5e-324, 2.0**-1022, 708.0, np.nextafter(708, 709), 2.0**1023, np.inf, np.nan]
+POINTS = np.concatenate(
+    [np.linspace(0.0, 12.0, 20_011), np.geomspace(1e-12, 1e12, 20_011), [1e100, 1e150]]
+)
+
+
+def filled(name, numbers, dtype=np.float64):
+    values = np.empty(len(numbers), dtype)
+    getattr(_core, name)(np.asarray(numbers), values)
+    return values
+
+
+def tails_of(points, others):
+    tails, other_tails = np.empty((2, len(points)))
+    _core.fill_fraction_tails(points, others, tails, other_tails)
+    return tails, other_tails
+
+
+def test_exponentials_are_numpys():
+    numbers = np.concatenate([np.linspace(0, 708, 100_003), np.geomspace(1e-300, 708, 100_003)])
+    found = filled("fill_exp_minus", numbers)
+    np.testing.assert_allclose(found, np.exp(-numbers), rtol=5e-16, atol=0)
+    ends = filled("fill_exp_minus", [0.0, 708.1, 1e300, np.inf, np.nan])
+    np.testing.assert_array_equal(ends, [1.0, 0.0, 0.0, 0.0, np.nan])
+
+
+def test_logarithms_are_numpys():
+    numbers = np.concatenate([np.geomspace(1e-300, 1e300, 100_003), np.linspace(0.3, 3, 100_003)])
+    found = filled("fill_log", numbers)
+    np.testing.assert_allclose(found, np.log(numbers), rtol=4e-16, atol=2e-16)
+    np.testing.assert_array_equal(filled("fill_log", [1.0]), [0.0])
+
+
+def test_integers_are_the_nearest():
+    sizes = np.concatenate([np.geomspace(1e-3, 2.0**51 - 1, 10_007), np.arange(0, 9, 0.5)])
+    numbers = np.concatenate([sizes, -sizes])
+    found = filled("fill_integers", numbers, np.int64)
+    np.testing.assert_array_equal(found, np.rint(numbers).astype(np.int64))
+    found = filled("fill_integers", [LARGEST_UNIT, -LARGEST_UNIT], np.int64)
+    np.testing.assert_array_equal(found, [2**50, -(2**50)])
+
+
+def test_tails_of_nan_are_nan():
+    nothing = np.full(1, np.nan)
+    assert all(math.isnan(tail[0]) for tail in tails_of(nothing, nothing))
+
+
+def test_tails_out_of_range_do_no_harm():
+    outside = -np.concatenate([np.linspace(0.0, 12.0, 1001), np.geomspace(1e-300, 1e300, 1001)])
+    assert len(tails_of(outside, outside[::-1].copy())[0]) == len(outside)
+
+
+def test_tails_are_those_of_the_fraction():
+    points = POINTS[(POINTS >= 0.5) & (POINTS < 1e100)]
+    expected = np.zeros_like(points)
+    for term in range(4000, 1, -1):
+        expected = term / 2 / (points + expected)
+    tails, other_tails = tails_of(points, points[::-1].copy())
+    np.testing.assert_allclose(tails, expected, rtol=1e-14)
+    np.testing.assert_array_equal(tails, other_tails[::-1])
+
+
+def test_tails_near_0_are_those_of_scipys_erfcx():
+    points = POINTS[POINTS < 0.5]
+    above = 1 / (math.sqrt(math.pi) * special.erfcx(points)) - points
+    tails, _ = tails_of(points, points)
+    np.testing.assert_allclose(tails, 0.5 / above - points, rtol=1e-14)
+
+
+@numba.njit(error_model="numpy")
+def fill_exp_minus(numbers, values):
+    for place in range(len(numbers)):
+        values[place] = vector_math.exp_minus(numbers[place])
+
+
+@numba.njit(error_model="numpy")
+def fill_log(numbers, values):
+    for place in range(len(numbers)):
+        values[place] = vector_math.log(numbers[place])
+
+
+@numba.njit(error_model="numpy")
+def fill_integers(numbers, values):
+    for place in range(len(numbers)):
+        values[place] = vector_math.to_integer(numbers[place])
+
+
+@numba.njit(error_model="numpy")
+def fill_fraction_tails(points, others, tails, other_tails):
+    for place in range(len(points)):
+        pair = vector_math.fraction_tails(points[place], others[place])
+        tails[place], other_tails[place] = pair
+
+
+@pytest.mark.parametrize(
+    ("reference", "numbers", "dtype"),
+    [
+        (fill_exp_minus, np.concatenate([SIZES, EXTREME]), np.float64),
+        (fill_log, SIZES[SIZES > 0], np.float64),
+        (fill_integers, np.linspace(-(2.0**51), 2.0**51, 20_011), np.int64),
+    ],
+)
+def test_every_bit_of_functions_of_a_number(reference, numbers, dtype):
+    for count in (0, 1, 7, len(numbers)):
+        given = numbers[:count], np.zeros(count, dtype)
+        assert_same_bits(reference.__name__, reference, *given)
+
+
+def test_every_bit_of_tails():
+    given = POINTS, np.random.default_rng(0).permutation(POINTS), *np.zeros((2, len(POINTS)))
+    assert_same_bits("fill_fraction_tails", fill_fraction_tails, *given)
+
+
+@pytest.mark.parametrize("name", ["fill_exp_minus", "fill_log", "fill_integers"])
+def test_sizes_and_types_that_do_not_fit_are_refused(name):
+    dtype = np.int64 if name == "fill_integers" else np.float64
+    with pytest.raises(ValueError, match="as many"):
+        getattr(_core, name)(np.ones(3), np.empty(2, dtype))
+    with pytest.raises(TypeError):
+        getattr(_core, name)(np.ones(3), np.empty(3, np.float32))
+
+
+def test_tails_that_are_not_as_many_are_refused():
+    for place in range(4):
+        given = [np.ones(3) for _ in range(4)]
+        given[place] = np.ones(2)
+        with pytest.raises(ValueError, match="as many"):
+            _core.fill_fraction_tails(*given)
+
+
+ROOT = Path(__file__).parents[2]
+COMPILER = shutil.which("c++")
+
+
+def is_gcc():
+    """Return whether there is GCC, which says what it does to loops."""
+    if COMPILER is None or platform.machine() != "x86_64":
+        return False
+    version = subprocess.run([COMPILER, "--version"], capture_output=True, text=True, check=True)
+    return "Free Software Foundation" in version.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not is_gcc(), reason="asks GCC about instructions of x86-64")
+@pytest.mark.parametrize(("kernel", "loops"), [("vector_math", 4), ("moon", 6)])
+def test_loops_run_on_vector_registers(kernel, loops, tmp_path):
+    (options,) = re.findall(r"set\(exact (-O3 [^)]*)\)", (ROOT / "CMakeLists.txt").read_text())
+    command = [COMPILER, "-std=c++17", *options.split(), "-march=x86-64-v3", "-fopt-info-vec"]
+    command += ["-c", f"core/kernels/{kernel}.cpp", "-o", str(tmp_path / "object.o")]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stderr
+    message = rf"{kernel}\.cpp:.* loop vectorized using 32 byte vectors"
+    assert len(re.findall(message, told)) >= loops
