@@ -177,6 +177,7 @@ def fill_fraction_tails(
     others: numpy.typing.NDArray[numpy.float64],
     tails: numpy.typing.NDArray[numpy.float64],
     other_tails: numpy.typing.NDArray[numpy.float64],
+) -> None: ...
 def kernel_densities(
     gaussian: bool,
     differences: numpy.typing.NDArray[numpy.float64],
