@@ -10,11 +10,12 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 ifeq ($(origin CXX),default)
 CXX := c++
 endif
+ROUNDS ?= 2000
 # pip takes the newest release of what is required with an extra, unless the lock names the extra too.
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-strip-extras --python-version 3.11 --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast docs nightly postgresql prometheus nginx pgbouncer mmdebstrap chromium check format screenshots dist bench lock clean python compiler core
+.PHONY: help demo test test-fast docs nightly sanitize postgresql prometheus nginx pgbouncer mmdebstrap chromium check format screenshots dist bench lock clean python compiler core
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -31,11 +32,22 @@ test-fast: $(VENV)/.ready ## the tests that are not slow, something of every fol
 
 core: $(VENV)/.ready ## compile the kernels in core/ that have changed
 
+# Python itself is not sanitized: the library of the sanitizer is loaded before it, and leaks of Python are no error.
+SANITIZED = env LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" PYTHONMALLOC=malloc \
+	ASAN_OPTIONS=detect_leaks=0:halt_on_error=1:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+
+sanitize: $(VENV)/.ready ## the tests of the kernels, and broken arguments, under the sanitizers (GCC on Linux)
+	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DQC_SANITIZE=ON \
+		-DPython_EXECUTABLE=$(abspath $(BIN)/python) -Dnanobind_DIR="$$($(BIN)/python -m nanobind --cmake_dir)" >/dev/null
+	$(BIN)/cmake --build build/sanitize
+	$(SANITIZED) $(BIN)/python -m pytest -p tests.core.sanitized tests/core
+	$(SANITIZED) $(BIN)/python -m tests.core.fuzz --sanitized --rounds $(ROUNDS)
+
 docs: $(VENV)/.ready ## a site of the docs in build/docs: a warning, or a link that leads nowhere, is an error
 	$(BIN)/python -m sphinx --quiet --fail-on-warning docs build/docs
 	@echo "build/docs/index.html"
 
-nightly: $(VENV)/.ready postgresql chromium prometheus nginx pgbouncer mmdebstrap docs ## the whole suite with its branch coverage, and long simulations
+nightly: $(VENV)/.ready sanitize postgresql chromium prometheus nginx pgbouncer mmdebstrap docs ## the whole suite with its branch coverage, and long simulations
 	$(BIN)/python -m pytest tests src --cov --cov-report= --cov-fail-under=0 --hypothesis-profile nightly \
 		--numprocesses auto --dist worksteal
 	$(BIN)/python -m pytest tests src -m nightly --hypothesis-profile nightly \

@@ -1,5 +1,6 @@
 """The package as a whole: its public names, its imports, its repository."""
 
+import ast
 import importlib
 import pkgutil
 import re
@@ -120,6 +121,52 @@ def test_no_more_is_loaded_than_is_needed(program, all_of, allowed):
     for what, *modules in told:
         assert {name.partition(".")[0] for name in modules} & ours <= allowed, what
     assert len(ours) > 15
+
+
+WITHOUT_PANDAS = """
+import sys
+
+class Absent:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] == "pandas":
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Absent())
+import pyarrow as pa
+import quietcrowd as qc
+
+columns = {"task": ["A", "A", "A", "B"], "worker": ["ann", "bob", "eve", "ann"]}
+table = pa.table({**columns, "label": ["yes", "yes", "no", "no"]})
+answers = qc.Answers.from_frame(table, domain=qc.Categorical(["yes", "no"]))
+device = qc.RandomizedResponse(domain=answers.domain, epsilon=3.0)
+for method in (qc.MajorityVote(), qc.DawidSkene(), qc.NoiseAware()):
+    estimate = method.fit(table)
+    assert estimate.truths["truth"].to_pylist()[0] == "yes"
+    for made in (estimate.truths, estimate.workers, estimate.probabilities()):
+        assert isinstance(made, pa.Table)
+    assert isinstance(method.fit_predict(table), pa.Table)
+    assert len(method.fit(answers).answers.tasks) == 2
+qc.NoiseAware().fit(device.randomize(answers))
+print(*(name for name in ("pandas", "scipy.stats", "matplotlib") if name in sys.modules))
+"""
+
+
+@pytest.mark.slow
+def test_a_first_result_needs_neither_pandas_nor_the_statistics_of_scipy(program):
+    """PyArrow loads pandas with its first array if it is installed; nothing of ours does."""
+    assert program(sys.executable, "-c", WITHOUT_PANDAS).finished(check=True).output.split() == []
+
+
+def test_nothing_imports_the_statistics_of_scipy():
+    sources = Path(qc.__file__).parent.rglob("*.py")
+    assert [path.name for path in sources if "scipy.stats" in imported_by(path)] == []
+
+
+def imported_by(path):
+    """Return the names of the modules that a file imports, wherever in it."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    plain = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
+    return plain | {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
 
 
 def test_lock_has_hashes_and_no_index_address():
