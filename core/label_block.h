@@ -15,6 +15,24 @@ struct LabelEstimates {
 };
 
 namespace QC_VARIANT {
+// Fills in the estimates of a task: of task t of a block, that is `task` of the partition. Returns the truth.
+template <int B>
+QC_FN int estimate(const Beliefs<B>& b, int labels, int t, i32 known, u64 draw, u64 seed, const LabelEstimates& e,
+                   i64 task, int winners) {
+    const int truth = known >= 0 ? known : pick_tied(b.votes + t, labels, B, b.best[t], winners, draw, seed);
+    e.tied[task] = known < 0 && winners > 1;
+    e.confidence[task] = b.shares[truth * B + t];
+    write(e.truths, task, (u32)truth);
+    return truth;
+}
+
+// How many labels are the best of a task.
+template <int B> QC_FN int count_best(const Beliefs<B>& b, int labels, int t) {
+    int winners = 0;
+    for (int l = 0; l < labels; l++) winners += b.votes[l * B + t] == b.best[t];
+    return winners;
+}
+
 constexpr int MOST_ROWS = 8192;  // answers of a block that are kept; a task with more is read anew
 
 // B tasks at most, of K labels, or of `labels` where K is 0.
@@ -148,18 +166,12 @@ template <int K, int B> struct LabelBlock {
         for (int t = 0; t < count; t++) {
             const i32 truth_known = known()[t];
             if (offsets()[t] == offsets()[t + 1] && truth_known < 0) continue;
-            int winners = 0;
-            for (int l = 0; l < labels(); l++) winners += b.votes[l * B + t] == b.best[t];
-            const int truth = truth_known >= 0 ? truth_known
-                                               : pick_tied(b.votes + t, labels(), B, b.best[t], winners,
-                                                           p.draws[first + t], seed);
+            const int winners = count_best(b, labels(), t);
+            estimate(b, labels(), t, truth_known, p.draws[first + t], seed, estimates, first + t, winners);
             for (int l = 0; l < labels(); l++)
                 b.credit[l * B + t] = truth_known >= 0 ? (l == truth_known ? even[1] : 0)
                                       : b.votes[l * B + t] == b.best[t] ? even[winners]
                                                                         : 0;
-            estimates.tied[first + t] = truth_known < 0 && winners > 1;
-            estimates.confidence[first + t] = b.shares[truth * B + t];
-            write(estimates.truths, first + t, (u32)truth);
         }
         for_rows([&](int t, i64 at, i64 row, i64 length, bool) {
             const u32* codes = p.workers.data + row;
@@ -183,17 +195,22 @@ template <int K, int B> struct LabelBlock {
     bool whole = true, any_known = false;
 };
 
+// Refuses estimates that do not fit the partition.
+inline void check_estimates(const LabelEstimates& e, i64 tasks, i64 labels, i64 evens) {
+    require(evens == labels + 1, "the shares of ties must be one more than there are labels");
+    require(e.confidence.size() == e.truths.count && e.tied.size() == e.truths.count &&
+                (e.truths.count == 0 || e.truths.count == tasks),
+            "estimates must be one per task, or none");
+    require(e.truths.width == 4 || (i64)1 << (8 * e.truths.width) >= labels, "truths must have room for all labels");
+}
+
 // Refuses arrays that do not fit the partition, and tables too large for 32-bit places.
 inline void check_tables(const LabelPartition& p, i64 labels, i64 reports, i64 workers, const LabelEstimates& e,
                          i64 evens) {
     check_sizes(p);
     require(labels >= 1 && labels <= 65536 && reports >= 1 && reports <= 65536, "there must be 1 to 65,536 labels and reports");
     require(workers * reports < ((i64)1 << 32), "there are too many workers and reports");
-    require(evens == labels + 1, "the shares of ties must be one more than there are labels");
-    require(e.confidence.size() == e.truths.count && e.tied.size() == e.truths.count &&
-                (e.truths.count == 0 || e.truths.count == p.tasks()),
-            "estimates must be one per task, or none");
-    require(e.truths.width == 4 || (i64)1 << (8 * e.truths.width) >= labels, "truths must have room for all labels");
+    check_estimates(e, p.tasks(), labels, evens);
 }
 
 // Calls f(labels, tasks side by side), both as types where the number of labels is small.

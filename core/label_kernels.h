@@ -3,6 +3,7 @@
 #pragma once
 #include "cavity.h"
 #include "label_block.h"
+#include "label_sets.h"
 
 #define QC_LABEL_KERNELS(KERNEL) \
     KERNEL(hash_texts)           \
@@ -11,8 +12,10 @@
     KERNEL(learn_confusions)     \
     KERNEL(learn_coins)          \
     KERNEL(infer_noisy_labels)   \
+    KERNEL(infer_sets)           \
     KERNEL(coin_cavities)        \
-    KERNEL(table_cavities)
+    KERNEL(table_cavities)       \
+    KERNEL(set_cavities)
 
 namespace quietcrowd {
 namespace QC_VARIANT {
@@ -86,6 +89,17 @@ i64 infer_noisy_labels(const LabelPartition& partition, i64 reports, Array<const
                        Array<const double> temperatures, double unit, double told_unit, Array<const i64> even,
                        u64 seed, Array<i64> counts, Array<i64> classes, Array<i64> calibration, Array<i64> agreed,
                        const LabelEstimates& estimates, Array<double, 2> posterior);
+
+// The same for sets of labels.
+//   constancy    per worker: probability that it always gives one label
+//   mistakes     whether to fill in sums.mistaken
+//   mistake_unit what 1 is stored as there
+i64 infer_sets(const SetPartition& partition, const SetSigns& signs, const SetWorkers& workers,
+               Array<const double> constancy, Array<const double> log_priors, bool mistakes, double sharpness,
+               Array<const double> temperatures, double unit, double mistake_unit, double told_unit,
+               Array<const i64> even, u64 seed, const SetSums& sums, const LabelEstimates& estimates,
+               Array<double, 2> posterior);
+
 // Adds what reports tell of their workers if all labels are alike: one log-odds per worker.
 //   first_worker  whose histograms come first
 //   histograms    as in `ReportHistograms`, of that worker and the next ones; others are skipped
@@ -95,6 +109,14 @@ void coin_cavities(const LabelPartition& partition, const CavityVotes<1>& votes,
 // The same by tables.
 void table_cavities(const LabelPartition& partition, const CavityVotes<3>& votes, const ReportLaws<3>& laws,
                     i64 first_worker, Array<i64, 4> histograms);
+
+// The same for sets of labels.
+//   log_priors  per label
+//   nodes       where the log-ratio of c and b is counted
+//   histograms  of one channel; all assumed crowds get the same
+void set_cavities(const SetPartition& partition, const SetSigns& signs, const SetWorkers& workers,
+                  Array<const double> log_priors, Array<const double> nodes, i64 first_worker,
+                  Array<i64, 4> histograms);
 }  // namespace QC_VARIANT
 
 struct LabelKernels {

@@ -95,4 +95,16 @@ template <int N> struct type_caster<quietcrowd::CavityVotes<N>>
 template <int N> struct type_caster<quietcrowd::ReportLaws<N>>
     : struct_caster<quietcrowd::ReportLaws<N>, Array<const double, N>, Array<const double, N>, Array<const double, 2>,
                     Array<const double>, Array<const double>> {};
+template <> struct type_caster<quietcrowd::SetPartition>
+    : struct_caster<quietcrowd::SetPartition, Array<const quietcrowd::i64>, Array<const quietcrowd::u32>,
+                    Array<const quietcrowd::i64>, Array<const quietcrowd::u64>, Array<const quietcrowd::i32>> {};
+template <> struct type_caster<quietcrowd::SetSigns>
+    : struct_caster<quietcrowd::SetSigns, Array<const quietcrowd::i64, 2>, double, double, Array<const quietcrowd::i64, 2>,
+                    quietcrowd::i64> {};
+template <> struct type_caster<quietcrowd::SetWorkers>
+    : struct_caster<quietcrowd::SetWorkers, Array<const quietcrowd::i32, 3>, double, Array<const quietcrowd::i32, 2>,
+                    Array<const quietcrowd::i32, 2>, double, double> {};
+template <> struct type_caster<quietcrowd::SetSums>
+    : struct_caster<quietcrowd::SetSums, Array<quietcrowd::i64, 3>, Array<quietcrowd::i64>, Array<quietcrowd::i64, 2>,
+                    Array<quietcrowd::i64, 2>, Array<quietcrowd::i64>, Array<quietcrowd::i64>, Array<quietcrowd::i64>> {};
 }  // namespace nanobind::detail

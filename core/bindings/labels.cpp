@@ -20,5 +20,10 @@ void define_labels(nb::module_& m) {
               "calibration"_a, "agreed"_a, "estimates"_a, "posterior"_a);
     QC_DEFINE(coin_cavities, "partition"_a, "votes"_a, "laws"_a, "first_worker"_a, "histograms"_a);
     QC_DEFINE(table_cavities, "partition"_a, "votes"_a, "laws"_a, "first_worker"_a, "histograms"_a);
+    QC_DEFINE(set_cavities, "partition"_a, "signs"_a, "workers"_a, "log_priors"_a, "nodes"_a, "first_worker"_a,
+              "histograms"_a);
+    QC_DEFINE(infer_sets, "partition"_a, "signs"_a, "workers"_a, "constancy"_a, "log_priors"_a, "mistakes"_a,
+              "sharpness"_a, "temperatures"_a, "unit"_a, "mistake_unit"_a, "told_unit"_a, "even"_a, "seed"_a, "sums"_a,
+              "estimates"_a, "posterior"_a);
 }
 }  // namespace quietcrowd

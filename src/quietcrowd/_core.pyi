@@ -97,6 +97,33 @@ def table_cavities(
     first_worker: int,
     histograms: numpy.typing.NDArray[numpy.int64],
 ) -> None: ...
+def set_cavities(
+    partition: tuple[Any, ...],
+    signs: tuple[Any, ...],
+    workers: tuple[Any, ...],
+    log_priors: numpy.typing.NDArray[numpy.float64],
+    nodes: numpy.typing.NDArray[numpy.float64],
+    first_worker: int,
+    histograms: numpy.typing.NDArray[numpy.int64],
+) -> None: ...
+def infer_sets(
+    partition: tuple[Any, ...],
+    signs: tuple[Any, ...],
+    workers: tuple[Any, ...],
+    constancy: numpy.typing.NDArray[numpy.float64],
+    log_priors: numpy.typing.NDArray[numpy.float64],
+    mistakes: bool,
+    sharpness: float,
+    temperatures: numpy.typing.NDArray[numpy.float64],
+    unit: float,
+    mistake_unit: float,
+    told_unit: float,
+    even: numpy.typing.NDArray[numpy.int64],
+    seed: int,
+    sums: tuple[Any, ...],
+    estimates: tuple[Any, ...],
+    posterior: numpy.typing.NDArray[numpy.float64],
+) -> int: ...
 def infer_means(
     partition: tuple[Any, ...],
     weights: numpy.typing.NDArray[numpy.float64],

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from attrs import evolve, frozen
 from typing_extensions import override
 
+from quietcrowd._core import infer_sets, set_cavities
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference.accuracies import (
@@ -21,9 +22,6 @@ from quietcrowd.inference.accuracies import (
 from quietcrowd.inference.confusion_tables import MOST_CELLS
 from quietcrowd.inference.further_reports import FurtherSet
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.kernels.label_sets import SetCounts, infer_sets
-from quietcrowd.inference.kernels.noisy_labels import LabelRoom
-from quietcrowd.inference.kernels.set_cavities import set_cavities
 from quietcrowd.inference.label_model import LabelModel
 from quietcrowd.inference.label_state import CALIBRATION_ONE, TEMPERATURES
 from quietcrowd.inference.partition import Extension, Partition, Summary
@@ -118,24 +116,21 @@ class NoiseAwareSets(LabelModel[SetState, SetTally]):
     ) -> SetTally:
         labels, law, units = summary.labels, _law(summary), CrowdUnits(summary=summary)
         room = estimates or LabelEstimates.empty(0, np.min_scalar_type(labels))
-        nothing = np.zeros((0, labels))
         entropy = infer_sets(
-            *partition.labels,
+            partition.labels,
             signs_of(law, state.mistakes),
             state.workers(law),
             state.constancy,
             state.log_priors / integer_sums.ONE,
             estimates is None and asks_for_mistakes(state),
-            estimates is not None,
             state.sharpness,
             TEMPERATURES,
             self.unit(summary),
             mistake_unit(units),
             CALIBRATION_ONE,
             integer_sums.shares(labels),
-            np.uint64(self.seed),
-            np.broadcast_to(np.int64(labels), len(partition.values)),
-            SetCounts(
+            self.seed,
+            (
                 tally.counts,
                 tally.bases,
                 tally.held,
@@ -144,12 +139,8 @@ class NoiseAwareSets(LabelModel[SetState, SetTally]):
                 tally.calibration,
                 tally.agreed,
             ),
-            LabelRoom(
-                room.truths,
-                room.confidence,
-                room.tied,
-                nothing if posterior is None else posterior,
-            ),
+            room.arrays,
+            np.zeros((0, labels)) if posterior is None else posterior,
         )
         answered = np.diff(partition.offsets) > 0
         compared = int((answered & (partition.known_truths != UNKNOWN)).sum())
@@ -164,12 +155,8 @@ class NoiseAwareSets(LabelModel[SetState, SetTally]):
         histograms = no_set_histograms(end - first)
         if law.epsilon == 0.0:
             return histograms
-        offsets, codes, values, _, known = partition.labels
         set_cavities(
-            offsets,
-            codes,
-            values,
-            known,
+            partition.labels,
             signs_of(law, state.mistakes),
             state.workers(law),
             state.log_priors / integer_sums.ONE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from typing_extensions import override
 from quietcrowd.inference.accuracies import no_histograms
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.label_crowd import Crowd, CrowdSums
-from quietcrowd.inference.kernels.label_sets import SHARE_ONE, SetSigns, SetWorkers
+from quietcrowd.inference.kernels.label_sets import SHARE_ONE
 from quietcrowd.inference.kernels.set_crowd import weigh_set_workers
 from quietcrowd.inference.label_learning import (
     MISTAKES_EVERY,
@@ -47,8 +47,10 @@ from quietcrowd.mechanisms.set_law import SetLaw
 from quietcrowd.set_ranks import binomials
 
 __all__ = [
+    "SetSigns",
     "SetState",
     "SetTally",
+    "SetWorkers",
     "asks_for_mistakes",
     "first_sets",
     "learn_sets",
@@ -64,14 +66,78 @@ MOST_STEPS = 16
 """Nodes are so far apart, or there are so many on either side of 0."""
 
 
+class SetSigns(NamedTuple):
+    """How a set speaks for its answer.
+
+    Attributes
+    ----------
+    binomials : ndarray of int64, shape (members, labels)
+        As of `set_ranks.binomials`.
+    gain : float
+        How much likelier a set is given an answer that it holds than given another one, less 1.
+    epsilon : float
+        The logarithm of 1 more than that.
+    mistakes : ndarray of int64, shape (labels, labels)
+        How probable each answer is that is not the truth, at [answer, truth], in `SHARE_ONE`.
+    nodes : int
+        How many nodes there are, evenly from ``-epsilon`` to ``epsilon``.
+    """
+
+    binomials: npt.NDArray[np.int64]
+    gain: float
+    epsilon: float
+    mistakes: npt.NDArray[np.int64]
+    nodes: int
+
+
+class SetWorkers(NamedTuple):
+    """What is believed of the workers.
+
+    Attributes
+    ----------
+    log_odds : ndarray of int32, shape (workers, nodes, labels)
+        Expected ``ln(1 + w (exp(v) - 1))`` at each node, in units of `nats`; 0 for who always gives
+        one label.
+    nats : float
+        See above.
+    skills : ndarray of int32, shape (workers, labels)
+        Expected w at each truth of a worker who does not always give one label.
+    constants : ndarray of int32, shape (workers, labels)
+        Probability that it always gives this label; both in units of 1 / `SHARE_ONE`.
+    constant_base, constant_gain : float
+        Likelihood of a set from who always gives one label: the first, and the second more where
+        the set holds that label.
+    """
+
+    log_odds: npt.NDArray[np.int32]
+    nats: float
+    skills: npt.NDArray[np.int32]
+    constants: npt.NDArray[np.int32]
+    constant_base: float
+    constant_gain: float
+
+
 @frozen(kw_only=True, eq=False)
 class SetTally(Tally):
     """What a pass over sets tells of workers and tasks.
 
     Attributes
     ----------
-    counts, bases, held, mistaken, classes, calibration, agreed : ndarray of int64
-        See `kernels.label_sets.SetCounts`.
+    counts : ndarray of int64, shape (workers, nodes, labels)
+        Expected reports by truth and node.
+    bases : ndarray of int64, shape (workers,)
+        Expected ``ln b``.
+    held : ndarray of int64, shape (workers, labels)
+        How many sets hold each label.
+    mistaken : ndarray of int64, shape (labels, labels)
+        At [answer, truth]: expected ``P(wrong) / b`` of sets that hold the answer; on the diagonal,
+        of all sets. Filled where it is asked for.
+    classes : ndarray of int64, shape (labels,)
+        Expected tasks of each label.
+    calibration : ndarray of int64
+        As of `CrowdTally`.
+    agreed : ndarray of int64, shape (workers,)
+        How many sets hold the estimate, in `integer_sums.shares`.
     entropy : int
         Sum of the entropies of the posteriors, in the units of `counts`.
     compared : int
@@ -101,8 +167,8 @@ class SetState(State):
     Attributes
     ----------
     log_odds, skills, steady : ndarray of int32
-        See `kernels.label_sets.SetWorkers`, where the third is called ``constants``; log-odds in
-        units of 2^-`FRACTION_BITS`.
+        See `SetWorkers`, where the third is called ``constants``; log-odds in units of
+        2^-`FRACTION_BITS`.
     constancy : ndarray of float64, shape (workers + 1,)
         Probability that a worker always gives one label.
     log_priors, guesses, communities, constants, accuracies, mistakes, sharpness, updates
@@ -367,5 +433,5 @@ def _learned_mistakes(units: CrowdUnits, law: SetLaw, tally: SetTally, state: Se
 
 
 def mistake_unit(units: CrowdUnits) -> float:
-    """Return what 1 is stored as in `SetCounts.mistaken`."""
+    """Return what 1 is stored as in `SetTally.mistaken`."""
     return integer_sums.unit_for(units.summary.answers + 1.0)
