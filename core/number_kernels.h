@@ -13,7 +13,9 @@
     KERNEL(fill_exp_minus)          \
     KERNEL(fill_log)                \
     KERNEL(fill_integers)           \
-    KERNEL(fill_fraction_tails)
+    KERNEL(fill_fraction_tails)     \
+    KERNEL(infer_gaussian)          \
+    KERNEL(infer_densities)
 
 namespace quietcrowd {
 namespace QC_VARIANT {
@@ -43,6 +45,29 @@ void infer_medians(const NumberPartition& partition, double error_unit, Array<i6
 void infer_least_losses(const NumberPartition& partition, Array<const double> weights, bool absolute, int power,
                         double weight_unit, double error_unit, double loss_unit, Array<i64> squared,
                         Array<i64> losses, const NumberEstimates& estimates);
+
+// GTM: finds the posterior of each task's truth, and tallies expected squared errors. Answers are
+// standardised: to the mean and the standard deviation of those of the task that are no outliers.
+//   precision_unit  the precision of a worker is this times its weight
+//   cut             an outlier is farther from the median than this many standard deviations
+//   square_unit     what 1.0 is stored as in sums of expected squared errors
+//   squared, kept   per worker, to which expected squared errors are added, of standardised answers
+//                   that are no outliers, and their number
+//   evidence        one number, to which the log prior of the truths and the entropy of their posteriors
+//                   are added, in units of 2^-24
+//   errors          per worker, to which squared errors are added, of all answers as they are
+void infer_gaussian(const NumberPartition& partition, Array<const double> weights, double precision_unit,
+                    double prior_mean, double prior_precision, double cut, double weight_unit, double square_unit,
+                    double error_unit, Array<i64> squared, Array<i64> kept, Array<i64> evidence, Array<i64> errors,
+                    const NumberEstimates& estimates);
+
+// KDEm: tallies how far each claim is from its task's density.
+//   at_mode  whether the truth is the mode of the density, which has no standard error; or its mean
+//   squared  per worker, to which squared errors are added if there are estimates to be filled
+//   losses   per worker, to which squared residuals over the number of claims are added: at most 2 each
+void infer_densities(const NumberPartition& partition, Array<const double> weights, bool at_mode, double weight_unit,
+                     double error_unit, double loss_unit, Array<i64> squared, Array<i64> losses,
+                     const NumberEstimates& estimates);
 
 // Fills in the sum of each task's values, in units.
 void sum_per_task(Array<const i64> offsets, Array<const double> values, double unit, Array<i64> sums);

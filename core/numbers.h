@@ -27,6 +27,15 @@ constexpr double LARGEST_UNIT = 1125899906842624.0;  // 2^50: to_integer takes n
 constexpr double TWO_TO_61 = 2305843009213693952.0;
 constexpr i64 ROWS_AT_ONCE = 4096;
 
+constexpr i64 SHORT = 16;  // answers of a task for which vectors and what remains cost more than they save
+
+// Keeps a compiler from making a loop a loop over vectors.
+QC_FN void stay_scalar() {
+#if defined(__GNUC__) && !defined(__CUDACC__)
+    __asm__ volatile("");
+#endif
+}
+
 QC_FN bool is_nan(double x) { return x != x; }
 
 // As to_signed(rint(x)), for any number.
@@ -55,7 +64,9 @@ template <class Each> QC_FN void for_tasks(const NumberPartition& p, i64 workers
         const i64 start = p.offsets[first];
         end = first + 1;
         while (end < p.tasks() && p.offsets[end + 1] - start <= ROWS_AT_ONCE) end++;
-        check_workers(p.workers.data + start, p.offsets[end] - start, workers, first);
+        u32 most = 0;
+        for (i64 i = start; i < p.offsets[end]; i++) most = greater_of(most, p.workers[i]);
+        require(start == p.offsets[end] || most < workers, "a worker code is out of range, at or after task", first);
         for (i64 t = first; t < end; t++) {
             const i64 row = p.offsets[t];
             each(t, NumberTask{row, p.offsets[t + 1] - row, p.workers.data + row, p.values.data + row, p.known[t]});
@@ -88,11 +99,18 @@ struct WeightedMean {
 // The mean of a task's answers, with what each worker's count; 0 without any.
 QC_FN WeightedMean weighted_mean_of(const NumberTask& task, const double* weights, double unit) {
     i64 total = 0, weighted = 0;
-    for (i64 i = 0; i < task.count; i++) {
+    const auto add_answer = [&](i64 i) {
         const double weight = weights[task.workers[i]] * unit;
         total = add(total, to_integer(weight));
         weighted = add(weighted, to_integer(weight * task.values[i]));
-    }
+    };
+    if (task.count < SHORT)
+        for (i64 i = 0; i < task.count; i++) {
+            stay_scalar();
+            add_answer(i);
+        }
+    else
+        for (i64 i = 0; i < task.count; i++) add_answer(i);
     return {total > 0 ? (double)weighted / (double)total : 0.0, total};
 }
 

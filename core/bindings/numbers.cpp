@@ -12,6 +12,11 @@ void define_numbers(nb::module_& m) {
     QC_DEFINE(infer_medians, "partition"_a, "error_unit"_a, "squared"_a, "estimates"_a);
     QC_DEFINE(infer_least_losses, "partition"_a, "weights"_a, "absolute"_a, "power"_a, "weight_unit"_a, "error_unit"_a,
               "loss_unit"_a, "squared"_a, "losses"_a, "estimates"_a);
+    QC_DEFINE(infer_gaussian, "partition"_a, "weights"_a, "precision_unit"_a, "prior_mean"_a, "prior_precision"_a,
+              "cut"_a, "weight_unit"_a, "square_unit"_a, "error_unit"_a, "squared"_a, "kept"_a, "evidence"_a,
+              "errors"_a, "estimates"_a);
+    QC_DEFINE(infer_densities, "partition"_a, "weights"_a, "at_mode"_a, "weight_unit"_a, "error_unit"_a,
+              "loss_unit"_a, "squared"_a, "losses"_a, "estimates"_a);
     QC_DEFINE(sum_per_task, "offsets"_a, "values"_a, "unit"_a, "sums"_a);
     QC_DEFINE(evaluate_normal_laplace, "errors"_a, "sigmas"_a, "scales"_a, "values"_a);
     QC_DEFINE(evaluate_information, "sigmas"_a, "scales"_a, "information"_a);

@@ -152,6 +152,33 @@ def infer_least_losses(
     losses: numpy.typing.NDArray[numpy.int64],
     estimates: tuple[Any, ...],
 ) -> None: ...
+def infer_gaussian(
+    partition: tuple[Any, ...],
+    weights: numpy.typing.NDArray[numpy.float64],
+    precision_unit: float,
+    prior_mean: float,
+    prior_precision: float,
+    cut: float,
+    weight_unit: float,
+    square_unit: float,
+    error_unit: float,
+    squared: numpy.typing.NDArray[numpy.int64],
+    kept: numpy.typing.NDArray[numpy.int64],
+    evidence: numpy.typing.NDArray[numpy.int64],
+    errors: numpy.typing.NDArray[numpy.int64],
+    estimates: tuple[Any, ...],
+) -> None: ...
+def infer_densities(
+    partition: tuple[Any, ...],
+    weights: numpy.typing.NDArray[numpy.float64],
+    at_mode: bool,
+    weight_unit: float,
+    error_unit: float,
+    loss_unit: float,
+    squared: numpy.typing.NDArray[numpy.int64],
+    losses: numpy.typing.NDArray[numpy.int64],
+    estimates: tuple[Any, ...],
+) -> None: ...
 def sum_per_task(
     offsets: numpy.typing.NDArray[numpy.int64],
     values: numpy.typing.NDArray[numpy.float64],

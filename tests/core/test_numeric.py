@@ -23,11 +23,11 @@ def numbers_of(rng, tasks=60, workers=50, per=6, levels=0):
     )
 
 
-def partitions():
+def partitions(longest=12_000):
     """Return partitions of many shapes."""
     rng = np.random.default_rng(0)
     yield from (numbers_of(rng, per=per, levels=levels) for per in (1, 6, 40) for levels in (0, 4))
-    yield numbers_of(rng, tasks=4, per=6_000)
+    yield numbers_of(rng, tasks=4, per=longest // 2)
     yield numbers_of(rng, tasks=700, per=4, levels=2)
     yield numbers_of(rng, tasks=0)
     yield numbers_of(rng, workers=1, per=3)
@@ -177,3 +177,16 @@ def test_sums_of_what_does_not_fit_are_refused():
         with pytest.raises(ValueError, match="offsets"):
             _core.sum_per_task(np.array(broken), values, 1.0, sums)
     _core.sum_per_task(offsets, values, 1.0, sums)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 10, 32, 33, 64, 65, 100, 1000])
+@pytest.mark.parametrize("levels", [3, 1000])
+def test_medians_are_those_of_numpy(count, levels):
+    values = np.random.default_rng(count).integers(0, levels, count) / levels - 0.5
+    partition = np.array([0, count]), np.zeros(count, np.uint32), values, np.array([np.nan])
+    truths, standard_errors, spreads = room = room_of(partition, last=True)
+    _core.infer_medians(partition, 2.0**50, np.zeros(1, np.int64), room)
+    truth = np.median(values) if count else 0.0
+    assert truths[0] == truth
+    assert np.isnan(standard_errors[0])
+    assert spreads[0] == pytest.approx(np.sqrt(np.mean((values - truth) ** 2)) if count else 0.0)

@@ -13,7 +13,6 @@ from scipy.stats import median_abs_deviation
 from quietcrowd.datasets import sparse_crowd
 from quietcrowd.exceptions import NoiseIgnoredWarning, ParameterError
 from quietcrowd.inference import CRH, METHODS, KDEm
-from quietcrowd.inference.kernels.kdem import TIED, _climb, _densest, _weighted_median
 from quietcrowd.mechanisms import LaplacePerturbation
 
 CROWD = sparse_crowd(tasks=40, workers=30, sparsity=0.6, truths="uniform", seed=3)
@@ -182,61 +181,11 @@ def test_a_worker_who_is_always_far_off_counts_less():
     assert np.abs(estimate.estimates.truths - np.arange(30)).max() < 1.5
 
 
-def test_of_equally_dense_claims_the_smallest_leads():
-    points, shares = np.array([0.0, 1.0, 2.0]), np.array([0.4, 0.2, 0.4])
-    assert _densest(np.array([0.6, 0.8, 0.6])) == 0
-    assert _densest(np.array([0.6 + 1e-14, 0.8, 0.6])) == 0
-    assert _densest(np.array([0.6 + 1e-6, 0.8, 0.6])) == 2
-    within = 0.4 * TIED  # of a density of 0.4
-    assert _densest(np.array([0.6 + 0.999 * within, 0.8, 0.6])) == 0
-    assert _densest(np.array([0.6 + 1.001 * within, 0.8, 0.6])) == 2
-    assert TIED == 1e-9
-    assert 0.0 <= _climb(points, shares, 0.1, 0) < 1e-6
-    assert 2.0 - 1e-6 < _climb(points, shares, 0.1, 2) <= 2.0
-
-
-def test_the_valley_between_two_claims_is_no_mode():
-    points, shares = np.array([0.0, 1.0]), np.array([0.5, 0.5])
-    assert _climb(points, shares, 0.25, 0) == pytest.approx(4e-4, rel=0.2)
-    assert _climb(points, shares, 0.5, 0) == 0.5
-    assert _climb(points, shares, 0.49, 0) == pytest.approx(0.3304116, abs=1e-6)  # a shallow valley
-
-
-def test_a_lower_mode_near_the_neighbour_is_passed_by():
-    points = np.array([0.0, 1.0, 2.0, 4.0]) / 12
-    shares = np.array([0.21931517, 0.32596149, 0.32787579, 0.12684755])
-    bandwidth = 0.0298007
-    mode = _climb(points, shares, bandwidth, 1)
-    density = np.exp(-(((mode - points) / bandwidth) ** 2) / 2) @ shares
-    assert density > 0.33692 + 1e-5 > np.exp(-(((2 / 12 - points) / bandwidth) ** 2) / 2) @ shares
-
-
 def test_claims_that_differ_by_rounding_are_as_good_as_equal():
     nearly = KDEm().fit(one_task(0.3, 0.1 + 0.2, 0.1 + 0.2, 0.1, 0.9, 0.8)).estimates.truths[0]
     equal = KDEm().fit(one_task(0.3, 0.3, 0.3, 0.1, 0.9, 0.8)).estimates.truths[0]
     assert nearly == pytest.approx(equal, abs=1e-10)
     assert abs(equal - 0.3) > 1e-3
-
-
-@given(
-    st.lists(st.floats(0, 1), min_size=2, max_size=12, unique=True),
-    st.lists(st.floats(0.01, 1), min_size=12, max_size=12),
-    st.floats(1e-3, 1),
-)
-def test_a_climb_ends_on_a_mode(claims, weights, bandwidth):
-    points = np.sort(claims)
-    shares = np.array(weights[: len(points)]) / sum(weights[: len(points)])
-
-    def density(place):
-        return np.exp(-(((place[:, None] - points) / bandwidth) ** 2) / 2) @ shares
-
-    at_claims = density(points)
-    best = int(np.argmax(at_claims))
-    mode = _climb(points, shares, bandwidth, best)
-    around = density(mode + bandwidth * np.array([-1e-3, 0.0, 1e-3]))
-    assert around[1] >= at_claims.max() - 1e-12
-    assert around[1] >= around.max() - 1e-9
-    assert points[0] <= mode <= points[-1]
 
 
 @st.composite
@@ -319,11 +268,3 @@ def test_claims_that_differ_by_rounding_have_their_median(order):
     rows += [(1, worker, 1e6 * (worker % 2)) for worker in range(5)]
     found = KDEm(max_iterations=1).fit(frame_of(*rows[::order])).truths.set_index("task")
     assert found.loc[0, "truth"] == pytest.approx(5.0 + 2e-9, abs=3e-10)
-
-
-def test_weighted_medians():
-    points = np.array([0.0, 1.0, 5.0])
-    assert _weighted_median(points, np.array([1, 1, 1])) == 1.0
-    assert _weighted_median(points, np.array([1, 1, 3])) == 5.0
-    assert _weighted_median(points, np.array([1, 1, 2])) == 3.0
-    assert _weighted_median(points[:1], np.array([7])) == 0.0

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from attrs import field, frozen
 from typing_extensions import override
 
+from quietcrowd._core import infer_gaussian
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.kernels.gtm import EVIDENCE_ONE, FARTHEST, gtm_kernel
 from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.numeric import (
     NumericMethod,
@@ -27,6 +27,12 @@ from quietcrowd.inference.passes import NumericEstimates, State, Tally, known_or
 from quietcrowd.validation import check_real, plain
 
 __all__ = ["GTM", "GaussianTally", "VarianceState"]
+
+FARTHEST = 64.0
+"""The kernel cuts standardised answers at this; a known truth alone can be so far off."""
+
+EVIDENCE_ONE = 2.0**24
+"""What the kernel stores 1.0 as in sums of the evidence."""
 
 LARGEST_MEAN = 2.0
 """The mean of the prior is at most this far off: errors then stay below twice the range."""
@@ -195,12 +201,11 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
     ) -> GaussianTally:
         """Find the truths' posteriors."""
         self._check_evidence(summary)
-        room = estimates or NumericEstimates.empty(0)
         least = self.beta / (self.alpha + 1.0) if state is None else float(state.variance.min())
         squared, kept, errors = (np.zeros(summary.workers, np.int64) for _ in range(3))
         evidence = np.zeros(1, np.int64)
-        gtm_kernel(
-            *partition.numbers,
+        infer_gaussian(
+            partition.numbers,
             self.weights(summary, state),
             1.0 / least,
             self.prior_mean,
@@ -213,7 +218,7 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
             kept,
             evidence,
             errors,
-            *room.arrays,
+            (estimates or NumericEstimates.empty(0)).arrays,
         )
         return GaussianTally(
             squared=squared, kept=kept, evidence=evidence, errors=SquaredErrors(squared=errors)

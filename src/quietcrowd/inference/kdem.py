@@ -9,8 +9,8 @@ import numpy.typing as npt
 from attrs import field, frozen
 from typing_extensions import override
 
+from quietcrowd._core import infer_densities
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.kernels.kdem import density_kernel
 from quietcrowd.inference.loss_weighted import Losses
 from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.numeric import (
@@ -98,10 +98,9 @@ class KDEm(NumericMethod[WeightState, Losses], IterativeInference[WeightState, L
 
         Truths, and errors from them, are found where there is room for estimates.
         """
-        room = estimates or NumericEstimates.empty(0)
         squared, losses = np.zeros(summary.workers, np.int64), np.zeros(summary.workers, np.int64)
-        density_kernel(
-            *partition.numbers,
+        infer_densities(
+            partition.numbers,
             self.weights(summary, state),
             self.truth == "mode",
             unit_for(summary.longest_task),
@@ -109,7 +108,7 @@ class KDEm(NumericMethod[WeightState, Losses], IterativeInference[WeightState, L
             _loss_unit(summary),
             squared,
             losses,
-            *room.arrays,
+            (estimates or NumericEstimates.empty(0)).arrays,
         )
         return Losses(losses=losses, errors=SquaredErrors(squared=squared))
 
