@@ -11,8 +11,10 @@ from tests.core import (
     test_claim_weights,
     test_confusion,
     test_kde,
+    test_label_sets,
     test_noisy_labels,
     test_numeric,
+    test_set_cavities,
     test_voting,
 )
 
@@ -82,6 +84,19 @@ def infer_noisy_labels(rng):
     labels, reports = int(rng.integers(1, 6)), int(rng.integers(1, 6))
     last = bool(rng.integers(2))
     return test_noisy_labels.arguments_of(rng, labels, reports, last=last, dtype=width(rng))
+
+
+@recipe
+def infer_sets(rng):
+    labels, members = [(1, 1), (5, 2), (6, 3), (9, 9)][rng.integers(4)]
+    kind = {"last": bool(rng.integers(2)), "mistakes": bool(rng.integers(2))}
+    return test_label_sets.arguments_of(rng, labels, members, posterior=kind["last"], **kind)
+
+
+@recipe
+def set_cavities(rng):
+    labels, members = [(1, 1), (5, 2), (6, 3), (9, 9)][rng.integers(4)]
+    return test_set_cavities.arguments_of(rng, labels, members)
 
 
 @recipe
