@@ -15,7 +15,11 @@
     KERNEL(infer_sets)           \
     KERNEL(coin_cavities)        \
     KERNEL(table_cavities)       \
-    KERNEL(set_cavities)
+    KERNEL(set_cavities)         \
+    KERNEL(fill_report_logs)     \
+    KERNEL(add_evidences)        \
+    KERNEL(add_crowd_counts)     \
+    KERNEL(estimate_accuracies)
 
 namespace quietcrowd {
 namespace QC_VARIANT {
@@ -117,6 +121,33 @@ void table_cavities(const LabelPartition& partition, const CavityVotes<3>& votes
 void set_cavities(const SetPartition& partition, const SetSigns& signs, const SetWorkers& workers,
                   Array<const double> log_priors, Array<const double> nodes, i64 first_worker,
                   Array<i64, 4> histograms);
+
+// Fills in ln(1 + w (exp(v) - 1)) at place [v, w]: nodes v, accuracies w.
+void fill_report_logs(Array<const double> nodes, Array<const double> accuracies, Array<double, 2> logs);
+
+// Adds the log-probabilities of what was reported of all workers under distributions of their accuracies.
+//   histograms  at [worker, channel, node]: `ReportHistograms` under one assumed crowd
+//   logs        what `fill_report_logs` fills in for the accuracies of a grid
+//   log_weights per channel
+//   crowds      the probability of each accuracy at [distribution, place of the grid]
+//   sums        per distribution, in units of 2^-20
+void add_evidences(Array<const i64, 3> histograms, Array<const double, 2> logs, Array<const double> log_weights,
+                   Array<const double, 2> crowds, Array<i64> sums);
+
+// Adds how many workers are expected at each accuracy under one distribution.
+//   crowd  the probability of each accuracy
+//   sums   per accuracy, in units of 2^-32
+void add_crowd_counts(Array<const i64, 3> histograms, Array<const double, 2> logs, Array<const double> log_weights,
+                      Array<const double> crowd, Array<i64> sums);
+
+// Fills in each worker's accuracy. The grid is made finer around the possible accuracies until these fill
+// enough of it.
+//   nodes  as in `ReportLaws`
+//   crowd  the distribution of accuracies at 64 even steps of the angle
+//   tail   how much of the posterior lies below the lower quantile, and above the upper one
+//   found  mean, lower and upper quantile of the posterior, shape (3, workers)
+void estimate_accuracies(Array<const i64, 3> histograms, Array<const double> nodes, Array<const double> log_weights,
+                         Array<const double> crowd, double tail, Array<double, 2> found);
 }  // namespace QC_VARIANT
 
 struct LabelKernels {

@@ -25,5 +25,9 @@ void define_labels(nb::module_& m) {
     QC_DEFINE(infer_sets, "partition"_a, "signs"_a, "workers"_a, "constancy"_a, "log_priors"_a, "mistakes"_a,
               "sharpness"_a, "temperatures"_a, "unit"_a, "mistake_unit"_a, "told_unit"_a, "even"_a, "seed"_a, "sums"_a,
               "estimates"_a, "posterior"_a);
+    QC_DEFINE(fill_report_logs, "nodes"_a, "accuracies"_a, "logs"_a);
+    QC_DEFINE(add_evidences, "histograms"_a, "logs"_a, "log_weights"_a, "crowds"_a, "sums"_a);
+    QC_DEFINE(add_crowd_counts, "histograms"_a, "logs"_a, "log_weights"_a, "crowd"_a, "sums"_a);
+    QC_DEFINE(estimate_accuracies, "histograms"_a, "nodes"_a, "log_weights"_a, "crowd"_a, "tail"_a, "found"_a);
 }
 }  // namespace quietcrowd

@@ -124,6 +124,33 @@ def infer_sets(
     estimates: tuple[Any, ...],
     posterior: numpy.typing.NDArray[numpy.float64],
 ) -> int: ...
+def fill_report_logs(
+    nodes: numpy.typing.NDArray[numpy.float64],
+    accuracies: numpy.typing.NDArray[numpy.float64],
+    logs: numpy.typing.NDArray[numpy.float64],
+) -> None: ...
+def add_evidences(
+    histograms: numpy.typing.NDArray[numpy.int64],
+    logs: numpy.typing.NDArray[numpy.float64],
+    log_weights: numpy.typing.NDArray[numpy.float64],
+    crowds: numpy.typing.NDArray[numpy.float64],
+    sums: numpy.typing.NDArray[numpy.int64],
+) -> None: ...
+def add_crowd_counts(
+    histograms: numpy.typing.NDArray[numpy.int64],
+    logs: numpy.typing.NDArray[numpy.float64],
+    log_weights: numpy.typing.NDArray[numpy.float64],
+    crowd: numpy.typing.NDArray[numpy.float64],
+    sums: numpy.typing.NDArray[numpy.int64],
+) -> None: ...
+def estimate_accuracies(
+    histograms: numpy.typing.NDArray[numpy.int64],
+    nodes: numpy.typing.NDArray[numpy.float64],
+    log_weights: numpy.typing.NDArray[numpy.float64],
+    crowd: numpy.typing.NDArray[numpy.float64],
+    tail: float,
+    found: numpy.typing.NDArray[numpy.float64],
+) -> None: ...
 def infer_means(
     partition: tuple[Any, ...],
     weights: numpy.typing.NDArray[numpy.float64],

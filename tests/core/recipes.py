@@ -6,6 +6,7 @@ fails if a kernel has none.
 
 import numpy as np
 from tests.core import (
+    test_accuracies,
     test_attempt,
     test_cavity,
     test_claim_weights,
@@ -132,6 +133,31 @@ def coin_cavities(rng):
 def table_cavities(rng):
     kind = {"coins": bool(rng.integers(2)), "dtype": width(rng)}
     return test_cavity.arguments_of(rng, int(rng.integers(2, 5)), tables=True, **kind)
+
+
+def of_accuracies(name, rng):
+    channels, grid = (int(rng.integers(1, most)) for most in (4, 40))
+    return test_accuracies.arguments_of(rng, 3, channels, 32, grid)[name]
+
+
+@recipe
+def fill_report_logs(rng):
+    return of_accuracies("fill_report_logs", rng)
+
+
+@recipe
+def add_evidences(rng):
+    return of_accuracies("add_evidences", rng)
+
+
+@recipe
+def add_crowd_counts(rng):
+    return of_accuracies("add_crowd_counts", rng)
+
+
+@recipe
+def estimate_accuracies(rng):
+    return test_accuracies.arguments_of(rng, 3)["estimate_accuracies"]
 
 
 def at_numbers(rng, widths):

@@ -15,17 +15,16 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from quietcrowd._core import coin_cavities, table_cavities
+from quietcrowd._core import (
+    add_crowd_counts,
+    add_evidences,
+    coin_cavities,
+    estimate_accuracies,
+    fill_report_logs,
+    table_cavities,
+)
 from quietcrowd.inference.cavity import CavityVotes, ReportLaws
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.kernels.accuracies import (
-    EVIDENCE_ONE,
-    GRID,
-    crowd_counts,
-    estimate_accuracies,
-    evidences,
-    report_logs,
-)
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.mechanisms.set_law import SetLaw
 
@@ -58,6 +57,12 @@ MOST_SPAN = 10.0
 
 LEARNT_FROM = 30.0
 """So many answers without noise make what a method believes of a worker count for one half."""
+
+GRID = 64
+"""How many accuracies are distinguished; the kernels assume it."""
+
+EVIDENCE_ONE, COUNT_ONE = 2.0**20, 2.0**32
+"""What a log-probability of 1, and a worker, are stored as."""
 
 MEANS, RECORDS = 24, (5.0, 10.0, 20.0)
 """How many means laws of accuracies have, and of how many answers they are worth."""
@@ -392,17 +397,19 @@ def _learn_crowd(
     scores = weights.copy()
     for crowd in range(histograms.shape[1]):
         own = crowds == crowd
-        parts = _some_workers(histograms, crowd)
-        found = sum(evidences(part, logs, log_weights, laws[own]) for _, part in parts)
+        found = np.zeros(np.count_nonzero(own), np.int64)
+        for _, part in _some_workers(histograms, crowd):
+            add_evidences(part, logs, log_weights, laws[own], found)
         scores[own] += found / EVIDENCE_ONE / 2.0
     shares = np.exp(scores - scores.max())
     best = int(np.argmax([shares[crowds == crowd].sum() for crowd in range(histograms.shape[1])]))
     start = shares @ laws / shares.sum()
     law = start
     for _ in range(ROUNDS):
-        parts = _some_workers(histograms, best)
-        counts = sum(crowd_counts(part, logs, log_weights, law) for _, part in parts) / 2.0**32
-        law = FITTED_LAW_WORKERS * start + counts
+        counts = np.zeros(GRID, np.int64)
+        for _, part in _some_workers(histograms, best):
+            add_crowd_counts(part, logs, log_weights, law, counts)
+        law = FITTED_LAW_WORKERS * start + counts / COUNT_ONE
         law /= law.sum()
     return best, law
 
@@ -417,12 +424,17 @@ def _some_workers(
 
 
 def _estimates(
-    histograms: npt.NDArray[np.int64], crowd: int, *laws: Any
+    histograms: npt.NDArray[np.int64],
+    crowd: int,
+    laws: tuple[_Floats, _Floats, _Floats],
+    tail: float,
 ) -> npt.NDArray[np.float64]:
-    """Return `estimate_accuracies` of all workers."""
+    """Return mean, lower and upper quantile of each worker's accuracy, shape (3, workers)."""
     found = np.empty((3, len(histograms)))
     for where, part in _some_workers(histograms, crowd):
-        found[:, where] = estimate_accuracies(part, *laws)
+        numbers = np.empty((3, len(part)))
+        estimate_accuracies(part, *laws, tail, numbers)
+        found[:, where] = numbers
     return found
 
 
@@ -453,16 +465,17 @@ def accuracies(
         return {name: np.full(summary.workers, np.nan) for name in names}
     nodes, log_weights = _nodes(noise.loss), np.log(np.array(noise.weights))
     angles = (np.arange(GRID) + 0.5) / GRID * np.pi
-    logs = report_logs(nodes, np.sin(angles / 2) ** 2)
+    logs = np.empty((NODES, GRID))
+    fill_report_logs(nodes, np.sin(angles / 2) ** 2, logs)
     best, law = _learn_crowd(histograms, logs, log_weights, summary.labels)
     tail = (1.0 - COVERED) / 2.0
-    found = _estimates(histograms, best, nodes, log_weights, law, tail)
-    nothing = np.zeros((1, *histograms.shape[2:]), np.int64)
-    before = estimate_accuracies(nothing, nodes, log_weights, _untold(summary.labels), tail)
+    found = _estimates(histograms, best, (nodes, log_weights, law), tail)
+    nothing, before = np.zeros((1, *histograms.shape[2:]), np.int64), np.empty((3, 1))
+    estimate_accuracies(nothing, nodes, log_weights, _untold(summary.labels), tail, before)
     unsure = ~answered | (found[2] - found[1] > WIDEST * (before[2] - before[1]))
     rows = list(found)
     if medians:
-        rows.append(_estimates(histograms, best, nodes, log_weights, law, 0.5)[1])
+        rows.append(_estimates(histograms, best, (nodes, log_weights, law), 0.5)[1])
     return {name: np.where(unsure, np.nan, row) for name, row in zip(names, rows, strict=True)}
 
 

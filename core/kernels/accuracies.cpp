@@ -1,0 +1,238 @@
+// From histograms of what reports tell of the workers to the distribution of their accuracies, and to
+// that of each worker. Terms are rounded to whole numbers before they are added over workers: no order
+// of workers changes a bit.
+#include "../label_kernels.h"
+
+#include <cmath>
+
+namespace quietcrowd {
+namespace QC_VARIANT {
+constexpr double EVIDENCE_ONE = 1048576.0, COUNT_ONE = 4294967296.0;
+constexpr int GRID = 64;           // how many accuracies are distinguished at a time
+constexpr int FEWEST_PLACES = 24;  // if fewer places of the grid than this are possible, a finer one follows
+constexpr int MOST_LOOKS = 5;
+constexpr double NEVER = 25.0;  // no accuracy is possible whose log-likelihood is so much below the best
+constexpr double PI = 3.141592653589793;
+constexpr int LANES = 16, LAWS = 8;  // places of a grid, and distributions, that are done at once
+
+static i64 padded(i64 count, i64 lanes) { return (count + lanes - 1) / lanes * lanes; }
+
+// A worker's likelihood at each place of a grid, over its greatest. The channels are mixed with their
+// weights. Rows of `logs`, one per node, are `stride` apart, a multiple of LANES.
+struct Likelihood {
+    Likelihood(Array<const double> log_weights, i64 places, i64 grid)
+        : log_weights(log_weights), places(places), grid(grid), stride(padded(grid, LANES)),
+          at_places(log_weights.size() * stride), likelihood(stride), counts(places), nodes(places) {}
+
+    // Returns the logarithm of the greatest.
+    QC_APART double fill(Array<const i64, 2> histograms, const double* logs) {
+        double lanes[LANES];
+        for (int i = 0; i < LANES; i++) lanes[i] = -INFINITY;
+        const i64 channels = log_weights.size();
+        for (i64 channel = 0; channel < channels; channel++) {
+            const i64* histogram = histograms[channel].data;
+            double* QC_RESTRICT to = at_places + channel * stride;
+            const double base = (double)histogram[places] / REPORT_ONE + log_weights[channel];
+            i64 filled = 0;
+            for (i64 place = 0; place < places; place++) {
+                counts[filled] = (double)histogram[place] / REPORT_ONE;
+                nodes[filled] = place;
+                filled += histogram[place] != 0;
+            }
+            for (i64 start = 0; start < stride; start += LANES) {
+                double sums[LANES];
+                for (int i = 0; i < LANES; i++) sums[i] = base;
+                for (i64 n = 0; n < filled; n++) {
+                    const double count = counts[n];
+                    const double* QC_RESTRICT from = logs + nodes[n] * stride + start;
+                    for (int i = 0; i < LANES; i++) sums[i] += count * from[i];
+                }
+                for (int i = 0; i < LANES; i++) to[start + i] = sums[i];
+            }
+            i64 at = 0;
+            for (; at + LANES <= grid; at += LANES)
+                for (int i = 0; i < LANES; i++) lanes[i] = to[at + i] > lanes[i] ? to[at + i] : lanes[i];
+            for (; at < grid; at++) lanes[0] = greater_of(to[at], lanes[0]);
+        }
+        double most = -INFINITY;
+        for (int i = 0; i < LANES; i++) most = greater_of(lanes[i], most);
+        double* QC_RESTRICT found = likelihood;
+        for (i64 at = 0; at < grid; at++) found[at] = 0.0;
+        for (i64 channel = 0; channel < channels; channel++) {
+            const double* QC_RESTRICT from = at_places + channel * stride;
+            for (i64 at = 0; at < grid; at++) found[at] += exp_minus(most - from[at]);
+        }
+        return most;
+    }
+
+    const Array<const double> log_weights;
+    const i64 places, grid, stride;
+    Room<double> at_places, likelihood, counts;
+    Room<i64> nodes;
+};
+
+// Copies rows, which are then `stride` apart.
+static void copy_rows(Array<const double, 2> rows, i64 stride, double* to) {
+    for (i64 row = 0; row < rows.shape[0]; row++)
+        for (i64 i = 0; i < rows.shape[1]; i++) to[row * stride + i] = rows[row][i];
+}
+
+static void check_sizes(Array<const i64, 3> histograms, Array<const double> log_weights, i64 places) {
+    require(histograms.shape[1] == log_weights.size(), "weights must be one per channel");
+    require(histograms.shape[2] == places + 1, "histograms must have one place more than there are nodes");
+}
+
+static void fill_logs(double odds, const double* QC_RESTRICT accuracies, i64 count, double* QC_RESTRICT logs) {
+    for (i64 at = 0; at < count; at++) logs[at] = log_of((1.0 - accuracies[at]) + accuracies[at] * odds);
+}
+
+void fill_report_logs(Array<const double> nodes, Array<const double> accuracies, Array<double, 2> logs) {
+    require(logs.shape[0] == nodes.size() && logs.shape[1] == accuracies.size(),
+            "logarithms must be one per node and accuracy");
+    for (i64 place = 0; place < nodes.size(); place++)
+        fill_logs(std::exp(nodes[place]), accuracies.data, accuracies.size(), logs[place].data);
+}
+
+void add_evidences(Array<const i64, 3> histograms, Array<const double, 2> logs, Array<const double> log_weights,
+                   Array<const double, 2> crowds, Array<i64> sums) {
+    const i64 places = logs.shape[0], grid = logs.shape[1], laws = crowds.shape[0], step = padded(laws, LAWS);
+    check_sizes(histograms, log_weights, places);
+    require(crowds.shape[1] == grid, "probabilities must be one per distribution and place of the grid");
+    require(sums.size() == laws, "sums must be one per distribution");
+    Likelihood worker(log_weights, places, grid);
+    Room<double> rows(places * worker.stride), columns(grid * step), totals(step);
+    copy_rows(logs, worker.stride, rows);
+    for (i64 law = 0; law < laws; law++)
+        for (i64 at = 0; at < grid; at++) columns[at * step + law] = crowds[law][at];
+    for (i64 w = 0; w < histograms.shape[0]; w++) {
+        const double most = worker.fill(histograms[w], rows);
+        const double* QC_RESTRICT likelihood = worker.likelihood;
+        for (i64 start = 0; start < step; start += LAWS) {
+            double total[LAWS] = {};
+            const double* QC_RESTRICT from = columns + start;
+            for (i64 at = 0; at < grid; at++)
+                for (int i = 0; i < LAWS; i++) total[i] += from[at * step + i] * likelihood[at];
+            for (int i = 0; i < LAWS; i++) totals[start + i] = total[i];
+        }
+        const double* QC_RESTRICT total = totals;
+        i64* QC_RESTRICT to = sums.data;
+        for (i64 law = 0; law < laws; law++)
+            to[law] = add(to[law], to_integer((most + log_of(1e-300 > total[law] ? 1e-300 : total[law])) * EVIDENCE_ONE));
+    }
+}
+
+void add_crowd_counts(Array<const i64, 3> histograms, Array<const double, 2> logs, Array<const double> log_weights,
+                      Array<const double> crowd, Array<i64> sums) {
+    const i64 places = logs.shape[0], grid = logs.shape[1];
+    check_sizes(histograms, log_weights, places);
+    require(crowd.size() == grid && sums.size() == grid, "probabilities and sums must be one per place of the grid");
+    Likelihood worker(log_weights, places, grid);
+    Room<double> rows(places * worker.stride), masses(grid);
+    copy_rows(logs, worker.stride, rows);
+    for (i64 w = 0; w < histograms.shape[0]; w++) {
+        worker.fill(histograms[w], rows);
+        const double* QC_RESTRICT likelihood = worker.likelihood;
+        const double* QC_RESTRICT prior = crowd.data;
+        double* QC_RESTRICT mass = masses;
+        i64* QC_RESTRICT to = sums.data;
+        for (i64 at = 0; at < grid; at++) mass[at] = prior[at] * likelihood[at];
+        double total = 0.0;
+        for (i64 at = 0; at < grid; at++) total += mass[at];
+        for (i64 at = 0; at < grid; at++) to[at] = add(to[at], to_integer(mass[at] / total * COUNT_ONE));
+    }
+}
+
+// A grid of even steps between two angles, where an angle t is the accuracy sin(t/2)^2.
+struct Look {
+    explicit Look(i64 places) : logs(places * GRID) {}
+
+    // `used` is an array of as many as there are nodes: whose logarithms are needed.
+    QC_APART void fill(double lowest, double highest, const double* odds, const bool* used, i64 places) {
+        low = lowest;
+        high = highest;
+        for (int at = 0; at <= GRID; at++) edges[at] = (1.0 - std::cos(low + (high - low) * at / GRID)) / 2.0;
+        for (int at = 0; at < GRID; at++) middles[at] = (1.0 - std::cos(low + (high - low) * (at + 0.5) / GRID)) / 2.0;
+        for (i64 place = 0; place < places; place++)
+            if (used[place]) fill_logs(odds[place], middles, GRID, logs + place * GRID);
+    }
+
+    double low = 0.0, high = 0.0;
+    double edges[GRID + 1], middles[GRID];
+    Room<double> logs;
+};
+
+// The density of a distribution at an angle, between the middles of the whole range's grid.
+QC_FN double density_at(const double* crowd, double angle) {
+    const double at = angle / PI * GRID - 0.5;
+    const i64 place = lesser_of<i64>(greater_of<i64>(to_signed(std::floor(at)), 0), GRID - 2);
+    double above = at - (double)place;
+    above = 0.0 > above ? 0.0 : above;
+    above = 1.0 < above ? 1.0 : above;
+    return crowd[place] * (1.0 - above) + crowd[place + 1] * above;
+}
+
+// The accuracy below which a fraction of the mass lies. Mass is even between edges.
+static double quantile(const double* edges, const double* masses, double fraction) {
+    double left = 0.0;
+    for (int at = 0; at < GRID; at++) left += masses[at];
+    left = fraction * left;
+    for (int at = 0; at < GRID; at++) {
+        if (left <= masses[at] && masses[at] > 0.0)
+            return edges[at] + (edges[at + 1] - edges[at]) * left / masses[at];
+        left -= masses[at];
+    }
+    return edges[GRID];
+}
+
+void estimate_accuracies(Array<const i64, 3> histograms, Array<const double> nodes, Array<const double> log_weights,
+                         Array<const double> crowd, double tail, Array<double, 2> found) {
+    const i64 places = nodes.size(), workers = histograms.shape[0];
+    check_sizes(histograms, log_weights, places);
+    require(crowd.size() == GRID, "there must be 64 probabilities of accuracies");
+    require(found.shape[0] == 3 && found.shape[1] == workers, "there must be room for three numbers per worker");
+    Likelihood worker(log_weights, places, GRID);
+    Room<double> odds(places);
+    Room<bool> used(places);
+    for (i64 place = 0; place < places; place++) {
+        odds[place] = std::exp(nodes[place]);
+        used[place] = true;
+    }
+    Look whole(places), finer(places);
+    whole.fill(0.0, PI, odds, used, places);
+    double* masses = worker.likelihood;
+    const double never = std::exp(-NEVER);
+    for (i64 w = 0; w < workers; w++) {
+        for (i64 place = 0; place < places; place++) {
+            used[place] = false;
+            for (i64 channel = 0; channel < log_weights.size(); channel++)
+                used[place] |= histograms[w][channel][place] != 0;
+        }
+        const Look* look = &whole;
+        for (int count = 1;; count++) {
+            worker.fill(histograms[w], look->logs);
+            const double step = (look->high - look->low) / GRID;
+            int first = GRID, last = 0;
+            for (int at = 0; at < GRID; at++) masses[at] *= density_at(crowd.data, look->low + step * (at + 0.5));
+            double most = masses[0];
+            for (int at = 1; at < GRID; at++) most = masses[at] > most || masses[at] != masses[at] ? masses[at] : most;
+            const double least = most * never;
+            for (int at = 0; at < GRID; at++)
+                if (masses[at] > least) {
+                    first = lesser_of(first, at);
+                    last = at;
+                }
+            if (last - first + 1 >= FEWEST_PLACES || count == MOST_LOOKS) break;
+            finer.fill(look->low + step * greater_of(first - 1, 0), look->low + step * lesser_of(last + 2, GRID), odds,
+                       used, places);
+            look = &finer;
+        }
+        double total = 0.0, weighted = 0.0;
+        for (int at = 0; at < GRID; at++) total += masses[at];
+        for (int at = 0; at < GRID; at++) weighted += masses[at] * look->middles[at];
+        found[0][w] = weighted / total;
+        found[1][w] = quantile(look->edges, masses, tail);
+        found[2][w] = quantile(look->edges, masses, 1.0 - tail);
+    }
+}
+}  // namespace QC_VARIANT
+}  // namespace quietcrowd
