@@ -1,5 +1,6 @@
 // The kernels of methods for numbers; see label_kernels.h. All numbers are scaled to -1/2..1/2.
 #pragma once
+#include "binned_arguments.h"
 #include "numbers.h"
 
 #define QC_NUMBER_KERNELS(KERNEL)   \
@@ -16,6 +17,10 @@
     KERNEL(fill_fraction_tails)     \
     KERNEL(infer_gaussian)          \
     KERNEL(infer_densities)
+
+    KERNEL(blend_laws)              \
+    KERNEL(weigh_laws)              \
+    KERNEL(infer_by_bins)
 
 namespace quietcrowd {
 namespace QC_VARIANT {
@@ -110,6 +115,32 @@ void fill_log(Array<const double> numbers, Array<double> values);
 void fill_integers(Array<const double> numbers, Array<i64> values);
 void fill_fraction_tails(Array<const double> points, Array<const double> others, Array<double> tails,
                          Array<double> other_tails);
+
+// Fills in each worker's mean log density at every column, in units.
+//   beliefs  [worker, law]
+//   laws     [law, column]: log densities
+//   table    [worker, column]
+void blend_laws(Array<const double, 2> beliefs, Array<const double, 2> laws, Array<i32, 2> table);
+
+// Fills in the expected log density of each worker's answers under each law.
+//   residuals  [worker, column]: expected answers, in units
+//   laws       [column, law]: log densities
+//   evidence   [worker, law]
+void weigh_laws(Array<const i64, 2> residuals, double unit, Array<const double, 2> laws, Array<double, 2> evidence);
+
+// Finds the posterior of each task's truth on bins, and tallies what it tells.
+//   densities  [column, law]: of reports under each law of errors, where there is room for support
+//   weights    per worker: above 0 and at most 1, what its reports count
+//   borne      per worker: what they may count in any case; empty where no report is capped
+//   levels     of the quantiles to be filled in
+//   ends       first and last bin, scaled as the values are
+//   quantiles  [task, level]: filled unless empty, scaled; a known truth is all of its quantiles
+//   estimates  filled unless empty
+void infer_by_bins(const NumberPartition& partition, const BinnedReports& reports, const BinnedPriors& priors,
+                   const WorkerLaws& laws, Array<const double, 2> densities, Array<const double> weights,
+                   Array<const double> borne, Array<const double> levels, Array<const double> ends,
+                   const BinnedUnits& units, const BinnedTally& tally, Array<double, 2> quantiles,
+                   const NumberEstimates& estimates);
 }  // namespace QC_VARIANT
 
 struct NumberKernels {

@@ -107,4 +107,18 @@ template <> struct type_caster<quietcrowd::SetWorkers>
 template <> struct type_caster<quietcrowd::SetSums>
     : struct_caster<quietcrowd::SetSums, Array<quietcrowd::i64, 3>, Array<quietcrowd::i64>, Array<quietcrowd::i64, 2>,
                     Array<quietcrowd::i64, 2>, Array<quietcrowd::i64>, Array<quietcrowd::i64>, Array<quietcrowd::i64>> {};
+template <> struct type_caster<quietcrowd::WorkerLaws>
+    : struct_caster<quietcrowd::WorkerLaws, Array<const double, 2>, Array<const double, 2>, Array<const double, 2>,
+                    Array<const quietcrowd::i64>, Array<const quietcrowd::i32, 2>> {};
+template <> struct type_caster<quietcrowd::BinnedReports>
+    : struct_caster<quietcrowd::BinnedReports, Array<const quietcrowd::i64>, Array<const quietcrowd::i64>,
+                    Array<const double>, Array<const double>, Array<const double>> {};
+template <> struct type_caster<quietcrowd::BinnedPriors>
+    : struct_caster<quietcrowd::BinnedPriors, Array<const double>, Array<const double, 2>> {};
+template <> struct type_caster<quietcrowd::BinnedUnits>
+    : struct_caster<quietcrowd::BinnedUnits, double, double, double, double, double> {};
+template <> struct type_caster<quietcrowd::BinnedTally>
+    : struct_caster<quietcrowd::BinnedTally, Array<quietcrowd::i64, 2>, Array<quietcrowd::i64>, Array<quietcrowd::i64>,
+                    Array<quietcrowd::i64, 2>, Array<quietcrowd::i64, 2>, Array<quietcrowd::i64>,
+                    Array<quietcrowd::i64>, Array<quietcrowd::i64>> {};
 }  // namespace nanobind::detail

@@ -259,6 +259,32 @@ def fill_fraction_tails(
     tails: numpy.typing.NDArray[numpy.float64],
     other_tails: numpy.typing.NDArray[numpy.float64],
 ) -> None: ...
+def blend_laws(
+    beliefs: numpy.typing.NDArray[numpy.float64],
+    laws: numpy.typing.NDArray[numpy.float64],
+    table: numpy.typing.NDArray[numpy.int32],
+) -> None: ...
+def weigh_laws(
+    residuals: numpy.typing.NDArray[numpy.int64],
+    unit: float,
+    laws: numpy.typing.NDArray[numpy.float64],
+    evidence: numpy.typing.NDArray[numpy.float64],
+) -> None: ...
+def infer_by_bins(
+    partition: tuple[Any, ...],
+    reports: tuple[Any, ...],
+    priors: tuple[Any, ...],
+    laws: tuple[Any, ...],
+    densities: numpy.typing.NDArray[numpy.float64],
+    weights: numpy.typing.NDArray[numpy.float64],
+    borne: numpy.typing.NDArray[numpy.float64],
+    levels: numpy.typing.NDArray[numpy.float64],
+    ends: numpy.typing.NDArray[numpy.float64],
+    units: tuple[Any, ...],
+    tally: tuple[Any, ...],
+    quantiles: numpy.typing.NDArray[numpy.float64],
+    estimates: tuple[Any, ...],
+) -> None: ...
 def kernel_densities(
     gaussian: bool,
     differences: numpy.typing.NDArray[numpy.float64],

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import evolve
 
+from quietcrowd._core import weigh_laws
 from quietcrowd.inference.binned_laws import (
     BINS,
     ErrorLaws,
@@ -13,7 +14,6 @@ from quietcrowd.inference.binned_laws import (
 )
 from quietcrowd.inference.bounded_bins import bounded_laws
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.kernels.number_reports import weigh_kernel
 from quietcrowd.inference.number_answering import Answering
 from quietcrowd.inference.number_pass import error_laws, fills_in
 from quietcrowd.inference.number_state import (
@@ -120,7 +120,7 @@ def learn(summary: Summary, tally: NumberTally, state: NumberState) -> NumberSta
     heard = summary.answers_per_worker > 0
     logs = tally.evidence / likely_unit(summary) + np.log(state.crowd)
     evidence = np.empty((len(tally.residuals), logs.shape[1]))
-    weigh_kernel(tally.residuals, residual_unit(summary), laws.logs, evidence)
+    weigh_laws(tally.residuals, residual_unit(summary), np.ascontiguousarray(laws.logs), evidence)
     logs[table_rows(summary) >= 0] += evidence
     beliefs = _weights(logs)
     followed = integer_sums.to_fixed(beliefs[heard]).sum(axis=0) / integer_sums.ONE

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import evolve
 
+from quietcrowd._core import blend_laws, infer_by_bins
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.inference.binned_laws import (
     BINS,
@@ -21,8 +22,6 @@ from quietcrowd.inference.binned_laws import (
 )
 from quietcrowd.inference.bounded_bins import bounded_columns, bounded_laws
 from quietcrowd.inference.clipped_laws import MOST_SCALE, cells_of
-from quietcrowd.inference.kernels.binned_numbers import binned_kernel
-from quietcrowd.inference.kernels.number_reports import WorkerLaws, blend_kernel
 from quietcrowd.inference.number_state import (
     CELLS,
     NumberState,
@@ -40,6 +39,7 @@ from quietcrowd.mechanisms.channel import laplace_shift
 
 __all__ = [
     "LEVELS",
+    "WorkerLaws",
     "count_cells",
     "error_laws",
     "fills_in",
@@ -53,6 +53,30 @@ LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 AT_END = 1e-9
 """An answer so many bins from an end of its domain is at the end."""
+
+
+class WorkerLaws(NamedTuple):
+    """Estimates of the workers' errors, as compiled code takes them.
+
+    Attributes
+    ----------
+    beliefs : ndarray of float64, shape (workers, laws)
+        Probability of each law of a worker's errors.
+    by_law : ndarray of float64, shape (laws, columns)
+        Log densities of the laws.
+    by_column : ndarray of float64, shape (columns, laws)
+        The same.
+    rows : ndarray of int64, shape (workers,)
+        Each worker's row of the table, and of a tally; -1 for one with few reports.
+    table : ndarray of int32, shape (rows, columns)
+        Mean log density at each column, in units of 2^-22.
+    """
+
+    beliefs: npt.NDArray[np.float64]
+    by_law: npt.NDArray[np.float64]
+    by_column: npt.NDArray[np.float64]
+    rows: npt.NDArray[np.int64]
+    table: npt.NDArray[np.int32]
 
 
 def fills_in(summary: Summary) -> bool:
@@ -195,8 +219,9 @@ def _worker_laws(summary: Summary, state: NumberState, laws: ErrorLaws) -> Worke
     """Return what is believed of the workers' errors, and tables of those with many reports."""
     rows, by_law = table_rows(summary), np.ascontiguousarray(laws.logs.T)
     table = np.empty((int(rows.max()) + 1, by_law.shape[1]), np.int32)
-    blend_kernel(state.beliefs[rows >= 0], by_law, table)
-    return WorkerLaws(state.beliefs, by_law, laws.logs, rows, table.reshape(-1))
+    beliefs = np.ascontiguousarray(state.beliefs)
+    blend_laws(beliefs[rows >= 0], by_law, table)
+    return WorkerLaws(beliefs, by_law, np.ascontiguousarray(laws.logs), rows, table)
 
 
 def _empty_tally(summary: Summary, state: NumberState, laws: ErrorLaws) -> NumberTally:
@@ -237,38 +262,35 @@ def pass_over(
     tally = _empty_tally(summary, state, laws)
     precisions = report_precisions(summary, state)
     last = room is not None or len(quantiles) > 0
-    binned_kernel(
-        partition.offsets - rows.start,
-        codes,
-        values,
-        partition.known_truths,
-        places.columns,
-        places.ratios,
-        places.cut,
-        _missing(partition, summary, state, places.bins, rows),
-        (partition.known_truths - start) * to_bins,
-        _worker_laws(summary, state, laws),
-        np.log(state.law),
-        law_shares(state.trial.candidates) if state.trial else np.zeros((0, BINS)),
-        np.exp(laws.logs) if len(tally.supported) else np.zeros((0, 0)),
+    worker_laws = _worker_laws(summary, state, laws)
+    infer_by_bins(
+        (partition.offsets - rows.start, codes, values, partition.known_truths),
+        (
+            places.columns,
+            places.ratios,
+            places.cut,
+            _missing(partition, summary, state, places.bins, rows),
+            (partition.known_truths - start) * to_bins,
+        ),
+        (
+            np.log(state.law),
+            law_shares(state.trial.candidates) if state.trial else np.zeros((0, BINS)),
+        ),
+        worker_laws,
+        np.exp(worker_laws.by_column) if len(tally.supported) else np.zeros((0, 0)),
         precisions / precisions.max(),
         state.borne / precisions.max() if last else np.zeros(0),
         np.array(LEVELS),
         np.array([start, start + (BINS - 1) / to_bins]),
-        residual_unit(summary),
-        truth_unit(summary),
-        likely_unit(summary),
-        unit_for(summary.longest_task),
-        error_unit(summary),
-        tally.residuals,
-        tally.truths,
-        tally.answered,
-        tally.evidence,
-        tally.supported,
-        tally.likely,
-        tally.tried,
-        tally.errors.squared,
+        (
+            residual_unit(summary),
+            truth_unit(summary),
+            likely_unit(summary),
+            unit_for(summary.longest_task),
+            error_unit(summary),
+        ),
+        tally.found,
         quantiles,
-        *(room or NumericEstimates.empty(0)).arrays,
+        (room or NumericEstimates.empty(0)).arrays,
     )
     return tally

@@ -182,6 +182,20 @@ class NumberTally(Tally):
             errors=SquaredErrors(squared=np.zeros(workers, np.int64)),
         )
 
+    @property
+    def found(self) -> tuple[npt.NDArray[np.int64], ...]:
+        """What a pass that finds truths adds to."""
+        return (
+            self.residuals,
+            self.truths,
+            self.answered,
+            self.evidence,
+            self.supported,
+            self.likely,
+            self.tried,
+            self.errors.squared,
+        )
+
     @override
     def extended(self, extension: Extension) -> Self:
         answered = self.answered

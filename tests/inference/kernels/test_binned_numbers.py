@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tests.inference.kernels.read_only import read_only
 
+from quietcrowd._core import blend_laws, infer_by_bins, weigh_laws
 from quietcrowd.inference.binned_laws import (
     BINS,
     CENTRE,
@@ -12,16 +13,11 @@ from quietcrowd.inference.binned_laws import (
     answer_laws,
     filling_law,
 )
-from quietcrowd.inference.kernels.binned_numbers import binned_kernel
-from quietcrowd.inference.kernels.number_reports import (
-    TABLE_ONE,
-    WorkerLaws,
-    blend_kernel,
-    weigh_kernel,
-)
+from quietcrowd.inference.number_pass import WorkerLaws
 from quietcrowd.inference.number_trials import GRID, first_truths
 
 UNIT = 2.0**40
+TABLE_ONE = 2.0**22
 
 
 def run(
@@ -33,12 +29,13 @@ def run(
     distances = len(laws.logs)
     beliefs, by_law = np.tile(laws.share, (workers, 1)), np.ascontiguousarray(laws.logs.T)
     table = np.empty((workers, distances), np.int32)
-    blend_kernel(beliefs, by_law, table)
+    blend_laws(beliefs, by_law, table)
     rows = np.full(workers, -1) if few else np.arange(workers)
-    worker_laws = WorkerLaws(beliefs, by_law, laws.logs, rows, table.reshape(-1))
+    kept = table[: rows.max() + 1]
+    worker_laws = WorkerLaws(beliefs, by_law, laws.logs, rows, kept)
     places = np.array(places, np.float64)
     found = {
-        "residuals": np.zeros((workers, distances), np.int64),
+        "residuals": np.zeros(kept.shape, np.int64),
         "counts": np.zeros(BINS, np.int64),
         "answered": np.zeros(workers, np.int64),
         "evidence": np.zeros((workers, laws.logs.shape[1]), np.int64),
@@ -46,33 +43,41 @@ def run(
         "likely": np.zeros(1, np.int64),
         "tried": np.zeros(2, np.int64),
         "squared": np.zeros(workers, np.int64),
+    }
+    estimates = {
         "quantiles": np.zeros((1, 2)),
         "truths": np.zeros(1),
         "errors": np.zeros(1),
         "spreads": np.zeros(1),
     }
     prior = first_truths().shares
-    binned_kernel(
-        np.array([0, workers]),
-        *read_only(np.arange(workers, dtype=np.uint32)),
-        places / (BINS - 1) - 0.5,
-        np.array([known / (BINS - 1) - 0.5]),
-        CENTRE - np.rint(places).astype(np.int64),
-        np.full(workers, -1) if ratios is None else np.array(ratios),
-        places - np.rint(places),
-        np.zeros(0) if missing is None else np.array(missing),
-        np.array([known]),
+    infer_by_bins(
+        (
+            np.array([0, workers]),
+            *read_only(np.arange(workers, dtype=np.uint32)),
+            places / (BINS - 1) - 0.5,
+            np.array([known / (BINS - 1) - 0.5]),
+        ),
+        (
+            CENTRE - np.rint(places).astype(np.int64),
+            np.full(workers, -1) if ratios is None else np.array(ratios),
+            places - np.rint(places),
+            np.zeros(0) if missing is None else np.array(missing),
+            np.array([known]),
+        ),
+        (np.log(prior), np.array([prior, np.full(BINS, 1.0 / BINS)])),
         worker_laws,
-        np.log(prior),
-        np.array([prior, np.full(BINS, 1.0 / BINS)]),
         np.exp(laws.logs),
         np.ones(workers) if weights is None else np.array(weights),
         np.zeros(0) if borne is None else np.array(borne),
         np.array([0.25, 0.75]),
         np.array([-0.5, 0.5]),
-        *[UNIT] * 5,
-        *found.values(),
+        (UNIT,) * 5,
+        tuple(found.values()),
+        estimates["quantiles"],
+        (estimates["truths"], estimates["errors"], estimates["spreads"]),
     )
+    found |= estimates
     return found, table / TABLE_ONE, prior
 
 
@@ -163,7 +168,7 @@ def test_few_reports_and_many_say_the_same(missing):
         np.testing.assert_array_equal(few[name], many[name])
     laws = answer_laws(0.1).logs
     evidence = np.empty((3, laws.shape[1]))
-    weigh_kernel(many["residuals"], UNIT, laws, evidence)
+    weigh_laws(many["residuals"], UNIT, laws, evidence)
     np.testing.assert_allclose(few["evidence"] / UNIT, evidence, rtol=1e-9)
     assert not few["residuals"].any()
     assert not many["evidence"].any()
@@ -217,7 +222,7 @@ def test_what_a_worker_tells_is_the_sum_over_distances():
     residuals = np.zeros((2, len(laws)), np.int64)
     residuals[0, CENTRE + 3], residuals[1, [5, 7]] = 3 * 2**40, 2**39
     evidence = np.empty((2, laws.shape[1]))
-    weigh_kernel(residuals, UNIT, laws, evidence)
+    weigh_laws(residuals, UNIT, laws, evidence)
     np.testing.assert_allclose(evidence[0], 3 * laws[CENTRE + 3])
     np.testing.assert_allclose(evidence[1], (laws[5] + laws[7]) / 2)
 

@@ -1,0 +1,115 @@
+// A model of numbers on bins: truths' posteriors, and what they tell of workers. Log densities of a
+// task's reports are added in whole numbers; what a report tells of its worker is rounded once, and
+// added in whole numbers. So neither order nor partition changes a bit.
+#include "../binned_truth.h"
+
+namespace quietcrowd {
+namespace QC_VARIANT {
+// The weighted mean of what the bins took from a task's reports, in bins.
+static double rounded_off(const NumberTask& task, Array<const double> cut, Array<const double> weights, double unit) {
+    i64 total = 0, weight = 0;
+    for (i64 i = 0; i < task.count; i++) {
+        const double share = weights[task.workers[i]] * unit;
+        weight = add(weight, to_integer(share));
+        total = add(total, to_integer(share * cut[task.start + i]));
+    }
+    return weight > 0 ? (double)total / (double)weight : 0.0;
+}
+
+static void check_laws(const WorkerLaws& laws, const BinnedTally& tally) {
+    const i64 workers = laws.workers(), many = laws.laws(), columns = laws.columns(), rows = laws.table.shape[0];
+    require(laws.beliefs.shape[1] == many, "beliefs must be of workers by laws");
+    require(laws.by_law.shape[0] == many && laws.by_law.shape[1] == columns, "laws must be the same by law and by column");
+    require(laws.rows.size() == workers && laws.table.shape[1] == columns, "the table must be of rows by columns");
+    for (i64 worker = 0; worker < workers; worker++)
+        require(laws.rows[worker] < rows, "there is no such row of the table, of worker", worker);
+    require(tally.residuals.shape[0] == rows && tally.residuals.shape[1] == columns, "residuals must be of rows by columns");
+    require(tally.evidence.shape[0] == workers && tally.evidence.shape[1] == many, "evidence must be of workers by laws");
+    require(tally.supported.shape[0] == 0 || (tally.supported.shape[0] == workers && tally.supported.shape[1] == many),
+            "support must be of workers by laws, or empty");
+}
+
+static void check_reports(const NumberPartition& p, const BinnedReports& reports, const BinnedPriors& priors,
+                          const WorkerLaws& laws, const BinnedTally& tally) {
+    const i64 rows = p.values.size(), bins = priors.logs.size();
+    require(bins > 0 && bins % BLOCK == 0, "bins must be a multiple of 32");
+    require(priors.candidates.shape[1] == bins || priors.candidates.shape[0] == 0, "candidates must be of priors by bins");
+    require(reports.places.size() == rows && reports.ratios.size() == rows && reports.cut.size() == rows,
+            "places, ratios and what was cut must be as many as reports");
+    require(reports.missing.size() == 0 || reports.missing.size() == rows, "missing must be one per report, or empty");
+    require(reports.known.size() == p.tasks(), "known truths must be one per task");
+    require(tally.truths.size() == bins && tally.likely.size() == 1 && tally.tried.size() == priors.candidates.shape[0],
+            "tallies must be one per bin, one and one per candidate");
+    require(reports.missing.size() == 0 || tally.answered.size() == laws.workers(), "answered must be one per worker");
+    require(tally.squared.size() == laws.workers(), "squared errors must be one per worker");
+}
+
+// Refuses reports of a task that lie outside of the laws' columns, and a known truth in no bin.
+static void check_places(const BinnedReports& reports, const NumberTask& task, i64 most, i64 place) {
+    for (i64 i = task.start; i < task.start + task.count; i++)
+        if (QC_UNLIKELY(reports.places[i] < 0 || reports.places[i] > most || reports.ratios[i] > most))
+            refuse("a report lies outside of the laws' columns, of task", place);
+    require(is_nan(task.known) || !is_nan(reports.known[place]), "a known truth lies in no bin, of task", place);
+}
+
+void infer_by_bins(const NumberPartition& partition, const BinnedReports& reports, const BinnedPriors& priors,
+                   const WorkerLaws& laws, Array<const double, 2> densities, Array<const double> weights,
+                   Array<const double> borne, Array<const double> levels, Array<const double> ends,
+                   const BinnedUnits& units, const BinnedTally& tally, Array<double, 2> quantiles,
+                   const NumberEstimates& estimates) {
+    check_numbers(partition, estimates);
+    check_laws(laws, tally);
+    check_reports(partition, reports, priors, laws, tally);
+    const i64 bins = priors.logs.size(), workers = laws.workers(), most = laws.columns() - bins;
+    const bool filling = reports.missing.size() > 0, supporting = tally.supported.shape[0] > 0;
+    const bool fills_quantiles = quantiles.shape[0] > 0, last = estimates.truths.size() > 0;
+    require(!supporting || (densities.shape[0] == laws.columns() && densities.shape[1] == laws.laws()),
+            "densities must be of columns by laws");
+    require(weights.size() == workers && (borne.size() == 0 || borne.size() == workers),
+            "weights and what is borne out must be one per worker");
+    require(ends.size() == 2, "there must be two ends");
+    require(!fills_quantiles || (quantiles.shape[0] == partition.tasks() && quantiles.shape[1] == levels.size()),
+            "quantiles must be of tasks by levels, or empty");
+    BinnedTruth truth(priors, laws);
+    for_tasks(partition, workers, [&](i64 t, const NumberTask& task) {
+        check_places(reports, task, most, t);
+        const bool known = !is_nan(task.known), supports = supporting && task.count > 1;
+        Cap capped{-1, 1.0};
+        if (borne.size()) capped = cap(task.workers, task.count, weights.data, borne.data);
+        truth.add_up(task, reports, capped);
+        const double found = known ? truth.pin(reports.known[t]) : truth.normalise();
+        truth.reach(units.residual);
+        if (task.count) {
+            tally.likely[0] = add(tally.likely[0], to_nearest(found * units.likely));
+            if (tally.tried.size()) truth.try_priors(known, units.likely, tally.tried.data);
+            truth.count_truth(units.truth, tally.truths.data);
+        }
+        for (i64 i = 0; i < task.count; i++) {
+            const i64 worker = task.workers[i], report = task.start + i;
+            const i64 place = reports.places[report], ratio = reports.ratios[report];
+            if (filling || supports) truth.fill_row(worker, place, ratio);
+            if (filling)
+                Plain::add_to(&tally.answered[worker], truth.answered(reports.missing[report], units.residual));
+            truth.tell(worker, place, ratio, units, tally);
+            if (!supports) continue;
+            if (filling) mix(reports.missing[report], bins, truth.row);
+            const double total = truth.leave_out(known), filled = filling ? std::exp(reports.missing[report]) : 0.0;
+            support(truth.without, bins, total, densities, place, ratio, filled, units.likely, truth.of_laws,
+                    tally.supported[worker].data);
+        }
+        double moved = 0.0;
+        if (!known && (last || fills_quantiles)) moved = rounded_off(task, reports.cut, weights, units.task);
+        if (fills_quantiles)
+            for (i64 i = 0; i < levels.size(); i++)
+                quantiles[t][i] = known ? task.known : truth.place(levels[i], moved, ends);
+        if (!last) return;
+        const double middle = known ? task.known : truth.place(0.5, moved, ends);
+        const double error = truth.deviation() * (ends[1] - ends[0]) / (double)(bins - 1);
+        const i64 missed = add_squared(task, middle, units.error, tally.squared.data);
+        estimates.truths[t] = middle;
+        estimates.standard_errors[t] = known ? 0.0 : error;
+        estimates.spreads[t] = root_mean_square(missed, units.error, task.count);
+    });
+}
+}  // namespace QC_VARIANT
+}  // namespace quietcrowd

@@ -1,0 +1,119 @@
+// Log densities of a report of a number given each bin of the truth, in units of 1 / TABLE_ONE, and
+// what reports tell of workers.
+//
+// A report has a place: where the log density given the first bin stands among the columns of the
+// distributions of errors ("laws"); those given the next bins follow. What the ends of the range add
+// to it stands at another place, its ratio. Workers with many reports have a row of a table: the mean
+// over their laws at all columns, and a tally of expected answers there. What others' reports say is
+// worked out report by report; log densities are the same to the bit.
+#pragma once
+#include <cmath>
+
+#include "binned_arguments.h"
+#include "vector_math.h"
+
+namespace quietcrowd {
+namespace QC_VARIANT {
+constexpr double TABLE_ONE = 4194304.0;  // 2^22: log densities lie within 500 of 0
+constexpr int BLOCK = 32;                // bins are credited so many at a time
+
+// (double)x: a loop over it becomes vector code also where the processor has no such instruction.
+QC_FN double to_double(i64 x) {
+#if defined(__SSE2__) && !defined(__AVX512DQ__)
+    const u64 bits = (u64)x;
+    const double high = number_of((i64)((bits ^ ((u64)1 << 63)) >> 32 | 0x4530000000000000ULL));  // 2^84
+    const double low = number_of((i64)((bits & 0xFFFFFFFFULL) | (u64)WHOLE_BITS));
+    return (high - number_of(0x4530000080100000LL)) + low;  // less 2^84 + 2^63 + 2^52
+#else
+    return (double)x;
+#endif
+}
+
+template <int W> struct Reals {  // W numbers side by side
+    double x[W];
+    static QC_FN Reals load(const double* from) {
+        Reals a;
+        for (int i = 0; i < W; i++) a.x[i] = from[i];
+        return a;
+    }
+    static QC_FN Reals times(Reals a, Reals b) {
+        for (int i = 0; i < W; i++) a.x[i] *= b.x[i];
+        return a;
+    }
+    static QC_FN Reals plus(Reals a, double share, Reals b) {
+        for (int i = 0; i < W; i++) a.x[i] += share * b.x[i];
+        return a;
+    }
+};
+
+// Fills in the mean log density at `BLOCK` columns from one on.
+QC_FN void blend_block(const double* beliefs, const double* laws, i64 count, i64 step, double* QC_RESTRICT mean) {
+    constexpr int W = 4, N = BLOCK / W;
+    Reals<W> total[N] = {};
+    for (i64 law = 0; law < count; law++) {
+        const double belief = beliefs[law] * TABLE_ONE;
+        for (int i = 0; i < N; i++)
+            total[i] = Reals<W>::plus(total[i], belief, Reals<W>::load(laws + law * step + W * i));
+    }
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < W; k++) mean[W * i + k] = total[i].x[k];
+}
+
+// Adds the log density at some columns given each bin.
+QC_APART inline void add_blended(const WorkerLaws& laws, i64 worker, i64 place, i64 bins, i64* QC_RESTRICT row) {
+    const double* beliefs = laws.beliefs[worker].data;
+    for (i64 b = 0; b < bins; b += BLOCK) {
+        double mean[BLOCK];
+        blend_block(beliefs, laws.by_law.data + place + b, laws.laws(), laws.columns(), mean);
+        for (int i = 0; i < BLOCK; i++) row[b + i] = add(row[b + i], to_integer(mean[i]));
+    }
+}
+QC_FN void add_table(const i32* QC_RESTRICT from, i64 bins, i64* QC_RESTRICT row) {
+    for (i64 b = 0; b < bins; b++) row[b] = add(row[b], from[b]);
+}
+
+// Adds a report's log density given each bin.
+QC_FN void add_report(const WorkerLaws& laws, i64 worker, i64 place, i64 ratio, i64 bins, i64* row) {
+    if (laws.rows[worker] < 0) {
+        add_blended(laws, worker, place, bins, row);
+        if (ratio >= 0) add_blended(laws, worker, ratio, bins, row);
+        return;
+    }
+    const i32* table = laws.table[laws.rows[worker]].data;
+    add_table(table + place, bins, row);
+    if (ratio >= 0) add_table(table + ratio, bins, row);
+}
+
+// Makes log densities of an answer those of a report that may stand for no answer; `missing` is the log
+// density of that, with its odds.
+QC_APART inline void mix(double missing, i64 bins, i64* QC_RESTRICT row) {
+    for (i64 b = 0; b < bins; b++) {
+        const double apart = to_double(row[b]) / TABLE_ONE - missing;
+        const double density = greater_of(0.0, apart) + missing + log_of(1.0 + exp_minus(std::fabs(apart)));
+        row[b] = to_integer(density * TABLE_ONE);
+    }
+}
+
+// Adds a truth's posterior, in units, to the columns of a report; whole blocks from bin to bin.
+QC_FN void credit(const i64* QC_RESTRICT counts, i64 first, i64 last, i64* QC_RESTRICT columns) {
+    const i64 end = (last + BLOCK - 1) / BLOCK * BLOCK;
+    for (i64 b = first / BLOCK * BLOCK; b < end; b++) columns[b] = add(columns[b], counts[b]);
+}
+
+// Adds to the sums of W laws what row(sums, place, law) adds at each of `count` places in turn.
+template <int W, class Row> QC_FN void sum_part(i64 law, i64 count, double* sums, Row row) {
+    Reals<W> total = Reals<W>::load(sums + law);
+    for (i64 i = 0; i < count; i++) {
+        QC_PREFETCH(sums + law);  // keeps GCC from adding up several places at once, with many shuffles
+        total = row(total, i, law);
+    }
+    for (int k = 0; k < W; k++) sums[law + k] = total.x[k];
+}
+template <class Row> QC_FN void sum_laws(i64 laws, i64 count, double* sums, Row row) {
+    i64 law = 0;
+    for (; law + 16 <= laws; law += 16) sum_part<16>(law, count, sums, row);
+    for (; law + 4 <= laws; law += 4) sum_part<4>(law, count, sums, row);
+    for (; law < laws; law++) sum_part<1>(law, count, sums, row);
+}
+}  // namespace QC_VARIANT
+}  // namespace quietcrowd

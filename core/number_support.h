@@ -1,0 +1,64 @@
+// What each report of a number tells of its worker, judged by the truth as all other reports have it.
+#pragma once
+#include "number_reports.h"
+#include "numbers.h"
+
+namespace quietcrowd {
+namespace QC_VARIANT {
+constexpr double LARGEST_SHARE = 0.5;  // a report holds no more of a task's weight, unless others bear it out
+constexpr double LEAST_DENSITY = 1e-290;  // no report's density is less: a law is never ruled out
+constexpr double LEAST_PART = 1e-14;      // bins of less probability tell nothing of workers
+
+// One report of a task at most counts less: it may hold the larger of LARGEST_SHARE and 2 / n of the
+// weight of n reports, or what is borne out.
+struct Cap {
+    i64 report;     // its place among the task's, or -1
+    double factor;  // by which it counts, at most 1
+};
+QC_APART inline Cap cap(const u32* workers, i64 reports, const double* weights, const double* borne) {
+    const double share = greater_of(2.0 / (double)greater_of<i64>(reports, 1), LARGEST_SHARE);
+    if (share >= 1.0) return {-1, 1.0};
+    i64 place = 0;
+    for (i64 i = 0; i < reports; i++)
+        if (weights[workers[i]] > weights[workers[place]]) place = i;
+    double others = 0.0;
+    for (i64 i = 0; i < reports; i++)
+        if (i != place) others += weights[workers[i]];
+    const u32 worker = workers[place];
+    const double most = greater_of(share / (1.0 - share) * others, borne[worker]);
+    return {place, lesser_of(most / weights[worker], 1.0)};
+}
+
+// Adds the log density of a report under each law of its worker's errors.
+//   without    per bin: the posterior of the truth without the report, times `total`, its sum
+//   densities  [column, law]: of reports
+//   filled     density of the report where it is no answer, with the odds of that; 0 where it is one
+//   unit       what 1.0 is stored as in `supported`
+//   likely     per law: memory
+QC_APART inline void support(const double* without, i64 bins, double total, Array<const double, 2> densities,
+                             i64 place, i64 ratio, double filled, double unit, double* likely,
+                             i64* QC_RESTRICT supported) {
+    const i64 laws = densities.shape[1];
+    const double* first = densities.data + place * laws;
+    const double* added = densities.data + ratio * laws;
+    for (i64 law = 0; law < laws; law++) likely[law] = 0.0;
+    if (ratio >= 0)
+        sum_laws(laws, bins, likely, [&](auto sums, i64 b, i64 law) {
+            using Part = decltype(sums);
+            if (!(without[b] > LEAST_PART)) return sums;
+            return Part::plus(sums, without[b],
+                              Part::times(Part::load(first + b * laws + law), Part::load(added + b * laws + law)));
+        });
+    else
+        sum_laws(laws, bins, likely, [&](auto sums, i64 b, i64 law) {
+            using Part = decltype(sums);
+            if (!(without[b] > LEAST_PART)) return sums;
+            return Part::plus(sums, without[b], Part::load(first + b * laws + law));
+        });
+    for (i64 law = 0; law < laws; law++) {
+        const double density = greater_of(LEAST_DENSITY, likely[law] / total + filled);
+        supported[law] = add(supported[law], to_nearest(std::log(density) * unit));
+    }
+}
+}  // namespace QC_VARIANT
+}  // namespace quietcrowd

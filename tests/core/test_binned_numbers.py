@@ -1,0 +1,280 @@
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.core.kernels import assert_same_bits
+from tests.reference import binned_numbers, number_reports
+
+from quietcrowd import _core
+
+UNIT = 2.0**40
+
+
+class Given(NamedTuple):
+    """The arguments of `infer_by_bins`."""
+
+    partition: tuple
+    reports: tuple
+    priors: tuple
+    laws: tuple
+    densities: np.ndarray
+    weights: np.ndarray
+    borne: np.ndarray
+    levels: np.ndarray
+    ends: np.ndarray
+    units: tuple
+    tally: tuple
+    quantiles: np.ndarray
+    estimates: tuple
+
+
+def table_of(beliefs, by_law):
+    table = np.zeros((len(beliefs), by_law.shape[1]), np.int32)
+    _core.blend_laws(beliefs, by_law, table)
+    return table
+
+
+def given_of(
+    rng,
+    *,
+    bins=64,
+    laws=12,
+    tasks=12,
+    workers=9,
+    per=4,
+    filling=False,
+    supporting=False,
+    capping=True,
+    priors=5,
+    last=True,
+):
+    """Return random arguments: empty tasks, known truths, workers with and without rows."""
+    sizes = rng.integers(0, 2 * per + 1, tasks)
+    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    rows, columns = int(offsets[-1]), 5 * bins + 7
+    known = np.where(rng.random(tasks) < 0.2, rng.uniform(-1, bins, tasks), np.nan)
+    by_column = np.maximum(-((rng.normal(size=(columns, laws)) * 3) ** 2), -290.0)
+    by_column = np.cumsum(by_column[::-1], axis=0)[::-1] / 40.0
+    beliefs = rng.dirichlet(np.ones(laws), workers)
+    by_law = np.ascontiguousarray(by_column.T)
+    many = rng.random(workers) < 0.6
+    table = table_of(beliefs[many], by_law)
+    weights = rng.uniform(0.01, 1.0, workers) ** 3
+    room = tasks if last else 0
+    integers = np.int64
+    return Given(
+        partition=(
+            offsets,
+            rng.integers(0, workers, rows, dtype=np.uint32),
+            rng.uniform(-0.5, 0.5, rows),
+            known / bins - 0.5,
+        ),
+        reports=(
+            rng.integers(0, columns - bins + 1, rows),
+            np.where(rng.random(rows) < 0.3, rng.integers(0, columns - bins + 1, rows), -1),
+            rng.uniform(-0.5, 0.5, rows),
+            rng.normal(-8.0, 6.0, rows) if filling else np.zeros(0),
+            known,
+        ),
+        priors=(
+            np.log(rng.dirichlet(np.ones(bins))),
+            rng.dirichlet(np.ones(bins), priors) if priors else np.zeros((0, bins)),
+        ),
+        laws=(beliefs, by_law, by_column, np.where(many, np.cumsum(many) - 1, -1), table),
+        densities=np.exp(by_column) if supporting else np.zeros((0, 0)),
+        weights=weights,
+        borne=np.where(rng.random(workers) < 0.5, weights * 0.2, 0.0) if capping else np.zeros(0),
+        levels=np.array([0.0, 0.05, 0.5, 1.0]),
+        ends=np.array([-0.45, 0.48]),
+        units=(UNIT, UNIT / 2, UNIT / 1024, UNIT * 4, UNIT / 8),
+        tally=(
+            np.zeros(table.shape, integers),
+            np.zeros(bins, integers),
+            np.zeros(workers if filling else 0, integers),
+            np.zeros((workers, laws), integers),
+            np.zeros((workers, laws) if supporting else (0, 0), integers),
+            np.zeros(1, integers),
+            np.zeros(priors, integers),
+            np.zeros(workers, integers),
+        ),
+        quantiles=np.zeros((room, 4)),
+        estimates=(np.zeros(room), np.zeros(room), np.zeros(room)),
+    )
+
+
+def reference(
+    partition,
+    reports,
+    priors,
+    laws,
+    densities,
+    weights,
+    borne,
+    levels,
+    ends,
+    units,
+    tally,
+    quantiles,
+    estimates,
+):
+    """Fill as the kernel of Numba."""
+    binned_numbers.binned_kernel(
+        *partition,
+        *reports,
+        number_reports.WorkerLaws(*laws[:4], laws[4].reshape(-1)),
+        *priors,
+        densities,
+        weights,
+        borne,
+        levels,
+        ends,
+        *units,
+        *tally,
+        quantiles,
+        *estimates,
+    )
+
+
+OPTIONS = st.fixed_dictionaries(
+    {
+        "bins": st.sampled_from([32, 64, 192]),
+        "laws": st.sampled_from([1, 3, 12, 20]),
+        "tasks": st.integers(0, 12),
+        "workers": st.integers(1, 9),
+        "per": st.integers(0, 4),
+        "filling": st.booleans(),
+        "supporting": st.booleans(),
+        "capping": st.booleans(),
+        "priors": st.sampled_from([0, 1, 4, 9]),
+        "last": st.booleans(),
+    }
+)
+
+
+@settings(max_examples=40)
+@given(options=OPTIONS, seed=st.integers(0, 2**32 - 1))
+def test_every_bit_of_a_pass(options, seed):
+    arguments = given_of(np.random.default_rng(seed), **options)
+    assert_same_bits("infer_by_bins", reference, *arguments)
+
+
+@pytest.mark.parametrize("filling", [False, True])
+@pytest.mark.parametrize("supporting", [False, True])
+def test_every_bit_of_a_large_pass(filling, supporting):
+    arguments = given_of(
+        np.random.default_rng(3),
+        bins=192,
+        laws=20,
+        tasks=60,
+        workers=50,
+        per=10,
+        filling=filling,
+        supporting=supporting,
+    )
+    assert_same_bits("infer_by_bins", reference, *arguments)
+
+
+@pytest.mark.parametrize("filling", [False, True])
+@pytest.mark.parametrize("worst", [np.nan, np.inf, -np.inf, -1e6, 1e300])
+def test_every_bit_of_what_is_not_finite(filling, worst):
+    for place in range(12):
+        arguments = given_of(np.random.default_rng(4), filling=filling, supporting=True)
+        partition, reports, priors, laws = arguments[:4]
+        (
+            laws[2][40:90],
+            laws[1][:, 60:90],
+            laws[0][::2, 1],
+            priors[0][2:9],
+            priors[1][1:3, :5],
+            partition[2][3:5],
+            arguments.densities[100:150],
+            arguments.borne[:2],
+            arguments.weights[4:5],
+            reports[2][:2],
+            reports[3][1:3],
+            partition[3][1:2],
+        )[place][...] = worst
+        reports[4][np.isnan(reports[4])] = 7.0
+        assert_same_bits("infer_by_bins", reference, *arguments)
+
+
+def test_every_bit_of_known_truths_beyond_the_ends():
+    arguments = given_of(np.random.default_rng(5), tasks=6)
+    arguments.reports[4][:] = [-np.inf, np.inf, -1.0, 62.5, 63.0, 1e300]
+    arguments.partition[3][:] = 0.25
+    assert_same_bits("infer_by_bins", reference, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("group", "place", "value", "message"),
+    [
+        ("partition", 0, 10**6, "offsets"),
+        ("partition", 0, -1, "offsets"),
+        ("partition", 1, 9, "worker code"),
+        ("partition", 1, 2**32 - 1, "worker code"),
+        ("reports", 0, -1, "columns"),
+        ("reports", 0, 5 * 64 + 7 - 63, "columns"),
+        ("reports", 0, 2**63 - 1, "columns"),
+        ("reports", 1, 5 * 64 + 7 - 63, "columns"),
+        ("reports", 4, np.nan, "known truth"),
+        ("laws", 3, 9, "row"),
+    ],
+)
+def test_what_lies_outside_is_refused(group, place, value, message):
+    arguments = given_of(np.random.default_rng(3))
+    arguments.partition[3][:] = 0.1
+    arguments.reports[4][:] = 10.0
+    array = getattr(arguments, group)[place]
+    array[len(array) // 2] = value
+    with pytest.raises(ValueError, match=message):
+        _core.infer_by_bins(*arguments)
+
+
+SHORTER = [
+    *[("partition", place) for place in range(4)],
+    *[("reports", place) for place in range(5)],
+    *[("priors", place) for place in range(2)],
+    *[("laws", place) for place in range(5)],
+    *[("tally", place) for place in range(8)],
+    *[("estimates", place) for place in range(3)],
+    *[(name, None) for name in ("densities", "weights", "borne", "ends", "quantiles")],
+]
+
+
+@pytest.mark.parametrize(("group", "place"), SHORTER)
+@pytest.mark.parametrize("axis", [0, 1])
+def test_sizes_that_do_not_fit_are_refused(group, place, axis):
+    arguments = given_of(np.random.default_rng(4), filling=True, supporting=True)
+
+    def shorter(array):
+        return np.delete(array, 0, axis=axis % array.ndim)
+
+    part = getattr(arguments, group)
+    if place is None:
+        changed = shorter(part)
+    else:
+        changed = (*part[:place], shorter(part[place]), *part[place + 1 :])
+    with pytest.raises(ValueError, match=r"must|are|offsets|no such row"):
+        _core.infer_by_bins(*arguments._replace(**{group: changed}))
+
+
+@pytest.mark.parametrize(("group", "place"), SHORTER)
+def test_arrays_of_other_types_are_never_converted(group, place):
+    arguments = given_of(np.random.default_rng(5), filling=True, supporting=True)
+    part = getattr(arguments, group)
+    if place is None:
+        changed = part.astype(np.float32)
+    else:
+        changed = (*part[:place], part[place].astype(np.float32), *part[place + 1 :])
+    with pytest.raises(TypeError):
+        _core.infer_by_bins(*arguments._replace(**{group: changed}))
+
+
+@pytest.mark.parametrize("wrong", [0, 33])
+def test_bins_that_are_no_whole_blocks_are_refused(wrong):
+    arguments = given_of(np.random.default_rng(6))
+    priors = (np.zeros(wrong), np.zeros((5, wrong)))
+    with pytest.raises(ValueError, match="multiple of 32"):
+        _core.infer_by_bins(*arguments._replace(priors=priors))
