@@ -16,8 +16,7 @@
     KERNEL(fill_integers)           \
     KERNEL(fill_fraction_tails)     \
     KERNEL(infer_gaussian)          \
-    KERNEL(infer_densities)
-
+    KERNEL(infer_densities)         \
     KERNEL(blend_laws)              \
     KERNEL(weigh_laws)              \
     KERNEL(infer_by_bins)
