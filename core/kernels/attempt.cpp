@@ -39,7 +39,7 @@ static i64 first_above(const u64* edges, i64 count, u64 word) {
     return low;
 }
 
-QC_FN u64 size_of(i64 difference) { return difference < 0 ? 0 - (u64)difference : (u64)difference; }
+static QC_FN u64 size_of(i64 difference) { return difference < 0 ? 0 - (u64)difference : (u64)difference; }
 
 void make_attempts(const GridClaims& claims, Array<const u64> blur_edges, Array<const double> falls,
                    Array<const u64> passes, Array<const i64> tasks, Array<const u64, 2> words,

@@ -8,12 +8,12 @@ namespace quietcrowd {
 namespace QC_VARIANT {
 constexpr double TIED = 1e-9;  // a residual no more than this part above the first threshold does not exceed it
 
-QC_FN double psi(double residual, const Hampel& at) {
+static QC_FN double psi(double residual, const Hampel& at) {
     const double falling = at.first * ((at.third - residual) / (at.third - at.second));
     return residual <= at.first ? residual : residual < at.second ? at.first : residual < at.third ? falling : 0.0;
 }
 
-QC_FN double loss(double residual, const Hampel& at) {
+static QC_FN double loss(double residual, const Hampel& at) {
     const double most = 0.5 * at.first * (at.second + at.third - at.first);
     const double part = (at.third - residual) / (at.third - at.second);
     const double flattening = most - 0.5 * at.first * (at.third - residual) * part;
