@@ -13,6 +13,7 @@ from tests.core import (
     test_confusion,
     test_kde,
     test_label_sets,
+    test_moon,
     test_noisy_labels,
     test_numeric,
     test_set_cavities,
@@ -158,6 +159,42 @@ def add_crowd_counts(rng):
 @recipe
 def estimate_accuracies(rng):
     return test_accuracies.arguments_of(rng, 3)["estimate_accuracies"]
+
+
+@recipe
+def infer_by_mixture(rng):
+    last, prior = bool(rng.integers(2)), float(rng.integers(2))
+    return test_moon.given_of(test_numeric.numbers_of(rng), last=last, prior_precision=prior)
+
+
+@recipe
+def evaluate_normal_laplace(rng):
+    return rng.normal(0, 5, 9), rng.random(9), rng.uniform(0.1, 2, 9), np.zeros((5, 9))
+
+
+@recipe
+def evaluate_information(rng):
+    return rng.random(9), rng.uniform(0.1, 2, 9), np.zeros(9)
+
+
+@recipe
+def fill_exp_minus(rng):
+    return rng.uniform(0, 700, 9), np.zeros(9)
+
+
+@recipe
+def fill_log(rng):
+    return rng.uniform(0.1, 9, 9), np.zeros(9)
+
+
+@recipe
+def fill_integers(rng):
+    return rng.normal(0, 1e9, 9), np.zeros(9, np.int64)
+
+
+@recipe
+def fill_fraction_tails(rng):
+    return rng.uniform(0, 30, 9), rng.uniform(0, 30, 9), np.zeros(9), np.zeros(9)
 
 
 def at_numbers(rng, widths):
