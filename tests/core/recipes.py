@@ -267,38 +267,3 @@ def fill_seed_edges(rng):
 @recipe
 def make_attempts(rng):
     return test_attempt.arguments_of(rng, rng.integers(1, 30, 5), attempts=200)
-
-
-@recipe
-def infer_by_mixture(rng):
-    return test_moon.given_of(test_numeric.numbers_of(rng), last=bool(rng.integers(2)))
-
-
-@recipe
-def evaluate_normal_laplace(rng):
-    return rng.normal(size=9), *10.0 ** rng.uniform(-3, 3, (2, 9)), np.zeros((5, 9))
-
-
-@recipe
-def evaluate_information(rng):
-    return *10.0 ** rng.uniform(-3, 3, (2, 9)), np.zeros(9)
-
-
-@recipe
-def fill_exp_minus(rng):
-    return rng.uniform(0, 9, 9), np.zeros(9)
-
-
-@recipe
-def fill_log(rng):
-    return rng.uniform(0.1, 9, 9), np.zeros(9)
-
-
-@recipe
-def fill_integers(rng):
-    return rng.normal(size=9), np.zeros(9, np.int64)
-
-
-@recipe
-def fill_fraction_tails(rng):
-    return *rng.uniform(0, 9, (2, 9)), *np.zeros((2, 9))
