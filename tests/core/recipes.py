@@ -8,6 +8,7 @@ import numpy as np
 from tests.core import (
     test_accuracies,
     test_attempt,
+    test_binned_numbers,
     test_cavity,
     test_claim_weights,
     test_confusion,
@@ -15,6 +16,7 @@ from tests.core import (
     test_label_sets,
     test_moon,
     test_noisy_labels,
+    test_number_reports,
     test_numeric,
     test_set_cavities,
     test_voting,
@@ -267,3 +269,29 @@ def fill_seed_edges(rng):
 @recipe
 def make_attempts(rng):
     return test_attempt.arguments_of(rng, rng.integers(1, 30, 5), attempts=200)
+
+
+@recipe
+def blend_laws(rng):
+    return test_number_reports.tables(rng, 5, int(rng.integers(1, 25)), int(rng.integers(1, 100)))
+
+
+@recipe
+def weigh_laws(rng):
+    laws, columns = int(rng.integers(1, 45)), int(rng.integers(1, 100))
+    residuals = rng.integers(0, 2**40, (5, columns)) * rng.integers(0, 2, (5, columns))
+    return residuals, 2.0**30, -rng.random((columns, laws)), np.zeros((5, laws))
+
+
+@recipe
+def infer_by_bins(rng):
+    return test_binned_numbers.given_of(
+        rng,
+        bins=32,
+        laws=int(rng.integers(1, 25)),
+        filling=bool(rng.integers(2)),
+        supporting=bool(rng.integers(2)),
+        capping=bool(rng.integers(2)),
+        priors=int(rng.integers(0, 6)),
+        last=bool(rng.integers(2)),
+    )
