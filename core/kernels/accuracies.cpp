@@ -116,8 +116,10 @@ void add_evidences(Array<const i64, 3> histograms, Array<const double, 2> logs, 
         }
         const double* QC_RESTRICT total = totals;
         i64* QC_RESTRICT to = sums.data;
-        for (i64 law = 0; law < laws; law++)
-            to[law] = add(to[law], to_integer((most + log_of(1e-300 > total[law] ? 1e-300 : total[law])) * EVIDENCE_ONE));
+        for (i64 law = 0; law < laws; law++) {
+            const double evidence = most + log_of(1e-300 > total[law] ? 1e-300 : total[law]);
+            to[law] = add(to[law], to_integer(evidence * EVIDENCE_ONE));
+        }
     }
 }
 
@@ -142,25 +144,6 @@ void add_crowd_counts(Array<const i64, 3> histograms, Array<const double, 2> log
     }
 }
 
-// A grid of even steps between two angles, where an angle t is the accuracy sin(t/2)^2.
-struct Look {
-    explicit Look(i64 places) : logs(places * GRID) {}
-
-    // `used` is an array of as many as there are nodes: whose logarithms are needed.
-    QC_APART void fill(double lowest, double highest, const double* odds, const bool* used, i64 places) {
-        low = lowest;
-        high = highest;
-        for (int at = 0; at <= GRID; at++) edges[at] = (1.0 - std::cos(low + (high - low) * at / GRID)) / 2.0;
-        for (int at = 0; at < GRID; at++) middles[at] = (1.0 - std::cos(low + (high - low) * (at + 0.5) / GRID)) / 2.0;
-        for (i64 place = 0; place < places; place++)
-            if (used[place]) fill_logs(odds[place], middles, GRID, logs + place * GRID);
-    }
-
-    double low = 0.0, high = 0.0;
-    double edges[GRID + 1], middles[GRID];
-    Room<double> logs;
-};
-
 // The density of a distribution at an angle, between the middles of the whole range's grid.
 QC_FN double density_at(const double* crowd, double angle) {
     const double at = angle / PI * GRID - 0.5;
@@ -171,11 +154,30 @@ QC_FN double density_at(const double* crowd, double angle) {
     return crowd[place] * (1.0 - above) + crowd[place + 1] * above;
 }
 
-// The accuracy below which a fraction of the mass lies. Mass is even between edges.
-static double quantile(const double* edges, const double* masses, double fraction) {
-    double left = 0.0;
-    for (int at = 0; at < GRID; at++) left += masses[at];
-    left = fraction * left;
+// A grid of even steps between two angles, where an angle t is the accuracy sin(t/2)^2.
+struct Look {
+    explicit Look(i64 places) : logs(places * GRID) {}
+
+    // Of the distribution `crowd`; `used` is an array of as many as there are nodes: whose logarithms are needed.
+    QC_APART void fill(double lowest, double highest, const double* crowd, const double* odds, const bool* used,
+                       i64 places) {
+        low = lowest;
+        high = highest;
+        for (int at = 0; at <= GRID; at++) edges[at] = (1.0 - std::cos(low + (high - low) * at / GRID)) / 2.0;
+        for (int at = 0; at < GRID; at++) middles[at] = (1.0 - std::cos(low + (high - low) * (at + 0.5) / GRID)) / 2.0;
+        step = (high - low) / GRID;
+        for (int at = 0; at < GRID; at++) density[at] = density_at(crowd, low + step * (at + 0.5));
+        for (i64 place = 0; place < places; place++)
+            if (used[place]) fill_logs(odds[place], middles, GRID, logs + place * GRID);
+    }
+
+    double low = 0.0, high = 0.0, step = 0.0;
+    double edges[GRID + 1], middles[GRID], density[GRID];
+    Room<double> logs;
+};
+
+// The accuracy below which so much of the mass lies. Mass is even between edges.
+static double quantile(const double* edges, const double* masses, double left) {
     for (int at = 0; at < GRID; at++) {
         if (left <= masses[at] && masses[at] > 0.0)
             return edges[at] + (edges[at + 1] - edges[at]) * left / masses[at];
@@ -198,7 +200,7 @@ void estimate_accuracies(Array<const i64, 3> histograms, Array<const double> nod
         used[place] = true;
     }
     Look whole(places), finer(places);
-    whole.fill(0.0, PI, odds, used, places);
+    whole.fill(0.0, PI, crowd.data, odds, used, places);
     double* masses = worker.likelihood;
     const double never = std::exp(-NEVER);
     for (i64 w = 0; w < workers; w++) {
@@ -210,9 +212,9 @@ void estimate_accuracies(Array<const i64, 3> histograms, Array<const double> nod
         const Look* look = &whole;
         for (int count = 1;; count++) {
             worker.fill(histograms[w], look->logs);
-            const double step = (look->high - look->low) / GRID;
+            const double step = look->step;
             int first = GRID, last = 0;
-            for (int at = 0; at < GRID; at++) masses[at] *= density_at(crowd.data, look->low + step * (at + 0.5));
+            for (int at = 0; at < GRID; at++) masses[at] *= look->density[at];
             double most = masses[0];
             for (int at = 1; at < GRID; at++) most = masses[at] > most || masses[at] != masses[at] ? masses[at] : most;
             const double least = most * never;
@@ -222,16 +224,16 @@ void estimate_accuracies(Array<const i64, 3> histograms, Array<const double> nod
                     last = at;
                 }
             if (last - first + 1 >= FEWEST_PLACES || count == MOST_LOOKS) break;
-            finer.fill(look->low + step * greater_of(first - 1, 0), look->low + step * lesser_of(last + 2, GRID), odds,
-                       used, places);
+            finer.fill(look->low + step * greater_of(first - 1, 0), look->low + step * lesser_of(last + 2, GRID),
+                       crowd.data, odds, used, places);
             look = &finer;
         }
         double total = 0.0, weighted = 0.0;
         for (int at = 0; at < GRID; at++) total += masses[at];
         for (int at = 0; at < GRID; at++) weighted += masses[at] * look->middles[at];
         found[0][w] = weighted / total;
-        found[1][w] = quantile(look->edges, masses, tail);
-        found[2][w] = quantile(look->edges, masses, 1.0 - tail);
+        found[1][w] = quantile(look->edges, masses, tail * total);
+        found[2][w] = quantile(look->edges, masses, (1.0 - tail) * total);
     }
 }
 }  // namespace QC_VARIANT

@@ -91,30 +91,51 @@ static void add_silent(const CavityBlock& block, const u32* QC_RESTRICT reports,
     }
 }
 
+// Buffers of numbers per task, or at place [label * tasks + task].
+struct TaskVotes {
+    TaskVotes(i64 labels, i64 tasks) 
+        : sums(labels * tasks), odds(labels * tasks), shares(labels * tasks), best(tasks), total(tasks) {}
+    Room<i64> sums;
+    Room<double> odds, shares, best, total;
+};
+
 // Fills in how probable it is, without each report, that its label is true. `added` is what each report
-// adds to its label, in units; `rest`, `odds`, `shares` and `sums` are buffers.
+// adds to its label, in units; `rest` is a buffer.
 static void fill_coin_cavities(const CavityBlock& block, const u32* QC_RESTRICT reports, const i64* QC_RESTRICT added,
-                               const double* QC_RESTRICT log_priors, i64* QC_RESTRICT sums, double* QC_RESTRICT odds,
-                               double* QC_RESTRICT shares, double* QC_RESTRICT truth, double* QC_RESTRICT rest) {
-    const i64 labels = block.labels;
+                               const double* QC_RESTRICT log_priors, TaskVotes& votes, double* QC_RESTRICT truth,
+                               double* QC_RESTRICT rest) {
+    const i64 labels = block.labels, tasks = block.tasks;
     const double fine = unit_of_shares(labels);
-    for (i64 t = 0; t < block.tasks; t++) {
+    i64* QC_RESTRICT sums = votes.sums;
+    double* QC_RESTRICT odds = votes.odds;
+    double* QC_RESTRICT shares = votes.shares;
+    double* QC_RESTRICT best = votes.best;
+    double* QC_RESTRICT total = votes.total;
+    for (i64 i = 0; i < labels * tasks; i++) sums[i] = 0;
+    for (i64 t = 0; t < tasks; t++) {
         const i64 start = block.offsets[t] - block.offsets[0], end = block.offsets[t + 1] - block.offsets[0];
-        for (i64 l = 0; l < labels; l++) sums[l] = 0;
-        for (i64 row = start; row < end; row++) Plain::add_to(sums + reports[row], added[row]);
-        double best = -INFINITY, total = 0.0;
-        for (i64 l = 0; l < labels; l++) {
-            odds[l] = (double)sums[l] / VOTE_ONE + log_priors[l];
-            best = odds[l] > best ? odds[l] : best;
+        for (i64 row = start; row < end; row++) Plain::add_to(sums + reports[row] * tasks + t, added[row]);
+        best[t] = -INFINITY;
+        total[t] = 0.0;
+    }
+    for (i64 l = 0; l < labels; l++)
+        for (i64 t = 0; t < tasks; t++) {
+            const double of_label = (double)sums[l * tasks + t] / VOTE_ONE + log_priors[l];
+            odds[l * tasks + t] = of_label;
+            best[t] = of_label > best[t] ? of_label : best[t];
         }
-        for (i64 l = 0; l < labels; l++) {
-            shares[l] = to_whole(exp_minus(best - odds[l]) * fine);
-            total += shares[l];
+    for (i64 l = 0; l < labels; l++)
+        for (i64 t = 0; t < tasks; t++) {
+            const double share = to_whole(exp_minus(best[t] - odds[l * tasks + t]) * fine);
+            shares[l * tasks + t] = share;
+            total[t] += share;
         }
+    for (i64 t = 0; t < tasks; t++) {
+        const i64 start = block.offsets[t] - block.offsets[0], end = block.offsets[t + 1] - block.offsets[0];
         for (i64 row = start; row < end; row++) {
-            const u32 label = reports[row];
-            truth[row] = best - odds[label] + (double)added[row] / VOTE_ONE;
-            rest[row] = total - shares[label];
+            const i64 place = reports[row] * tasks + t;
+            truth[row] = best[t] - odds[place] + (double)added[row] / VOTE_ONE;
+            rest[row] = total[t] - shares[place];
         }
     }
     for (i64 row = 0; row < block.rows; row++) {
@@ -138,8 +159,9 @@ void coin_cavities(const LabelPartition& partition, const CavityVotes<1>& votes,
     CavityBlock block(partition, labels, workers);
     const i64 most = block.most_rows;
     Room<u32> reports(most);
-    Room<i64> added(most), sums(labels);
-    Room<double> memory(6 * most), room(2 * labels);
+    Room<i64> added(most);
+    Room<double> memory(6 * most);
+    TaskVotes of_tasks(labels, block.most_tasks);
     double* QC_RESTRICT trusted = memory;
     double* QC_RESTRICT answered = memory + most;
     double* QC_RESTRICT mine = memory + 2 * most;
@@ -157,7 +179,7 @@ void coin_cavities(const LabelPartition& partition, const CavityVotes<1>& votes,
             i64* QC_RESTRICT to = added;
             for (i64 row = 0; row < rows; row++)
                 to[row] = to_integer((mine[row] + (1.0 - trusted[row]) * of_crowd) * VOTE_ONE);
-            fill_coin_cavities(block, reports, added, votes.log_priors.data, sums, room, room + labels, truth, right);
+            fill_coin_cavities(block, reports, added, votes.log_priors.data, of_tasks, truth, right);
             for (i64 channel = 0; channel < laws.right.shape[0]; channel++) {
                 const double keep = laws.right[channel][0], other = laws.right[channel][1];
                 for (i64 row = 0; row < rows; row++) {
@@ -260,7 +282,8 @@ void table_cavities(const LabelPartition& partition, const CavityVotes<3>& votes
             "votes must be one per worker, or one per worker, report and truth");
     const Array<const double, 3> of_labels[] = {votes.crowd, laws.right, laws.wrong};
     for (const Array<const double, 3>& tables : of_labels)
-        require(tables.shape[1] == labels && tables.shape[2] == labels, "tables must have one entry per truth and report");
+        require(tables.shape[1] == labels && tables.shape[2] == labels,
+                "tables must have one entry per truth and report");
     require(laws.wrong.shape[0] == laws.right.shape[0], "tables must be one per channel");
     const ReportHistograms found(laws.nodes, first_worker, histograms);
     CavityBlock block(partition, labels, workers);
