@@ -176,7 +176,7 @@ struct BinnedTruth {
     QC_APART void tell_laws(i64 place, i64 ratio, const BinnedUnits& units, i64* QC_RESTRICT evidence) {
         const i64 many = laws.laws(), start = first, end = last;
         const double* one = laws.by_column.data + place * many;
-        const double* other = laws.by_column.data + ratio * many;
+        const double* other = laws.by_column.data + greater_of<i64>(ratio, 0) * many;
         const i64* QC_RESTRICT from = counts;
         double* QC_RESTRICT parts = shares;
         for (i64 b = start; b < end; b++) parts[b] = to_double(from[b]) / units.residual;

@@ -40,7 +40,7 @@ QC_APART inline void support(const double* without, i64 bins, double total, Arra
                              i64* QC_RESTRICT supported) {
     const i64 laws = densities.shape[1];
     const double* first = densities.data + place * laws;
-    const double* added = densities.data + ratio * laws;
+    const double* added = densities.data + greater_of<i64>(ratio, 0) * laws;
     for (i64 law = 0; law < laws; law++) likely[law] = 0.0;
     if (ratio >= 0)
         sum_laws(laws, bins, likely, [&](auto sums, i64 b, i64 law) {
