@@ -12,7 +12,9 @@ from tests.core import (
     test_cavity,
     test_claim_weights,
     test_confusion,
+    test_gtm,
     test_kde,
+    test_kdem,
     test_label_sets,
     test_moon,
     test_noisy_labels,
@@ -295,3 +297,14 @@ def infer_by_bins(rng):
         priors=int(rng.integers(0, 6)),
         last=bool(rng.integers(2)),
     )
+
+
+@recipe
+def infer_gaussian(rng):
+    return test_gtm.arguments_of(test_numeric.numbers_of(rng), last=bool(rng.integers(2)))
+
+
+@recipe
+def infer_densities(rng):
+    kind = {"last": bool(rng.integers(2)), "at_mode": bool(rng.integers(2))}
+    return test_kdem.arguments_of(test_numeric.numbers_of(rng), **kind)
