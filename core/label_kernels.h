@@ -3,6 +3,7 @@
 #pragma once
 #include "cavity.h"
 #include "label_block.h"
+#include "label_crowd.h"
 #include "label_sets.h"
 
 #define QC_LABEL_KERNELS(KERNEL) \
@@ -19,7 +20,11 @@
     KERNEL(fill_report_logs)     \
     KERNEL(add_evidences)        \
     KERNEL(add_crowd_counts)     \
-    KERNEL(estimate_accuracies)
+    KERNEL(estimate_accuracies)  \
+    KERNEL(weigh_workers)        \
+    KERNEL(bound_votes)          \
+    KERNEL(weigh_set_workers)    \
+    KERNEL(infer_with_easiness)
 
 namespace quietcrowd {
 namespace QC_VARIANT {
@@ -148,6 +153,66 @@ void add_crowd_counts(Array<const i64, 3> histograms, Array<const double, 2> log
 //   found  mean, lower and upper quantile of the posterior, shape (3, workers)
 void estimate_accuracies(Array<const i64, 3> histograms, Array<const double> nodes, Array<const double> log_weights,
                          Array<const double> crowd, double tail, Array<double, 2> found);
+
+// NoiseAware: fills in what workers' expected reports tell of them, and adds up what it tells of the
+// crowd. Returns the sum of the logarithms of the workers' evidence, in units.
+//   members     which workers
+//   counts      from place (worker reports + report) labels on one per truth: expected reports
+//   count_unit  what one report is stored as
+//   crowd       what is believed of all workers
+//   logs, constant_logs  logarithms of its laws
+//   one         what a log-probability of 1.0 is stored as in log_odds and votes
+//   worker_unit, report_unit, evidence_unit  what 1 is stored as in sums
+//   log_odds    as long as counts: the expected logarithm of the probability of each report
+//   votes       the same: the logarithm of its expected value
+//   constancy   per worker: the probability that it always gives one label
+//   sums        to which expected workers are added
+//   reports     of the shape of the laws, to which expected reports are added; or empty
+i64 weigh_workers(Array<const i64> members, Array<const i64> counts, double count_unit, const Crowd& crowd,
+                  Array<const double, 4> logs, Array<const double, 3> constant_logs, double one, double worker_unit,
+                  double report_unit, double evidence_unit, Array<i32> log_odds, Array<i32> votes,
+                  Array<double> constancy, const CrowdSums& sums, Array<i64, 4> reports);
+
+// Scales votes at [worker, report, label] that say more, from label to label, than a report may tell.
+//   most  per worker: how far apart the votes of a report may lie, at least 0
+void bound_votes(Array<i32, 3> votes, Array<const double> most);
+
+// The same as weigh_workers, of workers who send sets of labels.
+//   counts       at [worker, node, label]: expected reports by node and truth
+//   held         at [worker, label]: how many sets hold the label
+//   answers      per worker: how many sets there are
+//   bases        per worker: the expected logarithm of their likelihood from wrong answers
+//   count_unit   what 1 is stored as in counts and bases
+//   communities, constants, accuracies  see `Crowd`
+//   logs         at [accuracy, node]: logarithms of likelihoods, relative to a wrong answer's
+//   grid         the accuracies
+//   with_label, without  logarithms of the likelihood of a set with the label, and without, from who
+//                always gives it
+//   one, share_one  what 1.0 is stored as in log_odds, and in skills and steady
+//   log_odds     at [worker, node, label]: the expected logarithms
+//   skills       at [worker, label]: the expected accuracies
+//   steady       at [worker, label]: the probability that it always gives the label
+//   constancy    per worker: the sum of these
+i64 weigh_set_workers(Array<const i64, 3> counts, Array<const i64, 2> held, Array<const i64> answers,
+                      Array<const i64> bases, double count_unit, Array<const double> communities,
+                      Array<const double> constants, Array<const double, 3> accuracies, Array<const double, 2> logs,
+                      Array<const double> grid, double with_label, double without, double one, double share_one,
+                      double worker_unit, double evidence_unit, Array<i32, 3> log_odds, Array<i32, 2> skills,
+                      Array<i32, 2> steady, Array<double> constancy, const CrowdSums& sums);
+
+// A sweep of GLAD: easiness and posteriors of the tasks, and a bound of the log-posterior as a function
+// of the workers' abilities. Returns, in units, what of the bound does not depend on new abilities.
+//   abilities        per worker, in units of 2^-32
+//   unit, rest_unit  what 1.0 is stored as in pulls and bends, and in what is returned; no slope,
+//                    curvature or rest of one answer may be more than 2^50
+//   even             what an answer is credited where i labels tie, at place i
+//   pulls, bends     per worker, to which slope and curvature of the bound are added
+//   agreed           per worker, to which agreements are added where there are estimates
+//   estimates        filled unless empty
+//   easiness         as many, filled: beta
+i64 infer_with_easiness(const LabelPartition& partition, Array<const i64> abilities, double unit, double rest_unit,
+                        Array<const i64> even, u64 seed, Array<i64> pulls, Array<i64> bends, Array<i64> agreed,
+                        const LabelEstimates& estimates, Array<double> easiness);
 }  // namespace QC_VARIANT
 
 struct LabelKernels {

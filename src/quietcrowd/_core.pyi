@@ -151,6 +151,62 @@ def estimate_accuracies(
     tail: float,
     found: numpy.typing.NDArray[numpy.float64],
 ) -> None: ...
+def weigh_workers(
+    members: numpy.typing.NDArray[numpy.int64],
+    counts: numpy.typing.NDArray[numpy.int64],
+    count_unit: float,
+    crowd: tuple[Any, ...],
+    logs: numpy.typing.NDArray[numpy.float64],
+    constant_logs: numpy.typing.NDArray[numpy.float64],
+    one: float,
+    worker_unit: float,
+    report_unit: float,
+    evidence_unit: float,
+    log_odds: numpy.typing.NDArray[numpy.int32],
+    votes: numpy.typing.NDArray[numpy.int32],
+    constancy: numpy.typing.NDArray[numpy.float64],
+    sums: tuple[Any, ...],
+    reports: numpy.typing.NDArray[numpy.int64],
+) -> int: ...
+def bound_votes(
+    votes: numpy.typing.NDArray[numpy.int32], most: numpy.typing.NDArray[numpy.float64]
+) -> None: ...
+def weigh_set_workers(
+    counts: numpy.typing.NDArray[numpy.int64],
+    held: numpy.typing.NDArray[numpy.int64],
+    answers: numpy.typing.NDArray[numpy.int64],
+    bases: numpy.typing.NDArray[numpy.int64],
+    count_unit: float,
+    communities: numpy.typing.NDArray[numpy.float64],
+    constants: numpy.typing.NDArray[numpy.float64],
+    accuracies: numpy.typing.NDArray[numpy.float64],
+    logs: numpy.typing.NDArray[numpy.float64],
+    grid: numpy.typing.NDArray[numpy.float64],
+    with_label: float,
+    without: float,
+    one: float,
+    share_one: float,
+    worker_unit: float,
+    evidence_unit: float,
+    log_odds: numpy.typing.NDArray[numpy.int32],
+    skills: numpy.typing.NDArray[numpy.int32],
+    steady: numpy.typing.NDArray[numpy.int32],
+    constancy: numpy.typing.NDArray[numpy.float64],
+    sums: tuple[Any, ...],
+) -> int: ...
+def infer_with_easiness(
+    partition: tuple[Any, ...],
+    abilities: numpy.typing.NDArray[numpy.int64],
+    unit: float,
+    rest_unit: float,
+    even: numpy.typing.NDArray[numpy.int64],
+    seed: int,
+    pulls: numpy.typing.NDArray[numpy.int64],
+    bends: numpy.typing.NDArray[numpy.int64],
+    agreed: numpy.typing.NDArray[numpy.int64],
+    estimates: tuple[Any, ...],
+    easiness: numpy.typing.NDArray[numpy.float64],
+) -> int: ...
 def infer_means(
     partition: tuple[Any, ...],
     weights: numpy.typing.NDArray[numpy.float64],

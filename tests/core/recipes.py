@@ -12,15 +12,18 @@ from tests.core import (
     test_cavity,
     test_claim_weights,
     test_confusion,
+    test_glad,
     test_gtm,
     test_kde,
     test_kdem,
+    test_label_crowd,
     test_label_sets,
     test_moon,
     test_noisy_labels,
     test_number_reports,
     test_numeric,
     test_set_cavities,
+    test_set_crowd,
     test_voting,
 )
 
@@ -103,6 +106,34 @@ def infer_sets(rng):
 def set_cavities(rng):
     labels, members = [(1, 1), (5, 2), (6, 3), (9, 9)][rng.integers(4)]
     return test_set_cavities.arguments_of(rng, labels, members)
+
+
+@recipe
+def weigh_workers(rng):
+    channels, labels, places, reports, communities = map(int, rng.integers(1, 5, 5))
+    workers = int(rng.integers(0, 70))
+    crowd = test_label_crowd.draw_crowd(rng, channels, labels, places, reports, communities)
+    counts = test_label_crowd.draw_counts(rng, workers, reports, labels)
+    members = rng.permutation(workers)
+    return test_label_crowd.arguments_of(members, counts, crowd, bool(rng.integers(2)))
+
+
+@recipe
+def bound_votes(rng):
+    votes = rng.integers(-(2**31), 2**31, (7, 3, int(rng.integers(1, 5)))).astype(np.int32)
+    return votes, rng.choice([0.0, 700.0, 1e9, np.inf], 7)
+
+
+@recipe
+def weigh_set_workers(rng):
+    shape = map(int, rng.integers(1, 5, 4))
+    return test_set_crowd.draw_arguments(rng, int(rng.integers(0, 70)), *shape)
+
+
+@recipe
+def infer_with_easiness(rng):
+    labels = int(rng.choice([1, 2, 4, 40]))
+    return test_glad.arguments_of(rng, labels, last=bool(rng.integers(2)), dtype=width(rng))
 
 
 @recipe

@@ -10,11 +10,10 @@ import numpy.typing as npt
 from attrs import field, frozen
 from typing_extensions import override
 
+from quietcrowd._core import infer_with_easiness
 from quietcrowd.inference.accuracies import OwnVotes, accuracy_histograms, no_histograms
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.kernels.glad import MOST_EASE, PRIOR_EASE, glad_kernel
-from quietcrowd.inference.kernels.posteriors import block_of
 from quietcrowd.inference.label_posteriors import probabilities, vote_counts
 from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.partition import Extension, Partition, Summary
@@ -27,6 +26,12 @@ PRIOR_ABILITY = 1.0
 
 MOST_ABILITY = 20.0
 """Abilities stay within this of 0: 19 standard deviations of the prior."""
+
+PRIOR_EASE = 1.0
+"""Mean of the normal prior of a task's log-easiness; its variance is 1."""
+
+MOST_EASE = 6.0
+"""Log-easiness is at most this, and at least -4: 5 standard deviations of the prior either way."""
 
 _MOST_BETA = math.exp(MOST_EASE)
 
@@ -170,19 +175,19 @@ class GLAD(
         prior = np.full(summary.workers, round(PRIOR_ABILITY * integer_sums.ONE), np.int64)
         pulls, bends, agreed = np.zeros((3, summary.workers), np.int64)
         unit, rest_unit = self._units(summary)
-        rest = glad_kernel(
-            *partition.labels,
+        *estimated, easiness = room.arrays
+        rest = infer_with_easiness(
+            partition.labels,
             prior if state is None else state.ability,
-            summary.labels,
-            block_of(summary.labels),
             unit,
             rest_unit,
             integer_sums.shares(summary.labels),
-            np.uint64(self.seed),
+            self.seed,
             pulls,
             bends,
             agreed,
-            *room.arrays,
+            tuple(estimated),
+            easiness,
         )
         histograms = no_histograms()
         if estimates is not None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 from attrs import evolve, frozen
 from scipy import special
 
+from quietcrowd._core import weigh_workers
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.kernels.label_crowd import Crowd, CrowdSums, weigh_workers
 from quietcrowd.inference.label_state import (
     ACCURACIES,
     ACCURACY_STEPS,
@@ -37,6 +37,8 @@ from quietcrowd.inference.worker_reports import WorkerReports
 __all__ = [
     "LEAST_KNOWN_TRUTHS",
     "MISTAKES_EVERY",
+    "Crowd",
+    "CrowdSums",
     "learn_crowd",
     "log_frequencies",
     "penalty",
@@ -47,6 +49,58 @@ Floats = npt.NDArray[np.float64]
 
 MISTAKES_EVERY = 4
 """What mistakes are is learnt in every fourth update: it takes a second look at all workers."""
+
+
+class Crowd(NamedTuple):
+    """What is believed of all workers, as arrays of float64.
+
+    Channels are those that one worker may have; places are those of accuracies on a grid.
+
+    Attributes
+    ----------
+    laws : ndarray, shape (channels, labels, places, reports)
+        Probability of each report of a worker of an accuracy, given the truth.
+    constant_laws : ndarray, shape (channels, labels, reports)
+        Probability of each report of a worker who always gives one label.
+    channels : ndarray, shape (channels,)
+        Probability of each channel.
+    communities : ndarray, shape (communities,)
+        Probability of each community.
+    constants : ndarray, shape (labels,)
+        Probability that a worker always gives this label.
+    accuracies : ndarray, shape (communities, labels, places)
+        Probability of each accuracy at a label, in a community.
+    """
+
+    laws: Floats
+    constant_laws: Floats
+    channels: Floats
+    communities: Floats
+    constants: Floats
+    accuracies: Floats
+
+    @classmethod
+    def of(cls, laws: Floats, constant_laws: Floats, channels: Floats, state: CrowdState) -> Self:
+        """Return laws of reports, and what is believed of the crowd, contiguous."""
+        believed = state.communities, state.constants, state.accuracies
+        return cls(*map(np.ascontiguousarray, (laws, constant_laws, channels, *believed)))
+
+
+class CrowdSums(NamedTuple):
+    """Expected numbers of workers in whole units, as arrays of int64 of the shapes of `Crowd`."""
+
+    communities: npt.NDArray[np.int64]
+    constants: npt.NDArray[np.int64]
+    accuracies: npt.NDArray[np.int64]
+
+    @classmethod
+    def zeros(cls, labels: int) -> Self:
+        """Return sums to add to."""
+        return cls(
+            np.zeros(len(CENTRES), np.int64),
+            np.zeros(labels, np.int64),
+            np.zeros((len(CENTRES), labels, ACCURACY_STEPS), np.int64),
+        )
 
 
 def _laws(reports: WorkerReports, mistakes: Floats) -> tuple[Floats, Floats]:
@@ -60,17 +114,22 @@ def _laws(reports: WorkerReports, mistakes: Floats) -> tuple[Floats, Floats]:
     laws = right * tables + (1.0 - right) * wrong
     rest = (1.0 - CONSTANT_RATE) / reports.labels
     constant = np.eye(reports.labels) * CONSTANT_RATE + rest
-    return np.maximum(laws, LEAST), np.maximum(constant @ reports.tables, LEAST)
+    constant_laws = constant @ reports.tables
+    return (
+        np.ascontiguousarray(np.maximum(laws, LEAST)),
+        np.ascontiguousarray(np.maximum(constant_laws, LEAST)),
+    )
 
 
 @frozen(kw_only=True, eq=False)
 class _Learned:
-    """What one look at all workers gives."""
+    """What one look at all workers gives; expected reports have the shape of the laws."""
 
     log_odds: npt.NDArray[np.int32]
     votes: npt.NDArray[np.int32]
     constancy: Floats
     sums: CrowdSums
+    expected: npt.NDArray[np.int64]
     evidence: float
 
 
@@ -89,28 +148,18 @@ def _look(
     constancy = np.empty(reports.workers + 1)
     laws, constant_laws = _laws(reports, state.mistakes)
     logs, constant_logs = np.log(laws), np.log(constant_laws)
-    sums = CrowdSums(
-        np.zeros(len(CENTRES), np.int64),
-        np.zeros(labels, np.int64),
-        np.zeros((len(CENTRES), labels, ACCURACY_STEPS), np.int64),
-        np.zeros((kinds, *laws.shape[1:]), np.int64),
-    )
+    sums, aside = CrowdSums.zeros(labels), CrowdSums.zeros(labels)
+    expected = np.zeros(laws.shape if mistakes_too else (kinds, 0, 0, 0, 0), np.int64)
+    not_asked = np.zeros((0, 0, 0, 0), np.int64)
     nobody = np.zeros(labels * reports.reports, np.int64)
     evidence = 0
     for kind in range(kinds):
-        crowd = Crowd(
-            laws[kind],
-            constant_laws[kind],
-            reports.chances,
-            state.communities,
-            state.constants,
-            state.accuracies,
-        )
-        ends = [(reports.members(kind), counts.reshape(-1), slice(0, -1), sums)]
+        crowd = Crowd.of(laws[kind], constant_laws[kind], reports.chances, state)
+        everybody = (reports.members(kind), counts.reshape(-1), slice(0, -1), sums, expected[kind])
+        ends = [everybody]
         if kind == reports.usual_kind:
-            aside = CrowdSums(*(np.zeros_like(part) for part in sums))
-            ends.append((np.zeros(1, np.int64), nobody, slice(-1, None), aside))
-        for members, given, where, added in ends:
+            ends.append((np.zeros(1, np.int64), nobody, slice(-1, None), aside, not_asked))
+        for members, given, where, added, added_reports in ends:
             evidence += weigh_workers(
                 members,
                 given,
@@ -122,29 +171,32 @@ def _look(
                 reports.worker_unit,
                 reports.report_unit,
                 reports.evidence_unit,
-                mistakes_too,
                 log_odds[where].reshape(-1),
                 votes[where].reshape(-1),
                 constancy[where],
-                CrowdSums(added[0], added[1], added[2], added[3][kind]),
+                added,
+                added_reports,
             ) * (where.start == 0)
     return _Learned(
         log_odds=log_odds,
         votes=votes,
         constancy=constancy,
         sums=sums,
+        expected=expected,
         evidence=evidence / reports.evidence_unit,
     )
 
 
-def _learned_mistakes(reports: WorkerReports, sums: CrowdSums, state: CrowdState) -> Floats:
+def _learned_mistakes(
+    reports: WorkerReports, expected: npt.NDArray[np.int64], state: CrowdState
+) -> Floats:
     """Return the most probable law of mistakes, given expected reports of each accuracy."""
     laws, _ = _laws(reports, state.mistakes)
-    per_law = sums.reports / reports.report_unit / laws
+    per_law = expected / reports.report_unit / laws
     wrong = ((1.0 - ACCURACIES)[:, np.newaxis] * per_law).sum(axis=3)
     by_answer = (wrong @ np.swapaxes(reports.tables, 2, 3)).sum(axis=(0, 1))
-    expected: Floats = state.mistakes * by_answer
-    return normalised(expected + PRIOR_MISTAKES * prior_mistakes(state.guesses))
+    share: Floats = state.mistakes * by_answer
+    return normalised(share + PRIOR_MISTAKES * prior_mistakes(state.guesses))
 
 
 def penalty(state: Any) -> float:
@@ -189,8 +241,8 @@ def learn_crowd(
     """
     labels = reports.labels
     if labels > 2 and state.updates % MISTAKES_EVERY == 0:
-        sums = _look(reports, tally.counts, unit, state, mistakes_too=True).sums
-        state = evolve(state, mistakes=_learned_mistakes(reports, sums, state))
+        expected = _look(reports, tally.counts, unit, state, mistakes_too=True).expected
+        state = evolve(state, mistakes=_learned_mistakes(reports, expected, state))
     seen = _look(reports, tally.counts, unit, state, mistakes_too=False)
     classes = tally.classes / unit
     if prior is None:

@@ -140,7 +140,7 @@ class CrowdState(State):
     guesses : ndarray of float64, shape (labels,)
         How often each label is given.
     communities, constants, accuracies : ndarray of float64
-        See `kernels.label_crowd.Crowd`.
+        See `label_learning.Crowd`.
     mistakes : ndarray of float64, shape (labels, labels)
         Law of an answer that is not the truth, by truth.
     sharpness : float

@@ -10,21 +10,18 @@ import numpy.typing as npt
 from attrs import evolve, field, frozen
 from typing_extensions import override
 
+from quietcrowd._core import weigh_set_workers
 from quietcrowd.inference.accuracies import no_histograms
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.kernels.label_crowd import Crowd, CrowdSums
-from quietcrowd.inference.kernels.label_sets import SHARE_ONE
-from quietcrowd.inference.kernels.set_crowd import weigh_set_workers
 from quietcrowd.inference.label_learning import (
     MISTAKES_EVERY,
+    CrowdSums,
     log_frequencies,
     penalty,
     sharpness_of,
 )
 from quietcrowd.inference.label_state import (
     ACCURACIES,
-    ACCURACY_STEPS,
-    CENTRES,
     CONSTANT_RATE,
     FIRST_ACCURACY,
     FRACTION_BITS,
@@ -60,6 +57,9 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
+
+SHARE_ONE = 2.0**30
+"""What a probability of 1 is stored as in what is believed of workers."""
 
 FINEST = 0.25
 MOST_STEPS = 16
@@ -368,37 +368,31 @@ def _look(
 ) -> tuple[SetState, CrowdSums, float]:
     """Weigh all workers, and one of whom nothing is known; return also the log-evidence."""
     labels, everybody = law.labels, units.workers + 1
-    logs = _accuracy_logs(law)
+    logs = np.ascontiguousarray(_accuracy_logs(law))
     nodes = logs.shape[1]
-    crowd = Crowd(
-        np.ones((1, 1, 1, 1)),
-        np.ones((1, 1, 1)),
-        np.ones(1),
-        state.communities,
-        state.constants,
-        state.accuracies,
-    )
     log_odds = np.empty((everybody, nodes, labels), np.int32)
     skills, steady = np.empty((2, everybody, labels), np.int32)
     constancy = np.empty(everybody)
     base, more = _constant_likelihoods(law)
-    sums = [_no_sums(labels) for _ in range(2)]
+    with_label, without = map(float, np.log(np.array([base + more, base])))
+    sums, aside = CrowdSums.zeros(labels), CrowdSums.zeros(labels)
     evidence = 0
     nobody = np.zeros((1, nodes, labels), np.int64), np.zeros((1, labels), np.int64)
     known = (tally.counts, tally.held, units.summary.answers_per_worker, tally.bases)
     unknown = (*nobody, np.zeros(1, np.int64), np.zeros(1, np.int64))
-    for given, where, added in (
-        (known, slice(0, -1), sums[0]),
-        (unknown, slice(-1, None), sums[1]),
-    ):
+    for given, where, added in ((known, slice(0, -1), sums), (unknown, slice(-1, None), aside)):
         climbed = weigh_set_workers(
             *given,
             unit,
-            crowd,
-            np.ascontiguousarray(np.broadcast_to(logs, (1, labels, *logs.shape))),
+            np.ascontiguousarray(state.communities),
+            np.ascontiguousarray(state.constants),
+            np.ascontiguousarray(state.accuracies),
+            logs,
             ACCURACIES,
-            np.log(np.array([base + more, base])),
+            with_label,
+            without,
             2.0**FRACTION_BITS,
+            SHARE_ONE,
             units.worker_unit,
             units.evidence_unit,
             log_odds[where],
@@ -409,16 +403,7 @@ def _look(
         )
         evidence += climbed * (where.start == 0)
     seen = evolve(state, log_odds=log_odds, skills=skills, steady=steady, constancy=constancy)
-    return seen, sums[0], evidence / units.evidence_unit
-
-
-def _no_sums(labels: int) -> CrowdSums:
-    return CrowdSums(
-        np.zeros(len(CENTRES), np.int64),
-        np.zeros(labels, np.int64),
-        np.zeros((len(CENTRES), labels, ACCURACY_STEPS), np.int64),
-        np.zeros((1, 1, 1, 1), np.int64),
-    )
+    return seen, sums, evidence / units.evidence_unit
 
 
 def _learned_mistakes(units: CrowdUnits, law: SetLaw, tally: SetTally, state: SetState) -> Floats:

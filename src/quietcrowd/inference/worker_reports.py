@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
+from quietcrowd._core import bound_votes
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.kernels.label_crowd import bound_votes
 from quietcrowd.inference.partition import Summary
 from quietcrowd.mechanisms.report_law import ReportLaw
 

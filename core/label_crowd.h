@@ -1,0 +1,216 @@
+// Workers whose accuracies lie on a grid: B of them stand side by side, so that vector registers hold
+// several. No bit of a worker depends on its neighbors, and what is added over workers is rounded to
+// whole units first.
+//
+// Channels are those that one worker may have; places are those of accuracies on the grid; kinds are
+// the communities of workers, then the labels that a worker may always give.
+#pragma once
+#include <cmath>
+
+#include "array.h"
+#include "vector_math.h"
+
+namespace quietcrowd {
+// What is believed of all workers.
+struct Crowd {
+    Array<const double, 4> laws;           // [channel, label, place, report]: probability of the report
+    Array<const double, 3> constant_laws;  // [channel, label, report]: of who always gives the label
+    Array<const double> channels;          // probabilities
+    Array<const double> communities;
+    Array<const double> constants;         // per label: that a worker always gives it
+    Array<const double, 3> accuracies;     // [community, label, place]
+};
+
+// What is added up over workers, in units: how many are expected, in the shapes of `Crowd`.
+struct CrowdSums {
+    Array<i64> communities, constants;
+    Array<i64, 3> accuracies;
+};
+
+namespace QC_VARIANT {
+constexpr int WORKERS_ABREAST = 32;
+
+// Adds some rows, each times its weight, to another, in their order.
+template <int B>
+QC_FN void add_rows(double* QC_RESTRICT total, const double* QC_RESTRICT rows, i64 count,
+                    const double* QC_RESTRICT weights, i64 step = 1) {
+    for (i64 r = 0; r < count; r++)
+        for (int i = 0; i < B; i++) total[i] += rows[r * B + i] * weights[r * step];
+}
+
+template <int B> QC_FN void fill(double* QC_RESTRICT row, double x) {
+    for (int i = 0; i < B; i++) row[i] = x;
+}
+template <int B> QC_FN void raise_to(double* QC_RESTRICT best, const double* QC_RESTRICT row) {
+    for (int i = 0; i < B; i++) best[i] = row[i] > best[i] ? row[i] : best[i];
+}
+// Replaces logarithms by what they stand for, divided by the greatest.
+template <int B> QC_FN void exponentiate(double* QC_RESTRICT row, const double* QC_RESTRICT best) {
+    for (int i = 0; i < B; i++) row[i] = exp_minus(best[i] - row[i]);
+}
+// The sum of the products of two rows, each rounded to whole units.
+template <int B> QC_FN i64 sum_of(const double* QC_RESTRICT row, const double* QC_RESTRICT other, double unit) {
+    u64 total = 0;
+    for (int i = 0; i < B; i++) total += (u64)to_integer(row[i] * other[i] * unit);
+    return (i64)total;
+}
+template <int B> QC_FN i64 sum_of(const double* QC_RESTRICT row, double unit) {
+    u64 total = 0;
+    for (int i = 0; i < B; i++) total += (u64)to_integer(row[i] * unit);
+    return (i64)total;
+}
+
+// Refuses arrays of what is believed, and of sums, that do not fit each other.
+inline void check_crowd(Array<const double> communities, Array<const double> constants,
+                        Array<const double, 3> accuracies, i64 labels, i64 places, const CrowdSums& sums) {
+    require(communities.size() >= 1 && communities.size() <= 65536, "there must be 1 to 65,536 communities");
+    require(constants.size() == labels && sums.constants.size() == labels, "constant answers must be one per label");
+    require(sums.communities.size() == communities.size(), "communities must be one per probability");
+    const i64 shape[3] = {communities.size(), labels, places};
+    for (int d = 0; d < 3; d++)
+        require(accuracies.shape[d] == shape[d] && sums.accuracies.shape[d] == shape[d],
+                "accuracies must be one per community, label and place");
+}
+
+// Some workers side by side.
+template <int B> struct CrowdBlock {
+    CrowdBlock(i64 channels, i64 labels, i64 places, i64 reports, i64 communities)
+        : channels(channels), labels(labels), places(places), reports(reports), communities(communities),
+          kinds(communities + labels), records(labels * reports * B), likely(channels * labels * places * B),
+          evidence(channels * communities * labels * B), offsets(channels * B), chances(channels * kinds * B),
+          factors(communities * B) {}
+
+    QC_FN double* record(i64 label, i64 report) const { return records + (label * reports + report) * B; }
+    QC_FN double* likely_at(i64 channel, i64 label) const { return likely + (channel * labels + label) * places * B; }
+    QC_FN double* chance(i64 channel, i64 kind) const { return chances + (channel * kinds + kind) * B; }
+    QC_FN double* evidence_of(i64 channel, i64 community, i64 label) const {
+        return evidence + ((channel * communities + community) * labels + label) * B;
+    }
+
+    // Takes workers' expected reports, from place (worker reports + report) labels on one per label.
+    // `worker_at(i)` is the i-th of them, in range; behind the last all is 0.
+    template <class WorkerAt> QC_FN void read_records(int many, WorkerAt worker_at, const i64* counts, double inverse) {
+        used = many;
+        for (i64 i = 0; i < labels * reports * B; i++) records[i] = 0.0;
+        for (int lane = 0; lane < used; lane++) {
+            const i64* from = counts + worker_at(lane) * labels * reports;
+            for (i64 report = 0; report < reports; report++)
+                for (i64 label = 0; label < labels; label++)
+                    record(label, report)[lane] = (double)from[report * labels + label] * inverse;
+        }
+    }
+
+    // Fills in the likelihoods of accuracies, up to a factor whose logarithm is added to the offsets,
+    // and each community's evidence. Logarithms of laws are at [channel, label, place, report]; from
+    // label to label it is `step`, which is 0 if they have one law.
+    QC_APART void weigh_accuracies(const double* logs, i64 step, Array<const double, 3> accuracies) {
+        for (i64 channel = 0; channel < channels; channel++) {
+            double* offset = offsets + channel * B;
+            fill<B>(offset, 0.0);
+            for (i64 label = 0; label < labels; label++) {
+                double greatest[B];
+                fill<B>(greatest, -INFINITY);
+                double* rows = likely_at(channel, label);
+                const double* law = logs + (channel * labels + label) * step;
+                for (i64 place = 0; place < places; place++) {
+                    fill<B>(rows + place * B, 0.0);
+                    add_rows<B>(rows + place * B, record(label, 0), reports, law + place * reports);
+                    raise_to<B>(greatest, rows + place * B);
+                }
+                for (int i = 0; i < B; i++) offset[i] += greatest[i];
+                for (i64 place = 0; place < places; place++) exponentiate<B>(rows + place * B, greatest);
+                for (i64 community = 0; community < communities; community++) {
+                    double* row = evidence_of(channel, community, label);
+                    fill<B>(row, 0.0);
+                    add_rows<B>(row, rows, places, accuracies[community][label].data);
+                }
+            }
+        }
+    }
+
+    // Fills in the logarithm of the evidence for a community, whose prior probability has this one.
+    QC_FN void log_community(i64 channel, i64 community, double log_prior) {
+        double* QC_RESTRICT row = chance(channel, community);
+        const double* QC_RESTRICT offset = offsets + channel * B;
+        for (int i = 0; i < B; i++) row[i] = log_prior + offset[i];
+        for (i64 label = 0; label < labels; label++) {
+            const double* QC_RESTRICT part = evidence_of(channel, community, label);
+            for (int i = 0; i < B; i++) row[i] += log_of(part[i]);
+        }
+    }
+
+    // Turns logarithms of chances into probabilities, 0 behind the workers, and keeps those of their sums.
+    QC_APART void normalize() {
+        double total[B];
+        fill<B>(best, -INFINITY);
+        fill<B>(total, 0.0);
+        for (i64 k = 0; k < channels * kinds; k++) raise_to<B>(best, chances + k * B);
+        for (i64 k = 0; k < channels * kinds; k++) {
+            double* QC_RESTRICT row = chances + k * B;
+            exponentiate<B>(row, best);
+            for (int i = 0; i < B; i++) total[i] += row[i];
+        }
+        for (int i = 0; i < B; i++) {
+            best[i] += log_of(total[i]);
+            total[i] = i < used ? 1.0 / total[i] : 0.0;
+        }
+        for (i64 k = 0; k < channels * kinds; k++) {
+            double* QC_RESTRICT row = chances + k * B;
+            for (int i = 0; i < B; i++) row[i] *= total[i];
+        }
+    }
+
+    // Turns likelihoods of accuracies into probabilities, and adds them up.
+    QC_APART void expect_accuracies(Array<const double, 3> accuracies, double unit, Array<i64, 3> sums) {
+        const i64 next = labels * places;  // community
+        for (i64 channel = 0; channel < channels; channel++)
+            for (i64 label = 0; label < labels; label++) {
+                for (i64 community = 0; community < communities; community++) {
+                    double* QC_RESTRICT factor = factors + community * B;
+                    const double* QC_RESTRICT part = chance(channel, community);
+                    const double* QC_RESTRICT whole = evidence_of(channel, community, label);
+                    for (int i = 0; i < B; i++) factor[i] = part[i] / whole[i];
+                }
+                for (i64 place = 0; place < places; place++) {
+                    double* QC_RESTRICT row = likely_at(channel, label) + place * B;
+                    const double* weights = accuracies.data + label * places + place;
+                    i64* expected = sums.data + label * places + place;
+                    double part[B];
+                    fill<B>(part, 0.0);
+                    add_rows<B>(part, factors, communities, weights, next);
+                    for (i64 community = 0; community < communities; community++)
+                        Plain::add_to(expected + community * next,
+                                      sum_of<B>(factors + community * B, row, weights[community * next] * unit));
+                    for (int i = 0; i < B; i++) row[i] *= part[i];
+                }
+            }
+    }
+
+    // Adds the expected workers of each community, and of each constant answer.
+    QC_FN void count_kinds(double unit, const CrowdSums& sums) {
+        for (i64 channel = 0; channel < channels; channel++) {
+            for (i64 community = 0; community < communities; community++)
+                Plain::add_to(&sums.communities[community], sum_of<B>(chance(channel, community), unit));
+            for (i64 label = 0; label < labels; label++)
+                Plain::add_to(&sums.constants[label], sum_of<B>(chance(channel, communities + label), unit));
+        }
+    }
+
+    // Writes numbers at [label, report, worker] to the places that the workers' records have in counts.
+    template <class WorkerAt>
+    QC_FN void write_rows(WorkerAt worker_at, const double* numbers, double one, i32* written) {
+        for (int lane = 0; lane < used; lane++) {
+            i32* to = written + worker_at(lane) * labels * reports;
+            for (i64 report = 0; report < reports; report++)
+                for (i64 label = 0; label < labels; label++)
+                    to[report * labels + label] = (i32)to_integer(numbers[(label * reports + report) * B + lane] * one);
+        }
+    }
+
+    const i64 channels, labels, places, reports, communities, kinds;
+    Room<double> records, likely, evidence, offsets, chances, factors;
+    double best[B];
+    int used = 0;
+};
+}  // namespace QC_VARIANT
+}  // namespace quietcrowd
