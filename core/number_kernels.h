@@ -13,6 +13,7 @@
     KERNEL(infer_by_mixture)        \
     KERNEL(fill_exp_minus)          \
     KERNEL(fill_log)                \
+    KERNEL(fill_functions)          \
     KERNEL(fill_integers)           \
     KERNEL(fill_fraction_tails)     \
     KERNEL(infer_gaussian)          \
@@ -108,9 +109,11 @@ void infer_by_mixture(const NumberPartition& partition, Array<const double> sigm
                       double truth_unit, Array<i64> squared, Array<i64, 2> sums, Array<i64> evidence,
                       Array<i64> truth_sums, const NumberEstimates& estimates);
 
-// Fill in exp_minus, log_of and to_integer of numbers, and fraction_tails of pairs of points: for tests.
+// Fill in exp_minus, log_of, those of functions.h in five rows (exp_of, log_of_any, one_minus_exp_minus,
+// one_minus_cos, length_of with 1), to_integer, and fraction_tails of pairs of points: for tests.
 void fill_exp_minus(Array<const double> numbers, Array<double> values);
 void fill_log(Array<const double> numbers, Array<double> values);
+void fill_functions(Array<const double> numbers, Array<double, 2> values);
 void fill_integers(Array<const double> numbers, Array<i64> values);
 void fill_fraction_tails(Array<const double> points, Array<const double> others, Array<double> tails,
                          Array<double> other_tails);

@@ -26,17 +26,21 @@ QC_FN i64 to_signed(double x) {
     return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (i64)x : (i64)((u64)1 << 63);
 }
 
+// e^r for r from -ln(2) / 2 to ln(2) / 2, by its Taylor series.
+QC_FN double exp_series(double r) {
+    const double r2 = r * r, r4 = r2 * r2;
+    return (1.0 + r + r2 * (1.0 / 2 + r * (1.0 / 6))) +
+           r4 * (1.0 / 24 + r * (1.0 / 120) + r2 * (1.0 / 720 + r * (1.0 / 5040))) +
+           r4 * r4 *
+               (1.0 / 40320 + r * (1.0 / 362880) + r2 * (1.0 / 3628800 + r * (1.0 / 39916800)) +
+                r4 * (1.0 / 479001600));
+}
+
 // exp(-x) for x >= 0, to 5e-16; 0 above 708.
 QC_FN double exp_minus(double x) {
     const double most = x > SMALLEST ? SMALLEST : x;
     const double shifted = most * PER_LOG_2 + ROUNDER, whole = shifted - ROUNDER;
-    const double r = whole * LOG_2 - most + whole * LOG_2_REST, r2 = r * r, r4 = r2 * r2;
-    const double series =
-        (1.0 + r + r2 * (1.0 / 2 + r * (1.0 / 6))) +
-        r4 * (1.0 / 24 + r * (1.0 / 120) + r2 * (1.0 / 720 + r * (1.0 / 5040))) +
-        r4 * r4 *
-            (1.0 / 40320 + r * (1.0 / 362880) + r2 * (1.0 / 3628800 + r * (1.0 / 39916800)) +
-             r4 * (1.0 / 479001600));
+    const double series = exp_series(whole * LOG_2 - most + whole * LOG_2_REST);
     const u64 exponent = (u64)(1023 + ROUNDER_BITS) - (u64)bits_of(shifted);
     return x > SMALLEST ? 0.0 : series * number_of((i64)(exponent << 52));
 }

@@ -13,7 +13,6 @@ APART = {
     Path("campaign", "conformance"): "both clients of a worker, the Python one and the page",
     Path("core"): "core/, every kernel by the name of its file",
     Path("deploy"): "deploy/, with the programs that it is for",
-    Path("reference"): "the kernels before they were written in C++",
 }
 """Folders that are about several of the package, and what about them."""
 

@@ -25,6 +25,7 @@ void define_numbers(nb::module_& m) {
               "truth_unit"_a, "squared"_a, "sums"_a, "evidence"_a, "truth_sums"_a, "estimates"_a);
     QC_DEFINE(fill_exp_minus, "numbers"_a, "values"_a);
     QC_DEFINE(fill_log, "numbers"_a, "values"_a);
+    QC_DEFINE(fill_functions, "numbers"_a, "values"_a);
     QC_DEFINE(fill_integers, "numbers"_a, "values"_a);
     QC_DEFINE(fill_fraction_tails, "points"_a, "others"_a, "tails"_a, "other_tails"_a);
     QC_DEFINE(blend_laws, "beliefs"_a, "laws"_a, "table"_a);

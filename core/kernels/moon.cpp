@@ -182,7 +182,7 @@ void infer_by_mixture(const NumberPartition& partition, Array<const double> sigm
             const double middle = peak.truth * scale, spread = lesser_of(1.0, scale * scale / peak.curvature);
             truth_sums[0] = add(truth_sums[0], to_nearest(middle * truth_unit));
             truth_sums[1] = add(truth_sums[1], to_nearest((middle * middle + spread) * truth_unit));
-            truth_sums[2]++;
+            truth_sums[2] = add(truth_sums[2], 1);
             if (prior_precision > 0.0 && !known)
                 evidence[0] = subtract(evidence[0], to_nearest(std::log(peak.curvature) / 2.0 * evidence_unit));
         }

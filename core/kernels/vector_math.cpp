@@ -1,6 +1,6 @@
-// Functions of vector_math.h for whole arrays: for tests, and for docs/theory/normal-laplace.md.
+// Functions of vector_math.h and functions.h for whole arrays: for tests, and for docs/theory/normal-laplace.md.
+#include "../functions.h"
 #include "../number_kernels.h"
-#include "../vector_math.h"
 
 namespace quietcrowd {
 namespace QC_VARIANT {
@@ -17,6 +17,15 @@ void fill_exp_minus(Array<const double> numbers, Array<double> values) {
 
 void fill_log(Array<const double> numbers, Array<double> values) {
     fill(numbers, values, [](double x) { return log_of(x); });
+}
+
+void fill_functions(Array<const double> numbers, Array<double, 2> values) {
+    require(values.shape[0] == 5, "values must have 5 rows");
+    fill(numbers, values[0], [](double x) { return exp_of(x); });
+    fill(numbers, values[1], [](double x) { return log_of_any(x); });
+    fill(numbers, values[2], [](double x) { return one_minus_exp_minus(x); });
+    fill(numbers, values[3], [](double x) { return one_minus_cos(x); });
+    fill(numbers, values[4], [](double x) { return length_of(x, 1.0); });
 }
 
 void fill_integers(Array<const double> numbers, Array<i64> values) {

@@ -306,6 +306,9 @@ def fill_exp_minus(
 def fill_log(
     numbers: numpy.typing.NDArray[numpy.float64], values: numpy.typing.NDArray[numpy.float64]
 ) -> None: ...
+def fill_functions(
+    numbers: numpy.typing.NDArray[numpy.float64], values: numpy.typing.NDArray[numpy.float64]
+) -> None: ...
 def fill_integers(
     numbers: numpy.typing.NDArray[numpy.float64], values: numpy.typing.NDArray[numpy.int64]
 ) -> None: ...

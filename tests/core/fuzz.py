@@ -34,7 +34,9 @@ def main():
     parser.add_argument("--sanitized", action="store_true")
     options = parser.parse_args()
     if options.sanitized:
-        import tests.core.sanitized  # noqa: F401 (loads the module)
+        from tests.core.sanitized import pytest_configure
+
+        pytest_configure()
     from tests.core.recipes import LENGTHS, RECIPES, kernels_of
 
     from quietcrowd import _core

@@ -8,7 +8,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parents[2] / "build" / "sanitize"
 
 
-def load():
+def pytest_configure():
     """Load the module before any other file can import the installed one."""
     import quietcrowd
 
@@ -17,7 +17,3 @@ def load():
     module = importlib.util.module_from_spec(spec)
     sys.modules["quietcrowd._core"] = quietcrowd._core = module
     spec.loader.exec_module(module)
-    return module
-
-
-CORE = load()

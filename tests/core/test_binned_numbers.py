@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.core.kernels import assert_same_bits
-from tests.reference import binned_numbers, number_reports
+from tests.core.kernels import assert_recorded_bits
 
 from quietcrowd import _core
 
@@ -104,39 +103,6 @@ def given_of(
     )
 
 
-def reference(
-    partition,
-    reports,
-    priors,
-    laws,
-    densities,
-    weights,
-    borne,
-    levels,
-    ends,
-    units,
-    tally,
-    quantiles,
-    estimates,
-):
-    """Fill as the kernel of Numba."""
-    binned_numbers.binned_kernel(
-        *partition,
-        *reports,
-        number_reports.WorkerLaws(*laws[:4], laws[4].reshape(-1)),
-        *priors,
-        densities,
-        weights,
-        borne,
-        levels,
-        ends,
-        *units,
-        *tally,
-        quantiles,
-        *estimates,
-    )
-
-
 OPTIONS = st.fixed_dictionaries(
     {
         "bins": st.sampled_from([32, 64, 192]),
@@ -157,7 +123,7 @@ OPTIONS = st.fixed_dictionaries(
 @given(options=OPTIONS, seed=st.integers(0, 2**32 - 1))
 def test_every_bit_of_a_pass(options, seed):
     arguments = given_of(np.random.default_rng(seed), **options)
-    assert_same_bits("infer_by_bins", reference, *arguments)
+    assert_recorded_bits("infer_by_bins", *arguments)
 
 
 @pytest.mark.parametrize("filling", [False, True])
@@ -173,7 +139,7 @@ def test_every_bit_of_a_large_pass(filling, supporting):
         filling=filling,
         supporting=supporting,
     )
-    assert_same_bits("infer_by_bins", reference, *arguments)
+    assert_recorded_bits("infer_by_bins", *arguments)
 
 
 @pytest.mark.parametrize("filling", [False, True])
@@ -197,14 +163,14 @@ def test_every_bit_of_what_is_not_finite(filling, worst):
             partition[3][1:2],
         )[place][...] = worst
         reports[4][np.isnan(reports[4])] = 7.0
-        assert_same_bits("infer_by_bins", reference, *arguments)
+        assert_recorded_bits("infer_by_bins", *arguments)
 
 
 def test_every_bit_of_known_truths_beyond_the_ends():
     arguments = given_of(np.random.default_rng(5), tasks=6)
     arguments.reports[4][:] = [-np.inf, np.inf, -1.0, 62.5, 63.0, 1e300]
     arguments.partition[3][:] = 0.25
-    assert_same_bits("infer_by_bins", reference, *arguments)
+    assert_recorded_bits("infer_by_bins", *arguments)
 
 
 @pytest.mark.parametrize(

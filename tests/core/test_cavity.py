@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.core.kernels import assert_same_bits
+from tests.core.kernels import assert_recorded_bits
 from tests.core.test_confusion import partition_of
-from tests.reference import cavity
 
 from quietcrowd import _core
 
@@ -49,25 +48,10 @@ def arguments_of(
     return partition_of(rng, labels, workers=workers, **options), votes, laws, 0, histograms
 
 
-def reference(kernel):
-    def run(partition, votes, laws, first_worker, histograms):
-        offsets, codes, values, _, known = partition
-        coins, tables, *rest = votes
-        votes = cavity.CavityVotes(coins if len(coins) else tables, *rest)
-        laws = cavity.ReportLaws(*laws)
-        kernel(offsets, codes, values, known, votes, laws, first_worker, histograms)
-
-    return run
-
-
-coin_reference = reference(cavity.coin_cavities)
-table_reference = reference(cavity.table_cavities)
-
-
 def assert_same(arguments):
     tables = arguments[1][5].ndim == 3
     name = "table_cavities" if tables else "coin_cavities"
-    assert_same_bits(name, table_reference if tables else coin_reference, *arguments)
+    assert_recorded_bits(name, *arguments)
 
 
 @pytest.mark.parametrize("labels", [1, 2, 3, 4, 9, 40])

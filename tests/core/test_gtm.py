@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
-from tests.core.kernels import assert_same_bits
+from tests.core.kernels import assert_recorded_bits
 from tests.core.test_numeric import extremes, numbers_of, partitions, room_of, shortened, weights_of
-from tests.reference import gtm
 
 from quietcrowd import _core
 
@@ -17,21 +16,15 @@ def arguments_of(partition, *, last=True, cut=CUT):
     return partition, weights, 3.0, *PRIOR, cut, *UNITS, *sums, room_of(partition, last=last)
 
 
-def reference(partition, *rest):
-    gtm.gtm_kernel(*partition, *rest[:-1], *rest[-1])
-
-
 @pytest.mark.parametrize("cut", [CUT, 0.7, 1e-300])
 def test_every_bit(cut):
     for partition in partitions():
         for last in (False, True):
-            assert_same_bits(
-                "infer_gaussian", reference, *arguments_of(partition, cut=cut, last=last)
-            )
+            assert_recorded_bits("infer_gaussian", *arguments_of(partition, cut=cut, last=last))
 
 
 def test_every_bit_of_extreme_numbers():
-    assert_same_bits("infer_gaussian", reference, *arguments_of(extremes()))
+    assert_recorded_bits("infer_gaussian", *arguments_of(extremes()))
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.core.kernels import assert_same_bits
-from tests.reference import kde_kernels
+from tests.core.kernels import assert_recorded_bits
 
 from quietcrowd import _core
 
@@ -29,41 +28,19 @@ def densities_of(rng, sizes, *, spread=2.0):
     return offsets, points, weights, rng.uniform(0.1, 2, len(sizes))
 
 
-def filled(function):
-    """Return a function that fills its last argument, as kernels do."""
-
-    def fill(*arguments):
-        arguments[-1][:] = function(*arguments[:-1])
-
-    return fill
-
-
 @BOTH
 @pytest.mark.parametrize(
-    ("name", "function", "widths"),
-    [
-        ("kernel_densities", kde_kernels.densities_at, 1),
-        ("feature_inners", kde_kernels.feature_inners_at, 1),
-        ("kernel_overlaps", kde_kernels.overlaps_of, 2),
-    ],
+    ("name", "widths"),
+    [("kernel_densities", 1), ("feature_inners", 1), ("kernel_overlaps", 2)],
 )
-def test_every_bit_of_kernels(gaussian, name, function, widths):
+def test_every_bit_of_kernels(gaussian, name, widths):
     for given_numbers in (
         each(EXTREME, *[WIDTHS] * widths),
         between(np.random.default_rng(1), 5_000)[: 1 + widths],
         [np.zeros(0)] * (1 + widths),
     ):
         room = np.zeros(len(given_numbers[0]))
-        assert_same_bits(name, filled(function), gaussian, *given_numbers, room)
-
-
-def claim_distances(gaussian, densities, distances):
-    offsets, points, weights, bandwidths = densities
-    kde_kernels.distance_kernel(gaussian, offsets, points, weights, bandwidths, distances)
-
-
-def squared_errors(gaussian, first, end, densities, others, errors):
-    kde_kernels.squared_error_kernel(gaussian, (first, end), *densities, *others, errors)
+        assert_recorded_bits(name, gaussian, *given_numbers, room)
 
 
 @BOTH
@@ -74,11 +51,11 @@ def test_every_bit_of_distances_and_errors(gaussian, sizes, spread):
     densities = densities_of(rng, sizes, spread=spread)
     others = densities_of(rng, sizes[::-1], spread=spread)
     rows = np.zeros(len(densities[1]))
-    assert_same_bits("claim_distances", claim_distances, gaussian, densities, rows)
+    assert_recorded_bits("claim_distances", gaussian, densities, rows)
     errors = np.full(len(sizes), 7.0)
     for first, end in ((0, len(sizes)), (len(sizes) // 3, len(sizes) // 2)):
         given_arrays = (gaussian, first, end, densities, others, errors)
-        assert_same_bits("squared_errors", squared_errors, *given_arrays)
+        assert_recorded_bits("squared_errors", *given_arrays)
 
 
 FLOATS = st.floats(-1e12, 1e12)
@@ -96,9 +73,9 @@ def test_every_bit_of_any_claims(gaussian, tasks, bandwidth, random):
     weights = np.array([random.random() for _ in points])
     densities = (offsets, points, weights, np.full(len(tasks), bandwidth))
     others = (offsets, points[::-1].copy(), weights, np.full(len(tasks), 1.0))
-    assert_same_bits("claim_distances", claim_distances, gaussian, densities, np.zeros(len(points)))
+    assert_recorded_bits("claim_distances", gaussian, densities, np.zeros(len(points)))
     run = (gaussian, 0, len(tasks), densities, others, np.zeros(len(tasks)))
-    assert_same_bits("squared_errors", squared_errors, *run)
+    assert_recorded_bits("squared_errors", *run)
 
 
 @pytest.mark.parametrize("name", ["kernel_densities", "feature_inners", "kernel_overlaps"])

@@ -3,9 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import median_abs_deviation
-from tests.core.kernels import assert_same_bits
+from tests.core.kernels import assert_recorded_bits
 from tests.core.test_numeric import extremes, numbers_of, partitions, room_of, shortened, weights_of
-from tests.reference import kdem
 
 from quietcrowd import _core
 
@@ -18,21 +17,17 @@ def arguments_of(partition, *, last=True, at_mode=True, weights=None):
     return partition, weights, at_mode, *UNITS, *sums, room_of(partition, last=last)
 
 
-def reference(partition, *rest):
-    kdem.density_kernel(*partition, *rest[:-1], *rest[-1])
-
-
 @pytest.mark.parametrize(("last", "at_mode"), [(False, True), (True, False), (True, True)])
 def test_every_bit(last, at_mode):
     for partition in partitions(longest=300):
-        assert_same_bits(
-            "infer_densities", reference, *arguments_of(partition, last=last, at_mode=at_mode)
+        assert_recorded_bits(
+            "infer_densities", *arguments_of(partition, last=last, at_mode=at_mode)
         )
 
 
 @pytest.mark.parametrize("at_mode", [False, True])
 def test_every_bit_of_extreme_numbers(at_mode):
-    assert_same_bits("infer_densities", reference, *arguments_of(extremes(), at_mode=at_mode))
+    assert_recorded_bits("infer_densities", *arguments_of(extremes(), at_mode=at_mode))
 
 
 claims = st.lists(st.floats(-0.5, 0.5) | st.integers(-2, 2).map(lambda n: n / 4), max_size=8)
@@ -48,7 +43,7 @@ def test_every_bit_of_a_task(values, weights, known, at_mode):
         np.array([np.nan if known is None else known]),
     )
     arguments = arguments_of(partition, at_mode=at_mode, weights=np.array(weights))
-    assert_same_bits("infer_densities", reference, *arguments)
+    assert_recorded_bits("infer_densities", *arguments)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
-from tests.core.kernels import assert_same_bits
-from tests.reference import numeric
+from tests.core.kernels import assert_recorded_bits
 
 from quietcrowd import _core
 
@@ -68,31 +67,16 @@ def least_losses(partition, *, last=True, absolute=False, power=1):
     return partition, weights, absolute, power, *units, *sums, room_of(partition, last=last)
 
 
-def reference_of_means(partition, *rest):
-    numeric.mean_kernel(*partition, *rest[:-1], *rest[-1])
-
-
-def reference_of_medians(partition, unit, squared, room):
-    truths, standard_errors, spreads = room
-    numeric.median_kernel(*partition, unit, squared, truths, spreads)
-    if len(truths):
-        standard_errors[:] = np.where(np.isnan(partition[3]), np.nan, 0.0)
-
-
-def reference_of_least_losses(partition, *rest):
-    numeric.loss_kernel(*partition, *rest[:-1], *rest[-1])
-
-
 def test_every_bit_of_means():
     for partition in (*partitions(), extremes()):
         for last in (False, True):
-            assert_same_bits("infer_means", reference_of_means, *means(partition, last=last))
+            assert_recorded_bits("infer_means", *means(partition, last=last))
 
 
 def test_every_bit_of_medians():
     for partition in (*partitions(), extremes()):
         for last in (False, True):
-            assert_same_bits("infer_medians", reference_of_medians, *medians(partition, last=last))
+            assert_recorded_bits("infer_medians", *medians(partition, last=last))
 
 
 @pytest.mark.parametrize("absolute", [False, True])
@@ -101,17 +85,13 @@ def test_every_bit_of_least_losses(absolute, power):
     for partition in (*partitions(), extremes()):
         for last in (False, True):
             given = least_losses(partition, last=last, absolute=absolute, power=power)
-            assert_same_bits("infer_least_losses", reference_of_least_losses, *given)
-
-
-def reference_of_sums(offsets, values, unit, sums):
-    sums[:] = numeric.sum_kernel(offsets, values, unit)
+            assert_recorded_bits("infer_least_losses", *given)
 
 
 def test_every_bit_of_sums():
     for offsets, _, values, _ in (*partitions(), extremes()):
         sums = np.zeros(len(offsets) - 1, np.int64)
-        assert_same_bits("sum_per_task", reference_of_sums, offsets, values, 2.0**40, sums)
+        assert_recorded_bits("sum_per_task", offsets, values, 2.0**40, sums)
 
 
 KERNELS = {"infer_means": means, "infer_medians": medians, "infer_least_losses": least_losses}

@@ -126,11 +126,8 @@ class NoiseAwareLabels(LabelModel[CrowdState, CrowdTally]):
     ) -> CrowdTally:
         labels, reports = summary.labels, state.log_odds.shape[1]
         room = estimates or LabelEstimates.empty(0, np.min_scalar_type(labels))
-        offsets, codes, values, *rest = partition.labels
-        if values.dtype.kind != "u":  # numbers of sets, read by a table
-            values = values.astype(np.uint32)
         entropy = infer_noisy_labels(
-            (offsets, codes, values, *rest),
+            partition.labels,
             reports,
             state.log_odds.reshape(-1),
             state.votes.reshape(-1),

@@ -117,7 +117,7 @@ class NoiseAwareSets(LabelModel[SetState, SetTally]):
         labels, law, units = summary.labels, _law(summary), CrowdUnits(summary=summary)
         room = estimates or LabelEstimates.empty(0, np.min_scalar_type(labels))
         entropy = infer_sets(
-            partition.labels,
+            partition.sets,
             signs_of(law, state.mistakes),
             state.workers(law),
             state.constancy,
@@ -156,7 +156,7 @@ class NoiseAwareSets(LabelModel[SetState, SetTally]):
         if law.epsilon == 0.0:
             return histograms
         set_cavities(
-            partition.labels,
+            partition.sets,
             signs_of(law, state.mistakes),
             state.workers(law),
             state.log_priors / integer_sums.ONE,

@@ -87,7 +87,15 @@ class Partition:
 
     @property
     def labels(self) -> tuple[_Array, _Array, _Array, _Array, _Array]:
-        """What kernels of labels take first; worker codes as unsigned numbers."""
+        """What kernels of labels take first; worker codes and labels as unsigned numbers."""
+        offsets, codes, values, draws, known = self.sets
+        if values.dtype.kind != "u" or values.itemsize > 4:  # a mechanism may report other integers
+            values = values.astype(np.uint32)
+        return offsets, codes, values, draws, known
+
+    @property
+    def sets(self) -> tuple[_Array, _Array, _Array, _Array, _Array]:
+        """What kernels of ranks of sets take first; worker codes as unsigned numbers."""
         codes = self.worker_codes.view(np.uint32)
         return self.offsets, codes, self.values, self.draws, self.known_truths
 

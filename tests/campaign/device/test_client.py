@@ -621,7 +621,7 @@ from quietcrowd.campaign import Client
 from quietcrowd.campaign.device.draw import CommittedReports
 client = Client({NOWHERE!r}, folder={str(tmp_path)!r})
 client.spent()
-heavy = ("alembic", "fastapi", "numba", "opendp", "pandas", "pydantic", "scipy", "sqlalchemy",
+heavy = ("alembic", "fastapi", "opendp", "pandas", "pydantic", "scipy", "sqlalchemy",
          "uvicorn")
 sys.exit(", ".join(name for name in heavy if name in sys.modules) or 0)
 """
