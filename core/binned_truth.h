@@ -66,7 +66,7 @@ struct BinnedTruth {
         const double total = fill_shares(largest, found);
         const double share = 1.0 / total;
         for (i64 b = 0; b < n; b++) found[b] *= share;
-        return largest + std::log(total);
+        return largest + log_of_any(total);
     }
     // From whole sums to log densities with the prior; returns the largest.
     QC_FN double fill_logs(const i64* QC_RESTRICT from, double* QC_RESTRICT to) const {
@@ -115,7 +115,7 @@ struct BinnedTruth {
                 for (int i = 0; i < 4; i++) totals[i] += likely[b] * rows[i][b];
             for (i64 i = 0; i < some; i++) {
                 const double evidence = known ? known_evidence(rows[i])
-                                              : std::log(greater_of(1e-300, totals[i])) + (double)largest / TABLE_ONE;
+                                              : log_of_any(greater_of(1e-300, totals[i])) + (double)largest / TABLE_ONE;
                 tried[first + i] = add(tried[first + i], to_nearest(evidence * unit));
             }
         }
@@ -123,7 +123,7 @@ struct BinnedTruth {
     QC_FN double known_evidence(const double* prior) const {
         double evidence = 0.0;
         for (i64 b = 0; b < bins; b++)
-            if (posterior[b] > 0.0) evidence += posterior[b] * ((double)sums[b] / TABLE_ONE + std::log(prior[b]));
+            if (posterior[b] > 0.0) evidence += posterior[b] * ((double)sums[b] / TABLE_ONE + log_of_any(prior[b]));
         return evidence;
     }
 

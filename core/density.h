@@ -13,7 +13,7 @@ constexpr int MOST_STEPS = 100;
 
 // By how much a kernel falls short of its peak, at a distance in bandwidths.
 QC_FN double shortfall(double distance) {
-    return std::fabs(distance) < FAR ? 1.0 - std::exp(-0.5 * distance * distance) : 1.0;
+    return std::fabs(distance) < FAR ? 1.0 - exp_minus(0.5 * distance * distance) : 1.0;
 }
 
 class Density {
@@ -97,7 +97,7 @@ private:
         for (i64 i = 0; i < count; i++) {
             const double distance = (points[i] - place) / bandwidth;
             if (std::fabs(distance) < FAR) {
-                const double part = shares[i] * std::exp(-0.5 * distance * distance);
+                const double part = shares[i] * exp_minus(0.5 * distance * distance);
                 density += part;
                 first += part * distance;
                 second += part * distance * distance;

@@ -1,9 +1,8 @@
 // The kernels of densities, and distances of claims from the density of their task; the formulas are
 // derived in docs/theory/crowd-densities.md.
 #pragma once
-#include <cmath>
-
 #include "array.h"
+#include "functions.h"
 
 namespace quietcrowd {
 namespace QC_VARIANT {
@@ -20,18 +19,18 @@ constexpr double FARTHEST = 9.0;  // this many bandwidths away, a Gaussian kerne
 struct Gaussian {
     static QC_FN double density(double difference, double bandwidth) {
         const double ratio = difference / bandwidth;
-        return NORMAL / bandwidth * std::exp(-0.5 * ratio * ratio);
+        return NORMAL / bandwidth * exp_minus(0.5 * ratio * ratio);
     }
     static QC_FN double norm(double bandwidth) { return NORMAL / bandwidth; }
     static QC_FN double inner(double difference, double bandwidth) { return density(difference, bandwidth); }
     static QC_FN double gap(double difference, double bandwidth) {
         const double ratio = std::fabs(difference / bandwidth);
-        return ratio < FARTHEST ? -std::expm1(-0.5 * ratio * ratio) : 1.0;
+        return ratio < FARTHEST ? one_minus_exp_minus(0.5 * ratio * ratio) : 1.0;
     }
     struct Overlap {
         double width;
 
-        QC_FN Overlap(double first, double second) : width(std::hypot(first, second)) {}
+        QC_FN Overlap(double first, double second) : width(length_of(first, second)) {}
         QC_FN double operator()(double difference) const { return density(difference, width); }
     };
 };

@@ -5,10 +5,8 @@
 // Channels are those that one worker may have; places are those of accuracies on the grid; kinds are
 // the communities of workers, then the labels that a worker may always give.
 #pragma once
-#include <cmath>
-
 #include "array.h"
-#include "vector_math.h"
+#include "functions.h"
 
 namespace quietcrowd {
 // What is believed of all workers.

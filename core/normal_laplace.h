@@ -2,8 +2,7 @@
 // density exp(-|l|/b) / 2b. All is in units of b, s being sigma / b: x = e / b lies anywhere, s from 1e-50 to
 // 1e50. NaN gives NaN. See docs/theory/normal-laplace.md.
 #pragma once
-#include <cmath>
-#include "vector_math.h"
+#include "functions.h"
 
 namespace quietcrowd {
 namespace QC_VARIANT {

@@ -57,7 +57,7 @@ QC_APART inline void support(const double* without, i64 bins, double total, Arra
         });
     for (i64 law = 0; law < laws; law++) {
         const double density = greater_of(LEAST_DENSITY, likely[law] / total + filled);
-        supported[law] = add(supported[law], to_nearest(std::log(density) * unit));
+        supported[law] = add(supported[law], to_nearest(log_of_any(density) * unit));
     }
 }
 }  // namespace QC_VARIANT

@@ -1,10 +1,8 @@
 // Answers that are numbers: reading the tasks of a partition, and the sums over a task's answers that
 // methods share. Sums are of whole units, so that the order of the answers changes no bit.
 #pragma once
-#include <cmath>
-
 #include "array.h"
-#include "vector_math.h"
+#include "functions.h"
 
 namespace quietcrowd {
 // What a last pass says of each task; empty arrays in other passes.

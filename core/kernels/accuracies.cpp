@@ -3,7 +3,7 @@
 // of workers changes a bit.
 #include "../label_kernels.h"
 
-#include <cmath>
+#include "../functions.h"
 
 namespace quietcrowd {
 namespace QC_VARIANT {
@@ -90,7 +90,7 @@ void fill_report_logs(Array<const double> nodes, Array<const double> accuracies,
     require(logs.shape[0] == nodes.size() && logs.shape[1] == accuracies.size(),
             "logarithms must be one per node and accuracy");
     for (i64 place = 0; place < nodes.size(); place++)
-        fill_logs(std::exp(nodes[place]), accuracies.data, accuracies.size(), logs[place].data);
+        fill_logs(exp_of(nodes[place]), accuracies.data, accuracies.size(), logs[place].data);
 }
 
 void add_evidences(Array<const i64, 3> histograms, Array<const double, 2> logs, Array<const double> log_weights,
@@ -163,8 +163,8 @@ struct Look {
                        i64 places) {
         low = lowest;
         high = highest;
-        for (int at = 0; at <= GRID; at++) edges[at] = (1.0 - std::cos(low + (high - low) * at / GRID)) / 2.0;
-        for (int at = 0; at < GRID; at++) middles[at] = (1.0 - std::cos(low + (high - low) * (at + 0.5) / GRID)) / 2.0;
+        for (int at = 0; at <= GRID; at++) edges[at] = one_minus_cos(low + (high - low) * at / GRID) / 2.0;
+        for (int at = 0; at < GRID; at++) middles[at] = one_minus_cos(low + (high - low) * (at + 0.5) / GRID) / 2.0;
         step = (high - low) / GRID;
         for (int at = 0; at < GRID; at++) density[at] = density_at(crowd, low + step * (at + 0.5));
         for (i64 place = 0; place < places; place++)
@@ -196,13 +196,13 @@ void estimate_accuracies(Array<const i64, 3> histograms, Array<const double> nod
     Room<double> odds(places);
     Room<bool> used(places);
     for (i64 place = 0; place < places; place++) {
-        odds[place] = std::exp(nodes[place]);
+        odds[place] = exp_of(nodes[place]);
         used[place] = true;
     }
     Look whole(places), finer(places);
     whole.fill(0.0, PI, crowd.data, odds, used, places);
     double* masses = worker.likelihood;
-    const double never = std::exp(-NEVER);
+    const double never = exp_minus(NEVER);
     for (i64 w = 0; w < workers; w++) {
         for (i64 place = 0; place < places; place++) {
             used[place] = false;

@@ -93,7 +93,7 @@ void infer_by_bins(const NumberPartition& partition, const BinnedReports& report
             truth.tell(worker, place, ratio, units, tally);
             if (!supports) continue;
             if (filling) mix(reports.missing[report], bins, truth.row);
-            const double total = truth.leave_out(known), filled = filling ? std::exp(reports.missing[report]) : 0.0;
+            const double total = truth.leave_out(known), filled = filling ? exp_of(reports.missing[report]) : 0.0;
             support(truth.without, bins, total, densities, place, ratio, filled, units.likely, truth.of_laws,
                     tally.supported[worker].data);
         }

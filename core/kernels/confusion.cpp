@@ -1,7 +1,7 @@
 // Dawid-Skene: posteriors of the tasks, and what is learnt of the workers.
 #include "../label_kernels.h"
 
-#include <cmath>
+#include "../functions.h"
 
 namespace quietcrowd {
 namespace QC_VARIANT {
@@ -76,7 +76,7 @@ i64 learn_coins(Array<const i64> right_counts, Array<const i64> answers, double 
                 i64 added_wrong, i64 added_right, i64 least, double one, double unit, Array<i32> log_odds) {
     const i64 workers = right_counts.size();
     require(answers.size() == workers && log_odds.size() == workers, "arrays must have one entry per worker");
-    const double log_others = std::log((double)others);
+    const double log_others = log_of_any((double)others);
     i64 climbed = 0;
     for (i64 worker = 0; worker < workers; worker++) {
         const i64 of_all = to_signed((double)answers[worker] * one_answer);

@@ -2,7 +2,7 @@
 // and over labels are of whole numbers, so that no order of additions matters.
 #include "../label_kernels.h"
 
-#include <cmath>
+#include "../functions.h"
 
 namespace quietcrowd {
 namespace QC_VARIANT {
@@ -18,7 +18,7 @@ constexpr int MOST_STEPS = 60;
 // A block of at most B tasks. Arrays by label and task are at place [label * B + task].
 template <int B> struct GladBlock {
     GladBlock(const LabelPartition& p, i64 labels, i64 workers, i64 most_rows)
-        : block(p, (int)labels, (int)labels, workers), labels(labels), spread(std::log((double)greater_of<i64>(labels - 1, 1))),
+        : block(p, (int)labels, (int)labels, workers), labels(labels), spread(log_of_any((double)greater_of<i64>(labels - 1, 1))),
           memory(2 * labels * B), added(labels), numbers(3 * most_rows), integers(2 * most_rows), sums(memory),
           counts(sums + labels * B), alphas(numbers), row_betas(alphas + most_rows), leans(row_betas + most_rows),
           first(integers), second(first + most_rows) {}
@@ -224,7 +224,7 @@ template <int B>
 static i64 infer(const LabelPartition& partition, Array<const i64> abilities, i64 labels, i64 most_rows, double unit,
                  double rest_unit, Array<const i64> even, u64 seed, i64* pulls, i64* bends, i64* agreed,
                  const LabelEstimates& estimates, double* easiness) {
-    const double flat = std::log((double)labels);
+    const double flat = log_of_any((double)labels);
     GladBlock<B> tasks(partition, labels, abilities.size(), most_rows);
     i64 rest = 0;
     for (i64 first = 0; tasks.take(first, abilities.data); first = tasks.block.next()) {

@@ -81,7 +81,7 @@ void infer_gaussian(const NumberPartition& partition, Array<const double> weight
             variance = 0.0;
         } else {
             const double off = mean - prior_mean, surprise = (off * off + variance) * prior_precision;
-            const double found = (std::log(variance * prior_precision) + 1.0 - surprise) / 2.0;
+            const double found = (log_of_any(variance * prior_precision) + 1.0 - surprise) / 2.0;
             evidence[0] = add(evidence[0], to_nearest(found * EVIDENCE_ONE));
         }
         for (i64 i = 0; i < task.count; i++)

@@ -30,10 +30,10 @@ static void log_chances(CrowdBlock<B>& block, const Crowd& crowd, Array<const do
     }
     for (i64 channel = 0; channel < block.channels; channel++) {
         for (i64 community = 0; community < block.communities; community++)
-            block.log_community(channel, community, std::log(crowd.channels[channel] * crowd.communities[community]));
+            block.log_community(channel, community, log_of_any(crowd.channels[channel] * crowd.communities[community]));
         for (i64 label = 0; label < block.labels; label++) {
             double* row = block.chance(channel, block.communities + label);
-            fill<B>(row, std::log(crowd.channels[channel] * crowd.constants[label]));
+            fill<B>(row, log_of_any(crowd.channels[channel] * crowd.constants[label]));
             add_rows<B>(row, given, block.reports, constant_logs[channel][label].data);
         }
     }

@@ -184,7 +184,7 @@ void infer_by_mixture(const NumberPartition& partition, Array<const double> sigm
             truth_sums[1] = add(truth_sums[1], to_nearest((middle * middle + spread) * truth_unit));
             truth_sums[2] = add(truth_sums[2], 1);
             if (prior_precision > 0.0 && !known)
-                evidence[0] = subtract(evidence[0], to_nearest(std::log(peak.curvature) / 2.0 * evidence_unit));
+                evidence[0] = subtract(evidence[0], to_nearest(log_of_any(peak.curvature) / 2.0 * evidence_unit));
         }
         assess_workers(peak.truth, r, scale, units, found);
         for (i64 i = 0; i < task.count; i++) {

@@ -7,6 +7,7 @@ namespace quietcrowd {
 namespace QC_VARIANT {
 constexpr double LEAST = 1e-50;  // sigma or b below this part of the other counts as 0
 constexpr double LOG_ROOT_2_PI = 0.9189385332046727;
+constexpr double LOG_OF_2 = 0.6931471805599453;
 constexpr double STEP = 0.25;  // distance of the points over which a normal mean is taken, in standard deviations
 constexpr int POINTS = 37;     // from 0 to 9 standard deviations
 
@@ -30,16 +31,16 @@ void evaluate_normal_laplace(Array<const double> errors, Array<const double> sig
             fill(i, NAN, NAN, NAN, NAN, NAN);
         } else if (b < LEAST * sigma) {
             const double z = e / sigma;
-            fill(i, -0.5 * (z * z) - std::log(sigma) - LOG_ROOT_2_PI, -e / sigma / sigma, e, e * e,
+            fill(i, -0.5 * (z * z) - log_of_any(sigma) - LOG_ROOT_2_PI, -e / sigma / sigma, e, e * e,
                  1.0 / sigma / sigma);
         } else if (sigma < LEAST * b) {
             const double sign = e > 0.0 ? 1.0 : e < 0.0 ? -1.0 : e;
-            fill(i, -std::fabs(e) / b - std::log(2.0) - std::log(b), -sign / b, 0.0, 0.0,
+            fill(i, -std::fabs(e) / b - LOG_OF_2 - log_of_any(b), -sign / b, 0.0, 0.0,
                  e == 0.0 ? INFINITY : 0.0);
         } else {
             const double x = e / b, s = sigma / b, inverse_s = b / sigma;
             const Moments m = moments(x, s, inverse_s);
-            fill(i, m.log_density - std::log(b), -m.t / b, m.mean * b, m.second * b * b,
+            fill(i, m.log_density - log_of_any(b), -m.t / b, m.mean * b, m.second * b * b,
                  bend(x, s, inverse_s).curvature / b / b);
         }
     }
@@ -52,7 +53,7 @@ void evaluate_information(Array<const double> sigmas, Array<const double> scales
     double weights[POINTS], excess[POINTS], all = 0.0;
     for (int point = 0; point < POINTS; point++) {
         const double z = STEP * point;
-        all += weights[point] = std::exp(-0.5 * z * z) * (point ? 1.0 : 0.5);
+        all += weights[point] = exp_minus(0.5 * z * z) * (point ? 1.0 : 0.5);
     }
     for (i64 i = 0; i < count; i++) {
         const double sigma = sigmas[i], b = scales[i];

@@ -56,11 +56,11 @@ i64 weigh_set_workers(Array<const i64, 3> counts, Array<const i64, 2> held, Arra
         block.read_records(used, worker_at, counts.data, 1.0 / count_unit);
         block.weigh_accuracies(logs.data, 0, accuracies);
         for (i64 community = 0; community < block.communities; community++)
-            block.log_community(0, community, std::log(communities[community]));
+            block.log_community(0, community, log_of_any(communities[community]));
         for (i64 label = 0; label < labels; label++) {
             // less what the sets' likelihoods of wrong answers are, which all other chances leave out
             double* row = block.chance(0, block.communities + label);
-            fill<B>(row, std::log(constants[label]));
+            fill<B>(row, log_of_any(constants[label]));
             for (int lane = 0; lane < used; lane++) {
                 const i64 worker = first + lane, there = held[worker][label];
                 row[lane] += (double)there * with_label + (double)subtract(answers[worker], there) * without -

@@ -1,7 +1,7 @@
 // Weighted voting, and the hash of ids by which ties are broken.
 #include "../label_kernels.h"
 
-#include <cmath>
+#include "../functions.h"
 
 namespace quietcrowd {
 namespace QC_VARIANT {
@@ -21,7 +21,7 @@ static double share_of_best(Array<const i64> votes, i64 best, double nats) {
     constexpr double FINE = 1125899906842624.0;
     i64 total = 0;
     for (i64 l = 0; l < votes.size(); l++)
-        total = add(total, nats > 0 ? to_signed(std::exp((double)subtract(votes[l], best) * nats) * FINE) : votes[l]);
+        total = add(total, nats > 0 ? to_signed(exp_of((double)subtract(votes[l], best) * nats) * FINE) : votes[l]);
     if (nats > 0) return FINE / (double)total;
     return total > 0 ? (double)best / (double)total : NAN;
 }

@@ -10,8 +10,23 @@ BUILDS = Path(__file__).parents[2] / "build" / "core"
 OBJECTS = sorted(BUILDS.glob("*/CMakeFiles/x86_64_v*.dir/**/*.o"))
 
 
-@pytest.mark.skipif(not OBJECTS, reason="build/core has no objects of x86-64: make core makes them")
-@pytest.mark.skipif(shutil.which("nm") is None, reason="nm is missing: it comes with the compiler")
+pytestmark = [
+    pytest.mark.skipif(not OBJECTS, reason="build/core has no objects of x86-64: run make core"),
+    pytest.mark.skipif(shutil.which("nm") is None, reason="nm is missing: install binutils"),
+]
+
+OUTSIDE = {"calloc", "free", "memcpy", "memmove", "memset", "floor", "rint", "sqrt"}
+"""What kernels call of the C library: nothing that rounds in one way here and in another there."""
+
+
+def test_no_kernel_calls_a_function_that_rounds_otherwise_on_other_machines():
+    for path in OBJECTS:
+        listed = finished("nm", "--undefined-only", path, check=True)
+        names = {line.split()[1] for line in listed.output.splitlines()}
+        plain = {name for name in names if not name.startswith("_")}
+        assert plain <= OUTSIDE, path
+
+
 def test_every_symbol_has_the_name_of_its_instruction_set():
     """The linker keeps one of several weak functions of a name, maybe one with AVX-512."""
     for path in OBJECTS:
