@@ -3,7 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.special import softmax
-from tests.inference.kernels.read_only import read_only
+from tests.core.read_only import read_only
 
 from quietcrowd._core import coin_cavities, table_cavities
 from quietcrowd.inference.accuracies import SPREAD

@@ -3,7 +3,7 @@ import pytest
 from tests.core.kernels import assert_recorded_bits
 
 from quietcrowd import _core
-from quietcrowd.inference.kernels.integer_sums import shares
+from quietcrowd.inference.integer_sums import shares
 
 UNIT = 2.0**30
 

@@ -4,7 +4,7 @@ from tests.core.kernels import assert_recorded_bits
 from tests.core.test_confusion import partition_of
 
 from quietcrowd import _core
-from quietcrowd.inference.kernels.integer_sums import shares
+from quietcrowd.inference.integer_sums import shares
 
 UNIT, REST_UNIT = 2.0**32, 2.0**33
 WORKERS = 50

@@ -10,7 +10,7 @@ from tests.core.kernels import assert_recorded_bits
 from tests.core.test_confusion import partition_of
 
 from quietcrowd import _core
-from quietcrowd.inference.kernels.integer_sums import shares
+from quietcrowd.inference.integer_sums import shares
 from quietcrowd.inference.set_learning import SHARE_ONE, SetSigns, SetWorkers
 from quietcrowd.mechanisms.set_law import SetLaw
 from quietcrowd.set_ranks import binomials, sets_with

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
 from tests.core.kernels import assert_recorded_bits
+from tests.core.read_only import read_only
 from tests.core.test_confusion import partition_of
-from tests.inference.kernels.read_only import read_only
 
 from quietcrowd import _core
-from quietcrowd.inference.kernels import integer_sums
+from quietcrowd.inference import integer_sums
 
 NATS, UNIT, TOLD_UNIT = 2.0**-24, 2.0**36, 2.0**32
 TEMPERATURES = np.array([0.1, 0.5, 1.0, 2.0])

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import entr, logsumexp, softmax
 
 from quietcrowd import _core
-from quietcrowd.inference.kernels.integer_sums import shares
+from quietcrowd.inference.integer_sums import shares
 
 NATS, UNIT = 2.0**-16, 2.0**50
 VOTES = [[0.0, 0.0, 0.0], [-3.0, 1.5, 0.25], [-2000.0, -2001.0, -3001.0], [5.0, 5.0, 4.0]]

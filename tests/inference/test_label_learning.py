@@ -6,9 +6,8 @@ from attrs import evolve
 from tests.inference.label_reports import reports_of
 
 import quietcrowd as qc
-from quietcrowd.inference import label_state
+from quietcrowd.inference import integer_sums, label_state
 from quietcrowd.inference.accuracies import no_histograms
-from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.label_learning import LEAST_KNOWN_TRUTHS, learn_crowd
 from quietcrowd.inference.label_state import (
     ACCURACIES,

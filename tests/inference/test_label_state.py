@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from tests.inference.label_reports import reports_of
 
 import quietcrowd as qc
-from quietcrowd.inference import label_state
-from quietcrowd.inference.kernels import integer_sums
+from quietcrowd.inference import integer_sums, label_state
 from quietcrowd.inference.label_state import (
     ACCURACIES,
     CENTRES,

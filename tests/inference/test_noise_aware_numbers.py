@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from tests.inference.kernels.held_weights import held_weights
+from tests.core.held_weights import held_weights
 
 import quietcrowd as qc
 from quietcrowd.datasets import number_crowd, sensor_crowd, sparse_crowd

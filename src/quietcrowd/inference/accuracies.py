@@ -23,8 +23,8 @@ from quietcrowd._core import (
     fill_report_logs,
     table_cavities,
 )
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.cavity import CavityVotes, ReportLaws
-from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.mechanisms.set_law import SetLaw
 

@@ -10,7 +10,7 @@ from attrs import field, frozen
 from typing_extensions import override
 
 from quietcrowd._core import infer_medians
-from quietcrowd.inference.kernels import integer_sums
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.method import IterativeInference, StateT
 from quietcrowd.inference.numeric import (
     NumericMethod,

@@ -18,6 +18,7 @@ from quietcrowd.answer_errors import ADVICE
 from quietcrowd.domains import Categorical, Domain, FiniteDomain, NumericDomain
 from quietcrowd.exceptions import AnswerError, SimilarLabelsWarning
 from quietcrowd.frames import column_of
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.accuracies import (
     OwnVotes,
     accuracies,
@@ -25,7 +26,6 @@ from quietcrowd.inference.accuracies import (
     no_histograms,
 )
 from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.method import StateT, TallyT
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.inference.passes import LabelEstimates, Tally

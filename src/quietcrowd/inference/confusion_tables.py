@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from quietcrowd._core import infer_by_confusion
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.accuracies import (
     LEARNT_FROM,
     OwnVotes,
@@ -21,7 +22,6 @@ from quietcrowd.inference.accuracies import (
     no_histograms,
 )
 from quietcrowd.inference.categorical import CategoricalMethod
-from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.label_posteriors import probabilities, task_rows, vote_counts
 from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.partition import Extension, Partition, Summary

@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from quietcrowd._core import learn_coins, learn_confusions
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.confusion_tables import (
     FLOOR,
     LARGEST_LOG,
@@ -19,7 +20,6 @@ from quietcrowd.inference.confusion_tables import (
     ConfusionState,
     ConfusionTally,
 )
-from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.partition import Summary
 from quietcrowd.validation import at_least, one_of, plain
 

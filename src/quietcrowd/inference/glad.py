@@ -11,9 +11,9 @@ from attrs import field, frozen
 from typing_extensions import override
 
 from quietcrowd._core import infer_with_easiness
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.accuracies import OwnVotes, accuracy_histograms, no_histograms
 from quietcrowd.inference.categorical import CategoricalMethod
-from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.label_posteriors import probabilities, vote_counts
 from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.partition import Extension, Partition, Summary

@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from quietcrowd._core import infer_gaussian
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.inference.kernels import integer_sums
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.numeric import (
     NumericMethod,

@@ -10,7 +10,7 @@ from attrs import field, frozen
 from typing_extensions import override
 
 from quietcrowd._core import infer_densities
-from quietcrowd.inference.kernels import integer_sums
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.loss_weighted import Losses
 from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.numeric import (

@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from scipy import special
 
 from quietcrowd._core import weigh_workers
-from quietcrowd.inference.kernels import integer_sums
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.label_state import (
     ACCURACIES,
     ACCURACY_STEPS,

@@ -14,9 +14,9 @@ from typing_extensions import override
 
 from quietcrowd.domains import check_finite
 from quietcrowd.exceptions import NoSignalWarning
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.accuracies import answers_worth
 from quietcrowd.inference.categorical import CategoricalMethod
-from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.label_learning import LEAST_KNOWN_TRUTHS
 from quietcrowd.inference.label_state import first_frequencies, fixed_logarithms
 from quietcrowd.inference.method import IterativeInference, StateT, TallyT

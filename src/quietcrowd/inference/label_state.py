@@ -9,8 +9,8 @@ import numpy.typing as npt
 from attrs import evolve, field, frozen
 from typing_extensions import override
 
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.accuracies import no_histograms
-from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.passes import State, Tally
 from quietcrowd.inference.worker_reports import WorkerReports
 

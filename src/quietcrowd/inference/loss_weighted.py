@@ -17,8 +17,8 @@ from quietcrowd._core import infer_least_losses
 from quietcrowd.domains import Categorical, Domain, as_numbers
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import column_of
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.categorical import AgreementTally, CategoricalMethod, sweep_votes
-from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.numeric import (
     NumericMethod,

@@ -10,13 +10,13 @@ import numpy.typing as npt
 from attrs import field, frozen
 from typing_extensions import override
 
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.confusion_tables import (
     FLOOR,
     ConfusionMethod,
     ConfusionState,
     ConfusionTally,
 )
-from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.partition import Summary
 from quietcrowd.validation import at_least, plain
 

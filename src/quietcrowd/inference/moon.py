@@ -13,7 +13,7 @@ from typing_extensions import override
 from quietcrowd._core import infer_by_mixture
 from quietcrowd.domains import check_numeric
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
-from quietcrowd.inference.kernels import integer_sums
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.moon_state import (
     LEAST_VARIANCE,

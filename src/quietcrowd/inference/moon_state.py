@@ -10,7 +10,7 @@ import numpy.typing as npt
 from attrs import evolve, frozen
 from typing_extensions import override
 
-from quietcrowd.inference.kernels import integer_sums
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.numeric import SquaredErrors, error_unit, unit_for
 from quietcrowd.inference.partition import Extension, Summary
 from quietcrowd.inference.passes import State, Tally, known_or_median

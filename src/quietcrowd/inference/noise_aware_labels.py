@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from quietcrowd._core import infer_noisy_labels
 from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.accuracies import (
     OwnVotes,
     accuracies,
@@ -21,7 +22,6 @@ from quietcrowd.inference.accuracies import (
 from quietcrowd.inference.categorical import reads_by_table
 from quietcrowd.inference.confusion_tables import MOST_CELLS
 from quietcrowd.inference.further_reports import EVERY_TASK, FurtherLabel
-from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.label_learning import learn_crowd
 from quietcrowd.inference.label_model import LabelModel
 from quietcrowd.inference.label_state import (

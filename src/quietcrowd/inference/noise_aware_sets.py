@@ -13,6 +13,7 @@ from typing_extensions import override
 from quietcrowd._core import infer_sets, set_cavities
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.accuracies import (
     accuracies,
     answers_worth,
@@ -21,7 +22,6 @@ from quietcrowd.inference.accuracies import (
 )
 from quietcrowd.inference.confusion_tables import MOST_CELLS
 from quietcrowd.inference.further_reports import FurtherSet
-from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.label_model import LabelModel
 from quietcrowd.inference.label_state import CALIBRATION_ONE, TEMPERATURES
 from quietcrowd.inference.partition import Extension, Partition, Summary

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from attrs import evolve, frozen
 from scipy import special
 
-from quietcrowd.inference.kernels import integer_sums
+from quietcrowd.inference import integer_sums
 
 __all__ = ["Answering"]
 

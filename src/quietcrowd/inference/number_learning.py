@@ -7,13 +7,13 @@ import numpy.typing as npt
 from attrs import evolve
 
 from quietcrowd._core import weigh_laws
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.binned_laws import (
     BINS,
     ErrorLaws,
     answer_laws,
 )
 from quietcrowd.inference.bounded_bins import bounded_laws
-from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.number_answering import Answering
 from quietcrowd.inference.number_pass import error_laws, fills_in
 from quietcrowd.inference.number_state import (

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from attrs import evolve, frozen
 from typing_extensions import override
 
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.binned_laws import BINS, NormalTruths
-from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.number_answering import Answering
 from quietcrowd.inference.number_trials import Trial
 from quietcrowd.inference.numeric import SquaredErrors, unit_for

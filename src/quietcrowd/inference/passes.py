@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import astuple, fields_dict, frozen
 
-from quietcrowd.inference.kernels import integer_sums
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.partition import Extension
 
 __all__ = [

@@ -11,8 +11,8 @@ from attrs import evolve, field, frozen
 from typing_extensions import override
 
 from quietcrowd._core import weigh_set_workers
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.accuracies import no_histograms
-from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.label_learning import (
     MISTAKES_EVERY,
     CrowdSums,

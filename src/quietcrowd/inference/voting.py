@@ -10,9 +10,9 @@ import numpy.typing as npt
 from attrs import field, frozen
 from typing_extensions import override
 
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.accuracies import OwnVotes
 from quietcrowd.inference.categorical import AgreementTally, CategoricalMethod, sweep_votes
-from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.label_posteriors import probabilities, vote_counts, vote_shares
 from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.partition import Partition, Summary

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd._core import bound_votes
-from quietcrowd.inference.kernels import integer_sums
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.partition import Summary
 from quietcrowd.mechanisms.report_law import ReportLaw
 

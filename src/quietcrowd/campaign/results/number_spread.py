@@ -14,7 +14,7 @@ from attrs import frozen
 
 from quietcrowd.campaign.results.report_rows import ReportRows, RowBlock
 from quietcrowd.domains import NumericDomain, check_numeric
-from quietcrowd.inference.kernels.integer_sums import unit_for
+from quietcrowd.inference.integer_sums import unit_for
 
 __all__ = ["NumberSpread", "SpreadSums"]
 

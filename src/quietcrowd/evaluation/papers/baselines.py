@@ -18,8 +18,8 @@ from typing_extensions import override
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.gtm import VarianceState
-from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.moon import MOON
 from quietcrowd.inference.moon_state import ErrorModel, ErrorTally, noise_scale

@@ -1,4 +1,4 @@
-"""Arrays as those of answers are: a kernel that runs on them is compiled for both alike."""
+"""Arrays as those of answers are."""
 
 
 def read_only(*arrays):

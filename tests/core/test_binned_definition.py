@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.inference.kernels.read_only import read_only
+from tests.core.read_only import read_only
 
 from quietcrowd._core import blend_laws, infer_by_bins, weigh_laws
 from quietcrowd.inference.binned_laws import (

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.inference.kernels import integer_sums
+from quietcrowd.inference import integer_sums
 
 
 @given(st.lists(st.floats(-1e6, 1e6), max_size=50), st.randoms(use_true_random=False))

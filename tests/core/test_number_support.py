@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.inference.kernels.held_weights import held_weights
+from tests.core.held_weights import held_weights
 
 LARGEST_SHARE = 0.5
 

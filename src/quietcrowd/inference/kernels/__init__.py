@@ -1,1 +1,0 @@
-"""What is compiled, and special functions: arrays in, arrays out. No method lives here."""
