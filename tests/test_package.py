@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(qc.__path__, prefix="quietcrowd.")
-    if not module.name.endswith("__main__")
+    if not module.name.endswith(("__main__", "_core"))
 )
 
 

@@ -4,13 +4,13 @@ import math
 import platform
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import special
 from tests.core.kernels import assert_recorded_bits
+from tests.programs import finished
 
 from quietcrowd import _core
 from quietcrowd.inference.numeric import LARGEST_UNIT
@@ -160,8 +160,7 @@ def is_gcc():
     """Return whether there is GCC, which says what it does to loops."""
     if COMPILER is None or platform.machine() != "x86_64":
         return False
-    version = subprocess.run([COMPILER, "--version"], capture_output=True, text=True, check=True)
-    return "Free Software Foundation" in version.stdout
+    return "Free Software Foundation" in finished(COMPILER, "--version", check=True).output
 
 
 @pytest.mark.slow
@@ -171,6 +170,6 @@ def test_loops_run_on_vector_registers(kernel, loops, tmp_path):
     (options,) = re.findall(r"set\(exact (-O3 [^)]*)\)", (ROOT / "CMakeLists.txt").read_text())
     command = [COMPILER, "-std=c++17", *options.split(), "-march=x86-64-v3", "-fopt-info-vec"]
     command += ["-c", f"core/kernels/{kernel}.cpp", "-o", str(tmp_path / "object.o")]
-    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stderr
+    told = finished(*command, cwd=ROOT, check=True).errors
     message = rf"{kernel}\.cpp:.* loop vectorized using 32 byte vectors"
     assert len(re.findall(message, told)) >= loops
