@@ -218,6 +218,11 @@ def fill_exp_minus(rng):
 
 
 @recipe
+def fill_functions(rng):
+    return rng.normal(size=9), np.zeros((5, 9))
+
+
+@recipe
 def fill_log(rng):
     return rng.uniform(0.1, 9, 9), np.zeros(9)
 
