@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 from hypothesis import currently_in_test_context
 
 from quietcrowd import _core
@@ -54,6 +55,22 @@ def assert_recorded_bits(name, *arguments):
             assert one == other, f"{instructions}: argument {place}"
     if not currently_in_test_context():
         _compare([name, _digest(tuple(map(_frozen, arguments))), _digest(first)])
+
+
+def outside(workers, reports=0, labels=0, worst=255):
+    """Return the mark of a test of contents out of range: place in a partition, value, message.
+
+    Without labels, values are numbers, and any will do.
+    """
+    broken = [
+        (0, 10**6, "offsets"),
+        (0, -1, "offsets"),
+        (1, workers, "worker code"),
+        (1, 2**32 - 1, "worker code"),
+    ]
+    if labels:
+        broken += [(2, reports, "value"), (2, worst, "value"), (4, labels, "known truth")]
+    return pytest.mark.parametrize(("place", "value", "message"), broken)
 
 
 def _compare(found):

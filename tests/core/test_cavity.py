@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.core.kernels import assert_recorded_bits
+from tests.core.kernels import assert_recorded_bits, outside
 from tests.core.test_confusion import partition_of
 
 from quietcrowd import _core
@@ -139,18 +139,7 @@ def test_only_some_workers_are_reported_of(tables):
 
 
 @pytest.mark.parametrize("tables", [False, True])
-@pytest.mark.parametrize(
-    ("place", "value", "message"),
-    [
-        (0, 10**6, "offsets"),
-        (0, -1, "offsets"),
-        (1, 50, "worker code"),
-        (1, 2**32 - 1, "worker code"),
-        (2, 4, "value"),
-        (2, 255, "value"),
-        (4, 4, "known truth"),
-    ],
-)
+@outside(50, 4, 4)
 def test_what_lies_outside_is_refused(tables, place, value, message):
     given = arguments_of(np.random.default_rng(6), 4, tables=tables)
     given[0][place][len(given[0][place]) // 2] = value

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from tests.core.kernels import assert_recorded_bits
+from tests.core.kernels import assert_recorded_bits, outside
 
 from quietcrowd import _core
 from quietcrowd.inference.integer_sums import shares
@@ -68,18 +68,7 @@ def test_tasks_longer_than_the_room_for_answers(one_coin):
         assert_recorded_bits("infer_by_confusion", *given)
 
 
-@pytest.mark.parametrize(
-    ("place", "value", "message"),
-    [
-        (0, 10**6, "offsets"),
-        (0, -1, "offsets"),
-        (1, 50, "worker code"),
-        (1, 2**32 - 1, "worker code"),
-        (2, 4, "value"),
-        (2, 255, "value"),
-        (4, 4, "known truth"),
-    ],
-)
+@outside(50, 4, 4)
 def test_what_lies_outside_is_refused(place, value, message):
     given = arguments_of(np.random.default_rng(3), 4)
     given[0][place][len(given[0][place]) // 2] = value

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from tests.core.kernels import assert_recorded_bits
+from tests.core.kernels import assert_recorded_bits, outside
 from tests.core.test_confusion import partition_of
 
 from quietcrowd import _core
@@ -68,16 +68,7 @@ def test_every_bit_of_no_tasks():
     assert_recorded_bits("infer_with_easiness", *given)
 
 
-@pytest.mark.parametrize(
-    ("place", "value", "message"),
-    [
-        (0, 10**6, "offsets"),
-        (0, -1, "offsets"),
-        (1, WORKERS, "worker code"),
-        (2, 4, "value"),
-        (4, 4, "known truth"),
-    ],
-)
+@outside(WORKERS, 4, 4)
 def test_what_lies_outside_is_refused(place, value, message):
     given = arguments_of(np.random.default_rng(5), 4)
     given[0][place][len(given[0][place]) // 2] = value

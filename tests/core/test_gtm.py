@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from tests.core.kernels import assert_recorded_bits
+from tests.core.kernels import assert_recorded_bits, outside
 from tests.core.test_numeric import extremes, numbers_of, partitions, room_of, shortened, weights_of
 
 from quietcrowd import _core
@@ -27,10 +27,7 @@ def test_every_bit_of_extreme_numbers():
     assert_recorded_bits("infer_gaussian", *arguments_of(extremes()))
 
 
-@pytest.mark.parametrize(
-    ("place", "value", "message"),
-    [(0, 10**6, "offsets"), (0, -1, "offsets"), (1, 50, "worker code"), (1, 2**32 - 1, "worker")],
-)
+@outside(50)
 def test_what_lies_outside_is_refused(place, value, message):
     given = arguments_of(numbers_of(np.random.default_rng(3)))
     given[0][place][len(given[0][place]) // 2] = value

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import median_abs_deviation
-from tests.core.kernels import assert_recorded_bits
+from tests.core.kernels import assert_recorded_bits, outside
 from tests.core.test_numeric import extremes, numbers_of, partitions, room_of, shortened, weights_of
 
 from quietcrowd import _core
@@ -46,10 +46,7 @@ def test_every_bit_of_a_task(values, weights, known, at_mode):
     assert_recorded_bits("infer_densities", *arguments)
 
 
-@pytest.mark.parametrize(
-    ("place", "value", "message"),
-    [(0, 10**6, "offsets"), (0, -1, "offsets"), (1, 50, "worker code"), (1, 2**32 - 1, "worker")],
-)
+@outside(50)
 def test_what_lies_outside_is_refused(place, value, message):
     given = arguments_of(numbers_of(np.random.default_rng(3)))
     given[0][place][len(given[0][place]) // 2] = value

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from scipy.special import log_softmax
-from tests.core.kernels import assert_recorded_bits
+from tests.core.kernels import assert_recorded_bits, outside
 from tests.core.test_confusion import partition_of
 
 from quietcrowd import _core
@@ -270,18 +270,7 @@ def test_a_vote_is_the_likelihood_of_the_set():
     np.testing.assert_allclose(found, log_softmax(expected, axis=1), rtol=0, atol=2e-7)
 
 
-@pytest.mark.parametrize(
-    ("place", "value", "message"),
-    [
-        (0, 10**6, "offsets"),
-        (0, -1, "offsets"),
-        (1, 50, "worker code"),
-        (1, 2**32 - 1, "worker code"),
-        (2, 20, "value"),
-        (2, -1, "value"),
-        (4, 6, "known truth"),
-    ],
-)
+@outside(50, 20, 6, -1)
 def test_what_lies_outside_is_refused(place, value, message):
     arguments = arguments_of(np.random.default_rng(5), 6, 3, last=True)
     arguments.partition[place][len(arguments.partition[place]) // 2] = value

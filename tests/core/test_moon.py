@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.core.kernels import assert_recorded_bits
+from tests.core.kernels import assert_recorded_bits, outside
 from tests.core.test_numeric import numbers_of, partitions
 
 from quietcrowd import _core
@@ -131,15 +131,7 @@ def test_a_score_is_cut():
     assert given.sums[0, 1] / given.square_unit == LARGEST_SCORE**2
 
 
-@pytest.mark.parametrize(
-    ("place", "value", "message"),
-    [
-        (0, 10**6, "offsets"),
-        (0, -1, "offsets"),
-        (1, 50, "worker code"),
-        (1, 2**32 - 1, "worker code"),
-    ],
-)
+@outside(50)
 def test_what_lies_outside_is_refused(place, value, message):
     given = given_of(numbers_of(np.random.default_rng(6)))
     given.partition[place][len(given.partition[place]) // 2] = value

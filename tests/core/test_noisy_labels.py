@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
-from tests.core.kernels import assert_recorded_bits
+from tests.core.kernels import assert_recorded_bits, outside
 from tests.core.read_only import read_only
 from tests.core.test_confusion import partition_of
 
@@ -302,18 +302,7 @@ def test_one_worker_and_no_tasks(last):
         assert_recorded_bits("infer_noisy_labels", *arguments)
 
 
-@pytest.mark.parametrize(
-    ("place", "value", "message"),
-    [
-        (0, 10**6, "offsets"),
-        (0, -1, "offsets"),
-        (1, 50, "worker code"),
-        (1, 2**32 - 1, "worker code"),
-        (2, 5, "value"),
-        (2, 255, "value"),
-        (4, 4, "known truth"),
-    ],
-)
+@outside(50, 5, 4)
 def test_what_lies_outside_is_refused(place, value, message):
     arguments = arguments_of(np.random.default_rng(5), 4, 5, last=True)
     arguments[0][place][len(arguments[0][place]) // 2] = value

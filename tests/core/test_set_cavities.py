@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy.special import softmax
-from tests.core.kernels import assert_recorded_bits
+from tests.core.kernels import assert_recorded_bits, outside
 from tests.core.test_label_sets import arguments_of as sweep_arguments_of
 from tests.core.test_label_sets import changed
 
@@ -91,18 +91,7 @@ def test_a_set_is_as_likely_as_its_labels_are_without_it():
     np.testing.assert_allclose(found[:, -1], np.log(wrong), atol=1e-8)
 
 
-@pytest.mark.parametrize(
-    ("place", "value", "message"),
-    [
-        (0, 10**6, "offsets"),
-        (0, -1, "offsets"),
-        (1, 51, "worker code"),
-        (1, 2**32 - 1, "worker code"),
-        (2, 20, "value"),
-        (2, -1, "value"),
-        (4, 6, "known truth"),
-    ],
-)
+@outside(51, 20, 6, -1)
 def test_what_lies_outside_is_refused(place, value, message):
     arguments = arguments_of(np.random.default_rng(5), 6, 3)
     arguments[0][place][len(arguments[0][place]) // 2] = value
