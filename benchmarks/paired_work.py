@@ -272,7 +272,7 @@ def seconds(name):
 
 def main():
     """Answer until the input ends."""
-    if sys.argv[1:] and sys.argv[1]:
+    if any(sys.argv[1:]):
         from quietcrowd import _core
 
         _core.choose(sys.argv[1])

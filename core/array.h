@@ -30,7 +30,6 @@ template <class T> struct Array<T, 1> {
 
     QC_FN i64 size() const { return shape[0]; }
     QC_FN T& operator[](i64 i) const { return data[i]; }
-    QC_FN Array part(i64 start, i64 end) const { return {data + start, {end - start}}; }
 };
 
 // Codes of labels or reports: 1, 2 or 4 bytes each, unsigned.
@@ -87,7 +86,6 @@ template <class T> struct Room {
     Room& operator=(const Room&) = delete;
     QC_FN T& operator[](i64 i) const { return data[i]; }
     QC_FN operator T*() const { return data; }
-    QC_FN Array<T> array() const { return {data, {count}}; }
 
     void* memory;
     T* data;
@@ -127,9 +125,9 @@ QC_FN void check_offsets(Array<const i64> offsets, i64 rows, i64 first, i64 coun
 
 // Refuses codes that are no worker's.
 QC_FN void check_workers(const u32* QC_RESTRICT workers, i64 rows, i64 count, i64 task) {
-    u32 wrong = 0;
-    for (i64 i = 0; i < rows; i++) wrong |= (u32)((i64)workers[i] >= count);
-    require(!wrong, "a worker code is out of range, at or after task", task);
+    u32 most = 0;
+    for (i64 i = 0; i < rows; i++) most = most > workers[i] ? most : workers[i];
+    require(rows == 0 || most < count, "a worker code is out of range, at or after task", task);
 }
 }  // namespace QC_VARIANT
 }  // namespace quietcrowd

@@ -62,9 +62,7 @@ template <class Each> QC_FN void for_tasks(const NumberPartition& p, i64 workers
         const i64 start = p.offsets[first];
         end = first + 1;
         while (end < p.tasks() && p.offsets[end + 1] - start <= ROWS_AT_ONCE) end++;
-        u32 most = 0;
-        for (i64 i = start; i < p.offsets[end]; i++) most = greater_of(most, p.workers[i]);
-        require(start == p.offsets[end] || most < workers, "a worker code is out of range, at or after task", first);
+        check_workers(p.workers.data + start, p.offsets[end] - start, workers, first);
         for (i64 t = first; t < end; t++) {
             const i64 row = p.offsets[t];
             each(t, NumberTask{row, p.offsets[t + 1] - row, p.workers.data + row, p.values.data + row, p.known[t]});

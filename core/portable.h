@@ -48,7 +48,6 @@
 #endif
 
 namespace quietcrowd {
-using i8 = signed char;
 using i32 = int;
 using i64 = long long;
 using u8 = unsigned char;

@@ -73,6 +73,27 @@ def outside(workers, reports=0, labels=0, worst=255):
     return pytest.mark.parametrize(("place", "value", "message"), broken)
 
 
+def assert_refuses_other_arrays(name, given):
+    """Assert that a kernel takes no array one entry short, and none of another type."""
+    kernel = getattr(_core, name)
+    for place, argument in enumerate(given):
+        before, after = given[:place], given[place + 1 :]
+        for changed in _shortened(argument):
+            with pytest.raises(ValueError, match=r"must|out of range|offsets"):
+                kernel(*before, changed, *after)
+        if isinstance(argument, np.ndarray):
+            with pytest.raises(TypeError):
+                kernel(*before, argument.astype("f4"), *after)
+
+
+def _shortened(argument):
+    if isinstance(argument, np.ndarray):
+        yield argument[:-1].copy()
+    elif isinstance(argument, tuple):
+        for place, part in enumerate(argument):
+            yield *argument[:place], part[:-1].copy(), *argument[place + 1 :]
+
+
 def _compare(found):
     """Compare a call of this test with that on record."""
     test = os.environ["PYTEST_CURRENT_TEST"].removesuffix(" (call)").removeprefix("tests/core/")

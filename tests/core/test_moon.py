@@ -104,7 +104,10 @@ def test_every_bit_of_any_crowd(data):
     sizes = data.draw(st.lists(st.integers(0, 19), max_size=5))
     numbers, rows = st.floats(-0.5, 0.5), sum(sizes)
     workers = data.draw(st.integers(1, 9))
-    draw = lambda of, count: data.draw(st.lists(of, min_size=count, max_size=count))  # noqa: E731
+
+    def draw(of, count):
+        return data.draw(st.lists(of, min_size=count, max_size=count))
+
     partition = (
         np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))),
         np.array(draw(st.integers(0, workers - 1), rows), np.uint32),

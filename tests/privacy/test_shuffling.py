@@ -157,3 +157,15 @@ def test_some_reports_count_as_if_more_others_were_none():
     many = shuffled_loss(1.0, 10**9, 1e-9)
     assert many == shuffled_loss(1.0, 10**7, 1e-9)
     assert 0 < many.epsilon < 0.01
+
+
+@pytest.mark.parametrize(("count", "chance"), [(40, 0.5), (1_000, 0.3), (3_000, 1e-3)])
+def test_no_probability_of_a_window_is_below_the_exact_one(count, chance):
+    numbers, chances, missed = shuffling._window(count, chance, 1e-9)
+    exact_chance, total = Fraction(chance), Fraction(0)
+    for number, found in zip(numbers.astype(int).tolist(), chances.tolist(), strict=True):
+        rest = (1 - exact_chance) ** (count - number)
+        exact = math.comb(count, number) * exact_chance**number * rest
+        assert exact <= Fraction(found) <= exact * (1 + Fraction(1, 10**10))
+        total += exact
+    assert 1 - total <= Fraction(missed)

@@ -316,7 +316,10 @@ def _delta_among(response: KeepOrReplace, group: int, epsilon: float, dust: floa
 
 @lru_cache(maxsize=128)
 def _window(count: int, chance: float, dust: float) -> tuple[Floats, Floats, float]:
-    """Return the likely values of a binomial number, their probabilities, and what is left out."""
+    """Return the likely values of a binomial number, their probabilities, and what is left out.
+
+    Probabilities are rounded up, by more than the error of `range_chances`.
+    """
     if chance >= 1:
         return np.array([float(count)]), np.ones(1), 0.0
     low, high = 0, count
@@ -324,4 +327,5 @@ def _window(count: int, chance: float, dust: float) -> tuple[Floats, Floats, flo
         low, high = likely_range(count, chance, dust / 2)
         low, high = max(0, low - 1), min(count, high + 1)
     chances, missed = range_chances(low, high, count, chance)
-    return np.arange(low, high + 1, dtype=np.float64), chances, missed * (1 + _SLACK)
+    numbers = np.arange(low, high + 1, dtype=np.float64)
+    return numbers, chances * (1 + 1e-15 * len(numbers)), missed * (1 + _SLACK)
