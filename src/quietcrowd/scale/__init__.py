@@ -1,4 +1,4 @@
-"""Truth inference on more answers than fit into memory: partitions on disk, passed over in turn."""
+"""Truth inference on answers that do not fit into memory, stored as partitions on disk."""
 
 from quietcrowd.scale.connecting import connect
 from quietcrowd.scale.dask import DaskExecutor

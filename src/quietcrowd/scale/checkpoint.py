@@ -1,4 +1,4 @@
-"""The state of a run in a file, so that a run that was stopped goes on where it was."""
+"""Checkpoints: the state of an inference run in a file, from which a stopped run continues."""
 
 from __future__ import annotations
 
@@ -36,19 +36,11 @@ _UNREADABLE = (
 
 @frozen(kw_only=True)
 class Checkpoint:
-    """Where a run keeps how far it has come, and what run it is.
+    """A checkpoint file, and the run that it belongs to.
 
-    Attributes
-    ----------
-    path : Path
-        The file; it is replaced as a whole after every update.
-    method : TruthInference
-        What runs.
-    store, known_truths : str
-        Fingerprints of the answers and of the known truths.
-    example : callable
-        Gives a state as the method makes it of these answers, if it does: one that is loaded must
-        be like it.
+    `save` replaces the file at `path` atomically. `store` and `known_truths` are fingerprints.
+    `example` returns a state with the fields, dtypes and shapes that a loaded state must have; None
+    if the method has no state.
     """
 
     path: Path
@@ -58,16 +50,10 @@ class Checkpoint:
     example: Callable[[], State | None]
 
     def load(self) -> LoopProgress[Any]:
-        """Return how far it has come; a loop that is yet to begin where there is no file.
+        """Return the progress in the file; a new `LoopProgress` if there is no file.
 
-        Raises
-        ------
-        ParameterError
-            Where the file is of another run.
-        FormatError
-            Where it cannot be read.
-        OSError
-            Where no file can be put there.
+        Raises ParameterError if the file belongs to another run, FormatError if it cannot be read,
+        and OSError if its directory cannot be written.
         """
         check_folder(self.path)
         if not self.path.exists():
@@ -87,7 +73,7 @@ class Checkpoint:
         return LoopProgress(state=state, history=tuple(history.tolist()))
 
     def save(self, progress: LoopProgress[Any]) -> None:
-        """Keep how far the loop has come."""
+        """Write the progress of the loop."""
         note = {**self._note(), "state": type(progress.state).__name__}
         arrays: dict[str, Any] = dict(_flat(progress.state))
         with replacing(self.path) as temporary, temporary.open("wb") as file:
@@ -108,7 +94,7 @@ class Checkpoint:
         }
 
     def _check(self, note: Any, updates: int) -> None:
-        """Raise unless the note is of this run; the limit of iterations may be another one."""
+        """Raise unless the note belongs to this run; only `max_iterations` may differ."""
         own = self._note()
         if not isinstance(note, dict) or note.get("format") != FORMAT:
             raise self._wrong("it does not say that it is one")
@@ -141,7 +127,6 @@ class Checkpoint:
         return FormatError(f"{self.path}: this is no checkpoint: {what}")
 
     def _state(self, name: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> State:
-        """Return the state, if it is of the kind and the shape of the example."""
         example = self.example()
         if example is None or name != type(example).__name__:
             raise self._wrong(f"its state is {name!r}, not {type(example).__name__!r}")
@@ -162,7 +147,7 @@ class Checkpoint:
 
 
 def _flat(record: Any, prefix: str = "") -> Iterator[tuple[str, npt.NDArray[Any]]]:
-    """Yield the fields of a record as arrays; those of a record within, by both names."""
+    """Yield the fields of a record as arrays; names of nested fields are joined by `NESTED`."""
     for name in attrs.fields_dict(type(record)):
         value = getattr(record, name)
         if attrs.has(type(value)):
@@ -172,7 +157,7 @@ def _flat(record: Any, prefix: str = "") -> Iterator[tuple[str, npt.NDArray[Any]
 
 
 def _record(kind: Any, arrays: Mapping[str, npt.NDArray[Any]], prefix: str) -> Any:
-    """Return the record that `_flat` took apart."""
+    """Rebuild a record from the arrays of `_flat`."""
     fields: dict[str, Any] = {}
     for name, attribute in attrs.fields_dict(attrs.resolve_types(kind)).items():
         inner = attribute.type

@@ -1,4 +1,4 @@
-"""Connecting to a Dask cluster, or starting one on this machine."""
+"""Connect to a Dask cluster, or start one on this machine."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ __all__ = ["check_scheduler", "connect"]
 _LOCAL = re.compile(r"local(?::([1-9][0-9]{0,3}))?")
 
 CONNECTING = 10.0
-"""Seconds that a scheduler has to answer."""
+"""Seconds until a scheduler must answer."""
 
 SILENT = logging.CRITICAL + 1
-"""What the executor cannot go on from, it says itself."""
+"""A log level above CRITICAL: the executor itself reports the errors that end a run."""
 
 LOCAL = {
     "distributed.admin.tick.interval": "1s",
@@ -36,17 +36,17 @@ LOCAL = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**28,
     "distributed.worker.profile.enabled": False,
 }
-"""Settings of a local cluster: nobody looks at it, and a process that is lost is begun anew.
+"""Settings of a local cluster: no dashboard, and a lost process is restarted.
 
-Memory that a pass needs is kept for the next one, not handed back in between.
+The allocator keeps the memory of a pass for the next pass; thresholds are in bytes.
 """
 
 LEAVE_INTERRUPTS = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-"""What its processes run first: Ctrl-C is for the one that started them."""
+"""Worker processes run this first: only the process that started them handles Ctrl-C."""
 
 
 def check_scheduler(scheduler: str) -> None:
-    """Raise ParameterError or MissingExtraError, as `connect` does before it asks anybody."""
+    """Raise ParameterError or MissingExtraError as `connect` does, without connecting."""
     if _LOCAL.fullmatch(scheduler) is None and "://" not in scheduler:
         raise ParameterError(
             f"scheduler must be tcp://host:port, local, or local:N with N processes; "
@@ -58,23 +58,23 @@ def check_scheduler(scheduler: str) -> None:
 
 @contextmanager
 def connect(scheduler: str = "local") -> Iterator[DaskExecutor]:
-    """Connect to a Dask cluster, or start one on this machine; it is left or ended afterwards.
+    """Connect to a Dask cluster, or start one on this machine; close it on exit.
 
     Parameters
     ----------
     scheduler : str
-        ``tcp://host:port`` of a scheduler, whose workers see the folders of stores under the same
-        paths and have the same quietcrowd; ``local``, or ``local:N`` for N processes with one
-        thread each: on one machine threads of a single process are as fast or faster.
+        ``tcp://host:port`` of a scheduler, whose workers must see the directories of stores under
+        the same paths and have the same version of quietcrowd. ``local`` or ``local:N`` starts N
+        processes with one thread each; on one machine, threads of one process are at least as fast.
 
     Raises
     ------
     ParameterError
-        Where `scheduler` is neither.
+        If `scheduler` has another form.
     ConnectionError
-        Where no scheduler answers there.
+        If no scheduler answers there.
     MissingExtraError
-        Where Dask's distributed is not installed.
+        If Dask's distributed is not installed.
     """
     check_scheduler(scheduler)
     from distributed import Client
@@ -93,7 +93,7 @@ def connect(scheduler: str = "local") -> Iterator[DaskExecutor]:
 
 
 def _greet(scheduler: str) -> None:
-    """Raise unless something that speaks as Dask does answers: a client cannot end half begun."""
+    """Raise unless a Dask scheduler answers: a client that fails to start cannot be closed."""
     from distributed.comm import connect as connect_to
     from distributed.security import Security
 
@@ -103,18 +103,18 @@ def _greet(scheduler: str) -> None:
         await (await asyncio.wait_for(greeting, 2 * CONNECTING)).close()
 
     try:
-        with ThreadPoolExecutor(1) as pool:  # a loop may run in this thread
+        with ThreadPoolExecutor(1) as pool:  # this thread may already run an event loop
             pool.submit(asyncio.run, greet()).result()
-    except Exception as error:  # what strangers answer may be anything
+    except Exception as error:  # another kind of server may cause any error
         reason = str(error) or "something else is there"
         raise ConnectionError(f"no Dask scheduler answers at {scheduler}: {reason}") from None
 
 
 @contextmanager
 def _interrupts_later() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM wait: a cluster that is half begun cannot be ended.
+    """Defer Ctrl-C and SIGTERM, because a cluster that is only half started cannot be closed.
 
-    Processes that are started meanwhile never see Ctrl-C: it is for the one that started them.
+    Processes that start meanwhile inherit a blocked SIGINT: Ctrl-C is for their parent.
     """
     caught: list[int] = []
     handlers = {}
@@ -122,7 +122,7 @@ def _interrupts_later() -> Iterator[None]:
         for number in (signal.SIGINT, signal.SIGTERM):
             handlers[number] = signal.signal(number, lambda told, _: caught.append(told))
     if sys.platform != "win32":
-        resource_tracker.ensure_running()  # to start it lets interrupts through
+        resource_tracker.ensure_running()  # starting it later would unblock SIGINT
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -137,7 +137,7 @@ def _interrupts_later() -> Iterator[None]:
 
 @contextmanager
 def _working(client: Any) -> Iterator[DaskExecutor]:
-    """Give the executor of a client, which is closed afterwards and tells nothing of its own."""
+    """Yield an executor for the client, whose log is silenced, and close the client."""
     from distributed.utils import silence_logging_cmgr
 
     executor = DaskExecutor(client)
@@ -150,7 +150,7 @@ def _working(client: Any) -> Iterator[DaskExecutor]:
 
 @contextmanager
 def _local_cluster(workers: int) -> Iterator[Any]:
-    """Start a scheduler and worker processes that this machine alone can reach; end them."""
+    """Start a scheduler and worker processes that listen on the loopback address only."""
     import dask
     from distributed import Nanny, Scheduler, SpecCluster
 
@@ -169,5 +169,5 @@ def _local_cluster(workers: int) -> Iterator[Any]:
             yield cluster
         finally:
             if cluster is not None:
-                with suppress(KeyError):  # it misses workers that ended before it
+                with suppress(KeyError):  # close() fails for workers that ended earlier
                     cluster.close()

@@ -1,4 +1,4 @@
-"""A Dask cluster that works on partitions; its workers see the folder of the store themselves."""
+"""An executor on a Dask cluster, whose workers read the store's directory themselves."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ JobT = TypeVar("JobT")
 T = TypeVar("T")
 
 MOST_AT_ONCE = 16
-"""So many partitions at most are worked on by one task, and their results added."""
+"""The most partitions per Dask task; the task adds their results."""
 
 TASKS_PER_THREAD = 2
-"""So many tasks a thread has in a pass, unless that makes them too large."""
+"""Dask tasks per thread and pass, unless `MOST_AT_ONCE` requires more."""
 
 ALIKE = ("quietcrowd", "numpy")
-"""What must be of one version everywhere: it makes the bits of the result."""
+"""Packages whose versions must be the same everywhere, because they determine the result's bits."""
 
 MOST_SHARED = "1 TB"
-"""Dask warns of values beyond; what a pass is given is as large as it has to be."""
+"""Dask warns of larger values; the arguments of a pass may be large."""
 
 
 class DaskExecutor(Executor):
-    """A Dask cluster: a task passes over a few partitions, or over one where its result is kept.
+    """An executor on a Dask cluster.
 
-    A job goes to each worker once, and what is given to a pass once a pass. A partition goes to
-    the worker that had it before, or to another one where that one is lost or busy. Results are
-    added on the workers. What a lost worker had, others do again, to the same result.
+    Each worker receives a job once, and the arguments of a pass once per pass. A partition goes to
+    the worker that had it before, or to another if that one is lost or busy. Workers add results.
+    The work of a lost worker is repeated and gives the same result.
 
     Parameters
     ----------
     client : distributed.Client
-        It stays open.
+        The executor does not close it.
     patience : float
-        How long to wait where there is no worker at all, in seconds.
+        Seconds to wait while the cluster has no worker.
     """
 
     def __init__(self, client: Client, patience: float = 60.0) -> None:
@@ -79,7 +79,7 @@ class DaskExecutor(Executor):
         indices: Sequence[int],
         given: GivenT,
     ) -> Iterator[tuple[T, int]]:
-        """Yield sums of partitions that one worker has; see `Executor`."""
+        """Yield sums over partitions that belong to one worker; see `Executor.sums`."""
         for result, group in self._results(work, job, indices, given, MOST_AT_ONCE):
             yield result, len(group)
 
@@ -91,7 +91,7 @@ class DaskExecutor(Executor):
         given: GivenT,
         most: int,
     ) -> Iterator[tuple[T, tuple[int, ...]]]:
-        """Yield sums over groups of at most `most` partitions, and which these are."""
+        """Yield (sum, indices) for groups of at most `most` partitions."""
         threads = self._assign(indices)
         size = max(1, min(most, math.ceil(len(indices) / (TASKS_PER_THREAD * threads))))
         if self._job[0] is not job:
@@ -105,7 +105,7 @@ class DaskExecutor(Executor):
                 work,
                 sent,
                 shared,
-                workers=[self._owners[group[0]]],  # who had them
+                workers=[self._owners[group[0]]],  # the preferred owner
                 allow_other_workers=True,
                 pure=False,
             )
@@ -114,7 +114,7 @@ class DaskExecutor(Executor):
         yield from in_order(start, self._groups(indices, size), TASKS_PER_THREAD * threads)
 
     def _groups(self, indices: Sequence[int], size: int) -> list[tuple[int, ...]]:
-        """Return groups of partitions of one worker each, from all workers in turn."""
+        """Return groups of at most `size` partitions of one worker, alternating between workers."""
         if size == 1:
             return [(index,) for index in indices]
         owned: dict[str, list[int]] = {}
@@ -127,7 +127,7 @@ class DaskExecutor(Executor):
         return [group for turn in zip_longest(*cut) for group in turn if group]
 
     def _assign(self, indices: Sequence[int]) -> int:
-        """Give each partition a worker that is there; return how many threads there are."""
+        """Assign each partition to a present worker, and return the number of threads."""
         threads = self._wait_for_workers()
         load = dict.fromkeys(sorted(threads), 0.0)
         for index in indices:
@@ -139,7 +139,7 @@ class DaskExecutor(Executor):
         return sum(threads.values())
 
     def _wait_for_workers(self) -> dict[str, int]:
-        """Return the workers that there are, with their threads, once there is one."""
+        """Wait until there is a worker; return the threads of each."""
         try:
             while not (threads := dict(self.client.nthreads())):
                 self.client.wait_for_workers(1, timeout=self.patience)
@@ -150,13 +150,13 @@ class DaskExecutor(Executor):
         return threads
 
     def _versions(self) -> dict[str, dict[str, Any]]:
-        """Return what is installed: at the client, at the scheduler, and at each worker."""
+        """Return package versions by client, scheduler and worker."""
         found = self.client.get_versions(packages=ALIKE)
         workers = found.pop("workers")
         return {name: one["packages"] for name, one in {**found, **workers}.items()}
 
     def _check(self, versions: Mapping[str, Mapping[str, Any]]) -> None:
-        """Raise where one has something else installed; it would find other bits, or end."""
+        """Raise if versions differ: the result could have other bits, or the work could fail."""
         for name, theirs in versions.items():
             for package in ALIKE:
                 own, other = versions["client"][package], theirs.get(package)
@@ -168,11 +168,9 @@ class DaskExecutor(Executor):
         self._alike.update(versions)
 
     def _share(self, value: Any) -> Future[Any]:
-        """Give a value to the cluster; whoever needs it gets it from whoever has it.
+        """Submit a value as the result of a task, so that the cluster recomputes it if it is lost.
 
-        It is the result of a task, which is done again where all who had it were lost. A value
-        that is scattered would be lost then, and its broadcast never ends if a worker is lost in
-        the middle of it.
+        A scattered value would stay lost, and its broadcast hangs if a worker is lost meanwhile.
         """
         import dask
 
@@ -180,7 +178,7 @@ class DaskExecutor(Executor):
             return self.client.submit(_same, value, pure=False, priority=1)
 
     def forget(self) -> None:
-        """Let go of what the cluster was given for the last job."""
+        """Release the last job."""
         self._job = (None, None)
 
     def _lost(self, reason: str) -> ConnectionError:
@@ -190,8 +188,6 @@ class DaskExecutor(Executor):
 
 @frozen(kw_only=True)
 class _Pending(Generic[T]):
-    """A group of partitions that is worked on."""
-
     future: Any
     group: tuple[int, ...]
     executor: DaskExecutor
@@ -216,7 +212,7 @@ class _Pending(Generic[T]):
 
 @frozen(kw_only=True)
 class _Sent:
-    """A job as bytes: a task opens it, where an error can be told."""
+    """A pickled job; the task unpickles it, so that it can report errors."""
 
     data: bytes = field(eq=False, repr=False)
     token: str = field(factory=lambda: uuid4().hex)
@@ -224,7 +220,7 @@ class _Sent:
 
 @lru_cache(maxsize=4)
 def _open(sent: _Sent) -> Any:
-    """Return the job, once in each worker."""
+    """Unpickle the job, once per worker."""
     from distributed import get_worker
 
     try:
@@ -243,6 +239,5 @@ def _same(value: T) -> T:
 def _work_on(
     group: Sequence[int], work: Callable[[Any, int, Any], Any], sent: _Sent, given: Any
 ) -> Any:
-    """Return the sum of the work on some partitions, one after the other."""
     job = _open(sent)
     return add_up(work(job, index, given) for index in group)

@@ -1,4 +1,4 @@
-"""Who works on partitions: threads of this process, or a cluster; results come in order."""
+"""Executors apply work to partitions, in threads or on a cluster, and yield results in order."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Executor(Protocol):
-    """Who works on partitions.
+    """Interface that applies work to partitions.
 
-    A job is a record that knows the store; it stays the same from pass to pass. `work` is one of
-    its methods: it takes the job, the index of a partition, and what is given to this pass.
+    A job is a record that knows the store and stays the same from pass to pass. `work` is one of
+    its methods, called with the job, the index of a partition and the arguments of the pass.
     """
 
     def each(
@@ -37,7 +37,7 @@ class Executor(Protocol):
         indices: Sequence[int],
         given: GivenT,
     ) -> Iterator[T]:
-        """Yield ``work(job, index, given)`` for each of the partitions, in their order."""
+        """Yield ``work(job, index, given)`` for each partition, in order."""
 
     def sums(
         self,
@@ -46,23 +46,17 @@ class Executor(Protocol):
         indices: Sequence[int],
         given: GivenT,
     ) -> Iterator[tuple[T, int]]:
-        """Yield sums of ``work(job, index, given)``, and of how many partitions each is.
+        """Yield (sum of ``work(job, index, given)``, number of partitions in it).
 
-        Every partition is in one of them; here each is one.
+        Every partition is in exactly one sum; by default each sum has one partition.
         """
         for one in self.each(work, job, indices, given):
             yield one, 1
-            del one  # the next one comes
+            del one  # frees memory before the next one
 
 
 class ThreadExecutor(Executor):
-    """Threads of this process; each holds one partition at a time.
-
-    Parameters
-    ----------
-    threads : int
-        How many.
-    """
+    """An executor with `threads` threads of this process; each has one partition at a time."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
@@ -75,7 +69,7 @@ class ThreadExecutor(Executor):
         indices: Sequence[int],
         given: GivenT,
     ) -> Iterator[T]:
-        if self.threads == 1:  # what is not asked for yet is not held
+        if self.threads == 1:  # computes results only on demand
             yield from (work(job, index, given) for index in indices)
             return
         with ThreadPoolExecutor(self.threads) as pool:
@@ -87,17 +81,17 @@ class ThreadExecutor(Executor):
 
 
 class Pending(Protocol[T_co]):
-    """A result that is being worked on: a future."""
+    """A future: a result that is not there yet."""
 
     def result(self) -> T_co:
         """Wait for the result and return it."""
 
     def cancel(self) -> Any:
-        """Let the work be, unless it has begun."""
+        """Cancel the work unless it has begun."""
 
 
 def in_order(start: Callable[[S], Pending[T]], items: Iterable[S], ahead: int) -> Iterator[T]:
-    """Yield the result of each item; no more than `ahead` are worked on or wait to be yielded."""
+    """Yield the result of each item in order, with at most `ahead` items in progress or waiting."""
     running: deque[Pending[T]] = deque()
     try:
         for item in items:

@@ -1,6 +1,6 @@
-"""What reports tell of workers' accuracies, of some workers after the other, and kept in a file.
+"""Histograms of workers' accuracies, computed for blocks of workers and stored in a file.
 
-It takes more memory than all else that is known of workers: hundreds of bytes for each.
+They need hundreds of bytes per worker, more memory than all other data about workers.
 """
 
 from __future__ import annotations
@@ -16,19 +16,11 @@ from attrs import frozen
 __all__ = ["HistogramFile", "worker_blocks"]
 
 MOST_BYTES = 2**26
-"""So many are held at once, or those of one worker."""
+"""The most bytes of one block, unless a single worker needs more."""
 
 
 def worker_blocks(workers: int, each: int) -> Iterator[tuple[int, int]]:
-    """Yield the first and the end of so many workers as are looked at together.
-
-    Parameters
-    ----------
-    workers : int
-        How many there are.
-    each : int
-        Bytes of one.
-    """
+    """Yield (start, end) of blocks of workers within `MOST_BYTES`, of `each` bytes per worker."""
     step = max(1, MOST_BYTES // max(each, 1))
     for start in range(0, workers, step):
         yield start, min(start + step, workers)
@@ -36,14 +28,9 @@ def worker_blocks(workers: int, each: int) -> Iterator[tuple[int, int]]:
 
 @frozen(kw_only=True, eq=False)
 class HistogramFile:
-    """Histograms of all workers in a file; slices of them are read.
+    """Histograms of all workers in a file of int64; slicing reads a range of workers.
 
-    Attributes
-    ----------
-    shape : tuple of int
-        As of `quietcrowd.inference.accuracies.accuracy_histograms`.
-    file : file
-        Of int64.
+    `shape` is (workers, ...), see `quietcrowd.inference.accuracies.accuracy_histograms`.
     """
 
     shape: tuple[int, ...]
@@ -51,20 +38,12 @@ class HistogramFile:
 
     @classmethod
     def write(cls, blocks: Iterable[npt.NDArray[np.int64]], file: Any) -> HistogramFile:
-        """Keep blocks of workers, in their order.
-
-        Parameters
-        ----------
-        blocks : iterable of ndarray
-            One is held at a time.
-        file : file
-            An empty one, which stays open.
-        """
+        """Write blocks of workers, in order, to an empty file, which stays open."""
         workers, row = 0, ()
         for block in blocks:
             block.tofile(file)
             workers, row = workers + len(block), block.shape[1:]
-            del block  # the next one comes
+            del block  # frees memory before the next one
         return cls(shape=(workers, *row), file=file)
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""From Parquet files to a store: one pass over the rows, then one partition after the other."""
+"""Import of Parquet files into a store, by one pass over rows and one over partitions."""
 
 from __future__ import annotations
 
@@ -36,20 +36,15 @@ __all__ = ["AnsweredTwiceError", "Sorter", "partition_parquet"]
 
 
 ROWS_PER_PARTITION = 2_000_000
-"""So many rows are held at once, by each thread."""
+"""Each thread holds this many rows in memory."""
 
 MOST_PARTITIONS = 10_000
 
 
 class AnsweredTwiceError(Exception):
-    """A worker answered a task twice; where it stands is not known here.
+    """A worker answered a task twice; the rows are not known here.
 
-    Parameters
-    ----------
-    task : pyarrow.Scalar
-        Id.
-    worker : int
-        Code among all workers.
+    `task` is the task's id, `worker` the worker's code in the store.
     """
 
     def __init__(self, task: pa.Scalar, worker: int) -> None:
@@ -59,24 +54,10 @@ class AnsweredTwiceError(Exception):
 
 @frozen(kw_only=True, eq=False)
 class Sorter:
-    """Makes partitions of rows that were put aside.
+    """Writer of partitions from spilled rows.
 
-    Attributes
-    ----------
-    folder : Path
-        Of the store.
-    source : Source
-        Where the rows came from.
-    spill : Spill
-        Where they are.
-    worker_codes : ndarray of int32
-        The code of each worker in the store, by that in the rows.
-    workers : int
-        How many there are.
-    silent : mapping of int to list
-        By partition, ids of tasks that no row names.
-    duplicates : {"error", "first", "last"}
-        See `Answers.from_frame`.
+    `worker_codes` maps codes in the spill to codes in the store. `silent` lists, by partition, ids
+    of tasks without a row.
     """
 
     folder: Path
@@ -90,18 +71,14 @@ class Sorter:
     def __call__(self, index: int) -> SortedPartition:
         """Sort and write a partition.
 
-        Raises
-        ------
-        AnsweredTwiceError
-            Where a worker answered a task twice, and that is not allowed.
-        pyarrow.ArrowException
-            Where ids of tasks are not of one type.
+        Raises AnsweredTwiceError if a worker answered a task twice and `duplicates` is "error", and
+        pyarrow.ArrowException if ids of tasks have different types.
         """
         table = self.spill.take(index)
         task_codes, tasks = self._tasks(table["task"], self.silent.get(index, ()))
         codes = table["worker_code"].to_numpy()
         columns = {name: table[name].to_numpy() for name in table.column_names[2:]}
-        del table  # the ids of the rows are not needed any more
+        del table  # frees the ids of the rows
         if (codes == SKIPPED).any():
             kept = codes != SKIPPED
             task_codes, codes = task_codes[kept], codes[kept]
@@ -131,7 +108,7 @@ class Sorter:
     def _tasks(
         self, column: pa.ChunkedArray, silent: Sequence[Any]
     ) -> tuple[npt.NDArray[np.int32], pa.Array]:
-        """Return each row's place among the ids of the tasks, and these."""
+        """Return each row's position among the ids of tasks, and these ids."""
         codes, found = dictionary_codes(column)
         ids = pc.cast(found, plain_type(found.type))
         if self.source.mechanism is None:
@@ -152,40 +129,39 @@ def partition_parquet(
     threads: int | None = None,
     progress: bool = False,
 ) -> Store:
-    """Make a store of Parquet files that need not fit into memory.
+    """Make a store from Parquet files that need not fit into memory.
 
-    Rows are read once, put aside by the hash of the task's id, and sorted partition by partition.
+    The rows are read once, spilled by the hash of the task's id, and sorted within each partition.
 
     Parameters
     ----------
     paths : str, Path or sequence of them
-        Files of reports, made alike, or of plain answers.
+        Files of reports from one mechanism, or of non-private answers.
     folder : str or Path
-        Where the store goes; nothing may be there yet. It is there whole or not at all.
+        Directory of the store, which must not exist. It appears only when the store is complete.
     domain : Domain, optional
-        What an answer can be, where the files hold plain answers. Reports carry their own.
+        Domain of non-private answers. Reports contain their domain.
     columns : tuple of str
-        Names of the columns of tasks, workers and labels of plain answers.
+        Columns of tasks, workers and labels, for non-private answers.
     partitions : int, optional
-        At most one per row is made. Default: so many that each holds about 2 million rows.
+        At most the number of rows. Default: about 2 million rows per partition.
     duplicates, out_of_domain
-        As of `Answers.from_frame`, for plain answers.
+        As in `Answers.from_frame`, for non-private answers.
     threads : int, optional
-        Default: as many as the process may use.
+        Default: all that the process may use.
     progress : bool
-        Whether to show a bar on standard error.
+        Whether to show a progress bar on standard error.
 
     Raises
     ------
     AnswerError
-        Where a row breaks a rule of `Answers.from_frame`; the message names file, row and value.
-        Rows count from 0 in each file.
+        If a row breaks a rule of `Answers.from_frame`. Rows count from 0 in each file.
     FormatError
-        Where a file cannot be read, or holds sketches, which are about all tasks at once.
+        If a file cannot be read or contains sketches, each of which is about all tasks.
     ParameterError
-        Where a parameter breaks its rule, or something is at `folder` already.
+        If a parameter is invalid, or `folder` exists.
     OSError
-        Where a file cannot be opened or written.
+        If a file cannot be opened or written.
     """
     check_choice("duplicates", duplicates, ("error", "first", "last"))
     check_choice("out_of_domain", out_of_domain, ("error", "skip"))
@@ -233,7 +209,6 @@ def _source(
 def _sort(
     reader: Reader, folder: Path, duplicates: Duplicates, threads: int, bar: Progress
 ) -> Store:
-    """Sort and write one partition after the other, and return what is known of all."""
     source, partitions = reader.source, reader.spill.partitions
     if not reader.rows:
         raise AnswerError(f"{_names(source)}: there is no answer")
@@ -274,9 +249,9 @@ def _sort(
 
 
 def _listed_workers(reader: Reader) -> tuple[pa.Array, npt.NDArray[np.int32]]:
-    """Return the ids of the workers of a store, and the code of each worker that rows name.
+    """Return the ids of all workers, and the code in the store of each worker that rows name.
 
-    Of reports they are sorted.
+    The ids of a source of reports are sorted.
     """
     named, source = reader.take_workers(), reader.source
     codes = np.arange(len(named), dtype=np.int32)
@@ -291,7 +266,6 @@ def _listed_workers(reader: Reader) -> tuple[pa.Array, npt.NDArray[np.int32]]:
 
 
 def _routed(tasks: Sequence[Any], partitions: int) -> dict[int, list[Any]]:
-    """Return ids of tasks by their partition."""
     routed: dict[int, list[Any]] = {}
     if tasks:
         texts = pa.array([str(task) for task in tasks])
@@ -301,7 +275,6 @@ def _routed(tasks: Sequence[Any], partitions: int) -> dict[int, list[Any]]:
 
 
 def _tell_rows(source: Source, task: pa.Scalar, worker: pa.Scalar) -> AnswerError:
-    """Return what to raise where a worker answered a task twice, with the places of the rows."""
     places: list[tuple[Path, int]] = []
     for rows in source.rows():
         columns = rows.columns

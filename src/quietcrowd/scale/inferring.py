@@ -1,4 +1,4 @@
-"""Truth inference on a store: one partition at a time, and the state of the workers."""
+"""Truth inference on a store, with one partition per thread and the workers' state in memory."""
 
 from __future__ import annotations
 
@@ -44,34 +44,34 @@ __all__ = [
 
 @frozen(kw_only=True, eq=False)
 class StoreEstimate:
-    """What a run on a store found.
+    """Result of truth inference on a store.
 
     Attributes
     ----------
     method : FittingMethod
-        What found it.
+        The truth inference method.
     store : Store
-        What it was found from.
+        The answers or reports.
     truths : Path
-        The Parquet file of the truths; columns as of `TruthEstimate.truths`.
+        Parquet file of the truths, with the columns of `TruthEstimate.truths`.
     workers : pyarrow.Table
-        Columns as of `TruthEstimate.workers`.
+        Columns as in `TruthEstimate.workers`.
     known : int
-        How many truths were given.
+        Number of given truths.
     tied : int
-        How many labels are tied.
+        Number of tied labels.
     state : State or None
-        What the method believes of the workers.
+        The method's estimates of the workers.
     iterations : int
-        How many times the workers were weighed.
+        Number of updates of the state.
     converged : bool
         Whether the objective converged before the limit of iterations.
     history : tuple of float
         The objective per answer after each iteration.
     notes : tuple of str
-        As of `TruthEstimate`.
+        As in `TruthEstimate`.
     job : Job
-        What it was found by.
+        The work on a partition.
     """
 
     method: FittingMethod[Any, Any]
@@ -89,29 +89,29 @@ class StoreEstimate:
 
     @property
     def domain(self) -> Domain:
-        """What a truth can be."""
+        """Domain of the truths."""
         return truth_domain(self.store, self.method)
 
     def state_of(self, workers: pa.Array) -> State | None:
-        """Return what is believed of workers with these ids, matched by what they print as."""
+        """Return the state of workers with these ids; ids match if their text does."""
         if self.state is None:
             return None
         return self.state.take(positions_by_text(workers, self.store.workers))
 
 
 class EarlierEstimate(Protocol):
-    """What a run can start from: a `StoreEstimate`, a `TruthEstimate`, or what was kept of one."""
+    """A starting point for a run: a `StoreEstimate`, a `TruthEstimate`, or a stored estimate."""
 
     @property
     def method(self) -> Any:
-        """What found it."""
+        """The truth inference method."""
 
     @property
     def domain(self) -> Domain:
-        """What a truth can be."""
+        """Domain of the truths."""
 
     def state_of(self, workers: pa.Array) -> State | None:
-        """Return what is believed of workers with these ids."""
+        """Return the state of workers with these ids."""
 
 
 def infer_store(
@@ -127,53 +127,51 @@ def infer_store(
     executor: Executor | None = None,
     progress: bool = False,
 ) -> StoreEstimate:
-    """Find the truths and the workers' quality from a store.
+    """Infer the truths and the workers' quality from a store.
 
-    They are bit for bit those of `FittingMethod.fit`, whatever the number of partitions and
-    threads. In memory are one partition per thread, and what is known and believed of the workers.
+    The results equal those of `FittingMethod.fit` bit for bit, for any number of partitions and
+    threads. Memory holds one partition per thread and arrays over workers.
 
     Parameters
     ----------
     store : Store
         Answers or reports.
     method : FittingMethod
-        Any.
+        Any truth inference method.
     truths : str or Path
-        A Parquet file for the truths; partition by partition, it is there whole or not at all.
+        Parquet file for the truths. It appears only when it is complete.
     workers : str or Path, optional
-        A file for the workers' quality; its suffix says how.
+        File for the workers' quality; its suffix selects the format.
     start : StoreEstimate or TruthEstimate, optional
-        As of `FittingMethod.fit`; it does not go with a checkpoint.
+        As in `FittingMethod.fit`; not together with a checkpoint.
     gold : dataframe or pandas Series, optional
-        As of `FittingMethod.fit`.
+        As in `FittingMethod.fit`.
     checkpoint : str or Path, optional
-        A file that keeps the state after every iteration. A run that finds one of the same store,
-        method and known truths goes on from it, and ends as if it had never stopped.
+        File for the state after every iteration. A run that finds a checkpoint of the same store,
+        method and known truths continues from it, with the result of an uninterrupted run.
     threads : int, optional
-        Default: as many as the process may use.
+        Default: all that the process may use.
     executor : Executor, optional
-        Who passes over the partitions, instead of threads of this process; a cluster is one of
-        `quietcrowd.scale.connect`.
+        Used instead of threads, such as a cluster from `quietcrowd.scale.connect`.
     progress : bool
-        Whether to show a bar on standard error.
+        Whether to show a progress bar on standard error.
 
     Raises
     ------
     AnswerError
-        As of `FittingMethod.fit`.
+        As in `FittingMethod.fit`.
     ParameterError
-        Where the checkpoint is of another run, two files to be written are one, one of them lies
-        in the store, or `start` is of another kind of method or another domain.
+        If the checkpoint belongs to another run, two output files are the same, an output file is
+        in the store, or `start` has another kind of method or another domain.
     FormatError
-        Where a partition or the checkpoint is not what was written, or a file that is to be
-        written has another suffix.
+        If a partition or the checkpoint is damaged, or the suffix of an output file is not known.
     OSError
-        Where a file cannot be opened or written.
+        If a file cannot be opened or written.
 
     Warns
     -----
     NoiseIgnoredWarning, NoSignalWarning, SimulatedNoiseWarning
-        As `FittingMethod.fit` does.
+        As in `FittingMethod.fit`.
     """
     kept = None if checkpoint is None else Path(checkpoint)
     target = _check_targets(store, truths, workers, kept)
@@ -184,7 +182,7 @@ def infer_store(
     reached: LoopProgress[Any] = LoopProgress(state=_first_state(job, start, states is None))
     if states is not None:
         reached = states.load()
-    if store.mechanism is not None:  # after all errors of what came in
+    if store.mechanism is not None:  # after all errors about the input
         told = report_warnings(method, store.mechanism, simulated=store.simulated)
         warn_of(told, 2)
     with TemporaryFile(dir=target.parent) as file:
@@ -218,7 +216,7 @@ def infer_store(
 def _check_targets(
     store: Store, truths: str | Path, workers: str | Path | None, checkpoint: Path | None
 ) -> Path:
-    """Return where the truths go, if all that is to be written has a place of its own."""
+    """Return the path of the truths; raise unless every output is a separate, writable file."""
     target = Path(truths)
     if not target.name.lower().endswith(".parquet"):
         raise FormatError(
@@ -232,21 +230,20 @@ def _check_targets(
 
 
 def _job(store: Store, method: FittingMethod[Any, Any], truths: Any) -> Job:
-    """Return what there is to do; errors are those of `FittingMethod.fit`."""
     if not len(store):
         raise AnswerError("there is no answer")
     if store.mechanism is not None:
         method.refuse(store.mechanism)
     known = match_truths(store, method, truths)
     summary = method.summarize(store.summary.of_truths(truth_domain(store, method)), known.values)
-    place = store.folder.absolute()  # another process may stand in another folder
+    place = store.folder.absolute()  # workers may have another working directory
     return Job(
         store=evolve(store, folder=place), method=method, summary=summary, known_truths=known
     )
 
 
 def _first_state(job: Job, start: EarlierEstimate | None, alone: bool) -> State | None:
-    """Return what is believed of the workers at first, by an earlier estimate if there is one."""
+    """Return the state of an earlier estimate, converted for this run."""
     if start is None:
         return None
     if not alone:
@@ -268,7 +265,7 @@ def _checkpoint(job: Job, path: Path) -> Checkpoint:
 
 @frozen(kw_only=True, eq=False)
 class _Run:
-    """Passes over all partitions that have tasks."""
+    """Passes over all partitions with tasks."""
 
     job: Job
     executor: Executor
@@ -285,10 +282,10 @@ class _Run:
         return total
 
     def last_pass(self, state: State | None, target: Path, aside: Any) -> LastTally:
-        """Write the truths to a file, and return what they tell.
+        """Write the truths to `target`, and return the remaining results.
 
-        Of accuracies it is told for some workers after the other, where they are many; that is put
-        aside in another file.
+        Histograms of accuracies that are too large for memory are computed for blocks of workers
+        and written to the file `aside`.
         """
         summary = self.job.summary
         blocks = list(worker_blocks(summary.workers, histogram_bytes(summary)))
@@ -296,7 +293,7 @@ class _Run:
             return self._estimate(LastPass(state=state), target)
         last = self._estimate(LastPass(state=state, judged=(0, 0)), target)
         told = getattr(last.tally, "histograms", None)
-        if told is None or not told.ndim:  # the method does not tell of accuracies
+        if told is None or not told.ndim:  # the method estimates no accuracies
             return last
         passes = (LastPass(state=state, judged=block) for block in blocks)
         histograms = HistogramFile.write(map(self._judge, passes), aside)
@@ -318,20 +315,20 @@ class _Run:
         shown = self.bar.add_task(what, total=len(self.indices))
         for result, partitions in results:
             yield result
-            del result  # the next one comes
+            del result  # frees memory before the next one
             self.bar.advance(shown, partitions)
         self.bar.remove_task(shown)
 
 
 def _one_each(results: Iterator[Any]) -> Iterator[tuple[Any, int]]:
-    """Yield results of one partition each, as `Executor.sums` does."""
+    """Yield (result, 1), as `Executor.sums` does."""
     for result in results:
         yield result, 1
-        del result  # the next one comes
+        del result  # frees memory before the next one
 
 
 def _write(parts: Iterator[EstimatedPartition], path: Path) -> Iterator[LastTally]:
-    """Append the truths of each partition to a file, and yield what else it tells."""
+    """Append the truths of each partition to a Parquet file, and yield the remaining results."""
     with ExitStack() as stack:
         writer = None
         for part in parts:
@@ -339,11 +336,11 @@ def _write(parts: Iterator[EstimatedPartition], path: Path) -> Iterator[LastTall
                 writer = stack.enter_context(_table_writer(path, part.truths.schema))
             writer.write_table(part.truths)
             yield part.last
-            del part  # the next one comes
+            del part  # frees memory before the next one
 
 
 def _table_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
-    """Return what writes tables of truths; ids and floats hardly repeat: no dictionary of them."""
+    """Return a writer of truths, with dictionary encoding only for columns that repeat values."""
     repeated = [
         column.name
         for column in schema

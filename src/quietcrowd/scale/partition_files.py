@@ -1,6 +1,6 @@
-"""The files of one partition: plain arrays that are mapped into memory, and ids of tasks.
+"""Files of a partition: memory-mapped arrays, and ids of tasks.
 
-Kernels rely on them: they are verified before they are first used.
+Kernels rely on valid arrays, so that `verify_partition` must run before the first use.
 """
 
 from __future__ import annotations
@@ -48,17 +48,7 @@ _HEADER = re.compile(
 
 @frozen(kw_only=True)
 class PartitionRecord:
-    """What the store knows of a partition.
-
-    Attributes
-    ----------
-    rows, tasks : int
-        How many answers and tasks there are.
-    files : mapping of str to int
-        Sizes in bytes.
-    digest : str
-        Of the arrays.
-    """
+    """Entry of a partition in the store's note; sizes are in bytes, `digest` covers the arrays."""
 
     rows: int
     tasks: int
@@ -71,13 +61,7 @@ class PartitionRecord:
 
     @classmethod
     def from_dict(cls, data: Any, names: Iterable[str]) -> PartitionRecord:
-        """Return the record that `to_dict` described, of a partition with these arrays.
-
-        Raises
-        ------
-        FormatError
-            Where it describes none.
-        """
+        """Parse the output of `to_dict`; raise FormatError unless it has the arrays `names`."""
         try:
             record = cls(**data)
             counts = (record.rows, record.tasks, *record.files.values())
@@ -92,22 +76,15 @@ class PartitionRecord:
 
 
 def is_count(value: Any) -> bool:
-    """Return whether this is a whole number that is not below 0."""
+    """Return whether `value` is an int of at least 0."""
     return type(value) is int and value >= 0
 
 
 def write_partition(folder: Path, tasks: pa.Array, arrays: Arrays) -> PartitionRecord:
-    """Write the files of a partition.
+    """Make a directory with the files of a partition.
 
-    Parameters
-    ----------
-    folder : Path
-        It is made.
-    tasks : pyarrow.Array
-        Ids.
-    arrays : mapping of str to ndarray
-        ``offsets``, ``worker_codes``, ``values``, ``draws``, and ``participation`` where there is
-        one; see `quietcrowd.inference.partition.Partition`.
+    `tasks` are ids; `arrays` are ``offsets``, ``worker_codes``, ``values``, ``draws`` and, if the
+    mechanism has them, ``participation``; see `quietcrowd.inference.partition.Partition`.
     """
     folder.mkdir()
     for name, array in arrays.items():
@@ -124,7 +101,7 @@ def write_partition(folder: Path, tasks: pa.Array, arrays: Arrays) -> PartitionR
 
 
 def _write_array(path: Path, array: npt.NDArray[Any]) -> None:
-    """Write an array as `numpy.save` does, which cannot say that a disk is full."""
+    """Write an array like `numpy.save`, which does not report that a disk is full."""
     plain = np.ascontiguousarray(array)
     with path.open("wb") as file:
         np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(plain))
@@ -132,7 +109,7 @@ def _write_array(path: Path, array: npt.NDArray[Any]) -> None:
 
 
 def digest_of(arrays: Arrays) -> str:
-    """Return a digest of named arrays, in their order."""
+    """Return a digest of named arrays; their order matters."""
     digest = blake2b(digest_size=16)
     for name, array in arrays.items():
         digest.update(f"{name} {array.dtype.str} {len(array)}\n".encode())
@@ -141,26 +118,21 @@ def digest_of(arrays: Arrays) -> str:
 
 
 def array_names(domains: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of all arrays of a partition, as written, from those with domains."""
+    """Return the names of all arrays of a partition, in the order of the digest."""
     others = (name for name in domains if name != "values")
     return ("offsets", "worker_codes", "values", "draws", *others)
 
 
 def array_path(folder: Path, name: str) -> Path:
-    """Return the file of an array."""
+    """Return the path of an array's file."""
     return folder / f"{name}.npy"
 
 
 def map_array(folder: Path, name: str, *, writable: bool = False) -> npt.NDArray[Any]:
-    """Return an array that is mapped from its file, and let go with the array.
+    """Map an array from its file; the mapping ends with the array.
 
-    Its pages are mapped at once, which is faster than one by one; of an array that one can write
-    to, as they are used, and the file stays as it is.
-
-    Raises
-    ------
-    FormatError
-        Where the file holds no such array.
+    A read-only mapping loads all pages at once, which is faster. A writable mapping loads them on
+    demand, and writes never reach the file. Raises FormatError if the file is no such array.
     """
     path = array_path(folder, name)
     try:
@@ -175,10 +147,10 @@ def map_array(folder: Path, name: str, *, writable: bool = False) -> npt.NDArray
 
 
 def _read_header(file: BinaryIO) -> tuple[np.dtype[Any], int]:
-    """Read a header as `_write_array` writes it: the kind of the numbers, and how many there are.
+    """Parse a header of `_write_array`; return dtype and length.
 
-    NumPy's own reader compiles the header as Python. CPython 3.11 counts the depth of that once
-    for all threads, so that it can raise SystemError where threads read partitions at once.
+    NumPy's reader compiles the header as Python. CPython 3.11 counts recursion depth of the
+    compiler once for all threads, so that parallel readers can raise SystemError.
     """
     if np.lib.format.read_magic(file) != (1, 0):
         raise ValueError("another version of the format")
@@ -190,7 +162,7 @@ def _read_header(file: BinaryIO) -> tuple[np.dtype[Any], int]:
 
 
 def _map_pages(number: int, *, writable: bool) -> mmap.mmap:
-    """Map a whole open file: for writing in memory alone, or for reading, all pages at once."""
+    """Map a file, copy-on-write or read-only."""
     if writable:
         return mmap.mmap(number, 0, access=mmap.ACCESS_COPY)
     if sys.platform != "linux":
@@ -199,7 +171,7 @@ def _map_pages(number: int, *, writable: bool) -> mmap.mmap:
 
 
 def read_ids(folder: Path, tasks: int) -> pa.Array:
-    """Return the ids of the tasks; FormatError where they cannot be read, or are not so many."""
+    """Return the ids of the tasks; raise FormatError if they are invalid or their count differs."""
     path = folder / IDS
     try:
         with pa.memory_map(str(path)) as file:
@@ -222,23 +194,9 @@ def verify_partition(
     domains: Mapping[str, Domain],
     summary: Summary,
 ) -> None:
-    """Read the files of a partition once, and raise unless they are what the store says.
+    """Read all files of a partition, and raise FormatError unless they match record and summary.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the partition.
-    record : PartitionRecord
-        What the store knows of it.
-    domains : mapping of str to Domain
-        What is in ``values``, and in ``participation`` where there is one.
-    summary : Summary
-        What the store says of all partitions.
-
-    Raises
-    ------
-    FormatError
-        Where a file cannot be read, or holds something else; the message names it.
+    `domains` are those of ``values`` and, if it exists, ``participation``.
     """
     arrays = {name: map_array(folder, name) for name in array_names(domains)}
     _check_kinds(folder, record, arrays)
@@ -259,7 +217,7 @@ def verify_partition(
 
 
 def _check_kinds(folder: Path, record: PartitionRecord, arrays: Arrays) -> None:
-    """Raise unless arrays are of the right dtype and length; that of values a domain knows."""
+    """Check dtypes and lengths; the domain checks the dtype of values."""
     kinds = {"offsets": np.int64, "worker_codes": np.int32, "draws": np.uint64}
     lengths = {"offsets": record.tasks + 1, "draws": record.tasks}
     for name, array in arrays.items():
@@ -275,7 +233,6 @@ def _check_kinds(folder: Path, record: PartitionRecord, arrays: Arrays) -> None:
 def _check_offsets(
     folder: Path, rows: int, offsets: npt.NDArray[np.int64], longest_task: int
 ) -> None:
-    """Raise unless offsets lead from 0 to the number of rows and never fall."""
     path = array_path(folder, "offsets")
     if offsets[0] != 0 or offsets[-1] != rows or (offsets[1:] < offsets[:-1]).any():
         raise _damaged(path, f"offsets do not rise from 0 to {rows:,}")
@@ -285,7 +242,7 @@ def _check_offsets(
 
 
 def _check_ends(path: Path, values: npt.NDArray[Any], summary: Summary) -> None:
-    """Raise where a number lies outside of those that the store tells of."""
+    """Raise if a number is outside the range in the summary."""
     if isinstance(summary.domain, NumericDomain) and len(values):
         low, high = summary.domain.numbers(np.array([values.min(), values.max()]))
         if low < summary.low or high > summary.high:

@@ -1,4 +1,4 @@
-"""What is done with one partition of a store: a pass over it, here or in another process."""
+"""Work on one partition of a store, in this process or another."""
 
 from __future__ import annotations
 
@@ -29,17 +29,7 @@ __all__ = [
 
 @frozen(kw_only=True, eq=False)
 class LastTally(Tally):
-    """What the last pass tells of some partitions, but for their truths.
-
-    Attributes
-    ----------
-    tally : Tally
-        What it tells of the workers.
-    scatter : Scatter
-        How far numbers lie apart.
-    tied : int
-        How many labels are tied.
-    """
+    """Additive results of the last pass, except truths; `tied` counts tied labels."""
 
     tally: Tally
     scatter: Scatter
@@ -48,15 +38,7 @@ class LastTally(Tally):
 
 @frozen(kw_only=True, eq=False)
 class LastPass:
-    """What the last pass over a partition is given.
-
-    Attributes
-    ----------
-    state : State or None
-        What is believed of the workers.
-    judged : (int, int) or None
-        As of `Partition`.
-    """
+    """Arguments of the last pass; `judged` is described in `Partition`."""
 
     state: State | None
     judged: tuple[int, int] | None = None
@@ -64,15 +46,7 @@ class LastPass:
 
 @frozen(kw_only=True, eq=False)
 class EstimatedPartition:
-    """What the last pass tells of a partition.
-
-    Attributes
-    ----------
-    truths : pyarrow.Table
-        As of `TruthEstimate.truths`.
-    last : LastTally
-        All else.
-    """
+    """Results of the last pass over a partition, with columns as in `TruthEstimate.truths`."""
 
     truths: pa.Table
     last: LastTally
@@ -80,20 +54,10 @@ class EstimatedPartition:
 
 @frozen(kw_only=True, eq=False)
 class Job:
-    """What to do with a partition: all that stays the same from pass to pass.
+    """The arguments that all passes over partitions share.
 
-    It can be sent to another process that sees the folder of the store.
-
-    Attributes
-    ----------
-    store : Store
-        Where the partitions are.
-    method : FittingMethod
-        What passes over them.
-    summary : Summary
-        Of all answers.
-    known_truths : StoredTruths
-        Of some tasks.
+    A job can be sent to another process that sees the store's directory. `summary` covers all
+    answers.
     """
 
     store: Store
@@ -102,12 +66,12 @@ class Job:
     known_truths: StoredTruths
 
     def tally(self, index: int, state: State | None) -> Tally:
-        """Pass over a partition and tally."""
+        """Return the additive statistics of a partition."""
         tally: Tally = self.method.sweep(self._partition(index), self.summary, state, None)
         return tally
 
     def example(self) -> State | None:
-        """Return a state as the method makes it, of one partition; None where it makes none."""
+        """Return a state computed from one partition; None if the method has no state."""
         if not isinstance(self.method, IterativeInference):
             return None
         index = next(index for index, one in enumerate(self.store.partitions) if one.rows)
@@ -115,12 +79,12 @@ class Job:
         return state
 
     def judge(self, index: int, given: LastPass) -> npt.NDArray[np.int64]:
-        """Pass over a partition, and tell of the accuracies of some workers alone."""
+        """Return histograms of accuracies, restricted to the workers in `given.judged`."""
         partition = evolve(self._partition(index), judged=given.judged)
         return self.method.judge(partition, self.summary, given.state)
 
     def estimate(self, index: int, given: LastPass) -> EstimatedPartition:
-        """Pass over a partition and estimate its truths."""
+        """Estimate the truths of a partition."""
         partition = evolve(self._partition(index), judged=given.judged)
         room, tally = estimate(self.method, partition, self.summary, given.state)
         known = self._known(index)
@@ -137,11 +101,11 @@ class Job:
         return EstimatedPartition(truths=truths, last=last)
 
     def beliefs(self, index: int, state: State | None) -> npt.NDArray[np.float64]:
-        """Pass over a partition and return what is believed of its tasks."""
+        """Return the method's beliefs about the truths of a partition's tasks."""
         return self.method.beliefs(self._partition(index), self.summary, state)
 
     def known(self, index: int) -> npt.NDArray[np.bool_]:
-        """Return of which tasks of a partition the truth is known."""
+        """Return which tasks of a partition have a known truth, shape (tasks,)."""
         return is_known(self._known(index))
 
     def _partition(self, index: int) -> Partition:

@@ -1,4 +1,4 @@
-"""Randomising a store: from answers to reports, one partition at a time."""
+"""Randomization of a store of answers into a store of reports, one partition at a time."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from quietcrowd.validation import check_whole
 __all__ = ["check_randomizable", "randomize_store"]
 
 OF_WORKERS, OF_PARTITIONS = 0, 1
-"""Places of independent streams of simulated randomness: that of all workers, the first of all."""
+"""Indices of random streams of a seed: all workers, and the first partition."""
 
 DELETIONS = 5
-"""So often a folder is deleted that somebody may write to still."""
+"""Attempts to delete a directory to which a worker may still write."""
 
 
 def randomize_store(
@@ -51,52 +51,50 @@ def randomize_store(
     executor: Executor | None = None,
     progress: bool = False,
 ) -> Store:
-    """Randomise the answers of a store, as the workers' devices do, into a store of reports.
+    """Randomize the answers of a store, as the workers' devices would, into a store of reports.
 
-    What a worker draws once for all tasks is drawn before the first partition. Reports follow the
-    law of `Mechanism.randomize`; simulated ones are other numbers than there.
+    Values that a worker draws once for all tasks are drawn before the first partition. Reports have
+    the distribution of `Mechanism.randomize`, but a seed gives other reports than there.
 
     Parameters
     ----------
     store : Store
-        Plain answers.
+        Non-private answers.
     mechanism : Mechanism
-        One that works task by task: all but `MatrixFactorization`, whose sketches are about all
-        tasks at once.
+        Any except `MatrixFactorization`, whose sketches are about all tasks.
     folder : str or Path
-        Where the store of reports goes; nothing may be there yet. It is there whole or not at all.
+        Directory of the new store, which must not exist. It appears only when the store is
+        complete.
     seed : int, optional
-        For simulation: the same reports for any threads and cluster, private to nobody. Default:
-        the operating system's randomness.
+        For simulation: reports are reproducible for any number of threads, and private to no one.
+        Default: randomness of the operating system.
     tasks, workers : iterable, optional
-        All ids, in any order, including those without an answer; both or none. Where a mechanism
-        hides who answered, those that occur in the store would give it away.
+        All ids, in any order, including those without an answer; give both or neither. A mechanism
+        that hides participation needs them, because ids from the store reveal who answered.
     participation_public : bool
-        As of `Mechanism.randomize`, for rows that were left out when the store was made.
+        As in `Mechanism.randomize`, for rows that were dropped when the store was made.
     threads : int, optional
-        Default: as many as the process may use.
+        Default: all that the process may use.
     executor : Executor, optional
-        Who randomises the partitions, instead of threads of this process. A cluster sees the
-        answers, and what the workers drew.
+        Used instead of threads. A cluster sees the answers and the workers' random draws.
     progress : bool
-        Whether to show a bar on standard error.
+        Whether to show a progress bar on standard error.
 
     Returns
     -------
     Store
-        In the same partitions; tasks and workers are sorted by id.
+        The reports in the same partitions; tasks and workers are sorted by id.
 
     Raises
     ------
     AnswerError
-        Where the store holds reports, its domain is not that of the mechanism, an id is not in
-        a given list, or answers were left out for what they are and that would show.
+        If the store contains reports, the mechanism has another domain, an id is not listed, or
+        rows were dropped because of their answers and the reports would reveal it.
     ParameterError
-        Where the mechanism works on all tasks at once, every worker reports every task and that
-        is too much, something is at `folder` already, `folder` lies in the store, or a parameter
-        breaks its rule.
+        If the mechanism needs all tasks at once, every worker would report every task and these are
+        too many, `folder` exists or is in the store, or a parameter is invalid.
     OSError
-        Where a file cannot be opened or written.
+        If a file cannot be opened or written.
     """
     threads = available_threads() if threads is None else threads
     check_whole("threads", threads, 1)
@@ -145,7 +143,7 @@ def randomize_store(
 def check_randomizable(
     store: Store, mechanism: Mechanism, *, participation_public: bool
 ) -> TaskwiseMechanism:
-    """Return the mechanism if it can randomise a store; errors as of `randomize_store`."""
+    """Return the mechanism if it can randomize the store; else raise as `randomize_store` does."""
     if store.mechanism is not None:
         raise AnswerError(f"{store.folder}: these are reports, randomised already")
     mechanism.check_domain(store.domain)
@@ -161,7 +159,7 @@ def check_randomizable(
 
 @frozen(kw_only=True, eq=False)
 class _Attempt:
-    """A partition that was written under a name of its own: others may be at it as well."""
+    """A written partition under a unique name, because several processes may write the same one."""
 
     name: str
     partition: SortedPartition
@@ -169,10 +167,10 @@ class _Attempt:
 
 @frozen(kw_only=True, eq=False)
 class _Randomization:
-    """What to do with a partition; it can be sent to another process that sees both folders.
+    """The work on a partition; it can be sent to another process that sees both directories.
 
-    `folder` is for attempts alone. Once it is gone nobody can write another one: not even a worker
-    of the cluster that was taken for lost.
+    `folder` contains attempts only. After its deletion no process can write more of them, not even
+    a cluster worker that was presumed lost.
     """
 
     store: Store
@@ -202,7 +200,7 @@ class _Randomization:
         return _Attempt(name=name, partition=written)
 
     def _answers(self, index: int) -> Answers:
-        """Return the answers of a partition, with all workers; tasks and workers are sorted."""
+        """Return the answers of a partition with all workers; tasks and workers are sorted."""
         stored, ids = self.store.partition(index), self.store.task_ids(index)
         tasks = _sorted(ids if self.tasks is None else self.tasks.get(index, ids[:0]))
         places = np.repeat(_positions(ids, tasks, "task"), np.diff(stored.offsets))
@@ -220,14 +218,14 @@ class _Randomization:
 
 
 def _generator(seed: int | None, place: int) -> np.random.Generator | None:
-    """Return one of many independent generators of a seed; None stands for the system's words."""
+    """Return an independent generator per place; None selects the system's randomness."""
     if seed is None:
         return None
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(place,)))
 
 
 def _named(attempts: Iterable[_Attempt], folder: Path) -> Iterator[SortedPartition]:
-    """Move the partitions to where they belong, and forget what else was written of them."""
+    """Move each partition to its final path, and delete the other attempts."""
     for index, attempt in enumerate(attempts):
         (folder / attempt.name).rename(folder.parent / partition_name(index))
         yield attempt.partition
@@ -254,7 +252,7 @@ def _positions(ids: pa.Array, listed: pa.Array, name: str) -> npt.NDArray[np.int
 def _listed(
     store: Store, tasks: Iterable[Any] | None, workers: Iterable[Any] | None
 ) -> Answers | None:
-    """Return the given lists of ids, as a table without an answer."""
+    """Return a table without answers that has the given ids."""
     if tasks is None and workers is None:
         return None
     if tasks is None or workers is None:

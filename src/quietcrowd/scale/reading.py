@@ -1,7 +1,4 @@
-"""The pass over all rows that makes a store: workers become codes, labels stored values.
-
-Rows are put aside in one file per partition.
-"""
+"""Reading of rows into a store: encode workers and labels, and spill rows by partition."""
 
 from __future__ import annotations
 
@@ -28,25 +25,14 @@ __all__ = [
 ]
 
 SKIPPED = -1
-"""The code of the worker of a row that is left out: its task is a task nevertheless."""
+"""Worker code of a skipped row; its task still counts."""
 
 
 class Reader:
-    """Turns rows into what partitions hold, and puts them aside by partition.
+    """Encoder of rows, which it adds to a spill.
 
-    Parameters
-    ----------
-    source : Source
-        Where they come from.
-    spill : Spill
-        Where they go.
-    skip : bool
-        Whether to leave out rows whose answer is missing or outside of the domain.
-
-    Attributes
-    ----------
-    rows, skipped : int
-        How many rows were read, and how many of them left out.
+    `skip` drops rows with a missing answer or one outside the domain. `rows` and `skipped` count
+    read and dropped rows.
     """
 
     def __init__(self, source: Source, spill: Spill, *, skip: bool) -> None:
@@ -55,18 +41,16 @@ class Reader:
         self.rows = self.skipped = 0
 
     def take_workers(self) -> pa.Array:
-        """Return the ids of all workers, in the order of their first row, and forget them."""
+        """Return the ids of all workers in the order of their first row, and release them."""
         ids = self._workers.ids()
         self._workers = WorkerList()
         return ids
 
     def read(self, rows: Rows) -> None:
-        """Take in some rows.
+        """Encode and spill rows.
 
-        Raises
-        ------
-        AnswerError
-            Where an id is missing, or an answer missing or outside of the domain.
+        Raises AnswerError if an id is missing or, unless `skip`, an answer is missing or outside
+        the domain.
         """
         task, worker = rows.columns["task"], rows.columns["worker"]
         try:
@@ -84,7 +68,7 @@ class Reader:
         )
 
     def _values(self, rows: Rows) -> tuple[dict[str, pa.Array], npt.NDArray[np.bool_]]:
-        """Return stored values, and which rows have answers that are possible."""
+        """Return encoded columns, and a mask of rows inside the domain."""
         source = self.source
         domains: dict[str, Domain] = {"label": source.domain}
         if source.mechanism is not None and source.mechanism.participation_domain is not None:
@@ -107,7 +91,7 @@ class Reader:
         return columns, inside
 
     def _codes(self, column: pa.ChunkedArray) -> npt.NDArray[np.int32]:
-        """Return each row's place among the workers, to whom new ones are added."""
+        """Return the worker code of each row; new workers get new codes."""
         codes, ids = dictionary_codes(column)
         places = self._workers.codes(pc.cast(ids, plain_type(ids.type)))
         rows: npt.NDArray[np.int32] = places[codes]
@@ -115,15 +99,7 @@ class Reader:
 
 
 class Spill:
-    """Rows that are put aside by partition and read again, partition by partition.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the files; it is made.
-    partitions : int
-        How many there are.
-    """
+    """Files of rows by partition, in a new directory."""
 
     def __init__(self, folder: Path, partitions: int) -> None:
         folder.mkdir()
@@ -132,7 +108,7 @@ class Spill:
         self.schema = pa.schema([])
 
     def add(self, table: pa.Table, places: npt.NDArray[np.uint16]) -> None:
-        """Put each row with those of its partition, shape (rows,); their order stays."""
+        """Append each row to its partition `places`, shape (rows,), in order."""
         self.schema = table.schema
         order = np.argsort(places, kind="stable")
         ends = np.cumsum(np.bincount(places, minlength=self.partitions)).tolist()
@@ -146,7 +122,7 @@ class Spill:
             writer.write_table(table)
 
     def take(self, index: int) -> pa.Table:
-        """Return the rows of a partition and forget them."""
+        """Return the rows of a partition and delete its file."""
         path = self._path(index)
         if not path.exists():
             return self.schema.empty_table()

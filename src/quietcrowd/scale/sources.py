@@ -1,4 +1,4 @@
-"""Parquet files of answers or reports, read a few rows at a time."""
+"""Parquet files of answers or reports, read in batches of rows."""
 
 from __future__ import annotations
 
@@ -24,21 +24,15 @@ from quietcrowd.mechanisms.sent_again import Marks
 __all__ = ["Rows", "Source"]
 
 ROWS_AT_ONCE = 2**17
-"""So many rows are read at once."""
+"""Rows per batch."""
 
 
 @frozen(kw_only=True, eq=False)
 class Rows:
-    """Some consecutive rows of a file.
+    """Consecutive rows of a file.
 
-    Attributes
-    ----------
-    path : Path
-        Of the file.
-    first : int
-        How many rows stand before them in the file.
-    columns : mapping of str to pyarrow.ChunkedArray
-        ``task``, ``worker``, ``label``, and ``participation`` where there is one.
+    `first` is the index of the first row in the file. `columns` has ``task``, ``worker``, ``label``
+    and, if it exists, ``participation``.
     """
 
     path: Path
@@ -53,20 +47,8 @@ class Rows:
 class Source:
     """Parquet files that are read as one.
 
-    Attributes
-    ----------
-    paths : tuple of Path
-        The files.
-    names : tuple of str
-        Of the columns of tasks, workers, labels and, where there are any, participation bits.
-    domain : Domain
-        What a label can be.
-    mechanism : Mechanism or None
-        What made the reports; None for plain answers.
-    simulated : bool
-        Whether the noise is simulated.
-    tasks, workers : tuple
-        Ids that no row names.
+    `names` are the columns of tasks, workers, labels and, if they exist, participation bits.
+    `mechanism` is None for non-private answers. `tasks` and `workers` are ids without a row.
     """
 
     paths: tuple[Path, ...]
@@ -81,12 +63,9 @@ class Source:
     def of_answers(
         cls, paths: Sequence[Path], domain: Domain, names: tuple[str, str, str]
     ) -> Source:
-        """Return files of plain answers as a source.
+        """Make a source of non-private answers.
 
-        Raises
-        ------
-        FormatError
-            Where a file is no Parquet file, or one of reports.
+        Raises FormatError if a file is not Parquet or contains reports.
         """
         for path in paths:
             _check_suffix(path)
@@ -100,7 +79,7 @@ class Source:
 
     @classmethod
     def of_reports(cls, paths: Sequence[Path]) -> Source:
-        """Return files of reports as a source; errors as of `quietcrowd.read_reports`."""
+        """Make a source of reports; errors as in `quietcrowd.read_reports`."""
         for path in paths:
             _check_suffix(path)
         notes = [read_report_note(path) for path in paths]
@@ -128,16 +107,10 @@ class Source:
         return sum(_open(path).metadata.num_rows for path in self.paths)
 
     def rows(self) -> Iterator[Rows]:
-        """Yield all rows, file by file.
+        """Yield all rows, file by file; ids become text if the files have different types.
 
-        Ids are of one type: that of all files, or text where they are of several.
-
-        Raises
-        ------
-        AnswerError
-            Where a column is missing.
-        FormatError
-            Where a file cannot be read, or a column is there more than once.
+        Raises AnswerError if a column is missing, and FormatError if a file cannot be read or a
+        column is repeated.
         """
         schemas = [self._schema(path) for path in self.paths]
         kinds = [
@@ -177,7 +150,7 @@ class Source:
 
 
 def _check_counted(note: ReportNote, *, alone: bool) -> None:
-    """Raise FormatError where a store would count a report more than once."""
+    """Raise FormatError if a store would count a report twice."""
     reason = None
     if note.copies:
         reason = "some tasks are copies of each other, for which a worker sends one report"
@@ -197,7 +170,7 @@ def _holds_marks(path: Path) -> bool:
 
 
 def _common_kind(kinds: Sequence[pa.DataType]) -> pa.DataType:
-    """Return the type of ids, or text where they are of several."""
+    """Return the common type of ids, or text if they differ."""
     plain = {
         plain_type(kind.value_type if pa.types.is_dictionary(kind) else kind) for kind in kinds
     }
@@ -214,14 +187,13 @@ def _check_suffix(path: Path) -> None:
 
 
 def _parquet_beside(path: Path) -> Path:
-    """Return the name of a Parquet file for what a file of another kind holds."""
     stem = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
     return path.with_name(f"{stem}.parquet")
 
 
 def _open(path: Path) -> pq.ParquetFile:
     with path.open("rb"):
-        pass  # what goes wrong from here on is the content's fault
+        pass  # later errors are about the content
     try:
         return pq.ParquetFile(path, buffer_size=2**20, pre_buffer=False)
     except (pa.ArrowException, OSError) as error:
@@ -229,10 +201,9 @@ def _open(path: Path) -> pq.ParquetFile:
 
 
 def _tables(path: Path, names: Sequence[str]) -> Iterator[pa.Table]:
-    """Yield the columns of a file, some rows at a time."""
     file = _open(path)
     try:
-        # One thread: more would hold more columns at once, and what follows takes longer.
+        # More threads need more memory, and the following steps are slower anyway.
         for batch in file.iter_batches(ROWS_AT_ONCE, columns=list(names), use_threads=False):
             yield pa.table(batch)
     except (pa.ArrowException, OSError) as error:

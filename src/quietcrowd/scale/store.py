@@ -1,4 +1,4 @@
-"""A store: answers or reports in a folder, partitioned by task, ready to be passed over."""
+"""Stores: directories of answers or reports, partitioned by task."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ NOTE, WORKERS = "store.json", "workers.parquet"
 
 
 def is_store(folder: str | Path) -> bool:
-    """Return whether a store is in a folder, whole or not."""
+    """Return whether the directory contains a store, which may be damaged."""
     return (Path(folder) / NOTE).is_file()
 
 
 def partition_name(index: int) -> str:
-    """Return what the folder of a partition is called."""
+    """Return the directory name of a partition."""
     return f"partition-{index:05d}"
 
 
@@ -56,33 +56,33 @@ def partition_places(hashes: npt.NDArray[np.uint64], partitions: int) -> npt.NDA
 
 @frozen(kw_only=True, eq=False, slots=False)
 class Store:
-    """Answers or reports in a folder, partitioned by task.
+    """Answers or reports in a directory, partitioned by task.
 
-    Make one with `quietcrowd.scale.partition_parquet`, open one with `Store.open`. Partitions are
-    mapped into memory when they are asked for: a store itself holds ids and counts of workers.
+    Make one with `quietcrowd.scale.partition_parquet`, open one with `Store.open`. Memory holds ids
+    and counts of workers; partitions are memory-mapped on demand.
 
     Attributes
     ----------
     folder : Path
-        Where it is.
+        The directory.
     domain : Domain
-        What an answer can be; NULL reports were left out.
+        Domain of the answers, without NULL reports.
     mechanism : Mechanism or None
-        What made the reports; None where the store holds plain answers.
+        Mechanism of the reports; None for non-private answers.
     simulated : bool
         Whether the noise of the reports is simulated.
     partitions : tuple of PartitionRecord
-        What is known of each.
+        Their sizes and digests.
     longest_task : int
-        Most answers that a task has.
+        Most answers of a task.
     low, high : float
-        The smallest and the largest answer; 0 where answers are no numbers.
+        Smallest and largest answer; 0 for labels.
     dropped : DroppedRows
-        What was left out on the way in.
+        Rows that were dropped on import.
     workers : pyarrow.Array
         Ids.
     answers_per_worker : ndarray of int64, shape (workers,)
-        How many answers each worker gave.
+        Number of answers per worker.
     """
 
     folder: Path
@@ -108,22 +108,22 @@ class Store:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let another process open the same store, or fail: its files stay where they are."""
+        """Reopen the store in the other process, which fails if the files changed."""
         return _open_same, (str(self.folder.absolute()), self.fingerprint)
 
     @property
     def tasks(self) -> int:
-        """How many tasks there are."""
+        """Number of tasks."""
         return sum(partition.tasks for partition in self.partitions)
 
     @property
     def participation(self) -> bool:
-        """Whether a noisy participation bit stands beside each report."""
+        """Whether reports have a noisy participation bit."""
         return self.mechanism is not None and self.mechanism.participation_domain is not None
 
     @property
     def summary(self) -> Summary:
-        """What is known of all answers, as every method is given it."""
+        """Totals over all answers, an argument of every method."""
         return Summary(
             domain=self.domain,
             answers_per_worker=self.answers_per_worker,
@@ -138,28 +138,28 @@ class Store:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of all that is in the store: two that differ have different ones."""
+        """A digest of the store's contents."""
         digest = blake2b(json.dumps(self._note(), sort_keys=True).encode(), digest_size=16)
         digest.update(hash_ids(self.workers).tobytes())
         digest.update(self.answers_per_worker.tobytes())
         return digest.hexdigest()
 
     def partition(self, index: int, known_truths: npt.NDArray[Any] | None = None) -> Partition:
-        """Return a partition, mapped into memory until it is let go.
+        """Map a partition into memory; the mapping ends with the arrays.
 
-        The first time all that is in its files is verified.
+        The first call for a partition verifies all its files.
 
         Parameters
         ----------
         index : int
-            Its place in `partitions`.
+            Position in `partitions`.
         known_truths : ndarray, shape (tasks,), optional
             See `Partition`; by default no label is known.
 
         Raises
         ------
         FormatError
-            Where a file is not what was written.
+            If a file is damaged.
         """
         folder = self.folder / partition_name(index)
         if index not in self._verified:
@@ -176,24 +176,24 @@ class Store:
             offsets=map_array(folder, "offsets"),
             worker_codes=map_array(folder, "worker_codes"),
             values=map_array(folder, "values"),
-            draws=map_array(folder, "draws", writable=True),  # kernels are compiled for such arrays
+            draws=map_array(folder, "draws", writable=True),  # kernels take writable arrays
             known_truths=nothing if known_truths is None else known_truths,
             participation=bits,
         )
 
     def task_ids(self, index: int) -> pa.Array:
-        """Return the ids of the tasks of a partition; FormatError where they cannot be read."""
+        """Return the ids of a partition's tasks; raise FormatError if they cannot be read."""
         return read_ids(self.folder / partition_name(index), self.partitions[index].tasks)
 
     def by_partition(self, tasks: pa.Array) -> dict[int, pa.Array]:
-        """Return ids of tasks, in their order, by the partition that they belong to."""
+        """Group ids of tasks by partition, in order."""
         places = partition_places(hash_ids(tasks), len(self.partitions))
         order = np.argsort(places, kind="stable")
         indices, starts = np.unique(places[order], return_index=True)
         parts = np.split(order, starts[1:])
         return {
             int(index): tasks.take(pa.array(part))
-            for index, part in zip(indices, parts, strict=False)  # of no task there is one part
+            for index, part in zip(indices, parts, strict=False)  # split([]) has one part
         }
 
     def _note(self) -> dict[str, Any]:
@@ -214,7 +214,7 @@ class Store:
         }
 
     def write_note(self) -> None:
-        """Write what is about all partitions: with it the store is whole."""
+        """Write workers and note, which complete the store."""
         table = pa.table({"worker": self.workers, "answers": self.answers_per_worker})
         pq.write_table(table, self.folder / WORKERS, compression="zstd", write_page_checksum=True)
         (self.folder / NOTE).write_text(json.dumps(self._note(), indent=1) + "\n")
@@ -226,10 +226,10 @@ class Store:
         Raises
         ------
         FormatError
-            Where the folder holds no store, one of another version, or one of which files are
-            missing, cut off or exchanged.
+            If the directory has no store, one of another version, or one with missing, truncated or
+            exchanged files.
         OSError
-            Where a file cannot be opened.
+            If a file cannot be opened.
         """
         place = Path(folder)
         note = _read_note(place)
@@ -303,7 +303,7 @@ def _from_note(place: Path, note: Mapping[str, Any], workers: pa.Table) -> Store
 
 
 def _domains(domain: Domain, mechanism: Mechanism | None) -> dict[str, Domain]:
-    """Return what is in the arrays of a partition that hold answers."""
+    """Return the domains of the arrays that contain answers."""
     domains = {"values": domain}
     if mechanism is not None and mechanism.participation_domain is not None:
         domains["participation"] = mechanism.participation_domain
@@ -312,7 +312,7 @@ def _domains(domain: Domain, mechanism: Mechanism | None) -> dict[str, Domain]:
 
 def _read_workers(path: Path) -> pa.Table:
     with path.open("rb"):
-        pass  # what goes wrong from here on is the content's fault
+        pass  # later errors are about the content
     try:
         table = pq.read_table(path, columns=["worker", "answers"], page_checksum_verification=True)
         table.validate(full=True)

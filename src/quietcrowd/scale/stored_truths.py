@@ -1,4 +1,4 @@
-"""Known truths of a store, and of which of its partitions they are."""
+"""Known truths of a store, by partition."""
 
 from __future__ import annotations
 
@@ -26,14 +26,9 @@ __all__ = [
 
 @frozen(kw_only=True, eq=False)
 class StoredTruths:
-    """Known truths, as `quietcrowd.inference.partition.Partition` holds them.
+    """Known truths, encoded like `quietcrowd.inference.partition.Partition.known_truths`.
 
-    Attributes
-    ----------
-    values : ndarray
-        Codes of labels, or numbers.
-    places : mapping of int to tuple
-        By partition: which of the values are its own, and of which of its tasks.
+    `places` maps a partition to (slice of `values`, positions of its tasks).
     """
 
     values: npt.NDArray[Any]
@@ -43,7 +38,7 @@ class StoredTruths:
         return len(self.values)
 
     def of_partition(self, index: int, tasks: int) -> npt.NDArray[Any]:
-        """Return the truths of the tasks of a partition, shape (tasks,)."""
+        """Return the truths of a partition, shape (tasks,)."""
         unknown = UNKNOWN if self.values.dtype.kind == "i" else np.nan
         truths = np.full(tasks, unknown, self.values.dtype)
         if index in self.places:
@@ -53,7 +48,7 @@ class StoredTruths:
 
     @property
     def fingerprint(self) -> str:
-        """A digest: two that differ have different ones."""
+        """A digest of truths and positions."""
         digest = blake2b(self.values.tobytes(), digest_size=16)
         for index, (own, positions) in sorted(self.places.items()):
             digest.update(f"{index} {own.start} ".encode() + positions.tobytes())
@@ -61,21 +56,9 @@ class StoredTruths:
 
 
 def match_truths(store: Store, method: FittingMethod[Any, Any], truths: Any) -> StoredTruths:
-    """Find the tasks of known truths in a store.
+    """Match known truths with the tasks of a store.
 
-    Parameters
-    ----------
-    store : Store
-        Where they are.
-    method : FittingMethod
-        It says how truths are stored.
-    truths : dataframe or None
-        As `gold` of `FittingMethod.fit`.
-
-    Raises
-    ------
-    AnswerError
-        As of `FittingMethod.fit`.
+    `truths` has the form of `gold` in `FittingMethod.fit`, and errors are the same.
     """
     found = [store.task_ids(0)[:0]]
     places = {}
@@ -94,13 +77,13 @@ def match_truths(store: Store, method: FittingMethod[Any, Any], truths: Any) -> 
 
 
 def truth_domain(store: Store, method: FittingMethod[Any, Any]) -> Domain:
-    """Return what a truth can be that a method finds from a store."""
+    """Return the domain of inferred truths."""
     return store.domain if store.mechanism is None else method.truth_domain(store.mechanism)
 
 
 def _named_tasks(truths: Any) -> pa.Array:
-    """Return the ids of tasks with known truths; none where they are no frame."""
+    """Return the ids of tasks with known truths, or none if `truths` is not a valid frame."""
     frame = None if truths is None else as_frame(truths)
     if frame is None or "task" not in frame.columns:
-        return pa.nulls(0)  # what is wrong with such a frame the method says
+        return pa.nulls(0)  # the method raises for such a frame
     return column_of(frame, "task").combine_chunks().drop_null()

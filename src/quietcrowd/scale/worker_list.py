@@ -1,4 +1,4 @@
-"""The workers that rows named so far, and their codes: found again by a hash of each id."""
+"""Codes of workers by the order of their first row, looked up by hashes of their ids."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ __all__ = ["WorkerList"]
 
 
 class WorkerList:
-    """Ids in the order of their first row; codes are positions among them.
+    """A growing list of ids; the position of an id is its code.
 
-    A table of all ids would be made anew for each look-up, and takes more memory than they do.
+    Rebuilding a lookup table of all ids for every batch would be slower and take more memory than
+    the ids.
     """
 
     def __init__(self) -> None:
@@ -25,13 +26,13 @@ class WorkerList:
         self._codes = np.zeros(0, np.int32)
 
     def ids(self) -> pa.Array:
-        """Return all of them."""
+        """Return all ids."""
         if len(self._parts) != 1:
             self._parts = [pa.concat_arrays(self._parts) if self._parts else pa.nulls(0)]
         return self._parts[0]
 
     def codes(self, ids: pa.Array) -> npt.NDArray[np.int32]:
-        """Return the codes of some ids, each of which is there once; new ones are added."""
+        """Return the codes of unique ids; new ids get new codes."""
         hashes = hash_ids(ids)
         found = self._look_up(ids, hashes)
         new = np.flatnonzero(found < 0)
@@ -40,7 +41,7 @@ class WorkerList:
         return found
 
     def _look_up(self, ids: pa.Array, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
-        """Return the codes of ids that are known, -1 of others."""
+        """Return the codes of ids, or -1 for new ids."""
         codes = np.full(len(ids), -1, np.int32)
         if not self._count:
             return codes
@@ -52,7 +53,7 @@ class WorkerList:
         known = pa.chunked_array(self._parts).take(pa.array(codes[likely]))
         if pc.all(pc.equal(known, ids.take(pa.array(likely)))).as_py():
             return codes
-        table = self.ids()  # two ids have one hash
+        table = self.ids()  # two ids collide
         return pc.index_in(ids, table).fill_null(-1).to_numpy().astype(np.int32)  # type: ignore[no-any-return]
 
     def _add(

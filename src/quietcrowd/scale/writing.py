@@ -1,4 +1,4 @@
-"""From sorted rows to the files of partitions, and from all partitions to a store."""
+"""Writing of sorted rows to partitions, and of partitions to a store."""
 
 from __future__ import annotations
 
@@ -27,22 +27,10 @@ __all__ = ["SortedPartition", "whole_store", "write_sorted"]
 
 @frozen(kw_only=True, eq=False)
 class SortedPartition:
-    """What a partition adds to what is known of all.
+    """A written partition, and its part of the store's totals.
 
-    Attributes
-    ----------
-    record : PartitionRecord
-        Of its files.
-    reports_per_worker : ndarray of int64, shape (workers,)
-        How many rows each worker has, NULL reports included.
-    answers_per_worker : ndarray of int64, shape (workers,)
-        The same without NULL reports.
-    longest_task : int
-        Most answers that a task has.
-    ends : tuple of float
-        The smallest and the largest number; none where there are no numbers.
-    dropped : DroppedRows
-        Repeated rows and NULL reports.
+    `reports_per_worker` includes NULL reports, `answers_per_worker` does not; both have shape
+    (workers,). `ends` are the smallest and the largest number, or empty.
     """
 
     record: PartitionRecord
@@ -64,24 +52,10 @@ def write_sorted(
     workers: int,
     repeated: int = 0,
 ) -> SortedPartition:
-    """Write the sorted rows of a partition, without those that say NULL.
+    """Write the sorted rows of a partition, without NULL reports.
 
-    Parameters
-    ----------
-    folder : Path
-        It is made.
-    domain : Domain
-        Of the labels.
-    tasks : pyarrow.Array
-        Ids of the tasks of the partition.
-    task_codes, worker_codes : ndarray of int32, shape (rows,)
-        Who answered what.
-    columns : dict of ndarray
-        ``label``, and ``participation`` where there is one, as they are stored.
-    workers : int
-        How many there are in all.
-    repeated : int
-        How many rows were left out because a worker had answered the task already.
+    `columns` are encoded: ``label`` and, if it exists, ``participation``. `workers` is the number
+    of all workers, `repeated` the number of repeated rows that were dropped.
     """
     reports_per_worker = np.bincount(worker_codes, minlength=workers)
     null_reports = 0
@@ -113,7 +87,7 @@ def write_sorted(
 
 
 def _narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return numbers in 4 bytes where that changes none of them; others as they are."""
+    """Return numbers as float32 if this is lossless."""
     if values.dtype != np.float64:
         return values
     with np.errstate(over="ignore"):
@@ -131,27 +105,11 @@ def whole_store(
     simulated: bool = False,
     skipped: int = 0,
 ) -> Store:
-    """Return the store of all partitions, which come one after the other.
+    """Combine partitions, in order, into a store; the caller writes its note.
 
-    Parameters
-    ----------
-    folder : Path
-        Where it is.
-    domain : Domain
-        Of the labels, as of `write_sorted`.
-    workers : pyarrow.Array
-        Ids.
-    partitions : iterable of SortedPartition
-        In their order.
-    mechanism, simulated
-        See `Store`.
-    skipped : int
-        How many rows were left out because their answers are missing or outside of the domain.
-
-    Raises
-    ------
-    AnswerError
-        Where no answer is left, or a worker who should report every task did not.
+    `domain` is that of the labels, as in `write_sorted`. `skipped` counts rows with a missing
+    answer or one outside the domain. Raises AnswerError if no answer remains, or if a worker who
+    must report every task did not.
     """
     records, longest, low, high = [], 0, math.inf, -math.inf
     duplicates = null_reports = 0
