@@ -1,1 +1,1 @@
-"""A worker's side of a campaign: checks, draws, commits and sends. It knows nothing of a server."""
+"""The device side of a campaign, independent of the server code."""

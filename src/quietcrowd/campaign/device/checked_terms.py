@@ -1,8 +1,7 @@
-"""What a worker agrees to, computed on the worker's device: a server is not believed.
+"""Campaign terms and tasks, verified on the worker's device.
 
-A campaign's configuration says which mechanism randomises, and what follows from it: the table of
-integers or the noise, which reports there can be, what a worker loses. All that follows is computed
-here once more from the mechanism, and a configuration in which anything differs is refused.
+The device does not trust the server. It recomputes everything that follows from the mechanism, such
+as the channel and the privacy losses, and rejects a configuration that differs.
 """
 
 from __future__ import annotations
@@ -56,46 +55,15 @@ _WAY_OUT = "Nothing was sent; take no part, and ask who invited you."
 
 @frozen(kw_only=True)
 class Terms:
-    """What a worker agrees to.
+    """Verified terms of a campaign, which a worker agrees to.
 
-    Attributes
-    ----------
-    campaign : str
-        Id, 16 bytes in hex.
-    title, description : str
-        What it is about, as the requester wrote it.
-    mechanism : Mechanism
-        What this device does to answers.
-    answers : int
-        Most answers of a worker; with an allotment, how many tasks each is asked.
-    linked : int
-        Most of these that share one fact, as those to copies of a question do.
-    tasks : int
-        How many there are.
-    tasks_hash : str
-        SHA-256 of all tasks, in hex.
-    config_hash : str
-        SHA-256 of the configuration, in hex: what is pinned.
-    state : {"open", "closed"}
-        When it was read.
-    needs_invite : bool
-        Whether an invite lets in.
-    worker_epsilon : float or None
-        Loss about all answers, where it depends on which tasks there are: as the campaign says,
-        and checked when these are read.
-    promises : Promises or None
-        Who asks and what for, how long things are kept, and of how many workers at a time whoever
-        asks is shown reports; None in campaigns of an older version, which do not say.
-    allotment : Allotment or None
-        How each worker is given some of the tasks; None where any may be answered.
-    requester_id : str or None
-        Public id of the requester at the server, 16 bytes in hex; None in campaigns of an older
-        version, whose reports are never sent again.
-    as_of : str or None
-        The day that all questions are about, as 2026-12-01.
-    closes_on : str or None
-        The last day on which anything is taken in, in UTC, as 2026-12-31, when it was read; it is
-        not promised. None: until the campaign is closed.
+    Ids are 16 bytes and hashes SHA-256, both in hex. `answers` is the maximum per worker; with an
+    `allotment`, each worker is assigned exactly that many tasks. At most `linked` of them share one
+    fact, such as answers to copies of a question. `worker_epsilon` is the claimed loss of all
+    answers if it depends on the tasks; `read_tasks` verifies it. `as_of` is the day that all
+    questions are about, such as 2026-12-01. `closes_on` is the last day (UTC) on which the server
+    accepts reports, which it does not promise. Older campaign versions have no `promises` or
+    `requester_id`.
     """
 
     campaign: str
@@ -118,14 +86,14 @@ class Terms:
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """What a worker who gives all answers loses at most."""
+        """Guarantee for a worker who gives all answers."""
         return campaign_guarantee(
             self.mechanism, self.answers, self.linked, self.tasks, self.worker_epsilon
         )
 
     @property
     def spared(self) -> float:
-        """By how much all answers to these tasks lose less than to any of their number."""
+        """How much less than the worst case for this number of tasks all answers lose (epsilon)."""
         if self.worker_epsilon is None:
             return 0.0
         unnamed = self.mechanism.guarantee(answers=self.answers, tasks=self.tasks).worker_epsilon
@@ -133,25 +101,15 @@ class Terms:
 
     @property
     def consent(self) -> tuple[str, ...]:
-        """The guarantee, and what is promised besides, in sentences."""
+        """Sentences that the worker agrees to: guarantee, promises, allotment and day."""
         return agreed_sentences(self.guarantee, self.promises, self.allotment, self.as_of)
 
     @classmethod
     def read(cls, document: Mapping[str, Any], campaign: str) -> Terms:
-        """Return the terms of a public campaign.
+        """Verify and return the terms in a server's public campaign document.
 
-        Parameters
-        ----------
-        document : mapping
-            What the server answered.
-        campaign : str
-            Which one was asked for.
-
-        Raises
-        ------
-        CampaignError
-            Where the hash is not that of the configuration, or what is said of the mechanism is
-            not what follows from it.
+        Raises CampaignError if the hash does not match the configuration, if it describes another
+        campaign, or if it differs from what follows from the mechanism.
         """
         config, config_hash = document.get("config"), document.get("config_hash")
         if not isinstance(config, dict) or _hash(config) != config_hash:
@@ -194,12 +152,11 @@ class Terms:
 
 
 def _day(said: Any) -> str | None:
-    """Return a day as it is spelled; None for anything else."""
     return said if isinstance(said, str) and _DAY.fullmatch(said) else None
 
 
 def _hash(value: Any) -> str | None:
-    """Return the hash of a JSON value; None where it cannot have one."""
+    """Return the canonical hash in hex, or None if the value has none."""
     try:
         return canonical_hash(value).hex()
     except (QuietcrowdError, RecursionError):
@@ -234,14 +191,13 @@ def _check_members(config: Mapping[str, Any], campaign: str) -> None:
 
 
 def _identity(config: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return the requester's id and the day of the questions; older versions have neither."""
+    """Return the requester's id and the day of the questions, which older versions lack."""
     if config.get("version") != VERSION:
         return None, None
     return config.get("requester_id"), config.get("as_of")
 
 
 def _promises(config: Mapping[str, Any]) -> Promises | None:
-    """Return what a configuration promises; None in one of the first version."""
     if config.get("version") == FIRST_VERSION:
         return None
     try:
@@ -253,7 +209,6 @@ def _promises(config: Mapping[str, Any]) -> Promises | None:
 
 
 def _allotment(config: Mapping[str, Any], mechanism: Mechanism) -> Allotment | None:
-    """Return how a configuration hands out its tasks; None if it does not."""
     version = config.get("version")
     if version != ALLOTTING_VERSION and not (version == VERSION and "allotment" in config):
         return None
@@ -273,7 +228,6 @@ def _expected(
     promises: Promises | None,
     allotment: Allotment | None,
 ) -> dict[str, Any]:
-    """Return the configuration as it follows from the mechanism and the tasks."""
     requester_id, as_of = _identity(config)
     return describe_campaign(
         campaign=config["campaign"],
@@ -293,7 +247,7 @@ def _expected(
 
 
 def _said_loss(config: Mapping[str, Any], mechanism: Mechanism) -> float | None:
-    """Return what a campaign says of all answers where it depends on tasks yet to be read."""
+    """Return the claimed loss of all answers if it depends on the tasks, else None."""
     said = config.get("guarantee")
     loss = said.get("worker_epsilon") if isinstance(said, dict) else None
     if not mechanism.loss_depends_on_tasks or not isinstance(loss, int | float):
@@ -302,7 +256,6 @@ def _said_loss(config: Mapping[str, Any], mechanism: Mechanism) -> float | None:
 
 
 def _compare(config: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
-    """Raise CampaignError where a configuration is not what follows from its mechanism."""
     if canonical_json(config) == canonical_json(expected):
         return
     differing = sorted(
@@ -324,16 +277,9 @@ def _compare(config: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
 
 @frozen(kw_only=True)
 class CampaignTask:
-    """A task that a worker may answer.
+    """Task that a worker may answer.
 
-    Attributes
-    ----------
-    id : str
-        16 bytes in hex.
-    name : str
-        What the requester calls it; unique.
-    data : mapping
-        What is asked, as the requester wrote it.
+    The id is 16 bytes in hex, and the name is unique. `data` is shown to the worker.
     """
 
     id: str
@@ -342,20 +288,10 @@ class CampaignTask:
 
 
 def read_tasks(document: Mapping[str, Any], terms: Terms) -> tuple[CampaignTask, ...]:
-    """Return all tasks of a campaign, in the order of their ids.
+    """Verify and return all tasks of a campaign, ordered by id.
 
-    Parameters
-    ----------
-    document : mapping
-        What the server answered.
-    terms : Terms
-        What was agreed to.
-
-    Raises
-    ------
-    CampaignError
-        Where these are not the tasks that were agreed to, or more of them than the campaign says
-        ask for one fact.
+    Raises CampaignError if they are not the tasks agreed to, if more of them share one fact than
+    the terms say, or if answering them loses more.
     """
     listed = document.get("tasks")
     if not isinstance(listed, list) or not all(map(_is_task, listed)):
@@ -379,22 +315,10 @@ def read_tasks(document: Mapping[str, Any], terms: Terms) -> tuple[CampaignTask,
 def read_allotment(
     document: Mapping[str, Any], terms: Terms, tasks: Sequence[CampaignTask]
 ) -> tuple[CampaignTask, ...]:
-    """Return the tasks that this worker is asked, in the order of their ids.
+    """Return the tasks assigned to this worker, ordered by id; all tasks without an allotment.
 
-    Parameters
-    ----------
-    document : mapping
-        What the server answered; its member ``allotted`` has their ids, in order. Without an
-        allotment they are all tasks, whatever it has.
-    terms : Terms
-        What was agreed to.
-    tasks : sequence of CampaignTask
-        All of the campaign.
-
-    Raises
-    ------
-    CampaignError
-        Where these are not as many different tasks as was agreed to.
+    The member ``allotted`` of the server's document lists the ids in order. Raises CampaignError
+    unless it names as many different tasks as agreed.
     """
     if terms.allotment is None:
         return tuple(tasks)
@@ -411,7 +335,6 @@ def read_allotment(
 
 
 def _check_loss(tasks: Sequence[CampaignTask], terms: Terms) -> None:
-    """Raise CampaignError where all answers to these tasks lose more than was agreed to."""
     loss = loss_of_tasks(terms.mechanism, terms.answers, [task.name for task in tasks])
     agreed = terms.guarantee.worker_epsilon
     if loss is not None and loss > agreed:
@@ -423,7 +346,6 @@ def _check_loss(tasks: Sequence[CampaignTask], terms: Terms) -> None:
 
 
 def _check_linked(tasks: Sequence[CampaignTask], terms: Terms) -> None:
-    """Raise CampaignError where more copies of one question are there than was agreed to."""
     found = largest_group([(task.name, task.data) for task in tasks], terms.mechanism)
     if min(found, terms.answers) > terms.linked:
         raise CampaignError(

@@ -1,4 +1,4 @@
-"""The device of a worker in a campaign: it randomises, and sends nothing else."""
+"""Client for a worker in a campaign."""
 
 from __future__ import annotations
 
@@ -49,45 +49,41 @@ __all__ = ["Client"]
 class Client:
     """A worker's device in one campaign.
 
-    It reads what the campaign asks for and refuses what does not follow from the mechanism,
-    randomises answers on this device, keeps the reports, and sends them until the server
-    acknowledges them: in one step, so that nobody can decide by what was drawn. Answers are never
-    written to a file.
+    The client verifies the campaign's terms, randomizes answers locally, and stores the reports. It
+    sends them until the server acknowledges them. This is one step, so no one can decide by the
+    reports that were sampled. The client never writes an answer to a file.
 
-    A device is a folder. What it keeps of a campaign, and what it has spent in all campaigns, is
-    found again by every later client with the same folder: after a crash the same reports are sent,
-    byte by byte.
+    The directory `folder` contains the device's state: its files for each campaign and what it has
+    spent in all of them. Every later client with this directory uses this state. After a crash it
+    sends the same reports, byte for byte.
 
     Parameters
     ----------
     url : str
-        The link, as ``quietcrowd campaign invite`` prints it. HTTPS, unless it is this machine.
+        Link as ``quietcrowd campaign invite`` prints it: HTTPS, except for this machine.
     invite : str, optional
-        Where it is not in the link.
+        Needed if the link contains none.
     folder : path, optional
-        Of the device; default: ``quietcrowd`` in the user's own data folder.
+        Directory of the device; default: ``quietcrowd`` in the user's data directory.
     budget : float, optional
-        The most that the worker wants to lose about all answers of all campaigns together:
-        epsilon, at least 0. Default: without a limit.
+        Maximum epsilon about all answers of all campaigns together, at least 0; default: no limit.
     delta : float
-        Of the pair (epsilon, delta) of differential privacy that the budget is about. At 0 losses
-        are summed; some mechanisms have no finite loss then.
+        Delta of the budget. At 0 losses are summed; some mechanisms then have no finite loss.
     patience : float
-        How long an unanswered request is sent again, in seconds.
+        How long to retry an unanswered request, in seconds.
     transport : httpx.BaseTransport, optional
-        How requests travel; default: through the network.
+        Transport of the requests; default: the network.
 
     Raises
     ------
     ParameterError
-        Where it is no worker's link, it leads through a network without HTTPS, or a number is out
-        of range.
+        If the link is not a worker's link or lacks HTTPS, or a number is out of range.
 
     Notes
     -----
-    Everything that speaks to the server can raise `CampaignError`, where it refuses or says what
-    is not so, and `UnansweredError`, where it cannot be reached: then the same call may be made
-    again later.
+    Methods and properties that need the server raise `CampaignError` if it rejects a request or its
+    documents are not what the worker agreed to. They raise `UnansweredError` if they cannot reach
+    it; the same call may be repeated later. A damaged file of the device raises `FormatError`.
 
     Examples
     --------
@@ -126,103 +122,82 @@ class Client:
 
     @property
     def terms(self) -> Terms:
-        """What the campaign asks for and what it costs, checked here; read once.
-
-        Raises
-        ------
-        CampaignError
-            Where it is not what follows from its mechanism, or not what was agreed to before.
-        """
+        """Terms of the campaign, verified on this device and read once."""
         return self._read.terms
 
     @property
     def consent(self) -> tuple[str, ...]:
-        """What a worker agrees to by joining, in sentences; computed from the mechanism here."""
+        """Sentences that a worker agrees to by joining, computed on this device."""
         return self.terms.consent
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """What a worker who gives as many answers as possible loses at most."""
+        """Guarantee for a worker who gives as many answers as possible."""
         return self.terms.guarantee
 
     @property
     def tasks(self) -> tuple[CampaignTask, ...]:
-        """The tasks that this worker may answer, in the order of their ids; read once.
+        """Tasks that this worker may answer, ordered by id and read once.
 
-        All of the campaign, whoever may be going to answer which; or those that this worker was
-        given as the device joined, where the campaign hands out some to each.
-
-        Raises
-        ------
-        CampaignError
-            Where the device has not joined, these are not the tasks that were agreed to, or not
-            those that it was first given.
+        With an allotment they are the tasks that the worker was assigned on joining; otherwise all.
+        Raises CampaignError if the device has not joined.
         """
         return tuple(self._read.questions.tasks)
 
     @property
     def not_asked(self) -> frozenset[str]:
-        """Names of the campaign's other tasks, which this worker was not given; errors as above."""
+        """Names of tasks that this worker was not assigned."""
         return self._read.not_asked
 
     @property
     def images(self) -> Mapping[str, Path]:
-        """Files of the images that tasks name, by their hashes.
-
-        This device has them from joining until its reports are acknowledged.
-        """
+        """Files of the images that tasks name, by SHA-256 hash; removed after sending."""
         return self._folder.images()
 
     @property
     def law(self) -> tuple[str, ...]:
-        """How often this device turns which answer into which report, in sentences, with examples.
+        """Sentences, with examples, on how often each answer becomes which report.
 
-        It is what to decide on, before answers are given: after `answer` nothing is left to decide.
+        Workers should decide by them before they answer: after `answer` nothing is left to decide.
         """
         return law_sentences(self.terms.mechanism, self.terms.tasks)
 
     @property
     def copies(self) -> tuple[tuple[str, ...], ...]:
-        """Names of tasks that are one question, in the order of their ids; several at a time.
+        """Groups of at least two names of tasks that are one question, ordered by id.
 
-        Where the noise of each answer is its own they get one report: on the answer to the first
-        of them that has one. Errors as of `tasks`.
+        If noise is independent for each answer, they share one report, on the first answer among
+        them.
         """
         return self._read.questions.copies
 
     @property
     def alike(self) -> tuple[tuple[str, ...], ...]:
-        """Names of tasks that ask with the same words and show other data; several at a time.
+        """Groups of names of tasks with the same prompt and different data.
 
-        Each gets a report of its own: what they have in common shows in all of them.
+        Each task gets its own report, so all of these reports reflect what the tasks have in
+        common.
         """
         return alike([(task.name, task.data) for task in self.tasks])
 
     @property
     def reused(self) -> tuple[str, ...]:
-        """Tasks whose report was sent to this requester at this server before; names.
+        """Names of tasks on whose question this requester already got a report at this server.
 
-        The same report is sent again, marked as such, whatever the answer is now. It loses nothing
-        more about the answer. It shows the requester that the worker took part in an earlier
-        campaign, and equal reports can show that two pseudonyms are one worker.
-
-        Raises
-        ------
-        CampaignError
-            As of `tasks`.
-        FormatError
-            Where the file of another campaign is damaged.
+        The device sends the same report again, marked as such, whatever the answer is now. This has
+        no further privacy loss about the answer. It shows the requester that the worker took part
+        in an earlier campaign, and equal reports can show that two pseudonyms are one worker.
         """
         return () if self.committed else self._read.questions.among(self._read.earlier().known)
 
     @property
     def repeated(self) -> tuple[str, ...]:
-        """Tasks whose question this device reported on before, and that get fresh noise; names.
+        """Names of tasks whose question this device reported on before and that get fresh noise.
 
-        In a campaign of another server or requester, or through another channel: both reports
-        together tell more about an answer than each alone, and the losses about it add up. So do
-        near-copies, and the same words about another day. A question with other words, or with
-        other answers to choose from, is another one. Errors as of `reused`.
+        The earlier report went to another server or requester, or through another channel. Both
+        reports together reveal more about an answer than each of them, and their losses add up. The
+        same holds for similar questions with the same letters, also about another day or with other
+        possible answers. A question in other words is not recognized.
         """
         if self.committed:
             return ()
@@ -240,7 +215,7 @@ class Client:
 
     @property
     def committed(self) -> bool:
-        """Whether reports were drawn and are kept: they are sent, or on their way."""
+        """Whether reports were sampled and stored, whether or not they were sent."""
         return self._folder.upload() is not None
 
     @property
@@ -253,38 +228,26 @@ class Client:
         return self._ledger.spent(self.budget.delta)
 
     def spent_after(self, answers: int | None = None) -> Spending:
-        """Return what it will have spent after this campaign, at most.
+        """Return at most what this device will have spent after this campaign.
 
-        Parameters
-        ----------
-        answers : int, optional
-            How many are given; default: as many as possible.
+        `answers` is the number of answers given; default: as many as possible.
         """
         return self._ledger.spent_after(self._cost(self._most_drawn(answers)), self.budget.delta)
 
     def used_after(self, answers: int | None = None) -> float:
-        """Return how much of the budget is used after this campaign, at most; 0 without a budget.
+        """Return at most how much of the budget is used after this campaign; 0 without a budget.
 
-        At a delta of 0 it is the sum of all losses; above, it is what a privacy filter counts, as
-        whether a worker answers once more may follow from what came of earlier reports.
-
-        Parameters
-        ----------
-        answers : int, optional
-            How many are given; default: as many as possible. 0 is what is used by now.
+        `answers` is the number of answers given; default: as many as possible, and 0 for the use so
+        far. At delta 0 this is the sum of all losses. Above 0 it is what a privacy filter counts,
+        because whether a worker answers again may depend on earlier reports.
         """
         return self._ledger.used_after(self._cost(self._most_drawn(answers)), self.budget)
 
     def affordable(self) -> int:
-        """Return how many answers the budget allows, at most as many as the campaign takes.
+        """Return how many answers the budget allows, at most the maximum of the campaign.
 
-        Whoever has joined gets on top those that cost nothing: to a question that was reported on,
-        and to copies of one.
-
-        Raises
-        ------
-        ParameterError
-            Where it allows none.
+        After joining, this includes answers that cost nothing: to questions with an earlier report,
+        and to copies of another task. Raises ParameterError if the budget allows none.
         """
         terms, free = self.terms, self._free() if self.joined else 0
         drawn = terms.tasks - free if terms.mechanism.every_task else terms.answers
@@ -297,16 +260,17 @@ class Client:
         return terms.answers if terms.mechanism.every_task else min(terms.answers, allowed + free)
 
     def join(self) -> None:
-        """Agree to `consent` and take part; again has no effect.
+        """Agree to `consent` and take part; a second call has no effect.
 
-        The credential is drawn once and kept. So is, where the mechanism allows it, all noise:
-        before anything is answered. All images are fetched, whichever task is going to be open.
+        The device samples its credential once and stores it. If the mechanism allows, it also fixes
+        all noise before any answer. It fetches all images, so that no request shows which task is
+        open.
 
         Raises
         ------
         CampaignError
-            Where the campaign is closed or full, the invite is missing or used, the worker has left
-            the campaign before, or an image is not what the tasks name.
+            If the campaign is closed or full, the invite is missing or used, the worker has
+            answered and withdrawn before, or an image is not the one that the tasks name.
         """
         with self._folder.held():
             self._require_not_left()
@@ -318,32 +282,27 @@ class Client:
                 self._memo(member)
 
     def answer(self, answers: Mapping[str, Any]) -> WorkerReceipt:
-        """Join, randomise answers, keep the reports, and send them: in one step.
+        """Join, randomize answers, store the reports and send them, in one step.
 
-        Nothing is shown in between, and nothing can be decided after the noise is drawn: who would
-        send only what turned out well tells more. From the moment they are kept the reports are on
-        their way. Where this call ends before they are acknowledged, `resume` sends them.
+        Nothing is shown in between, and no one can decide after the noise is sampled: sending only
+        favorable reports would reveal more. If this call ends before the server acknowledges the
+        stored reports, `resume` sends them.
 
         Parameters
         ----------
         answers : mapping of str to answer
-            By the names of tasks; None, or no entry, is no answer.
-
-        Returns
-        -------
-        WorkerReceipt
-            What became of them.
+            By the names of tasks; None, or no entry, means no answer.
 
         Raises
         ------
         AnswerError
-            Where a task is unknown or was not given to this worker, an answer outside the domain,
+            If a task is unknown or not assigned to this worker, an answer is outside the domain,
             there are too many or none, or the campaign was answered before. No message repeats an
             answer.
         ParameterError
-            Where the loss would be above the budget: nothing is drawn then.
+            If the loss would exceed the budget; nothing is sampled then.
         CampaignError
-            Where the server rejects a report; see `WorkerReceipt.require_all`.
+            If the server rejects a report; see `WorkerReceipt.require_all`.
         """
         self.join()
         with self._folder.held():
@@ -357,32 +316,28 @@ class Client:
             return self._send()
 
     def resume(self) -> WorkerReceipt:
-        """Send what is on its way, byte by byte the same until it is acknowledged.
+        """Send the stored reports, byte for byte the same, until they are acknowledged.
 
-        A second call returns the same receipt; errors as of `answer`.
+        A second call returns the same receipt; errors as in `answer`.
         """
         with self._folder.held():
             return self._send()
 
     def sent_reports(self) -> tuple[Report, ...]:
-        """Return what was sent, as people read it; nothing where it was a sketch.
+        """Return the reports that were sent, decoded; empty if a sketch was sent.
 
-        Whoever withdraws *because of* what is here tells more than was agreed to.
-
-        Raises
-        ------
-        AnswerError
-            Where the server has not acknowledged it: until then there is nothing to look at.
+        To withdraw *because of* these reports reveals more than was agreed to. Raises AnswerError
+        if the server has not acknowledged them.
         """
         if not self.sent:
             raise AnswerError("nothing was sent, or the server has not acknowledged it yet")
         return self._upload().reports(self.terms.mechanism, self.tasks)
 
     def stored(self) -> HeldReports:
-        """Return what the server holds of this worker, compared with what was sent.
+        """Return what the server stores of this worker, compared with what was sent.
 
-        Reports without an acknowledgement are not shown, and are not missing where the server holds
-        none: `resume` sends them again.
+        Reports without an acknowledgment are not shown. They do not count as missing if the server
+        stores none, because `resume` sends them again.
         """
         return HeldReports.read(
             self._server.read_reports(self._read.member.credential),
@@ -393,19 +348,19 @@ class Client:
         )
 
     def withdraw(self) -> None:
-        """Leave: the server deletes the worker and all reports, this device all that it keeps.
+        """Delete the worker and all reports at the server, and the files of the campaign here.
 
-        What was spent stays spent, and each report is kept under its question: what was sent was
-        sent. Who has answered does not come back with this device: fresh noise about the same
-        answers would tell more. After that a second call has no effect.
+        What was spent remains spent, and the device still stores each report under its question.
+        After answering, this device cannot join again: fresh noise about the same answers would
+        reveal more. A second call then has no effect.
 
-        It is a right at any time. But the guarantee is that of who does not decide by what was
-        drawn: whoever withdraws because of it tells more.
+        Workers may withdraw at any time. But the guarantee assumes that they do not decide by the
+        sampled reports: withdrawing because of them reveals more.
 
         Raises
         ------
         CampaignError
-            Where this device takes no part, or has lost its credential: nothing is deleted then.
+            If this device takes no part or has lost its credential; nothing is deleted then.
         """
         self._require_leavable()
         with self._folder.held():
@@ -419,7 +374,7 @@ class Client:
             self._read.forget_tasks()
 
     def _commit(self, answers: Mapping[str, Any]) -> None:
-        """Draw, commit the reports with their record, and charge them; nothing is shown."""
+        """Sample reports, store them with their record, and charge the ledger."""
         member = self._read.member
         self._read.require_asked(answers)
         with self._ledger.held():
@@ -456,7 +411,6 @@ class Client:
             self._charge()
 
     def _send(self) -> WorkerReceipt:
-        """Send what is committed until it is acknowledged, and return the receipt."""
         member, upload = self._read.member, self._upload()
         self._folder.forget_noise()
         kept = self._folder.receipt()
@@ -470,7 +424,7 @@ class Client:
         return receipt.require_all()
 
     def _charge(self) -> None:
-        """Charge what this campaign was committed to get, unless that was done."""
+        """Charge the committed reports unless charged; the caller holds the ledger's lock."""
         record = read_record(self._folder.path)
         if record is not None:
             record.keep(self._folder.path)
@@ -483,7 +437,6 @@ class Client:
         return CommittedReports(content=content)
 
     def _cost(self, count: int) -> Cost:
-        """Return what the ledger counts of the campaign."""
         return Cost(
             campaign=self._link.name,
             mechanism=self.terms.mechanism,
@@ -492,12 +445,12 @@ class Client:
         )
 
     def _most_drawn(self, answers: int | None) -> int:
-        """Return how many reports so many answers take at most; None is as many as possible."""
+        """Return at most how many reports these answers need; None means as many as possible."""
         given = self.terms.answers if answers is None else answers
         return self.terms.tasks if given and self.terms.mechanism.every_task else given
 
     def _free(self) -> int:
-        """Return how many tasks cost nothing: reported on before, or copies of another one."""
+        """Return how many tasks cost nothing: with an earlier report, or copies of another task."""
         if channel_hash(self.terms.mechanism) is None:
             return 0
         return len(self.tasks) - len(
@@ -505,7 +458,6 @@ class Client:
         )
 
     def _require_leavable(self) -> None:
-        """Raise where there is nobody whose reports the server could be asked to delete."""
         if self.joined or self._folder.withdrawn:
             return
         if self.committed or self._ledger.charged(self._link.name):
@@ -519,7 +471,7 @@ class Client:
         )
 
     def _require_not_left(self) -> None:
-        """Raise where fresh noise about answers that were given before would be drawn."""
+        """Raise CampaignError if fresh noise about the same answers would be sampled."""
         lost = not self.committed and self._ledger.charged(self._link.name)
         if self._folder.withdrawn or lost:
             why = "you withdrew from it" if self._folder.withdrawn else "its files are gone"
@@ -539,7 +491,7 @@ class Client:
             raise AnswerError("there is no answer: give at least one")
 
     def _memo(self, member: Membership) -> Memo | None:
-        """Return what fixes the noise; None where the mechanism's reports are drawn at once."""
+        """Return the memo that fixes the noise, or None if the mechanism has no memo."""
         if self.terms.mechanism.no_memo is not None:
             return None
         return Memo.open(

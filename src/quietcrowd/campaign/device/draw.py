@@ -1,6 +1,6 @@
-"""From answers to the request that is sent: the only place where a device randomises.
+"""Randomization of a worker's answers into the upload; nothing else on a device randomizes.
 
-The request is made once, kept, and sent as it is.
+The upload is made once, stored, and sent unchanged.
 """
 
 from __future__ import annotations
@@ -35,17 +35,10 @@ __all__ = ["CommittedReports", "Draw", "Report", "coded_reports", "readable_repo
 
 @frozen(kw_only=True)
 class Report:
-    """A randomised report, as people read it.
+    """Randomized report, decoded for people.
 
-    Attributes
-    ----------
-    task : str
-        Name.
-    value : label, number or str
-        What the report means; see `readable_values`. None is NULL, "no answer", where that can be
-        drawn.
-    participation : float or None
-        A noisy 1 or 0, whether the task was answered, where that is released.
+    `task` is a name, and `value` comes from `readable_values`; None means NULL, "no answer".
+    `participation` is a noisy 1 or 0, whether the task was answered, if the mechanism releases it.
     """
 
     task: str
@@ -55,13 +48,7 @@ class Report:
 
 @frozen(kw_only=True)
 class CommittedReports:
-    """All reports of a worker, ready to be sent.
-
-    Attributes
-    ----------
-    content : bytes
-        The body of the request: JSON, reports in the order of their tasks' ids.
-    """
+    """Request body with all reports of a worker: JSON, ordered by task id."""
 
     content: bytes = field(repr=False)
 
@@ -69,21 +56,10 @@ class CommittedReports:
     def of(
         cls, reports: Mapping[str, CodedReport], terms: Terms, again: Collection[str] = ()
     ) -> CommittedReports:
-        """Return the upload of a worker's reports.
+        """Return the upload of a worker's reports, given by task id.
 
-        Parameters
-        ----------
-        reports : mapping of str to (value, bit)
-            By the ids of tasks.
-        terms : Terms
-            What was agreed to.
-        again : collection of str
-            Ids of tasks whose report was sent before.
-
-        Raises
-        ------
-        CampaignError
-            Where they do not fit into one request.
+        `again` contains the ids of tasks whose report was sent before. Raises CampaignError if the
+        reports do not fit into one request.
         """
         items = []
         for task in sorted(reports):
@@ -95,7 +71,7 @@ class CommittedReports:
 
     @classmethod
     def of_sketch(cls, reports: Reports, terms: Terms) -> CommittedReports:
-        """Return the upload of a worker who sends one sketch; errors as of `of`."""
+        """Return the upload of a worker who sends one sketch; errors as in `of`."""
         assert reports.sketches is not None
         rule = report_rule(terms.mechanism, terms.tasks)
         numbers = rule.cut_off(reports.sketches[0]).tolist()
@@ -114,25 +90,25 @@ class CommittedReports:
 
     @property
     def items(self) -> list[dict[str, Any]]:
-        """The reports as they are sent; none where a sketch is."""
+        """Reports in their wire format; empty for a sketch."""
         items: list[dict[str, Any]] = json.loads(self.content).get("reports", [])
         return items
 
     @property
     def sketch(self) -> dict[str, Any] | None:
-        """The sketch as it is sent: noisy sums over all answers; None where reports are."""
+        """Sketch in its wire format (noisy sums over all answers), or None for reports."""
         sketch: dict[str, Any] | None = json.loads(self.content).get("sketch")
         return sketch
 
     def reports(self, mechanism: Mechanism, tasks: Sequence[CampaignTask]) -> tuple[Report, ...]:
-        """Return the reports as people read them; none where a sketch is sent."""
+        """Return the decoded reports; empty for a sketch."""
         return readable_reports(self.items, mechanism, tasks)
 
 
 def coded_reports(reports: Reports, rule: ReportRule) -> dict[str, CodedReport]:
-    """Return the reports of one worker as they are sent, by the names of their tasks.
+    """Return the wire codes of one worker's reports by task name.
 
-    Noise is cut off at what the campaign takes in, which is a function of the reports alone.
+    Noise is clipped to the range that the campaign accepts: post-processing of the reports.
     """
     table, bits = reports.table, reports.participation_codes
     names = table.tasks.take(pa.array(table.task_codes)).to_pylist()
@@ -144,7 +120,7 @@ def coded_reports(reports: Reports, rule: ReportRule) -> dict[str, CodedReport]:
 def readable_reports(
     items: Sequence[Mapping[str, Any]], mechanism: Mechanism, tasks: Sequence[CampaignTask]
 ) -> tuple[Report, ...]:
-    """Return reports as people read them; items as they are sent."""
+    """Decode reports in their wire format."""
     if not items:
         return ()
     names = {task.id: task.name for task in tasks}
@@ -160,18 +136,9 @@ def readable_reports(
 
 @frozen(kw_only=True)
 class Draw:
-    """What a worker's answers are to become: nothing is drawn before `commit`.
+    """Checked answers of a worker, from which `commit` samples the reports.
 
-    Attributes
-    ----------
-    terms : Terms
-        What was agreed to.
-    questions : TaskQuestions
-        The tasks.
-    known : mapping of str to (value, bit)
-        By the hash of the question, what this requester was sent before through the same channel.
-    answers : Answers
-        Of the worker, checked.
+    `known` contains what this requester received before through the same channel, by question hash.
     """
 
     terms: Terms
@@ -189,12 +156,10 @@ class Draw:
         questions: TaskQuestions,
         known: Mapping[str, CodedReport],
     ) -> Draw:
-        """Return what checked answers are to become.
+        """Check answers and return their draw.
 
-        Raises
-        ------
-        AnswerError
-            Where a task is unknown or an answer outside the domain. No message repeats an answer.
+        Raises AnswerError if a task is unknown or an answer is outside the domain. No message
+        repeats an answer.
         """
         table = worker_table(
             answers,
@@ -207,7 +172,7 @@ class Draw:
 
     @property
     def reported(self) -> tuple[CampaignTask, ...]:
-        """The tasks that get a report: those that were answered, or all."""
+        """Tasks that get a report: those answered, or all."""
         if self.terms.mechanism.every_task:
             return tuple(self.questions.tasks)
         names = self.answers.tasks
@@ -216,9 +181,10 @@ class Draw:
 
     @property
     def count(self) -> int:
-        """How many reports are drawn: one for each question that was not reported on before.
+        """Number of reports that are sampled, which is what the ledger charges.
 
-        One for each task, where one report cannot serve all copies of a question.
+        One for each question without an earlier report, or one for each task if copies cannot share
+        one.
         """
         if channel_hash(self.terms.mechanism) is None:
             return len(self.reported)
@@ -227,14 +193,10 @@ class Draw:
     def commit(
         self, given: Mapping[str, Any], memo: Memo | None
     ) -> tuple[CommittedReports, Mapping[str, Any]]:
-        """Draw; return the request, and what is kept of it under each question.
+        """Sample the reports; return the upload and what the device remembers of each question.
 
-        Parameters
-        ----------
-        given : mapping of str to answer
-            The answers, by the names of tasks.
-        memo : Memo or None
-            What fixed the noise; None where it is drawn now.
+        `given` contains the answers by task name. The memo has fixed the noise; None samples it
+        now.
         """
         if channel_hash(self.terms.mechanism) is None:
             return self._afresh(given, memo)
@@ -244,7 +206,7 @@ class Draw:
     def _afresh(
         self, given: Mapping[str, Any], memo: Memo | None
     ) -> tuple[CommittedReports, Mapping[str, Any]]:
-        """Draw for every answer; no report can serve another question or campaign."""
+        """Sample one report per task; none can be reused for another question or campaign."""
         kept = {self._question(task): None for task in self.reported}
         if memo is None:
             reports = self.terms.mechanism.randomize(self.answers)
@@ -257,7 +219,7 @@ class Draw:
     def _once(
         self, given: Mapping[str, Any], memo: Memo
     ) -> tuple[CommittedReports, Mapping[str, Any]]:
-        """Draw once for every question, and take what was sent before where there is such."""
+        """Sample one report per question, and reuse those that were sent before."""
         answers = self.questions.once({str(name): answer for name, answer in given.items()})
         drawn = coded_reports(memo.report(answers), self._rule)
         sent, kept, again = {}, {}, set()
@@ -268,7 +230,7 @@ class Draw:
             report = self.known[question] if question in self.known else drawn[first]
             sent[task.name] = report
             kept[question] = spell_report(self.terms.mechanism, report)
-        # A server that does not name the requester does not know the mark either.
+        # A server that sends no requester id does not know the mark `again` either.
         return self._upload(sent, again if self.terms.requester_id is not None else ()), kept
 
     def _upload(

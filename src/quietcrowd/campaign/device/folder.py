@@ -1,9 +1,8 @@
-"""What a worker's device keeps: files that their owner alone can read, and never an answer.
+"""Files of a campaign on a worker's device, readable by their owner only; never an answer.
 
-For each campaign of each server a folder of its own: the credential, drawn once; which tasks the
-worker is asked, where the campaign hands out some; the memo, which fixes the noise until reports
-are committed; the images of the tasks, until reports are acknowledged; the reports, as they are
-sent; and each of them under its question, for good.
+Each campaign of each server has its own directory. It contains the credential, the assigned tasks,
+and the memo, which fixes the noise until reports are committed. Images are deleted when the server
+acknowledges the reports. The upload and the record of each question remain.
 """
 
 from __future__ import annotations
@@ -34,17 +33,12 @@ _IMAGE = "image-"
 
 
 def default_folder() -> Path:
-    """Return where a device keeps its files: ``quietcrowd`` in the user's own data folder.
+    """Return the default directory of a device, ``quietcrowd`` in the user's data directory.
 
-    That is what XDG_DATA_HOME or LOCALAPPDATA names, or else what the system has for it: on Linux
-    ``~/.local/share``, on macOS ``~/Library/Application Support``. A folder that a device has in
-    ``~/.local/share`` stays in use on every system: a ledger that is left behind is a budget that
-    can be spent twice.
-
-    Raises
-    ------
-    CampaignError
-        Where there is a folder in both places, so that there may be two ledgers.
+    XDG_DATA_HOME or LOCALAPPDATA sets this data directory. Otherwise it is the platform's default:
+    ``~/.local/share`` on Linux, ``~/Library/Application Support`` on macOS. An existing directory
+    in ``~/.local/share`` remains in use on every system: a ledger left behind could be spent twice.
+    Raises CampaignError if both exist, because there may be two ledgers.
     """
     named = os.environ.get("XDG_DATA_HOME") or os.environ.get("LOCALAPPDATA")
     if named:
@@ -63,13 +57,13 @@ def default_folder() -> Path:
 
 
 def committed_record(folder: Path) -> bytes | None:
-    """Return what stands beside the reports that were committed in a folder; None without any."""
+    """Return the record stored with the committed reports of a directory, or None."""
     committed = _committed(folder)
     return None if committed is None else committed[0]
 
 
 def _committed(folder: Path) -> tuple[bytes, bytes] | None:
-    """Return the record and the request of a folder; None where none were committed."""
+    """Return the record and the upload in a directory, or None."""
     content = _content(folder / _UPLOAD)
     if content is None:
         return None
@@ -78,7 +72,7 @@ def _committed(folder: Path) -> tuple[bytes, bytes] | None:
 
 
 def _content(path: Path) -> bytes | None:
-    """Return what is in a file; None where there is none, or its wiping was interrupted."""
+    """Return the content of a file; None if it is missing or its wiping was interrupted."""
     try:
         content = read_private(path)
     except FileNotFoundError:
@@ -88,65 +82,43 @@ def _content(path: Path) -> bytes | None:
 
 @frozen(kw_only=True)
 class Membership:
-    """Who a device is in one campaign.
-
-    Attributes
-    ----------
-    credential : str
-        Drawn here; not printed.
-    config_hash : str
-        Of what was agreed to.
-    """
+    """Device's credential in one campaign, and the hash of the configuration it agreed to."""
 
     credential: str = field(repr=False)
     config_hash: str
 
     @property
     def participant(self) -> str:
-        """The id that follows from the credential: who the server knows."""
+        """Participant id derived from the credential, which the server knows."""
         return participant_id(self.credential).hex()
 
 
 @frozen(kw_only=True)
 class CampaignFolder:
-    """The files of one campaign on a device.
-
-    Attributes
-    ----------
-    path : Path
-        Of the folder, in that of the device.
-    campaign : str
-        The link without its invite.
-    """
+    """Files of one campaign on a device; `campaign` is the link without its invite."""
 
     path: Path
     campaign: str
 
     @classmethod
     def of(cls, device: Path, link: CampaignLink) -> CampaignFolder:
-        """Return the folder of a campaign; another server's of the same id is another one."""
+        """Return the files of a campaign; the same id on another server is another campaign."""
         name = hashlib.sha256(link.name.encode()).hexdigest()[:32]
         return cls(path=device / "campaigns" / name, campaign=link.name)
 
     @property
     def memo(self) -> Path:
-        """Where the memo is."""
+        """Path of the memo."""
         return self.path / _MEMO
 
     @property
     def credential(self) -> Path:
-        """Where the credential is."""
+        """Path of the credential."""
         return self.path / _CREDENTIAL
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep other processes out.
-
-        Raises
-        ------
-        CampaignError
-            Where one is at work.
-        """
+        """Lock the directory; raise CampaignError if another process holds it."""
         for folder in (self.path.parent.parent, self.path.parent, self.path):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with ExitStack() as lock:
@@ -160,17 +132,14 @@ class CampaignFolder:
             yield
 
     def _remove_drafts(self) -> None:
-        """Remove what a writer that was killed left beside a file, before it had its name."""
+        """Remove temporary files that a killed writer left before renaming them."""
         for draft in self.path.glob(".*.*"):
             wipe_private(draft, draft.read_bytes())
 
     def membership(self) -> Membership | None:
-        """Return who the device is in the campaign, if it is anybody.
+        """Return the device's membership, or None.
 
-        Raises
-        ------
-        FormatError
-            Where the file is damaged, or others have rights to it.
+        Raises FormatError if the file is damaged or other users can access it.
         """
         document = self._read(_CREDENTIAL)
         if document is None:
@@ -183,7 +152,7 @@ class CampaignFolder:
         return Membership(credential=credential, config_hash=agreed)
 
     def enter(self, config_hash: str) -> Membership:
-        """Return who the device is in the campaign; drawn now unless that was done before."""
+        """Return the membership; sample and store a credential if there is none."""
         new = {
             "campaign": self.campaign,
             "config_hash": config_hash,
@@ -195,17 +164,9 @@ class CampaignFolder:
         return entered
 
     def allotted(self, tasks: Sequence[str]) -> list[str]:
-        """Return the ids of the tasks that the worker was first given; these where none were.
+        """Return the ids of the tasks first assigned to the worker, storing `tasks` if none were.
 
-        Parameters
-        ----------
-        tasks : sequence of str
-            Their ids, as the server gives them now.
-
-        Raises
-        ------
-        FormatError
-            As of `membership`.
+        Raises FormatError as `membership` does.
         """
         create_private(self.path / _ALLOTMENT, canonical_json({"tasks": list(tasks)}) + b"\n")
         kept = (self._read(_ALLOTMENT) or {}).get("tasks")
@@ -214,34 +175,26 @@ class CampaignFolder:
         return kept
 
     def upload(self) -> bytes | None:
-        """Return the request with all reports, if they were committed."""
+        """Return the request with all reports if they were committed, else None."""
         committed = _committed(self.path)
         return None if committed is None else committed[1]
 
     def keep_upload(self, content: bytes, record: bytes) -> None:
-        """Commit reports, in one step: before it nothing of a draw is on the disk.
-
-        Parameters
-        ----------
-        content : bytes
-            The request with all reports; from now on it is what is sent.
-        record : bytes
-            What is to be remembered of it; one line. See `committed_record`.
-        """
+        """Commit reports and their one-line record atomically; no report is on disk before."""
         create_private(self.path / _UPLOAD, record + b"\n" + content)
         self.forget_noise()
 
     def forget_noise(self) -> None:
-        """Destroy the memo: with it, and the reports, the answers could be found."""
+        """Destroy the memo, which would reveal the answers together with the reports."""
         self._wipe(_MEMO)
 
     def images(self) -> dict[str, Path]:
-        """Return the files of the images that are kept, by their hashes."""
+        """Return the stored image files by their hashes."""
         kept = sorted(self.path.glob(f"{_IMAGE}*"))
         return {path.stem.removeprefix(_IMAGE): path for path in kept}
 
     def keep_image(self, name: str, content: bytes) -> Path:
-        """Keep an image under its hash and what its name ends in, and return its file."""
+        """Store an image under its hash and file suffix, and return its path."""
         path = self.path / f"{_IMAGE}{name}"
         create_private(path, content)
         return path
@@ -251,23 +204,23 @@ class CampaignFolder:
             path.unlink(missing_ok=True)
 
     def receipt(self) -> dict[str, Any] | None:
-        """Return what the server said of the reports, if it took them."""
+        """Return the stored receipt of the server, or None."""
         return self._read(_RECEIPT)
 
     def keep_receipt(self, receipt: Mapping[str, Any]) -> None:
-        """Keep what the server said of the reports; images are not needed any more."""
+        """Store the server's receipt and remove the images."""
         create_private(self.path / _RECEIPT, canonical_json(receipt) + b"\n")
         self._remove_images()
 
     @property
     def withdrawn(self) -> bool:
-        """Whether the worker left the campaign after answering: then it is for good."""
+        """Whether the worker withdrew after answering, which is permanent."""
         return (self.path / _WITHDRAWN).exists()
 
     def leave(self) -> None:
-        """Destroy all that is kept of the campaign.
+        """Destroy the files of the campaign.
 
-        Where reports had been committed a sign stays, and each of them under its question.
+        If reports were committed, a marker and the record of each question remain.
         """
         if self.upload() is not None:
             create_private(self.path / _WITHDRAWN, b"withdrawn\n")

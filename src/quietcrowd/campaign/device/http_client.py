@@ -1,12 +1,11 @@
-"""How a worker's device speaks to a server: the same request until it is answered.
+"""HTTP client of a worker's device, which repeats a request until it is answered.
 
-Requests say nothing of the device: one constant user agent, no cookies, no redirects followed. A
-request that was not answered is sent again, byte by byte the same, after a pause that is as long as
-the server asks for, or doubles. An answer has a most of bytes and of seconds, and is read as it is:
-a packed one, which a few bytes can make as long as they like, is refused.
+Requests reveal nothing about the device: a constant user agent, no cookies, no redirects. A retry
+is identical byte for byte, after the pause that the server asks for or an exponential one. Answers
+are limited in bytes and seconds. Compressed ones are rejected, because a few bytes can expand
+without limit.
 
-httpx is loaded with the first request: it brings a command line of its own, which takes as long as
-all modules of a device.
+Importing httpx takes as long as all modules of a device, so the first request imports it.
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ __all__ = ["CampaignServer", "Deadline", "read_object", "require_success"]
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 TIMEOUT = 30.0
-"""Longest silence of a server, in seconds."""
+"""Maximum silence of a server, in seconds."""
 
 DEADLINE = 120.0
-"""Longest time from the beginning of a request to the end of its answer, in seconds."""
+"""Maximum time from the start of a request to the end of its answer, in seconds."""
 
 MAX_ANSWER = 4 * MAX_TASK_TEXT + 200 * MAX_TASKS
-"""Most bytes of an answer: of the longest, all tasks of a campaign."""
+"""Maximum bytes of an answer; the longest contains all tasks of a campaign."""
 
 _UNAUTHORIZED = 401
 _TRY_AGAIN = frozenset({408, 429, 500, 502, 503, 504})
@@ -56,19 +55,10 @@ _HEADERS = {
 
 @define(kw_only=True, eq=False)
 class Deadline:
-    """How long a request may take as a whole: while it is held, its connection is cut in the end.
+    """Time limit, in seconds, of a whole request, after which its connection is cut.
 
-    A time limit on each read alone has no end, where every read brings a byte.
-
-    Parameters
-    ----------
-    seconds : float
-        From the moment from which it is held.
-
-    Attributes
-    ----------
-    over : bool
-        Whether it has passed: then what was read may be cut off.
+    A time limit for each read does not suffice: a server could send one byte at a time forever. If
+    `over`, the answer may be incomplete.
     """
 
     seconds: float
@@ -91,12 +81,9 @@ class Deadline:
         self._timer.cancel()
 
     def watch(self, event: str, info: dict[str, Any]) -> None:
-        """Learn of a request's connection: httpx calls this as its extension ``trace``.
+        """Remember the request's connection; httpx calls this as its extension ``trace``.
 
-        Raises
-        ------
-        httpx.ReadTimeout
-            Where the deadline has passed.
+        Raises httpx.ReadTimeout if the deadline has passed.
         """
         stream = info.get("return_value")
         if event.endswith(("connect_tcp.complete", "start_tls.complete")) and stream is not None:
@@ -104,13 +91,13 @@ class Deadline:
         self.require()
 
     def require(self) -> None:
-        """Raise httpx.ReadTimeout where the deadline has passed."""
+        """Raise httpx.ReadTimeout if the deadline has passed."""
         if self.over:
             raise self.error
 
     @property
     def error(self) -> httpx.ReadTimeout:
-        """What is told where the deadline has passed."""
+        """Error for a passed deadline."""
         import httpx
 
         return httpx.ReadTimeout(f"there was no whole answer within {self.seconds:g} s")
@@ -120,22 +107,15 @@ class Deadline:
         connection = self._socket
         if connection is not None:
             with suppress(OSError):  # it is closed already
-                # not SSLSocket's: that would go on without encryption
+                # SSLSocket.shutdown would continue without encryption
                 socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 @frozen(kw_only=True, eq=False)
 class CampaignServer:
-    """The server of a campaign.
+    """Server of a campaign.
 
-    Attributes
-    ----------
-    link : CampaignLink
-        Where it is.
-    patience : float
-        How long a request is tried again, in seconds.
-    transport : httpx.BaseTransport or None
-        How requests travel; None: through the network.
+    `patience` is how long to retry a request, in seconds; `transport` defaults to the network.
     """
 
     link: CampaignLink
@@ -143,11 +123,11 @@ class CampaignServer:
     transport: httpx.BaseTransport | None = field(default=None, repr=False)
 
     def read_campaign(self) -> dict[str, Any]:
-        """Return what everybody may know of the campaign; errors as of `ask` and `read_object`."""
+        """Return the public campaign document; errors as in `ask` and `read_object`."""
         return read_object(self.ask("GET", self._campaign))
 
     def join(self, participant: str, credential: str, config_hash: str) -> None:
-        """Take part, with the link's invite where it has one, having agreed to a configuration."""
+        """Join with the link's invite, if any, having agreed to a configuration."""
         body = {"config_hash": config_hash}
         if self.link.invite is not None:
             body["invite"] = self.link.invite
@@ -160,20 +140,20 @@ class CampaignServer:
         return read_object(self.ask("GET", "/me/tasks", credential=credential))
 
     def read_image(self, sha256: str, credential: str) -> bytes:
-        """Return the bytes of an image that the tasks name; whether it is that one is not known."""
+        """Return the bytes of an image; the caller verifies its hash."""
         answer = self.ask("GET", f"/me/images/{sha256}", credential=credential)
         return require_success(answer).content
 
     def send(self, content: bytes, credential: str) -> dict[str, Any]:
-        """Send reports; return what became of them."""
+        """Send reports and return the server's response."""
         return read_object(self.ask("POST", "/me/reports", content=content, credential=credential))
 
     def read_reports(self, credential: str) -> dict[str, Any]:
-        """Return what the server holds of a worker."""
+        """Return what the server stores of a worker."""
         return read_object(self.ask("GET", "/me/reports", credential=credential))
 
     def withdraw(self, credential: str) -> None:
-        """Have a worker and all reports deleted; whom the server does not know is nobody."""
+        """Delete a worker and all reports; no error if the server does not know the worker."""
         answer = self.ask("DELETE", "/me", credential=credential)
         if answer.status_code != _UNAUTHORIZED:
             require_success(answer)
@@ -185,23 +165,10 @@ class CampaignServer:
     def ask(
         self, method: str, path: str, *, content: bytes = b"", credential: str | None = None
     ) -> httpx.Response:
-        """Return what the server answers; refusals too.
+        """Send a request until it is answered; return the response, also one that rejects it.
 
-        Parameters
-        ----------
-        method, path : str
-            As ``"GET"`` and ``"/me/tasks"``.
-        content : bytes
-            Sent as it is, each time.
-        credential : str, optional
-            Of the worker.
-
-        Raises
-        ------
-        UnansweredError
-            Where nothing but failures came until patience ended.
-        CampaignError
-            Where an answer is packed, or longer than any answer can be.
+        Raises UnansweredError if `patience` ends before, and CampaignError if an answer is
+        compressed or too long.
         """
         headers = dict(_HEADERS)
         if credential is not None:
@@ -223,7 +190,7 @@ class CampaignServer:
     def _once(
         self, method: str, path: str, content: bytes, headers: dict[str, str]
     ) -> httpx.Response | httpx.RequestError:
-        """Send a request over a connection of its own; what is in no request cannot be in it."""
+        """Send a request over a new connection, so that requests share no state."""
         import httpx
 
         local = self.link.local
@@ -235,7 +202,7 @@ class CampaignServer:
                         headers=headers,
                         timeout=TIMEOUT,
                         verify=not local,
-                        trust_env=not local,  # a proxy is for what leaves this machine
+                        trust_env=not local,  # no proxy within this machine
                         transport=self.transport,
                     ) as client,
                     client.stream(
@@ -246,7 +213,7 @@ class CampaignServer:
                     ) as answer,
                 ):
                     whole = _read(answer)
-                    deadline.require()  # a cut may look like an end
+                    deadline.require()  # a cut connection can look like the end of the answer
                     return whole
             except httpx.RequestError as error:
                 return deadline.error if deadline.over else error
@@ -266,7 +233,7 @@ class CampaignServer:
 
 
 def _read(answer: httpx.Response) -> httpx.Response:
-    """Return an answer that is read whole; CampaignError where it cannot be one of a campaign."""
+    """Read a whole answer; raise CampaignError if it is compressed or too long."""
     import httpx
 
     if answer.headers.get("content-encoding", "identity").strip().lower() != "identity":
@@ -287,7 +254,7 @@ def _read(answer: httpx.Response) -> httpx.Response:
 
 
 def _retry_after(response: httpx.Response) -> float:
-    """Return how many seconds a server asks to wait; 0 where it does not say, or not clearly."""
+    """Return the seconds that a server asks to wait, or 0 if it gives none."""
     text = response.headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])
@@ -299,7 +266,7 @@ def _retry_after(response: httpx.Response) -> float:
 
 
 def require_success(response: httpx.Response) -> httpx.Response:
-    """Return a response; CampaignError where it is a refusal, or leads elsewhere."""
+    """Return a response; raise CampaignError if it is an error or a redirect."""
     if response.is_success:
         return response
     if response.is_redirect:
@@ -311,7 +278,7 @@ def require_success(response: httpx.Response) -> httpx.Response:
 
 
 def read_object(response: httpx.Response) -> dict[str, Any]:
-    """Return the JSON object that a server answered with; CampaignError where it is none."""
+    """Return the JSON object in a response; raise CampaignError if it has none."""
     try:
         value = require_success(response).json()
     except (ValueError, RecursionError):

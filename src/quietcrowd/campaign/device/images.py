@@ -1,6 +1,6 @@
-"""The images of a campaign's tasks, all fetched as a device joins, and kept beside its other files.
+"""Download of a campaign's task images when a device joins.
 
-All of them, in the order of their hashes: which task is open shows in no request.
+It fetches all of them, in the order of their hashes, so that no request shows which task is open.
 """
 
 from __future__ import annotations
@@ -24,23 +24,10 @@ _WAY_OUT = "None of your answers was sent; withdraw, and ask who invited you."
 def fetch_images(
     tasks: Sequence[CampaignTask], folder: CampaignFolder, server: CampaignServer, credential: str
 ) -> None:
-    """Fetch the images that tasks name, but for those that an earlier call has kept.
+    """Fetch the images that the tasks name and that are not stored yet.
 
-    Parameters
-    ----------
-    tasks : sequence of CampaignTask
-        All of the campaign.
-    folder : CampaignFolder
-        Where images are kept.
-    server : CampaignServer
-        Of the campaign.
-    credential : str
-        Of the worker.
-
-    Raises
-    ------
-    CampaignError
-        Where they are too many or too large, or one is not what the tasks name, or no image.
+    Raises CampaignError if they are too many or too large, or if one has another hash or is no
+    image.
     """
     named = named_images(task.data for task in tasks)
     if len(named) > MAX_IMAGES:

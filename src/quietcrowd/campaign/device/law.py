@@ -1,7 +1,7 @@
-"""What a device does to an answer, in sentences, before any answer is given.
+"""Sentences and a table that describe what a device does to an answer.
 
-A worker decides by the law of the noise, and not by what was drawn. Examples are of public answers:
-the first label, or the middle of the range.
+A worker decides by the distribution of the noise, and not by a sampled report. The examples use
+public answers, such as the first label or the middle of the range.
 """
 
 from __future__ import annotations
@@ -24,27 +24,19 @@ from quietcrowd.mechanisms.set_law import SetLaw
 __all__ = ["law_sentences", "law_table", "show_share"]
 
 _LONGEST = 24
-"""Letters of a name of an answer that are shown."""
+"""Most characters shown of an answer's name."""
 
 _MOST_COLUMNS = 6
-"""A table of more is no help: every column but one of a row looks alike."""
+"""Most columns of a table; in larger ones all columns but one look alike."""
 
 _HALF, _MOST = 0.5, 0.95
 
 _HARDLY = 0.0005
-"""Less prints as "under 0.1 %"."""
+"""Smaller shares print as "under 0.1 %"."""
 
 
 def law_sentences(mechanism: Mechanism, tasks: int) -> tuple[str, ...]:
-    """Return how often which answer becomes which report.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What randomises.
-    tasks : int
-        How many there are.
-    """
+    """Return sentences on how often each answer becomes which report in a campaign of n tasks."""
     channel, one_law = mechanism.channel, mechanism.worker_channel is not None
     if channel.probabilities is not None:
         law = _of_labels(mechanism, channel.probabilities)
@@ -81,13 +73,10 @@ def _again(mechanism: Mechanism) -> str:
 
 
 def law_table(mechanism: Mechanism) -> tuple[tuple[str, ...], ...]:
-    """Return how often which answer becomes which report, as rows of a table.
+    """Return the channel as a table of percentages, with a header row of reports.
 
-    Returns
-    -------
-    tuple of tuple of str
-        The first row names the reports, each other one an answer and the shares in percent. Empty
-        where reports are no labels, or more than six.
+    Each further row begins with an answer. The table is empty if reports are not labels or more
+    than six.
     """
     table = mechanism.channel.probabilities
     if table is None or table.shape[1] > _MOST_COLUMNS:
@@ -101,7 +90,7 @@ def law_table(mechanism: Mechanism) -> tuple[tuple[str, ...], ...]:
 
 
 def show_share(share: float) -> str:
-    """Print a probability in percent, never as 0 or 100 where it is not.
+    """Format a probability in percent, never as 0 or 100 unless exact.
 
     Examples
     --------
@@ -116,13 +105,13 @@ def show_share(share: float) -> str:
 
 
 def _answers(mechanism: Mechanism, count: int) -> list[str]:
-    """Return the names of the first answers, NULL after the labels."""
+    """Return the names of the first `count` answers; NULL follows the labels."""
     assert isinstance(mechanism.domain, FiniteDomain)
     return list(map(_name, [*mechanism.domain.labels, None][:count]))
 
 
 def _reports(mechanism: Mechanism) -> list[str]:
-    """Return the names of reports, or what they point to."""
+    """Return the names of reports, or of the labels that they point to."""
     meanings = mechanism.report_meanings
     assert isinstance(meanings, ListedMeanings)
     if isinstance(meanings, Likelihoods):
@@ -132,7 +121,6 @@ def _reports(mechanism: Mechanism) -> list[str]:
 
 
 def _name(label: Any) -> str:
-    """Return what a requester named an answer, no longer than a name."""
     return "no answer" if label is None else _short(one_line(spell_label(label)))
 
 
@@ -160,7 +148,7 @@ def _of_labels(mechanism: Mechanism, table: Floats) -> tuple[str, ...]:
 
 
 def _of_least(mechanism: Mechanism, others: int) -> str:
-    """Return how often a device replaces answers that replaces the fewest."""
+    """Describe the device that replaces the smallest fraction of answers."""
     least = others * mechanism.to_dict().get("other_weights", [0])[0] / TOTAL
     return (
         "Some replace hardly any."

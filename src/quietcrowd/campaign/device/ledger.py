@@ -1,7 +1,7 @@
-"""What this device has spent, over all campaigns: one ledger, of one worker.
+"""Ledger of what a device has spent over all campaigns, for a single worker.
 
-It is charged before anything is sent, once for each campaign, by who holds its lock: two processes
-cannot spend the same budget.
+Reports are charged before they are sent, once per campaign, under the ledger's lock. So two
+processes cannot spend the same budget.
 """
 
 from __future__ import annotations
@@ -34,14 +34,10 @@ def _check_budget(_: object, __: object, most: float | None) -> None:
 
 @frozen(kw_only=True)
 class Budget:
-    """The most that a worker wants to lose, over all campaigns of a device.
+    """Maximum privacy loss that a worker accepts over all campaigns of a device.
 
-    Attributes
-    ----------
-    most : float or None
-        Epsilon about all answers together; None: without a limit.
-    delta : float
-        Of the pair (epsilon, delta) of differential privacy, below 1; at 0 losses are summed.
+    `most` is the epsilon about all answers together, or None for no limit. At `delta` 0 losses are
+    summed.
     """
 
     most: float | None = field(default=None, validator=_check_budget)
@@ -50,19 +46,11 @@ class Budget:
 
 @frozen(kw_only=True)
 class Cost:
-    """What a ledger counts of a campaign.
+    """What the ledger charges for a campaign.
 
-    Attributes
-    ----------
-    campaign : str
-        A name of one campaign of one server.
-    mechanism : Mechanism
-        What randomises.
-    count : int
-        How many reports are drawn for it: one for each answer or, where every task is reported,
-        for each task; at least 0.
-    spared : float
-        What all of them lose less than any of their number; see `Charge`.
+    `campaign` comes from `CampaignLink.name`. `count` is the number of reports sampled, one per
+    answer or per task. `spared` is how much less all of them lose than the worst case; see
+    `Charge`.
     """
 
     campaign: str
@@ -73,30 +61,20 @@ class Cost:
 
 @frozen(kw_only=True)
 class DeviceLedger:
-    """The ledger of a device.
-
-    Attributes
-    ----------
-    path : Path
-        Of its file, a `PrivacyLedger` as JSON, for its owner alone.
-    """
+    """Ledger of a device, a `PrivacyLedger` in a JSON file that only its owner can read."""
 
     path: Path
 
     @classmethod
     def of(cls, device: Path) -> DeviceLedger:
-        """Return the ledger of a device; parameters as those of `CampaignFolder.of`."""
+        """Return the ledger in the directory of a device."""
         return cls(path=device / "ledger.json")
 
     def read(self) -> PrivacyLedger:
-        """Return the ledger; an empty one where nothing was spent.
+        """Return the ledger; empty if nothing was spent.
 
-        Raises
-        ------
-        FormatError
-            Where the file is no ledger, or others have rights to it.
-        RemovedMechanismError
-            If this version no longer has a mechanism that was charged.
+        Raises FormatError if the file is not a ledger or others can access it, and
+        RemovedMechanismError if this version no longer has a mechanism that was charged.
         """
         try:
             text = read_private(self.path).decode()
@@ -118,11 +96,11 @@ class DeviceLedger:
             ) from None
 
     def campaigns(self) -> frozenset[str]:
-        """Return the names of all campaigns to which something may have been sent."""
+        """Return the names of all campaigns to which reports may have been sent."""
         return frozenset(charge.campaign for charge in self.read().charges)
 
     def charged(self, campaign: str) -> bool:
-        """Return whether something was drawn for a campaign and may have been sent."""
+        """Return whether reports may have been sent to a campaign."""
         return campaign in self.campaigns()
 
     def spent(self, delta: float) -> Spending:
@@ -130,34 +108,21 @@ class DeviceLedger:
         return self.read().spent(_WORKER, delta)
 
     def spent_after(self, cost: Cost, delta: float) -> Spending:
-        """Return what will have been spent when a campaign has its reports.
-
-        Parameters
-        ----------
-        cost : Cost
-            What is drawn for it.
-        delta : float
-            Of the pair (epsilon, delta) of differential privacy.
-        """
+        """Return what will have been spent once a campaign has its reports."""
         return self._after(cost).spent(_WORKER, delta)
 
     def used_after(self, cost: Cost, budget: Budget) -> float:
-        """Return how much of a budget is used when a campaign has its reports.
+        """Return how much of a budget is used once a campaign has its reports; 0 without a budget.
 
-        Whether a device answers once more may follow from what it saw of earlier campaigns, so this
-        is what a privacy filter counts; see `PrivacyLedger.used`. Without a budget it is 0; other
-        parameters as those of `spent_after`.
+        Whether a device answers again may depend on earlier campaigns, so this is what a privacy
+        filter counts; see `PrivacyLedger.used`.
         """
         if budget.most is None:
             return 0.0
         return self._after(cost).used(_WORKER, budget.most, budget.delta)
 
     def require(self, cost: Cost, budget: Budget) -> None:
-        """Raise ParameterError where reports would take the device above a budget.
-
-        The message says what is used, what these would make of it, and the way out; parameters as
-        those of `used_after`.
-        """
+        """Raise ParameterError if new reports would exceed a budget."""
         count = cost.count
         if budget.most is None or not count or self.charged(cost.campaign):
             return
@@ -179,14 +144,9 @@ class DeviceLedger:
         )
 
     def affordable(self, most: Cost, budget: Budget) -> int:
-        """Return how many reports a budget allows to draw: at least 1, at most those of `most`.
+        """Return how many reports a budget allows, from 1 to `most.count`.
 
-        Where every task is reported that is all of them.
-
-        Raises
-        ------
-        ParameterError
-            Where it allows none. Parameters as those of `spent_after`.
+        If every task is reported, that is all of them. Raises ParameterError if it allows none.
         """
 
         def used(given: int) -> float:
@@ -200,9 +160,9 @@ class DeviceLedger:
         return bisect_right(range(1, most.count + 1), budget.most, key=used)
 
     def charge(self, cost: Cost) -> None:
-        """Count reports that are about to be sent, unless the campaign was charged before.
+        """Charge reports that are about to be sent, unless their campaign is charged.
 
-        Call it while the ledger is `held`.
+        The caller must hold the lock (`held`).
         """
         if cost.count and not self.charged(cost.campaign):
             replace_private(self.path, self._after(cost).to_json().encode())
@@ -222,6 +182,6 @@ class DeviceLedger:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep other processes of the device out: what it may still spend stays what it is."""
+        """Lock the ledger against other processes, waiting for the lock."""
         with file_lock(self.path.with_name(f"{self.path.name}.lock"), wait=True):
             yield

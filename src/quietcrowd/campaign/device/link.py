@@ -1,4 +1,4 @@
-"""The link that lets a worker in: a server, a campaign, and an invite that no server is shown."""
+"""Link to a campaign on a server, with an invite in its fragment."""
 
 from __future__ import annotations
 
@@ -22,23 +22,16 @@ __all__ = ["CampaignLink"]
 _PATH = re.compile(
     r"(?P<prefix>(?:/(?!\.\.?/)[A-Za-z0-9._~-]+)*)/j/(?P<campaign>[0-9a-f]{32})/?", re.ASCII
 )
-"""Without steps like ``/../``, which would be a second spelling."""
+"""Segments like ``/../`` do not match: they would be a second way to write a link."""
 _EXAMPLE = "https://example.org/j/0123456789abcdef0123456789abcdef#i=qci_..."
 
 
 @frozen(kw_only=True)
 class CampaignLink:
-    """A campaign on a server.
+    """Campaign on a server, with an optional invite.
 
-    Attributes
-    ----------
-    server : str
-        Its address, as ``https://example.org``, in its one spelling: where requests go. Nothing but
-        HTTPS, unless it is this machine.
-    campaign : str
-        Id, 16 bytes in hex.
-    invite : str or None
-        What lets one worker in; not printed.
+    `server` is a canonical address such as ``https://example.org``, HTTPS unless it is this
+    machine. `campaign` is an id, 16 bytes in hex.
     """
 
     server: str
@@ -47,39 +40,26 @@ class CampaignLink:
 
     @property
     def name(self) -> str:
-        """One campaign of one server, however the link was spelled; without its invite."""
+        """Canonical link without its invite."""
         path = urlsplit(self.server).path
         return f"{self.origin}{path}/j/{self.campaign}"
 
     @property
     def origin(self) -> str:
-        """The server without a path, of which this machine is one: see `origin_of`.
-
-        Whoever has one of a server's paths may have the others.
-        """
+        """Server without a path, see `origin_of`: all paths of a server may have one owner."""
         return origin_of(self.server)
 
     @property
     def local(self) -> bool:
-        """Whether the server is this machine, spoken to without HTTPS."""
+        """Whether the server is this machine, addressed without HTTPS."""
         return self.server.startswith("http:")
 
     @classmethod
     def read(cls, url: str, invite: str | None = None) -> CampaignLink:
-        """Return what a link says.
+        """Parse a link as ``quietcrowd campaign invite`` prints it.
 
-        Parameters
-        ----------
-        url : str
-            As ``quietcrowd campaign invite`` prints it; or without what follows ``#``.
-        invite : str, optional
-            Where it is not in the link.
-
-        Raises
-        ------
-        ParameterError
-            Where it is no such link, would go through a network without HTTPS, or has a second
-            invite. No message repeats an invite.
+        `invite` may replace the part after ``#``. Raises ParameterError if the link is invalid,
+        needs HTTPS or has another invite. No message repeats an invite.
         """
         parts = _split(url)
         path = _PATH.fullmatch(parts.path)
@@ -113,7 +93,6 @@ def _split(url: Any) -> SplitResult:
 
 
 def _server(parts: SplitResult) -> str | None:
-    """Return the address of a link's server; None where it has none."""
     try:
         return spell_server(parts)
     except ValueError:
@@ -121,12 +100,11 @@ def _server(parts: SplitResult) -> str | None:
 
 
 def _shown(url: str) -> str:
-    """Return a link for messages: nothing of what may be secret."""
+    """Return a link without secrets, for messages."""
     return repr(hide_tokens(without_user(url.partition("#")[0])))
 
 
 def _invite(parts: SplitResult, given: str | None) -> str | None:
-    """Return the one invite of a link and a parameter, if there is one."""
     if parts.fragment and not parts.fragment.startswith("i="):
         raise ParameterError("what follows # in the link must be i= and an invite: copy it whole")
     invites = {one for one in (parts.fragment.removeprefix("i="), given) if one}

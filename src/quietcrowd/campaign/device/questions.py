@@ -1,9 +1,8 @@
-"""When two tasks are one question, and when two reports on it have one law.
+"""Identity of questions and channels: whether two tasks, or two reports, are interchangeable.
 
-A question is all that a worker is shown of it, the set of answers to choose from, in any order, and
-the day that it is about, if the campaign says one.
-Noise that is drawn for each answer by itself need be drawn once for each question: the report on
-it is then a function of a first answer, and sent again it tells nothing new.
+A question is what a worker is shown, the set of possible answers in any order, and the day, if any.
+If noise is independent for each answer, one report per question suffices. The report depends on the
+first answer only, so sending it again reveals nothing new.
 """
 
 from __future__ import annotations
@@ -35,13 +34,13 @@ __all__ = [
 ]
 
 CodedReport: TypeAlias = tuple[int, int | None]
-"""A report as it is sent: its value, and the participation bit beside it or None."""
+"""Report in its wire format: its value, and its participation bit or None."""
 
 
 def question_hash(task: CampaignTask, domain: Domain, as_of: str | None = None) -> str:
-    """Return the SHA-256, in hex, of what is asked, which answers there are, and about which day.
+    """Return the SHA-256, in hex, of a question: content, possible answers and day.
 
-    A task without data is its name.
+    The content of a task without data is its name.
     """
     asked = {"data": task.data} if task.data else {"task": task.name}
     day = {} if as_of is None else {"as_of": as_of}
@@ -51,7 +50,8 @@ def question_hash(task: CampaignTask, domain: Domain, as_of: str | None = None) 
 def channel_hash(mechanism: Mechanism) -> str | None:
     """Return the SHA-256, in hex, of `Mechanism.channel_identity`.
 
-    None if several answers of a worker share noise: then no report serves another campaign.
+    None if a report cannot be reused in another campaign, for example because a worker's answers
+    share noise.
     """
     if not sent_again(mechanism):
         return None
@@ -59,33 +59,30 @@ def channel_hash(mechanism: Mechanism) -> str | None:
 
 
 def _answers(domain: Domain) -> Any:
-    """Return what can be answered, in one order; numbers as they are written."""
+    """Return the possible answers in a canonical order, or the parameters of a numeric domain."""
     if isinstance(domain, FiniteDomain):
         return sorted(map(spell_label, domain.labels))
     return {name: value for name, value in domain.to_dict().items() if name != "kind"}
 
 
 def spell_label(label: Label) -> str:
-    """Return a label as it is written: a number as JSON has it, true or false in small letters."""
+    """Format a label: a string as it is, anything else as JSON."""
     return label if isinstance(label, str) else canonical_json(label).decode()
 
 
 def spell_report(mechanism: Mechanism, report: CodedReport) -> list[Any]:
-    """Return a report as a device stores it: what it means, and its bit.
+    """Return a report as a device stores it: its meaning and its bit.
 
-    Another campaign may code the same meaning differently.
+    The meaning is stored because another campaign may code it differently.
     """
     value, bit = report
     return [mechanism.report_meanings.meaning(value), bit]
 
 
 def read_report(mechanism: Mechanism, kept: Sequence[Any]) -> CodedReport:
-    """Return a report that `spell_report` gave, as it is sent under the same channel.
+    """Return the wire format of a report from `spell_report`.
 
-    Raises
-    ------
-    ValueError
-        If it is not a report of the mechanism.
+    Raises ValueError if it is not a report of the mechanism.
     """
     meaning, bit = kept
     if type(bit) not in (int, type(None)):
@@ -94,9 +91,9 @@ def read_report(mechanism: Mechanism, kept: Sequence[Any]) -> CodedReport:
 
 
 def readable_values(mechanism: Mechanism, codes: Sequence[int]) -> list[Any]:
-    """Return what reports mean, as people read it: a label, a number or a text; None is NULL.
+    """Decode reports for people: a label, a number or a text; None is NULL.
 
-    The labels of a set are one text. So are the labels that a report without a name points to.
+    A set of labels becomes one text, and so do the labels that a report without a name points to.
     """
     meanings = mechanism.report_meanings
     if isinstance(meanings, Likelihoods):
@@ -109,7 +106,7 @@ def readable_values(mechanism: Mechanism, codes: Sequence[int]) -> list[Any]:
 
 
 def points_to(labels: Iterable[str]) -> str:
-    """Return what a report without a name says to people: the labels that it points to.
+    """Describe a report without a name by the labels that it points to.
 
     Examples
     --------
@@ -122,16 +119,9 @@ def points_to(labels: Iterable[str]) -> str:
 
 @frozen(kw_only=True, slots=False)
 class TaskQuestions:
-    """The tasks of a campaign, and which of them are one question.
+    """Tasks in the order of their ids, grouped by question.
 
-    Attributes
-    ----------
-    tasks : sequence of CampaignTask
-        All of them, in the order of their ids.
-    mechanism : Mechanism
-        What randomises.
-    as_of : str or None
-        The day that all are about, as 2026-12-01.
+    `as_of` is the day that all questions are about, such as 2026-12-01.
     """
 
     tasks: Sequence[CampaignTask]
@@ -140,18 +130,18 @@ class TaskQuestions:
 
     @cached_property
     def hashes(self) -> Mapping[str, str]:
-        """The question of each task, by the task's name."""
+        """Question hash of each task, by task name."""
         domain = self.mechanism.domain
         return {task.name: question_hash(task, domain, self.as_of) for task in self.tasks}
 
     @cached_property
     def letters(self) -> Mapping[str, tuple[str, ...]]:
-        """What near-copies of each task have in common, by the task's name; hashes."""
+        """Hashes of the keys that similar questions share, by task name; see `letters_hashes`."""
         return {task.name: letters_hashes(task.name, task.data) for task in self.tasks}
 
     @cached_property
     def groups(self) -> Mapping[str, tuple[str, ...]]:
-        """The names of the tasks of each question, in the order of their ids."""
+        """Names of the tasks of each question hash, ordered by task id."""
         groups: dict[str, list[str]] = {}
         for task in self.tasks:
             groups.setdefault(self.hashes[task.name], []).append(task.name)
@@ -159,22 +149,22 @@ class TaskQuestions:
 
     @property
     def copies(self) -> tuple[tuple[str, ...], ...]:
-        """Names of tasks that are one question, where there are several."""
+        """Groups of at least two tasks that are one question."""
         return tuple(names for names in self.groups.values() if len(names) > 1)
 
     def among(self, questions: Collection[str]) -> tuple[str, ...]:
-        """Return the names of the tasks whose question is one of these."""
+        """Return the names of the tasks with one of these question hashes."""
         return tuple(name for name, question in self.hashes.items() if question in questions)
 
     def first_of(self, name: str) -> str:
-        """Return the first task of a task's question."""
+        """Return the name of the first task with the same question."""
         return self.groups[self.hashes[name]][0]
 
     def once(self, answers: Mapping[str, Any]) -> dict[str, Any]:
-        """Return one answer for each question that is answered, by its first task.
+        """Return one answer per answered question, under its first task.
 
-        Where copies of a question have different answers, that of the first copy that has one
-        counts: a public rule.
+        If copies have different answers, the first one by task order counts, which is a public
+        rule.
         """
         given: dict[str, Any] = {}
         for task in self.tasks:

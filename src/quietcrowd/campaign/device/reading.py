@@ -1,4 +1,4 @@
-"""What a device has read of a campaign, and checked: the terms, and the tasks that it is asked."""
+"""Campaign documents that a device has read and verified."""
 
 from __future__ import annotations
 
@@ -25,18 +25,9 @@ __all__ = ["CampaignReading"]
 
 @define(eq=False, kw_only=True)
 class CampaignReading:
-    """Reads each document of a campaign once, and refuses what was not agreed to.
+    """Cached reader of a campaign's documents, which rejects what was not agreed to.
 
-    Attributes
-    ----------
-    link : CampaignLink
-        Of the campaign.
-    server : CampaignServer
-        That gives the documents out.
-    folder : CampaignFolder
-        Where the device keeps what it agreed to, and which tasks it was given.
-    listed : tuple of CampaignTask
-        All tasks of the campaign, once they are read.
+    `listed` contains all tasks of the campaign once they are read.
     """
 
     link: CampaignLink
@@ -48,12 +39,10 @@ class CampaignReading:
 
     @property
     def terms(self) -> Terms:
-        """What the campaign asks for and what it costs.
+        """Verified terms.
 
-        Raises
-        ------
-        CampaignError
-            Where it is not what follows from its mechanism, or not what was agreed to before.
+        Raises CampaignError if they do not follow from the mechanism, or differ from what was
+        agreed to.
         """
         if self._terms is None:
             terms = Terms.read(self.server.read_campaign(), self.link.campaign)
@@ -68,13 +57,7 @@ class CampaignReading:
 
     @property
     def member(self) -> Membership:
-        """Who the worker is in the campaign.
-
-        Raises
-        ------
-        CampaignError
-            Where the device has not joined.
-        """
+        """Device's membership; raises CampaignError if the device has not joined."""
         member = self.folder.membership()
         if member is None:
             raise CampaignError("this device takes no part in the campaign: join it first")
@@ -82,16 +65,13 @@ class CampaignReading:
 
     @property
     def questions(self) -> TaskQuestions:
-        """The tasks that the worker is asked; errors as of `member` and `read_tasks`."""
+        """Tasks assigned to the worker; errors as in `member` and `read_tasks`."""
         return self._asked or self.read_tasks(self.member)
 
     def read_tasks(self, member: Membership) -> TaskQuestions:
-        """Read all tasks, and keep which of them this worker is asked, where those are some.
+        """Read all tasks, and store which of them are assigned to this worker.
 
-        Raises
-        ------
-        CampaignError
-            Where these are not the tasks that were agreed to, or not those that were first given.
+        Raises CampaignError if they are not the tasks agreed to or first assigned.
         """
         if self._asked is None:
             answer = self.server.read_tasks(member.credential)
@@ -106,7 +86,7 @@ class CampaignReading:
         return self._asked
 
     def _keep_allotment(self, ids: list[str]) -> None:
-        """Keep what the server gives first, and raise where it gives something else later."""
+        """Store the first assignment; raise CampaignError if the server changes it later."""
         if self.folder.allotted(ids) != ids:
             raise CampaignError(
                 "the server gives this device other tasks than before: some at a time, it could "
@@ -115,12 +95,12 @@ class CampaignReading:
 
     @property
     def not_asked(self) -> frozenset[str]:
-        """Names of the campaign's other tasks; errors as of `questions`."""
+        """Names of tasks not assigned to this worker; errors as in `questions`."""
         asked = {task.name for task in self.questions.tasks}
         return frozenset(task.name for task in self.listed) - asked
 
     def require_asked(self, answers: Mapping[str, Any]) -> None:
-        """Raise AnswerError where there are answers to tasks of other workers."""
+        """Raise AnswerError if a task was not assigned to this worker."""
         others = self.not_asked.intersection(map(str, answers))
         if others:
             raise AnswerError(
@@ -129,7 +109,7 @@ class CampaignReading:
             )
 
     def earlier(self) -> EarlierReports:
-        """Return what the device has sent by now, also to this campaign where it has left."""
+        """Return the records of all campaigns so far, also of this one after a withdrawal."""
         return EarlierReports.read(
             self.folder.path.parent,
             origin=self.link.origin,
@@ -138,5 +118,5 @@ class CampaignReading:
         )
 
     def forget_tasks(self) -> None:
-        """Read the tasks again, where they are asked for again."""
+        """Clear the cached tasks, so that the next access reads them again."""
         self._asked, self.listed = None, ()

@@ -1,4 +1,4 @@
-"""What a server says of a worker's reports: what became of them, and what it holds."""
+"""Server responses about a worker's reports: the receipt of an upload, and the stored reports."""
 
 from __future__ import annotations
 
@@ -24,16 +24,11 @@ _SentReport: TypeAlias = tuple[Any, ...]
 
 @frozen(kw_only=True)
 class WorkerReceipt:
-    """What became of an upload.
+    """Server's response to an upload.
 
-    Attributes
-    ----------
-    accepted, duplicates : int
-        How many reports were stored, now or before.
-    rejected : tuple of (str, str)
-        The task of each report that was not, and why; empty where a sketch was sent.
-    completion_code : str or None
-        What the campaign gives to all whose reports are stored, to be shown to whoever pays.
+    `accepted` reports were stored now and `duplicates` before. `rejected` has (task, code) pairs.
+    The campaign gives the `completion_code` to all workers whose reports are stored, as proof for
+    the payer.
     """
 
     accepted: int
@@ -45,7 +40,7 @@ class WorkerReceipt:
     def read(
         cls, document: Mapping[str, Any], upload: CommittedReports, tasks: Sequence[CampaignTask]
     ) -> WorkerReceipt:
-        """Return what a server says of an upload; CampaignError where it does not add up."""
+        """Parse the response to an upload; raise CampaignError if its counts do not add up."""
         names = {task.id: task.name for task in tasks}
         by_id = {item["report_id"]: names[item["task_id"]] for item in upload.items}
         if upload.sketch is not None:
@@ -75,7 +70,7 @@ class WorkerReceipt:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the receipt as it is kept, JSON-ready; `from_dict` is its inverse."""
+        """Return the receipt, JSON-ready."""
         return asdict(self)
 
     @classmethod
@@ -90,7 +85,7 @@ class WorkerReceipt:
         )
 
     def require_all(self) -> WorkerReceipt:
-        """Return the receipt; CampaignError where a report was rejected."""
+        """Return the receipt; raise CampaignError if a report was rejected."""
         if self.rejected:
             task, code = self.rejected[0]
             more = f", and {len(self.rejected) - 1:,} more" * (len(self.rejected) > 1)
@@ -104,21 +99,11 @@ class WorkerReceipt:
 
 @frozen(kw_only=True)
 class HeldReports:
-    """What a server holds of a worker, beside what the worker's device sent.
+    """Reports that a server stores of a worker, compared with those sent from this device.
 
-    Attributes
-    ----------
-    count : int
-        How many reports, or sketches, the server holds.
-    reports : tuple of Report
-        Held by the server; none where a sketch was sent, or where nothing was acknowledged yet:
-        what is on its way is nothing to look at.
-    sketch : tuple of float or None
-        Held by the server, where a sketch was sent and acknowledged.
-    missing : int
-        How many were sent and are not held as they were sent.
-    strange : int
-        How many are held and were not sent from here.
+    `count` is the number of reports or sketches at the server. `reports` and `sketch` are shown
+    only once the server has acknowledged the upload. `missing` counts those sent and not stored
+    unchanged, `strange` those stored and not sent from here.
     """
 
     count: int
@@ -129,12 +114,12 @@ class HeldReports:
 
     @property
     def as_sent(self) -> bool:
-        """Whether the server holds what was sent, and nothing else."""
+        """Whether the server stores exactly what was sent."""
         return not self.missing and not self.strange
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is held."""
+        """Whether the server stores nothing."""
         return not self.count
 
     @classmethod
@@ -147,26 +132,10 @@ class HeldReports:
         *,
         acknowledged: bool = True,
     ) -> HeldReports:
-        """Return what a server says that it holds, beside what was sent.
+        """Compare a server's document of stored reports with the upload, if there is one.
 
-        Parameters
-        ----------
-        document : mapping
-            What the server answered.
-        upload : CommittedReports or None
-            What was sent; None where nothing was.
-        mechanism : Mechanism
-            What randomised.
-        tasks : sequence of CampaignTask
-            All of them.
-        acknowledged : bool
-            Whether the server said that it took the upload. Before that it may hold nothing, and
-            what it holds is compared and not shown.
-
-        Raises
-        ------
-        CampaignError
-            Where the answer cannot be read.
+        Before an upload is `acknowledged` the server may store nothing, and its reports are
+        compared but not shown. Raises CampaignError if the document is invalid.
         """
         items: list[dict[str, Any]] = [] if upload is None else upload.items
         sketch = None if upload is None else upload.sketch

@@ -1,14 +1,12 @@
-"""What a device remembers of what it sent: of each campaign its questions, and the report on each.
+"""Records of the questions that a device has reported on, and of each report.
 
-Noise is drawn once for a question, a channel and a requester at a server. If this requester asks
-again, in another campaign, the report that was sent is sent once more, whatever the answer is by
-now: it says nothing new of the answer. Another requester gets fresh noise: a report that both have
-would prove to each who took part in the other's campaign. So each report is kept under the hash of
-its question, without a key and without an answer, also after the noise was destroyed and after the
-worker has left.
+Noise is sampled once for each question, channel and requester at a server. If the requester asks
+again in another campaign, the device repeats the report, whatever the answer is now, so it reveals
+nothing new about the answer. Another requester gets fresh noise: equal reports would prove to both
+who took part in the other's campaign. So the device stores each report under the hash of its
+question, without a key or an answer. Records outlive the noise and a withdrawal.
 
-A record is written with the reports, in one file, as they are committed to be sent; from there it
-comes into a file of its own, which stays.
+A record is first committed in one file with the reports; a copy then goes to a permanent file.
 """
 
 from __future__ import annotations
@@ -45,30 +43,13 @@ _MEMBERS: dict[str, type | tuple[type, ...]] = {
 
 @frozen(kw_only=True)
 class CampaignRecord:
-    """What one campaign was sent.
+    """Record of the reports for one campaign.
 
-    Attributes
-    ----------
-    campaign : str
-        Its name: see `CampaignLink.name`.
-    origin : str
-        Of its server.
-    mechanism : mapping
-        What randomised, as `Mechanism.to_dict` gives it.
-    channel : str or None
-        See `channel_hash`.
-    count : int
-        How many reports were drawn for it, and are charged: what was sent before is not.
-    spared : float
-        See `Cost`.
-    letters : list of str
-        What near-copies of its questions have in common; see `letters_hashes`.
-    reports : mapping of str to list or None
-        By the hash of the question the report as `spell_report` gives it; None where it can serve
-        no other campaign.
-    requester : str or None
-        The requester's public id; None in campaigns of an older version, whose reports serve no
-        other campaign.
+    `campaign` comes from `CampaignLink.name`, `channel` from `channel_hash`, `letters` from
+    `letters_hashes`, and `spared` from `Cost`. `count` is the number of reports sampled and
+    charged; reused ones do not count. `reports` maps question hashes to `spell_report`, or to None
+    if no other campaign can reuse the report. Older campaigns have no `requester` id, so none
+    reuses their reports.
     """
 
     campaign: str
@@ -83,22 +64,19 @@ class CampaignRecord:
 
     @property
     def content(self) -> bytes:
-        """The record as one line."""
+        """Record as one line of JSON."""
         return canonical_json(asdict(self))
 
     def keep(self, folder: Path) -> None:
-        """Write the record into the folder of its campaign, unless it is there."""
+        """Write the record into the directory of its campaign unless it is there."""
         if not (folder / _FILE).exists():
             replace_private(folder / _FILE, self.content + b"\n")
 
 
 def read_record(folder: Path) -> CampaignRecord | None:
-    """Return the record in the folder of a campaign, if reports were committed there.
+    """Return the record in the directory of a campaign, or None if no reports were committed.
 
-    Raises
-    ------
-    FormatError
-        Where the file is damaged, or others have rights to it.
+    Raises FormatError if the file is damaged or others can access it.
     """
     path = folder / _FILE
     try:
@@ -120,19 +98,7 @@ def read_record(folder: Path) -> CampaignRecord | None:
 
 @frozen(kw_only=True, slots=False)
 class EarlierReports:
-    """What a device has sent, as far as it matters to one campaign.
-
-    Attributes
-    ----------
-    records : tuple of CampaignRecord
-        Of all campaigns of the device.
-    origin : str
-        Of the campaign's server.
-    requester : str or None
-        Public id of the campaign's requester.
-    mechanism : Mechanism
-        Of the campaign.
-    """
+    """Records of all campaigns of a device, as seen from one campaign."""
 
     records: tuple[CampaignRecord, ...]
     origin: str
@@ -143,19 +109,9 @@ class EarlierReports:
     def read(
         cls, campaigns: Path, *, origin: str, requester: str | None, mechanism: Mechanism
     ) -> EarlierReports:
-        """Return what the files of a device say.
+        """Read the records below `campaigns`, the parent of all campaign directories.
 
-        Parameters
-        ----------
-        campaigns : Path
-            Folder of the folders of all campaigns.
-        origin, requester, mechanism
-            As of the class.
-
-        Raises
-        ------
-        FormatError
-            As of `read_record`.
+        Raises FormatError as `read_record` does.
         """
         records = (read_record(folder) for folder in sorted(campaigns.glob("*/")))
         found = tuple(record for record in records if record is not None)
@@ -163,12 +119,9 @@ class EarlierReports:
 
     @cached_property
     def known(self) -> Mapping[str, CodedReport]:
-        """What this requester was sent at this server through this channel, by the question's hash.
+        """Reports to this requester at this server through this channel, by question hash.
 
-        Raises
-        ------
-        FormatError
-            Where a record holds a report that the channel cannot give.
+        Raises FormatError if a record contains a report that the channel cannot produce.
         """
         known: dict[str, CodedReport] = {}
         wanted = (self.origin, self.requester, channel_hash(self.mechanism))
@@ -186,7 +139,7 @@ class EarlierReports:
         return known
 
     def asked(self, question: str, letters: Collection[str]) -> bool:
-        """Return whether a question, or a near-copy, was reported on and gets fresh noise here."""
+        """Return whether a question, or one sharing letters, has a report but gets fresh noise."""
         if question in self.known:
             return False
         return any(
@@ -196,15 +149,11 @@ class EarlierReports:
 
 
 def charge_records(records: tuple[CampaignRecord, ...], ledger: DeviceLedger) -> None:
-    """Charge what was committed and, as the device stopped just then, not yet charged.
+    """Charge committed reports that an interrupted process did not charge.
 
-    The budget allowed it when it was committed, and nothing was charged since: whoever charges
-    settles first, under the lock of the ledger, which the caller holds.
-
-    Raises
-    ------
-    FormatError
-        Where a record has no mechanism.
+    The budget allowed them when they were committed, and nothing was charged since: every charge
+    settles these first. The caller holds the ledger's lock. Raises FormatError if a record has an
+    invalid mechanism.
     """
     charged = ledger.campaigns()
     for record in records:
