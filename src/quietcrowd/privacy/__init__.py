@@ -1,4 +1,4 @@
-"""What a channel loses: guarantees, laws of the loss, tails. No samples, and no mechanism."""
+"""Privacy guarantees, privacy loss distributions and tail bounds."""
 
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 

@@ -1,4 +1,4 @@
-"""Probabilities of a binomial number, without `scipy.stats`, which takes long to import."""
+"""Binomial probabilities without `scipy.stats`, which is slow to import."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Numbers: TypeAlias = int | float | npt.NDArray[np.float64] | npt.NDArray[np.int6
 
 def at_least(least: Numbers, count: Numbers, chance: Numbers) -> Any:
     """Return ``P(Bin(count, chance) >= least)``; arguments broadcast."""
-    from scipy.special import betainc  # no worker's device loads SciPy for this
+    from scipy.special import betainc  # imported here to keep SciPy off workers' devices
 
     least, count = np.asarray(least), np.asarray(count)
     inside = (least >= 1) & (least <= count)
@@ -36,7 +36,7 @@ def at_most(most: Numbers, count: Numbers, chance: Numbers) -> Any:
 
 
 def likely_range(count: int, chance: float, missed: float) -> tuple[int, int]:
-    """Return the quantiles of `missed` and ``1 - missed``."""
+    """Return the `missed` and ``1 - missed`` quantiles of ``Bin(count, chance)``."""
     numbers = range(count + 1)
     low = bisect_left(numbers, True, key=lambda k: bool(at_most(k, count, chance) >= missed))
     high = bisect_left(numbers, True, key=lambda k: bool(at_least(k + 1, count, chance) <= missed))
@@ -46,10 +46,9 @@ def likely_range(count: int, chance: float, missed: float) -> tuple[int, int]:
 def range_chances(
     low: int, high: int, count: int, chance: float
 ) -> tuple[npt.NDArray[np.float64], float]:
-    """Return the probabilities of the numbers from `low` to `high`, and that of all others.
+    """Return the probabilities of `low` to `high`, and the total probability of all other values.
 
-    Ratios of neighbours are multiplied from the mode on. The relative error is less than 1e-15
-    times the length of the range.
+    Their relative error is below 1e-15 times the length of the range.
     """
     missed = float(at_most(low - 1, count, chance) + at_least(high + 1, count, chance))
     odds = chance / (1 - chance)

@@ -1,4 +1,4 @@
-"""A guarantee is a value: what is proved, under which assumptions, by which theorem."""
+"""Privacy guarantees: proved bounds on a worker's privacy loss, with assumptions and source."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 Tasks: TypeAlias = "int | Sequence[Any] | pa.Array"
-"""A whole number of tasks, or their ids; a guarantee for ids can be less than one for any tasks."""
+"""Number of tasks, or their ids; a guarantee for given ids can be less than one for any tasks."""
 
 _SENT_UNSEEN = (
     "what is sent, or withdrawn, depends neither on the answers nor on what was drawn",
@@ -41,25 +41,24 @@ _SENT_UNSEEN = (
 )
 
 ABOUT_TASKS = ("which tasks are answered does not depend on the answers", *_SENT_UNSEEN)
-"""What is assumed where reports exist for the answered tasks alone."""
+"""Assumptions if a worker reports only the answered tasks."""
 
 PUBLIC_TASKS = ("the lists of tasks and of workers are public and fixed beforehand", *_SENT_UNSEEN)
-"""What is assumed where every worker reports every task."""
+"""Assumptions if every worker reports every task."""
 
 MOST_REPORTS = 10**7
-"""A worker makes no more: the arithmetic of losses is safe up to there."""
+"""Largest number of reports of a worker; the arithmetic of losses is safe up to it."""
 
 CLAIM_ROUNDING = 1e-6
-"""A claim of real-valued probabilities may be missed by this on a grid of 2^-32."""
+"""Tolerance for claims about real-valued probabilities, which a grid of 2^-32 rounds."""
 
 
 def finite_loss(epsilon: float) -> float | None:
-    """Return a loss as JSON can hold it: None where it is infinite."""
+    """Return a loss for JSON; None if it is infinite."""
     return epsilon if math.isfinite(epsilon) else None
 
 
 def _tail_of_pairs(guarantee: PrivacyGuarantee) -> TailBound | None:
-    """Return what the pairs alone say of chance; None where no loss is larger."""
     if not guarantee.delta:
         return None
     return TailBound.of_pair(
@@ -69,46 +68,44 @@ def _tail_of_pairs(guarantee: PrivacyGuarantee) -> TailBound | None:
 
 @frozen(kw_only=True)
 class PrivacyGuarantee:
-    """The largest loss of a worker who gives a number of answers.
+    """Upper bounds on the privacy loss of a worker who gives a number of answers.
 
-    Neighbouring inputs are the answers of one worker. The adversary knows the mechanism, all other
-    workers' answers, and the worker's own other answers, and sees all reports; what the device
-    draws stays secret, unless an assumption says otherwise. All losses are natural logarithms.
+    Neighboring inputs are answers of one worker. The adversary knows the mechanism, all other
+    workers' answers and the worker's other answers, and sees all reports. The device's randomness
+    stays secret, unless an assumption states otherwise. Losses are natural logarithms.
 
-    At a delta of 0 no loss is larger than what is stated. Above 0 `epsilon`, `linked_epsilon` and
-    `worker_epsilon` are each the first number of a pair (epsilon, delta) of differential privacy:
-    what adds up, and what is cited. How likely a loss is larger they do not say; `tail` does.
+    If `delta` is 0, no loss exceeds the stated bounds. Otherwise `epsilon`, `linked_epsilon` and
+    `worker_epsilon` each form a pair (epsilon, delta) of differential privacy. Such pairs compose,
+    but do not state how likely a larger loss is; `tail` does.
 
     Attributes
     ----------
     answers : int
-        How many answers the worker gives.
+        Number of answers that the worker gives.
     epsilon : float
         Loss about one answer, given all others of the worker.
     worker_epsilon : float
-        Loss about all answers together: between any two rows of the worker.
+        Loss about all answers together, between any two rows of the worker.
     linked : int
-        How many of the answers may share one fact, as copies of a question do.
+        Largest number of answers that may share one fact, as copies of a question do.
     linked_epsilon : float
-        Loss about such a fact, given the other answers; `epsilon` where none are linked.
+        Loss about such a fact, given the other answers; `epsilon` if `linked` is 1.
     delta : float
-        Of the pairs (epsilon, delta); 0 for pure privacy, where the losses have no exception.
+        Delta of the pairs (epsilon, delta); 0 for pure privacy.
     tail : TailBound or None
-        Losses that are exceeded with a small probability at most; None where delta is 0.
+        Losses that are exceeded with a small probability at most; None if `delta` is 0.
     participation_protected : bool
-        Whether the fact of having answered a task is protected as an answer is.
+        Whether the fact of having answered a task is protected like an answer.
     tasks : int or None
-        How many tasks there are, where every worker reports every task: all of them count then,
-        answered or not.
+        Number of tasks if every worker reports every task, answered or not; None otherwise.
     claimed_epsilon, claimed_delta : float
-        What the paper states. Either may be less than `epsilon` or `delta`: then the claim does
-        not hold.
+        Values that the paper states; below `epsilon` or `delta` they do not hold.
     participation_claimed : bool
-        Whether the paper states it for participation as well.
+        Whether the paper's claim covers participation.
     claimed_by_paper : bool
-        Whether a paper states it, and it is not just what was asked for.
+        Whether the claim is a paper's, not just the requested epsilon.
     assumptions : tuple of str
-        What has to be true for the guarantee to hold.
+        Conditions of the guarantee.
     source : str
         Theorem and paper, or page of ``docs/theory``.
     """
@@ -131,9 +128,9 @@ class PrivacyGuarantee:
 
     @property
     def claim_holds(self) -> bool:
-        """Whether the paper's claim is shown to hold: its figures cover the loss that is stated.
+        """Whether the stated losses prove the claim, up to the rounding of 32-bit weights.
 
-        Up to 32-bit weights; and participation is protected, where the paper says so.
+        If the claim covers participation, that must be protected too.
         """
         covered = (
             self.epsilon <= self.claimed_epsilon + CLAIM_ROUNDING
@@ -156,7 +153,6 @@ class PrivacyGuarantee:
         return f"A worker who {self._who()} loses at most {self._about(self)}"
 
     def _loss_by_chance(self) -> tuple[str, str]:
-        """Say what is lost but for a small probability, and the pairs that are cited."""
         assert self.tail is not None
         alternative = (
             "another answer, or list of answers, that is"
@@ -184,7 +180,6 @@ class PrivacyGuarantee:
         return f"reports {self.tasks:,} task{'s' * self._many}, answered or not,"
 
     def _about(self, losses: PrivacyGuarantee | TailBound, name: str = "epsilon = ") -> str:
-        """Print what is lost about one answer, about linked ones, and about all."""
         text = f"{name}{show_loss(losses.epsilon)} about {'one of them' if self._many else 'it'}"
         if not self._many:
             return text
@@ -196,7 +191,7 @@ class PrivacyGuarantee:
         return f"{text}, given the others,{linked} and {whole} about all together"
 
     def _claim(self) -> tuple[str, ...]:
-        """Say whether the claim holds: of a paper always, of what was asked for if it does not."""
+        """Return the verdict on a claim; on a requested epsilon only if it does not hold."""
         if self.claim_holds and not self._claimed_by_paper:
             return ()
         claim = f"{self.claimed_epsilon:.4g}"
@@ -208,13 +203,10 @@ class PrivacyGuarantee:
 
 
 def check_counts(answers: int, tasks: Tasks | None, *, every_task: bool = False) -> int:
-    """Return how many reports a worker makes: one per answer, or one per task.
+    """Return how many reports a worker makes: one per answer, or with `every_task` one per task.
 
-    Raises
-    ------
-    ParameterError
-        Unless ``1 <= answers <= tasks <= 10**7``, where every task is reported and `tasks` is
-        None, or where tasks are named otherwise than each once.
+    Raise `ParameterError` unless ``1 <= answers <= tasks <= 10**7`` and task ids are distinct.
+    With `every_task`, `tasks` is required.
     """
     check_whole("answers", answers, 1, MOST_REPORTS)
     count: Any = len(task_names(tasks)) if are_named(tasks) else tasks
@@ -231,18 +223,15 @@ def check_counts(answers: int, tasks: Tasks | None, *, every_task: bool = False)
 
 
 def are_named(tasks: Any) -> bool:
-    """Return whether tasks are ids, and not a number of them."""
+    """Return whether tasks are given as ids, not as a number."""
     listed = isinstance(tasks, Sequence | np.ndarray | pa.Array | pa.ChunkedArray)
     return listed and not isinstance(tasks, str | bytes)
 
 
 def task_names(tasks: Any) -> tuple[str, ...]:
-    """Return the ids of tasks as the texts that they print as.
+    """Return task ids as strings.
 
-    Raises
-    ------
-    ParameterError
-        Where one is missing or no id, or stands there twice.
+    Raise `ParameterError` if an id is missing, invalid or repeated.
 
     Examples
     --------
@@ -265,13 +254,7 @@ def task_names(tasks: Any) -> tuple[str, ...]:
 
 
 def check_linked(linked: int, count: int) -> int:
-    """Return how many reports share a fact.
-
-    Raises
-    ------
-    ParameterError
-        Unless it is a whole number from 1 to `count`.
-    """
+    """Return `linked`; raise `ParameterError` unless it is a whole number from 1 to `count`."""
     check_whole("linked", linked, 1, count)
     return int(linked)
 

@@ -1,8 +1,6 @@
-"""Privacy losses on a grid, and what many of them come to.
+"""Composition of independent privacy losses by convolution on a grid.
 
-Independent releases add their losses, so that the law of the sum is a convolution. Every step of
-the arithmetic errs on the safe side: masses are upper bounds, losses are never rounded down.
-Derivation and checks: ``docs/theory/accounting.md``.
+All rounding errs on the safe side. Derivation and checks: ``docs/theory/accounting.md``.
 """
 
 from __future__ import annotations
@@ -25,25 +23,25 @@ __all__ = ["LossDistribution", "compose_laws", "compose_losses", "grid_step", "s
 
 _UNIT = 2.0**-52
 _TAIL = 1e-20
-"""Probability that is given up at each end in each convolution."""
+"""Probability at each end of a convolution that is moved to a larger loss."""
 
 _FINE = 1024
-"""Steps of the largest loss of a single release."""
+"""Grid steps in the largest loss of a single release."""
 
 _MOST_PLACES = 2**13
-"""Where a law has more places its step is doubled; a normal one has 200 steps a deviation then."""
+"""Longer distributions are coarsened; a normal one then has 200 steps per standard deviation."""
 
 _FINEST = 1e-9
 
 
 @frozen(kw_only=True, eq=False)
 class LossDistribution:
-    """Probabilities of losses on a grid, under the worst two rows of answers.
+    """Distribution of the loss on a grid, for the worst two rows of answers.
 
     Attributes
     ----------
     step : float
-        Of the grid; a loss is a whole number of steps.
+        Grid step; a loss is a whole number of steps.
     first : int
         The least loss, in steps.
     masses : ndarray, shape (losses,)
@@ -66,17 +64,10 @@ class LossDistribution:
 
     @classmethod
     def of_law(cls, law: LossLaw, step: float) -> LossDistribution:
-        """Put a law on a grid.
+        """Put a loss distribution on a grid.
 
-        A loss between two places is split over them so that P and Q both keep their probability:
-        who is told which of the two it was knows more, never less.
-
-        Parameters
-        ----------
-        law : LossLaw
-            The loss of one release.
-        step : float
-            Of the grid, above 0.
+        A loss between two places is split over them so that P and Q both keep their probability.
+        The place adds information about the loss, so the result dominates `law`.
         """
         if not len(law.masses):
             return cls(step=step, first=0, masses=np.zeros(1), lost=min(1.0, law.lost))
@@ -99,7 +90,7 @@ class LossDistribution:
         return cls(step=step, first=first, masses=masses, lost=law.lost)
 
     def on_grid(self, step: float) -> LossDistribution:
-        """Return a law on another grid, as `of_law` puts one there."""
+        """Return the distribution on another grid; see `of_law`."""
         law = LossLaw(
             masses=self.masses,
             losses=self._losses,
@@ -109,10 +100,7 @@ class LossDistribution:
         return self.of_law(law, step)
 
     def coarsened(self) -> LossDistribution:
-        """Return the law on the grid of every second place.
-
-        What stands between two of its places is split over them as in `of_law`.
-        """
+        """Return the distribution on a grid of twice the step; see `of_law`."""
         masses = np.pad(self.masses, (self.first % 2, 0))
         masses = np.pad(masses, (0, 1 - len(masses) % 2))
         up = 1 / (1 + math.exp(-self.step)) * (1 + 8 * _UNIT)
@@ -128,15 +116,10 @@ class LossDistribution:
         )
 
     def compose(self, other: LossDistribution) -> LossDistribution:
-        """Return the law of the sum of two independent losses.
+        """Return the distribution of the sum of two independent losses.
 
-        Where one step is the other times a power of two, the finer law is coarsened; so is a sum
-        of more places than are convolved in a moment.
-
-        Raises
-        ------
-        ParameterError
-            Where the grids differ otherwise.
+        The finer grid, or a sum that is too long, is coarsened. Raise `ParameterError` unless one
+        step is the other times a power of two.
         """
         one, two = self, other
         while one.step < two.step:
@@ -164,7 +147,7 @@ class LossDistribution:
         return law
 
     def _without_tails(self) -> LossDistribution:
-        """Return the law with the unlikely high losses lost, and the unlikely low ones raised."""
+        """Move unlikely high losses to `lost`, and unlikely low ones up."""
         low = int(np.searchsorted(np.cumsum(self.masses), _TAIL))
         high = int(np.searchsorted(np.cumsum(self.masses[::-1]), _TAIL))
         if low + high >= len(self.masses):
@@ -177,12 +160,9 @@ class LossDistribution:
         )
 
     def repeated(self, count: int) -> LossDistribution:
-        """Return the law of the sum of `count` independent losses like this one.
+        """Return the distribution of the sum of `count` independent losses with this distribution.
 
-        Raises
-        ------
-        ParameterError
-            Unless `count` is a whole number, at least 1.
+        Raise `ParameterError` unless `count` is a whole number, at least 1.
         """
         check_whole("count", count, 1)
         result, square, rest = None, self, count
@@ -206,12 +186,9 @@ class LossDistribution:
         return float(self._losses[-1])
 
     def delta(self, epsilon: float) -> float:
-        """Return the least delta at `epsilon`, rounded up: the sum of max(0, P - exp(epsilon) Q).
+        """Return the least delta at an `epsilon` of at least 0, rounded up.
 
-        Parameters
-        ----------
-        epsilon : float
-            At least 0.
+        It is the sum of ``max(0, P - exp(epsilon) Q)``.
         """
         losses = self._losses
         above = int(np.searchsorted(losses, epsilon))
@@ -219,13 +196,7 @@ class LossDistribution:
         return min(1.0, self.lost + float(excess.sum()) * (1 + (len(excess) + 8) * _UNIT))
 
     def epsilon(self, delta: float) -> float:
-        """Return the least epsilon found whose delta is at most `delta`; infinity if none is.
-
-        Parameters
-        ----------
-        delta : float
-            From 0 to 1.
-        """
+        """Return the least epsilon found whose delta is at most `delta`; infinity if none."""
         if self.delta(0.0) <= delta:
             return 0.0
         low, high = 0.0, max(0.0, self.last_loss)
@@ -241,10 +212,10 @@ class LossDistribution:
 
 
 def grid_step(law: LossLaw, count: int) -> float:
-    """Return the step of a grid for a law that is to be composed with itself.
+    """Return a grid step for composing a loss distribution with itself.
 
-    Where every loss is 0, E or -E the grid is that of E, and nothing is rounded; else E is a
-    multiple of the step, and the variance of the loss grows by a few millionths of E squared.
+    If every loss is 0, E or -E, the step is E and nothing is rounded. Otherwise E is a multiple
+    of the step, and the variance of the loss grows by a few millionths of E squared.
     """
     if law.epsilon <= _FINEST:
         return _FINEST
@@ -255,19 +226,10 @@ def grid_step(law: LossLaw, count: int) -> float:
 
 
 def compose_losses(parts: Sequence[tuple[LossLaw, int]], delta: float) -> float:
-    """Return what independent releases lose together, rounded up.
+    """Return the epsilon of independent releases together, rounded up.
 
-    Parameters
-    ----------
-    parts : sequence of (LossLaw, int)
-        Each law, and how many releases have it.
-    delta : float
-        Of the pair (epsilon, delta); 0 for the pure loss, which is a sum.
-
-    Returns
-    -------
-    float
-        Never more than the sum of the pure losses.
+    `parts` contains each distribution with its number of releases. The result never exceeds the
+    sum of the pure losses; at a `delta` of 0 it is this sum.
     """
     pure = sum_losses([(law.pure_epsilon, times) for law, times in parts])
     useful = [(law, times) for law, times in parts if times and (law.epsilon or law.lost)]
@@ -278,22 +240,10 @@ def compose_losses(parts: Sequence[tuple[LossLaw, int]], delta: float) -> float:
 
 
 def compose_laws(parts: Sequence[tuple[LossLaw, int]]) -> LossDistribution | None:
-    """Return a law that dominates what independent releases lose together.
+    """Return a distribution that dominates the total loss of independent releases.
 
-    Parameters
-    ----------
-    parts : sequence of (LossLaw, int)
-        Each law, and how many releases have it; at least one, each at least once.
-
-    Returns
-    -------
-    LossDistribution or None
-        None where a law has no bound.
-
-    Notes
-    -----
-    Each law is added up on a grid of its own; then all move to one grid, and the two of the
-    fewest places are added until one is left.
+    `parts` contains at least one distribution, each with its number of releases, at least 1.
+    None if a loss is unbounded.
     """
     if any(math.isinf(law.epsilon) for law, _ in parts):
         return None
@@ -303,7 +253,7 @@ def compose_laws(parts: Sequence[tuple[LossLaw, int]]) -> LossDistribution | Non
     ]
     if len({math.frexp(power.step)[0] for power in powers}) > 1:
         powers = _on_one_grid(powers, parts)
-    # The place breaks ties: laws have no order.
+    # Compose the two shortest first. The place breaks ties, as distributions have no order.
     heap = [(len(power.masses), place, power) for place, power in enumerate(powers)]
     heapq.heapify(heap)
     for place in range(len(heap), 2 * len(heap) - 1):
@@ -314,7 +264,7 @@ def compose_laws(parts: Sequence[tuple[LossLaw, int]]) -> LossDistribution | Non
 
 
 def _alike_together(parts: Sequence[tuple[LossLaw, int]]) -> list[tuple[LossLaw, int]]:
-    """Return each law once, with how often it stands there in all."""
+    """Merge equal distributions and add their counts."""
     counts: dict[tuple[bytes, bytes, float], tuple[LossLaw, int]] = {}
     for law, times in parts:
         key = (law.masses.tobytes(), law.losses.tobytes(), law.lost)
@@ -325,9 +275,9 @@ def _alike_together(parts: Sequence[tuple[LossLaw, int]]) -> list[tuple[LossLaw,
 def _on_one_grid(
     laws: Sequence[LossDistribution], parts: Sequence[tuple[LossLaw, int]]
 ) -> list[LossDistribution]:
-    """Return laws on grids whose steps are a common one times powers of two.
+    """Return distributions on grids whose steps are a common one times powers of two.
 
-    That is a small part of the deviation of the sum, which is at most `spread`.
+    The step is a small part of an upper bound on the standard deviation of the sum.
     """
     spread = math.hypot(*(math.sqrt(times) * law.epsilon for law, times in parts))
     step = max(spread / (8 * _FINE), _FINEST)
@@ -335,7 +285,7 @@ def _on_one_grid(
 
 
 def sum_losses(parts: Sequence[tuple[float, int]]) -> float:
-    """Return a sum of losses, each a number of times, rounded up."""
+    """Return the sum of ``epsilon * times`` over all parts, rounded up."""
     paid = [(epsilon, times) for epsilon, times in parts if times]
     if any(math.isinf(epsilon) for epsilon, _ in paid):
         return math.inf

@@ -1,9 +1,8 @@
-"""The law of a privacy loss: how much a report tells two rows of answers apart, and how often.
+"""Distributions of the privacy loss of single releases.
 
-Let a report have the law P under one row of answers and Q under another. Its loss is ``ln(P / Q)``,
-and what counts is how that number is distributed under P. Two laws P and Q that are farther apart
-at every epsilon than any two rows of a mechanism stand for all of them, alone and composed.
-Derivation and checks: ``docs/theory/accounting.md``.
+Let a report have the distribution P under one row of answers and Q under another. Its loss is
+``ln(P / Q)``, distributed under P. A pair P, Q with the largest delta at every epsilon dominates
+all other pairs of rows, also in compositions. Derivation and checks: ``docs/theory/accounting.md``.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ __all__ = [
 
 _UNIT = 2.0**-52
 _MOST_TERMS = 2**17
-"""Pairs of rows, times reports, that are looked at one by one."""
+"""Largest number of pairs of rows, times reports, that is enumerated."""
 
 _PIECES = 64
-"""How many pieces of equal length the range of losses has, where many pairs of rows count."""
+"""Pieces of equal length between the losses 0 and epsilon, for many different pairs of rows."""
 
 _MOST_STEPS = 2**22
 
@@ -50,7 +49,7 @@ def _pure(law: LossLaw) -> float:
 
 @frozen(kw_only=True, eq=False)
 class LossLaw:
-    """How a privacy loss is distributed, in the worst case; masses and losses are upper bounds.
+    """Upper bounds on the distribution of a privacy loss in the worst case.
 
     Attributes
     ----------
@@ -61,12 +60,12 @@ class LossLaw:
     lost : float
         Probability of an infinite loss.
     epsilon : float
-        No finite loss exceeds it.
+        Upper bound on the finite losses.
     pure_epsilon : float
-        What holds without any exception: `epsilon`, or infinity where something is lost, unless
-        `lost` stands for the rounding of the masses alone.
+        Pure loss: `epsilon`, or infinity if `lost` is positive. It may be finite if `lost` only
+        covers the rounding of the masses.
     is_of_all_pairs : bool
-        Whether any two answers that differ have this very law, and not one that it dominates.
+        Whether any two different answers have exactly this distribution, not one it dominates.
     """
 
     masses: npt.NDArray[np.float64] = field(converter=_array)
@@ -77,7 +76,7 @@ class LossLaw:
     is_of_all_pairs: bool = False
 
     def is_same_as(self, other: LossLaw) -> bool:
-        """Whether both are one law."""
+        """Return whether both distributions are equal."""
         return (
             np.array_equal(self.masses, other.masses)
             and np.array_equal(self.losses, other.losses)
@@ -86,7 +85,7 @@ class LossLaw:
 
     @property
     def is_even(self) -> bool:
-        """Whether every loss is 0, epsilon or its negative, but for rounding."""
+        """Whether every loss is 0, epsilon or its negative, up to rounding."""
         sizes = np.abs(self.losses)
         return bool(np.minimum(sizes, np.abs(sizes - self.epsilon)).max() <= 1e-9 * self.epsilon)
 
@@ -100,18 +99,10 @@ class LossLaw:
         *,
         is_of_all_pairs: bool = False,
     ) -> LossLaw:
-        """Return the law for a report of the law `first` that might be of the law `second`.
+        """Return the distribution of ``ln(first / second)`` under `first`.
 
-        Parameters
-        ----------
-        first, second : ndarray, shape (reports,)
-            Probabilities of each report.
-        epsilon : float
-            Upper bound on any loss.
-        rounding : float
-            Upper bound on what rounding the probabilities changes in a delta.
-        is_of_all_pairs : bool
-            See the class.
+        Both are probabilities of shape (reports,). `epsilon` bounds every loss, and `rounding`
+        bounds how much rounding these probabilities changes a delta.
         """
         likely = first > 0
         with np.errstate(divide="ignore"):
@@ -129,17 +120,16 @@ class LossLaw:
 
 @frozen(kw_only=True, eq=False)
 class ReleaseLoss:
-    """Laws of the loss of all that a worker reports to one campaign.
+    """Loss distributions of everything that a worker reports to one campaign.
 
     Attributes
     ----------
     answer : LossLaw
-        About one answer, given all others of the worker.
+        Loss about one answer, given all others of the worker.
     each : LossLaw
-        About everything that one release tells; releases are independent of each other.
+        Loss about everything that one release discloses; releases are independent.
     count : int
-        How many releases there are: the number of answers or tasks, where each has noise of its
-        own; 1, where one draw serves them all.
+        Number of releases: answers or tasks with independent noise, or 1 if one draw serves all.
     """
 
     answer: LossLaw
@@ -148,17 +138,10 @@ class ReleaseLoss:
 
 
 def pure_law(epsilon: float, delta: float = 0.0) -> LossLaw:
-    """Return the law that stands for everything that is (epsilon, delta)-private.
+    """Return the distribution that dominates every (epsilon, delta)-private release.
 
-    With probability delta all is lost; else a coin is reported that is the right one with odds
-    ``exp(epsilon)``.
-
-    Parameters
-    ----------
-    epsilon : float
-        Finite or infinite, at least 0.
-    delta : float
-        From 0 to 1.
+    With probability delta everything is disclosed; otherwise a bit is reported, correct with odds
+    ``exp(epsilon)``. `epsilon` may be infinite.
 
     References
     ----------
@@ -175,18 +158,11 @@ def pure_law(epsilon: float, delta: float = 0.0) -> LossLaw:
 
 
 def laplace_law(steps: int, scale: float, epsilon: float) -> LossLaw:
-    """Return the law for numbers with discrete Laplace noise.
+    """Return the distribution of the loss with discrete Laplace noise.
 
-    The noise is log-concave, so that the farthest two numbers are the worst at every epsilon.
-
-    Parameters
-    ----------
-    steps : int
-        Largest distance of two numbers, in steps of the grid.
-    scale : float
-        Of the noise, in steps.
-    epsilon : float
-        The pure loss, ``steps / scale`` rounded up.
+    `steps` is the largest distance of two numbers and `scale` that of the noise, both in grid
+    steps. The noise is log-concave, so the farthest two numbers are the worst at every epsilon.
+    `epsilon` is the pure loss ``steps / scale``, rounded up.
     """
     if steps > _MOST_STEPS:
         return pure_law(epsilon)
@@ -204,27 +180,26 @@ def laplace_law(steps: int, scale: float, epsilon: float) -> LossLaw:
 
 
 def channel_law(weights: npt.NDArray[np.uint64], epsilon: float) -> LossLaw:
-    """Return the law for a table of integers: whichever two answers are to be told apart.
+    """Return a distribution of the loss that dominates all pairs of answers of a finite channel.
 
     Parameters
     ----------
     weights : ndarray of int, shape (answers, reports)
-        Rows of one sum.
+        Each row has the same sum.
     epsilon : float
-        Ln of the largest ratio in a column, rounded up; finite.
+        Ln of the largest ratio in a column, rounded up.
 
     Raises
     ------
     ParameterError
-        Where `epsilon` is not finite.
+        If `epsilon` is infinite.
 
     Notes
     -----
-    Where all ordered pairs of rows hold the same pairs of weights, as in randomised response, any
-    of them stands for all. Else the largest delta of all pairs is taken at some epsilons; between
-    these a straight line in ``exp(epsilon)`` runs above it, since every delta is convex there, and
-    the law of that broken line is the result. For large tables with many different pairs it is
-    `pure_law`, which no table exceeds.
+    If all ordered pairs of rows contain the same pairs of weights, as in randomized response, any
+    of them represents all. Otherwise the largest delta of all pairs is computed at some epsilons
+    and interpolated linearly in ``exp(epsilon)``. Every delta is convex there, so the result
+    dominates all pairs. Large tables with many different pairs get `pure_law`.
     """
     if not math.isfinite(epsilon):
         raise ParameterError(
@@ -249,13 +224,13 @@ def channel_law(weights: npt.NDArray[np.uint64], epsilon: float) -> LossLaw:
 
 
 def _profile(one: npt.NDArray[np.uint64], other: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return the pairs of weights of two rows, sorted."""
+    """Return the pairs of weights of two rows, sorted, shape (2, reports)."""
     order = np.lexsort((other, one))
     return np.array([one[order], other[order]])
 
 
 def _only_profile(weights: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64] | None:
-    """Return the pairs of weights that any two rows hold, or None where they differ."""
+    """Return the pairs of weights that any two rows share; None if they differ."""
     answers, reports = weights.shape
     first = _profile(weights[0], weights[1])
     if is_randomized_response(weights):
@@ -269,7 +244,7 @@ def _only_profile(weights: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64] | 
 
 
 def is_randomized_response(weights: npt.NDArray[np.uint64]) -> bool:
-    """Return whether a table holds one number on its diagonal and one elsewhere."""
+    """Return whether a square table is constant on its diagonal, and constant elsewhere."""
     answers, reports = weights.shape
     if answers != reports or answers < 2:
         return False
@@ -278,11 +253,14 @@ def is_randomized_response(weights: npt.NDArray[np.uint64]) -> bool:
 
 
 def _largest_of(pairs: list[tuple[list[int], list[int]]], epsilon: float) -> LossLaw:
-    """Return the law of a broken line above the deltas of all pairs, in fractions."""
+    """Return a distribution whose delta is piecewise linear and at least that of all pairs.
+
+    All arithmetic is in exact fractions.
+    """
     total = sum(pairs[0][0])
     reach = epsilon * (1 + 1e-9) + 1e-12
     edges = [reach * place / _PIECES for place in range(-_PIECES, _PIECES + 1)]
-    # A factor is a little below exp(edge), so that an edge is never less than the loss it names.
+    # A factor is slightly below exp(edge), so that no loss is rounded down.
     factors = [Fraction(math.exp(edge)) * (1 - Fraction(1, 2**50)) for edge in edges]
 
     def delta(factor: Fraction) -> Fraction:

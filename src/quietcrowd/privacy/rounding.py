@@ -1,4 +1,4 @@
-"""Logarithms and exponentials that err on the safe side."""
+"""Logarithms, exponentials and sums that round to the safe side."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ _DUST = Decimal("0.999999999999")
 
 
 def round_up(value: Decimal) -> float:
-    """Return the smallest float that is not below `value`."""
+    """Return the smallest float that is at least `value`."""
     nearest = float(value)
     return nearest if Decimal(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
 def ratio_up(ratio: Fraction) -> float:
-    """Return the smallest float that is not below a ratio of integers."""
+    """Return the smallest float that is at least `ratio`."""
     nearest = float(ratio)
     return nearest if Fraction(nearest) >= ratio else math.nextafter(nearest, math.inf)
 
 
 def as_entered(number: float) -> Fraction:
-    """Return the shortest decimal that a float prints as: 0.1 is one tenth, which no float is."""
+    """Return the shortest decimal that a float prints as; 0.1 becomes exactly one tenth."""
     return Fraction(repr(float(number)))
 
 
 def decimal_up(ratio: Fraction) -> float:
-    """Return the least float whose decimal, as it prints, is not below a ratio.
+    """Return the smallest float whose printed decimal is at least `ratio`.
 
-    So a sum is at most a decimal that was entered exactly if the floats compare in the same way.
+    Comparing it with an entered limit then equals comparing the exact sum with the entered decimal.
     """
     nearest = float(ratio)
     return nearest if as_entered(nearest) >= ratio else math.nextafter(nearest, math.inf)
 
 
 def least_meant(number: float) -> Fraction:
-    """Return the lesser of a float and of the decimal that it prints as."""
+    """Return the smaller of a float and the decimal that it prints as."""
     return min(Fraction(number), as_entered(number))
 
 
 def log_ratio_up(ratio: Fraction) -> float:
-    """Return ln of a ratio of integers, at least 1, rounded up to a float; 0 for 1."""
+    """Return ln of a ratio of at least 1, rounded up; exactly 0 for 1."""
     if ratio == 1:
         return 0.0
     quotient = _CONTEXT.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
@@ -62,16 +62,16 @@ def log_ratio_up(ratio: Fraction) -> float:
 
 
 def exp_of(exponent: Decimal) -> Decimal:
-    """Return exp to 50 digits, rounded down; exp(0) is 1 exactly."""
+    """Return exp to 50 digits, rounded down; exp(0) is exactly 1."""
     if not exponent:
         return Decimal(1)
     return _CONTEXT.multiply(_CONTEXT.exp(exponent), _CONTEXT.subtract(Decimal(1), _SLACK))
 
 
 def show_loss(epsilon: float, digits: int = 4) -> str:
-    """Print a loss with a few significant digits, rounded up: "at most" must be true.
+    """Format a loss with a few significant digits, rounded up so that "at most" remains true.
 
-    But for one part in 10^12: 0.1, which is no float, prints as 0.1.
+    A relative excess of 1e-12 is ignored: the float 0.1 prints as 0.1.
     """
     if not math.isfinite(epsilon) or epsilon == 0:
         return f"{epsilon:g}"

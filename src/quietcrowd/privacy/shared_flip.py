@@ -2,11 +2,10 @@
 
 A worker draws an integer weight ``w``, uniform on ``low .. high``, and keeps each of n answers
 with weight ``K = T - (k - 1) w`` out of ``T = 2**32``, or gives each other label with weight
-``w``. The probability of a row of reports depends only on how many of them agree with the
-answers: with c agreements it is ``L(c) = E[K^c w^(n-c)] / T^n``. `cell_epsilon` and `row_epsilon`
-are losses that no report exceeds; `cell_law` and `cell_delta` say how much less most reports lose.
-Derivation, bounds and checks: ``docs/theory/two-layer.md`` and ``docs/theory/accounting.md``. (Li
-et al., KDD 2018, Theorem 6.3 is the case n = 1.)
+``w``. A row of reports with c agreements has probability ``L(c) = E[K^c w^(n-c)] / T^n``.
+`cell_epsilon` and `row_epsilon` bound every loss; `cell_law` and `cell_delta` describe its
+distribution. Derivation, bounds and checks: ``docs/theory/two-layer.md`` and
+``docs/theory/accounting.md``. The case n = 1 is Theorem 6.3 of Li et al., KDD 2018.
 """
 
 from __future__ import annotations
@@ -41,17 +40,17 @@ MAX_DELTA_ANSWERS = 10**6
 _DIGITS = Context(prec=80, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _PANELS = 24
 _MOST_ROW = 1000
-"""Longest row whose chances are all computed."""
+"""Longest row for which `row_chances` computes all probabilities."""
 
 _FEW, _MOST_TERMS = 2**20, 2**25
-"""So many weights, and weights times answers, are summed one by one for a loss without delta."""
+"""Largest numbers of weights, and of weights times answers, that are summed for a pure loss."""
 
 _FEW_OF_DELTA, _MOST_TERMS_OF_DELTA = 2**13, 2**26
-"""So many for the law of the loss."""
+"""Largest numbers of both that are summed for the distribution of the loss."""
 
 _BLOCK = 2**20
 _NARROW = 1e-3
-"""Below this range of flip probabilities an integral is no difference of two."""
+"""Smallest range of flip probabilities that is integrated as a difference of beta distributions."""
 
 _NODES: npt.NDArray[np.float64]
 _NODE_WEIGHTS: npt.NDArray[np.float64]
@@ -82,7 +81,7 @@ def cell_epsilon(answers: int, *, labels: int, low: int, high: int, total: int =
     low, high : int
         The weight of each other label is uniform on ``low .. high``.
     total : int
-        What the weights of a row sum to.
+        Sum T of the weights of a row.
 
     Notes
     -----
@@ -90,9 +89,9 @@ def cell_epsilon(answers: int, *, labels: int, low: int, high: int, total: int =
 
         max( ln E[K^n] / E[K^(n-1) w],  ln E[w^n] / E[w^(n-1) K] )
 
-    The expectations are sums over the grid of weights that is drawn from, not integrals of its
-    continuous limit: term by term where these are few, else by the Euler-Maclaurin formula with
-    its remainder, in 80 digits.
+    The expectations are sums over the integer weights, not integrals of a continuous limit. Few
+    weights are summed term by term. Many use the Euler-Maclaurin formula with its remainder, in 80
+    digits.
     """
     _check_answers(answers)
     others = labels - 1
@@ -125,8 +124,8 @@ def _log_odds_of_powers(power: int, low: int, high: int, step: int, total: int) 
 def _power_sum(power: int, low: int, high: int, step: int) -> tuple[Decimal, Decimal]:
     """Return bounds of the sum of (x / high)^power, x from `low` to `high` in steps of `step`.
 
-    The derivatives of a power keep their sign, so what the Euler-Maclaurin formula leaves out
-    has the sign of the first term left out and is no larger than it.
+    The derivatives of a power keep their sign. So the remainder of the Euler-Maclaurin formula has
+    the sign of the first omitted term and is no larger.
     """
     with localcontext(_DIGITS):
         end, start, gap = Decimal(1), Decimal(low) / high, Decimal(step) / high
@@ -155,9 +154,9 @@ def _power(base: Decimal, exponent: int) -> Decimal:
 def row_epsilon(answers: int, *, labels: int, low: int, high: int, total: int = 2**32) -> float:
     """Return an upper bound on the loss about all answers of a worker together.
 
-    It is ln of max L(c) over min L(c), tight to 4 (n (k - 1) / T + 1 / (high - low)). Parameters
-    are those of `cell_epsilon`. L is log-convex in the number of agreements c, so the largest
-    value stands at an end and the smallest at the only turning point.
+    It is ln of max L(c) over min L(c), tight to 4 (n (k - 1) / T + 1 / (high - low)). L is
+    log-convex in the number of agreements c: its maximum is at an end, its minimum at the only
+    turning point. For parameters see `cell_epsilon`.
     """
     _check_answers(answers)
 
@@ -179,9 +178,9 @@ def row_epsilon(answers: int, *, labels: int, low: int, high: int, total: int = 
 def row_chances(
     answers: int, *, labels: int, low: int, high: int, total: int = 2**32
 ) -> RowChances | None:
-    """Return how likely each row of reports is; None where that takes too long, or all is lost.
+    """Return how likely each row of reports is; None if that takes too long or a loss is infinite.
 
-    Parameters are those of `cell_epsilon`.
+    For parameters see `cell_epsilon`.
     """
     count = high - low + 1
     if answers > _MOST_ROW or (count <= _FEW and count * answers > _MOST_TERMS):
@@ -204,7 +203,7 @@ def _log_sum(
 ) -> tuple[float, float, float]:
     """Return lower bound, estimate and upper bound of ln of the sum of (K / T)^c (w / T)^(n - c).
 
-    Few weights are summed one by one. The sum over many differs from the integral by at most
+    Few weights are summed term by term. The sum over many differs from the integral by at most
     the largest term, since the terms rise to one peak and fall.
     """
     flips = answers - agreements
@@ -270,10 +269,10 @@ def _check_answers(answers: int) -> None:
 
 @frozen(kw_only=True, eq=False)
 class _Joint:
-    """What one report and the number of agreements among the others are, together.
+    """Joint distribution of one report and of the number of agreements among the others.
 
     ``agrees[k]`` is the probability that this report agrees and k others do, ``differs[k]`` that it
-    is one certain other label; `error` bounds how far off either is, in sum.
+    is one certain other label. `error` bounds the sum of all errors of either array.
     """
 
     agrees: npt.NDArray[np.float64]
@@ -286,27 +285,12 @@ def cell_delta(
 ) -> float:
     """Return the least delta at `epsilon` about one of a worker's answers, rounded up.
 
-    Parameters
-    ----------
-    epsilon : float
-        At least 0.
-    answers : int
-        Number of answers n that share the weight, at most 10^6.
-    labels, low, high, total : int
-        See `cell_epsilon`.
+    It is the sum of what ``P(agrees, c) - exp(epsilon) P(differs, c)`` and its reverse exceed 0 by,
+    over the number c of agreements among the other n - 1 reports. A bound on the rounding is added,
+    at most 1e-9 for ``n (k - 1) <= 2000``. The result is 0 from `cell_epsilon` on.
 
-    Returns
-    -------
-    float
-        The sum over the number c of agreements among the other n - 1 reports of what
-        ``P(agrees, c) - exp(epsilon) P(differs, c)`` and its reverse exceed 0 by; exact but for a
-        bound on the rounding, which is at most 1e-9 for ``n (k - 1) <= 2000``. It is 0 from
-        `cell_epsilon` on.
-
-    Raises
-    ------
-    ParameterError
-        Where `epsilon` is negative or `answers` out of range.
+    Raise `ParameterError` if `epsilon` is negative or `answers` is not from 1 to 10^6. For other
+    parameters see `cell_epsilon`.
 
     Examples
     --------
@@ -326,7 +310,7 @@ def cell_delta(
 
 
 def cell_law(answers: int, *, labels: int, low: int, high: int, total: int = 2**32) -> LossLaw:
-    """Return the law of the loss about one of a worker's answers; see `cell_delta`."""
+    """Return the distribution of the loss about one of a worker's answers; see `cell_delta`."""
     check_whole("answers", answers, 1, MAX_DELTA_ANSWERS)
     epsilon = cell_epsilon(answers, labels=labels, low=low, high=high, total=total)
     return _law_of(_joint(answers, labels, low, high, total), epsilon)
@@ -335,16 +319,9 @@ def cell_law(answers: int, *, labels: int, low: int, high: int, total: int = 2**
 def listed_cell_law(
     answers: int, *, labels: int, weights: Sequence[int], epsilon: float, total: int = 2**32
 ) -> LossLaw:
-    """Return the law of the loss about one of a worker's answers, for a table of weights.
+    """Return the distribution of the loss about one answer, for a list of equally likely weights.
 
-    Parameters
-    ----------
-    answers, labels, total : int
-        See `cell_epsilon`.
-    weights : sequence of int
-        Equally likely.
-    epsilon : float
-        What no report exceeds.
+    `epsilon` bounds the loss of every report. For other parameters see `cell_epsilon`.
     """
     flips = np.array(weights, np.float64) * ((labels - 1) / total)
     agrees, differs = _mean_over(flips, np.full(len(flips), 1 / len(flips)), answers)
@@ -364,7 +341,7 @@ def _law_of(joint: _Joint, epsilon: float) -> LossLaw:
 
 
 def _error_of_logs(answers: int) -> float:
-    """Return what rounding adds to all terms together that are computed by logarithms."""
+    """Bound the total rounding error of all terms that are computed by logarithms."""
     return 1e-15 * (50 + 2 * answers * math.log(answers + 1))
 
 
@@ -376,7 +353,7 @@ def _joint(answers: int, labels: int, low: int, high: int, total: int) -> _Joint
         weights = np.arange(low, high + 1, dtype=np.float64)
         agrees, differs = _mean_over(weights * scale, np.full(count, 1 / count), answers)
         return _Joint(agrees=agrees, differs=differs / (labels - 1), error=of_logs)
-    # The ends, and in between an integral over what is nearer to a weight than to any other.
+    # Sum the two end weights; integrate over the cells of width 1 around all others.
     start, end = (low + 0.5) * scale, (high - 0.5) * scale
     if end - start >= _NARROW:
         agrees, differs = _integral(answers, start, end)
@@ -398,8 +375,8 @@ def _joint(answers: int, labels: int, low: int, high: int, total: int) -> _Joint
 def _mean_over(
     flips: npt.NDArray[np.float64], shares: npt.NDArray[np.float64], answers: int
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return P(agrees, k) and P(does not, k) for flip probabilities of given shares."""
-    from scipy.special import gammaln, xlog1py, xlogy  # no worker's device loads SciPy for this
+    """Return P(agrees, k) and P(differs, k) for flip probabilities with weights `shares`."""
+    from scipy.special import gammaln, xlog1py, xlogy  # keeps SciPy off workers' devices
 
     others = answers - 1
     agreements = np.arange(answers, dtype=np.float64)
@@ -418,7 +395,7 @@ def _mean_over(
 def _integral(
     answers: int, start: float, end: float
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return P(agrees, k) and P(does not, k) for a flip probability uniform on a range."""
+    """Return P(agrees, k) and P(differs, k) for a flip probability uniform on a range."""
     kept = np.arange(answers, dtype=np.float64)
     width = answers * (answers + 1) * (end - start)
     agrees = (kept + 1) / width * _between(answers - kept, kept + 2, start, end)
@@ -429,10 +406,10 @@ def _integral(
 def _between(
     a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], start: float, end: float
 ) -> npt.NDArray[np.float64]:
-    """Return what the beta law of parameters `a` and `b` has between two numbers.
+    """Return the probability between `start` and `end` under the beta distribution of a and b.
 
-    It is computed around the two alone: ``I_x(a, b)`` is the chance of a or more heads among
-    a + b - 1, and by Hoeffding's inequality beyond them it is 0 or 1 but for exp(-400).
+    ``I_x(a, b)`` is the probability of a or more heads among a + b - 1. By Hoeffding's inequality
+    it is 0 or 1 up to exp(-400) far from ``a / (a + b)``, so it is computed only near it.
     """
     from scipy.special import betainc, betaincc
 

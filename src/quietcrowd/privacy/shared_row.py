@@ -1,10 +1,8 @@
-"""How the loss about all answers of a worker is distributed, where one drawn weight serves them.
+"""Distribution of the loss about all answers of a worker, if one drawn weight serves them.
 
-The chance of a row of n reports depends on how many of them agree with the row of answers. Two rows
-of answers that differ in d places are told apart by how many of these d reports agree with the one
-row, how many with the other, and how many of the n - d other reports agree with both. So there is
-one law of the loss for each d, the same for all rows, and in both directions. Derivation and
-checks: ``docs/theory/two-layer.md``.
+The probability of a row of n reports depends only on how many agree with the row of answers. So
+all pairs of rows that differ in d places have one distribution of the loss, the same in both
+directions. Derivation and checks: ``docs/theory/two-layer.md``.
 """
 
 from __future__ import annotations
@@ -23,24 +21,24 @@ __all__ = ["RowChances", "own_row_laws", "row_law"]
 
 _UNIT = 2.0**-52
 _MOST_OUTCOMES = 2**24
-"""Of all laws together: about half a second."""
+"""Largest number of outcomes for all d together, about half a second."""
 
 _PIECES = 2047
-"""How many steps of the grid the largest loss has; with one more it is a power of two."""
+"""Grid steps of the largest loss; with one more it is a power of two."""
 
 
 @frozen(kw_only=True, eq=False)
 class RowChances:
-    """How likely each row of reports is, by its number of agreements with the row of answers.
+    """Probabilities of rows of reports, by the number of agreements with the row of answers.
 
     Attributes
     ----------
     lower, upper : ndarray of float, shape (n + 1,)
-        Bounds of ln of the probability of one row of n reports of which so many agree.
+        Bounds of ln of the probability of one row of n reports with 0 to n agreements.
     labels : int
-        How many values a report can have.
+        Number of values that a report can have.
     epsilon : float
-        No two rows of answers lose more, by any reports.
+        Upper bound on the loss between any two rows of answers, by any reports.
     """
 
     lower: npt.NDArray[np.float64]
@@ -55,12 +53,12 @@ class RowChances:
 
     @property
     def can_be_listed(self) -> bool:
-        """Whether the laws of all d are few enough numbers, and something is lost at all."""
+        """Whether the distributions of all d are small enough to list, and epsilon is positive."""
         return self.outcomes <= _MOST_OUTCOMES and self.epsilon > 0
 
     @property
     def outcomes(self) -> int:
-        """How many outcomes the laws of all d have together."""
+        """Total number of outcomes of the distributions of all d."""
         n = self.answers
         pairs = np.arange(1.0, n + 1)
         of_these = pairs + 1 if self.labels == 2 else (pairs + 1) * (pairs + 2) / 2
@@ -68,25 +66,20 @@ class RowChances:
 
 
 def own_row_laws(chances: RowChances) -> Iterator[LossLaw]:
-    """Yield the law of the loss of two rows of answers that differ in d places, for d from 1 to n.
+    """Yield the loss distribution of two rows that differ in d places, for d from 1 to n.
 
-    Masses and losses are upper bounds of those of the very pair, so that the mass above x bounds
-    the probability of a loss above x.
-
-    Parameters
-    ----------
-    chances : RowChances
-        How likely each row of reports is.
+    Masses and losses are upper bounds for exactly this pair. So the mass above x bounds the
+    probability of a loss above x.
     """
     for differing in range(1, chances.answers + 1):
         yield _own_law(chances, differing)
 
 
 def _own_law(chances: RowChances, differing: int) -> LossLaw:
-    """Return the law of two rows of answers that differ in so many places.
+    """Return the loss distribution of two rows of answers that differ in `differing` places.
 
-    Of these `one` reports agree with the one row, `other` with the other and the rest with neither;
-    of the others `both` agree with both rows.
+    There, `one` reports agree with the first row, `other` with the second, the rest with neither.
+    In the other places, `both` agree with both rows.
     """
     n, labels = chances.answers, chances.labels
     if labels == 2:
@@ -119,15 +112,10 @@ def _log_factorials(most: int) -> npt.NDArray[np.float64]:
 
 
 def row_law(chances: RowChances) -> LossLaw | None:
-    """Return a law that stands for any two rows of answers, or None where it takes too long.
+    """Return a loss distribution that dominates any two rows; None if it takes too long.
 
-    Its delta is that of a broken line in ``exp(epsilon)`` above the deltas of all d, which are
-    convex there: no rows are told apart better, alone or composed with other releases.
-
-    Parameters
-    ----------
-    chances : RowChances
-        How likely each row of reports is.
+    Deltas are convex in ``exp(epsilon)``. The result's delta is piecewise linear there and at least
+    the delta of every d, so it dominates all pairs of rows, also in compositions.
     """
     if not chances.can_be_listed:
         return None
@@ -147,7 +135,7 @@ def row_law(chances: RowChances) -> LossLaw | None:
 
 
 def _covering(table: npt.NDArray[np.float64], step: float) -> npt.NDArray[np.float64]:
-    """Return the masses on a grid whose delta is at each place at least that of every column.
+    """Return masses on a grid with a delta, at each place, of at least that of every column.
 
     From the top: with ``beyond`` the sum of ``mass * exp(place - its loss)`` above a place, delta
     grows by ``(1 - exp(-step)) * (beyond + mass)`` from a place to the one below.

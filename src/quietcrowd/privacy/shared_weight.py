@@ -1,15 +1,14 @@
-"""Privacy loss of a worker whose reports share one drawn weight: in closed form, and enumerated.
+"""Privacy loss of a worker whose reports share one drawn weight: closed forms and enumeration.
 
-A worker draws the weight ``w`` of each other value and keeps what it has with weight
-``K = T - others w`` out of T. With NULL as one of the values a second, independent draw serves all
-tasks without an answer; then ``w <= K``. `drawn_cell_epsilon` and `drawn_row_epsilon`
-are the closed forms that guarantees are stated by, for a public table of equally likely weights;
-derivation and checks: ``docs/theory/sparse-answers.md``, and ``docs/theory/two-layer.md`` where
-some weights are above K.
+A worker draws the weight ``w`` of each other value and keeps the true one with weight
+``K = T - others w`` out of T. With NULL as one of the values, a second, independent draw serves
+all tasks without an answer; then ``w <= K``. Guarantees are stated by the closed forms
+`drawn_cell_epsilon` and `drawn_row_epsilon`, for a public table of equally likely weights.
+Derivation and checks: ``docs/theory/sparse-answers.md``, and ``docs/theory/two-layer.md`` for
+weights above K.
 
-`SharedWeight` enumerates all rows of reports. The chance of a row of M reports depends on how many
-of them agree: ``L_M(c) = E[K^c w^(M-c)] / T^M``. Every number of it comes from these sums, and none
-from the closed forms: the two check each other.
+`SharedWeight` enumerates all rows of reports, independently of the closed forms, to check them. A
+row of M reports with c agreements has probability ``L_M(c) = E[K^c w^(M-c)] / T^M``.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ MAX_ROW = 10_000
 _NODES = 512
 _FEW = 4096
 _ALL_SPLITS = 32
-"""Up to so many tasks, any number of them may be answered; beyond, all of them are: the worst."""
+"""With up to this many tasks, all numbers of answers are tried; beyond, only the worst cases."""
 
 
 def _mean_log(bases: Sequence[Decimal], powers: int) -> Decimal:
-    """Return ln of the sum of ``base ** powers``."""
+    """Return ln of the sum of ``base ** powers``, not yet divided by the number of bases."""
     return sum((base**powers for base in bases), Decimal(0)).ln()
 
 
@@ -57,25 +56,25 @@ def _keep_weights(weights: Sequence[int], others: int, total: int) -> list[Decim
 def drawn_cell_epsilon(
     answers: int, *, weights: Sequence[int], others: int, total: int = 2**32
 ) -> float:
-    """Return the loss about one cell of a worker, given all its others, rounded up.
+    """Return the loss about one cell of a worker, given all others, rounded up.
 
     Parameters
     ----------
     answers : int
         Number n of cells that share a weight: answers, or, with NULL, tasks; at most 10^7.
     weights : sequence of int
-        The table; equally likely.
+        Table of equally likely weights.
     others : int
-        How many values a report can have besides the one that is kept.
+        Number of values of a report other than the one that is kept.
     total : int
-        What the weights of a row sum to.
+        Sum of the weights of a row.
 
     Notes
     -----
-    ``ln E[K^n] / E[K^(n-1) w]``: all n reports agree with what was to be kept. With NULL the
-    case of one law for all n cells is the worst: a cell that changes between NULL and an answer
-    leaves fewer cells for each of the two draws. Where a weight is above K, the worst may be that
-    no report agrees: ``ln E[w^n] / E[w^(n-1) K]``.
+    ``ln E[K^n] / E[K^(n-1) w]``, if all n reports agree with the true values. With NULL, one draw
+    for all n cells is the worst case: a cell that changes between NULL and an answer leaves fewer
+    cells for each of the two draws. If a weight is above K, the worst case may be that no report
+    agrees: ``ln E[w^n] / E[w^(n-1) K]``.
     """
     check_whole("answers", answers, 1, MAX_ANSWERS)
     with localcontext(_DIGITS):
@@ -98,20 +97,16 @@ def drawn_row_epsilon(
 ) -> float:
     """Return the loss about all cells of a worker together, rounded up.
 
-    Parameters
-    ----------
-    answers, weights, others, total
-        See `drawn_cell_epsilon`.
-    null : bool
-        Whether a second draw serves the tasks without an answer.
+    `null` states whether a second draw serves the tasks without an answer. For other parameters see
+    `drawn_cell_epsilon`.
 
     Notes
     -----
     Without NULL ``ln E[K^n] / E[w^n]``: all reports agree with one row and none with the other.
     With NULL the other row may have half of its cells under each draw, which makes its report
-    less likely still: ``ln E[K^n] / (E[w^(n/2)] E[w^(n - n/2)])``. Where a weight is above K,
-    ``E[K^c w^(n-c)]`` may fall with c before it rises: it is log-convex, its largest value stands
-    at an end and its smallest at the only turning point.
+    less likely still: ``ln E[K^n] / (E[w^(n/2)] E[w^(n - n/2)])``. If a weight is above K,
+    ``E[K^c w^(n-c)]`` may fall with c before it rises. It is log-convex: its maximum is at an end
+    and its minimum at the only turning point.
     """
     check_whole("answers", answers, 1, MAX_ANSWERS)
     with localcontext(_DIGITS):
@@ -138,7 +133,7 @@ def _row_range(keep: Sequence[Decimal], given: Sequence[Decimal], answers: int) 
         return sum((k**agreements * w**flips for k, w in pairs), Decimal(0)).ln()
 
     first, last = 0, answers
-    while first < last:  # the least c from which on they rise
+    while first < last:  # find the turning point
         middle = (first + last) // 2
         if log_sum(middle + 1) >= log_sum(middle):
             last = middle
@@ -154,18 +149,18 @@ def _require_numbers(_: object, __: object, weights: Floats) -> None:
 
 @frozen(kw_only=True, eq=False, slots=False)
 class SharedWeight:
-    """The law of a worker's weight, as a few weights with their chances.
+    """Distribution of a worker's weight, as a few weights with their probabilities.
 
     Attributes
     ----------
     weights, chances : ndarray of float, shape (nodes,)
-        Weights out of `total`.
+        Weights out of `total`, and their probabilities.
     others : int
-        How many values a report can have besides the one that is kept.
+        Number of values of a report other than the one that is kept.
     null : bool
-        Whether one of the values is NULL, which has a draw of its own.
+        Whether one of the values is NULL, with an independent draw.
     total : int
-        What the weights of a row sum to.
+        Sum of the weights of a row.
 
     Examples
     --------
@@ -182,10 +177,10 @@ class SharedWeight:
 
     @classmethod
     def even(cls, *, low: int, high: int, others: int) -> SharedWeight:
-        """Return the law that is uniform on the whole numbers from `low` to `high`.
+        """Return the uniform distribution on the integers from `low` to `high`.
 
-        Many are summed by Gauss-Legendre, exact for the polynomials that these are: the integral
-        from ``low - 1/2`` to ``high + 1/2``, which is the sum up to a relative (M / high)^2.
+        Many are summed by Gauss-Legendre, which is exact for these polynomials. That gives the
+        integral from ``low - 1/2`` to ``high + 1/2``: the sum up to a relative (M / high)^2.
         """
         if high - low < _FEW:
             weights = np.arange(low, high + 1, dtype=np.float64)
@@ -198,7 +193,7 @@ class SharedWeight:
 
     @classmethod
     def listed(cls, weights: Floats, *, others: int, null: bool) -> SharedWeight:
-        """Return the law of equally likely weights."""
+        """Return the distribution of equally likely weights."""
         chances = np.full(len(weights), 1 / len(weights))
         return cls(
             weights=np.asarray(weights, np.float64), chances=chances, others=others, null=null
@@ -229,7 +224,7 @@ class SharedWeight:
         return float(row.max()) - least
 
     def delta(self, cells: int, epsilon: float) -> float:
-        """Return the least delta at `epsilon` about one cell where all others are answered."""
+        """Return the least delta at `epsilon` about one cell if all others are answered."""
         self._check(cells)
         row = self.log_row(cells)
         pairs = [self._delta_of(cells, [(row[1:], row[:-1], 1), (row[:-1], row[1:], 1)], epsilon)]
@@ -246,16 +241,17 @@ class SharedWeight:
         return max(pairs)
 
     def value_gains(self, cells: int) -> Floats:
-        """Return by how much a report that agrees with one answer, not another, speaks for it.
+        """Return ln of how much likelier a row becomes if one report agrees instead of not.
 
-        By the number of agreements among the other ``cells - 1`` reports.
+        Indexed by the number of agreements among the other ``cells - 1`` reports.
         """
         return np.diff(self.log_row(cells))
 
     def null_gains(self, cells: int) -> tuple[Floats, Floats, Floats]:
-        """Return how a report speaks for an answer against NULL, all other cells being answered.
+        """Return the loss between an answer and NULL by one report, all other cells being answered.
 
-        Where it is that answer, NULL, or neither; each by agreements among the others.
+        Three arrays: the report is that answer, NULL, or neither. Each is indexed by the number of
+        agreements among the other reports.
         """
         row, rest, one = self.log_row(cells), self.log_row(cells - 1), self.log_row(1)
         return row[1:] - rest - one[0], row[:-1] - rest - one[1], row[:-1] - rest - one[0]
@@ -264,7 +260,7 @@ class SharedWeight:
         return float(np.abs(self.value_gains(count)).max())
 
     def _null_loss(self, count: int, cells: int) -> float:
-        """Return the loss between an answer and NULL, where `count` cells are answered with it."""
+        """Return the loss between an answer and NULL; `count` answered cells include this one."""
         up, stay = self._steps(count)
         null_up, null_stay = self._steps(cells - count + 1)
         ranges = [(up, null_stay), (stay, null_up)]
@@ -276,12 +272,12 @@ class SharedWeight:
         )
 
     def _steps(self, count: int) -> tuple[Floats, Floats]:
-        """Return what one more report, that agrees or does not, does to the chance of a row."""
+        """Return how ln of a row's probability changes by one more report, agreeing or not."""
         row, before = self.log_row(count), self.log_row(count - 1)
         return row[1:] - before, row[:-1] - before
 
     def _splits(self, cells: int) -> list[int]:
-        """Return how many of the cells are answered, in cases that hold the worst one."""
+        """Return numbers of answered cells that include the worst case."""
         if not self.null:
             return [cells]
         return [*range(1, cells + 1)] if cells <= _ALL_SPLITS else [1, cells]
@@ -289,7 +285,7 @@ class SharedWeight:
     def _delta_of(
         self, cells: int, parts: list[tuple[Floats, Floats, int]], epsilon: float
     ) -> float:
-        """Return the sum of what exceeds, over agreements of the other cells and their ways."""
+        """Sum the positive excess over all rows of the other cells, by their agreements."""
         ways = _log_ways(cells - 1) + np.arange(cells)[::-1] * np.log(self.others)
         total = 0.0
         for here, there, count in parts:
@@ -308,7 +304,7 @@ class SharedWeight:
 
 @lru_cache(maxsize=128)
 def _log_row(law: SharedWeight, length: int) -> Floats:
-    """Return ln of the chance of each number of agreements; at most 64 counts at a time."""
+    """Return ln of ``L_M(c)``; at most 64 counts at a time bound the memory."""
     keep = np.log(np.maximum(law.total - law.others * law.weights, 1e-9) / law.total)
     other = np.log(np.maximum(law.weights, 1e-9) / law.total)
     row = np.empty(length + 1)
@@ -321,6 +317,6 @@ def _log_row(law: SharedWeight, length: int) -> Floats:
 
 
 def _log_ways(count: int) -> Floats:
-    """Return ln of how many subsets there are of each size."""
+    """Return ln of the binomial coefficients of `count`."""
     place = np.arange(1, count + 1)
     return np.concatenate([[0.0], np.cumsum(np.log((count - place + 1) / place))])

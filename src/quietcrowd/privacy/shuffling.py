@@ -1,13 +1,11 @@
-"""What one report loses where a shuffler hides who sent which: numerically, and on the safe side.
+"""Proved bounds on the privacy loss of one report behind an honest shuffler.
 
-Each worker sends one report, and an honest shuffler gives out the reports without their senders.
-Whoever sees them does not know which of them is a worker's, and the reports of other honest workers
-hide it: their number counts, not how many reports there are.
+Each worker sends one report, and the shuffler publishes the reports without their senders. Only the
+number of reports by other honest workers counts, since these hide a report.
 
-Three bounds, each an upper bound of the delta at an epsilon: the exact one for two labels and up to
-1,000 others, over all answers that these may have; the blanket of randomised response; and clones,
-for whatever has a pure loss. Derivations, and checks against enumeration:
-``docs/theory/shuffling.md``.
+Three bounds are upper bounds of the delta at an epsilon. The exact one is for two labels and up to
+1,000 others, over all their answers; the blanket is for randomized response, and clones are for
+anything with a pure loss. Derivations and checks: ``docs/theory/shuffling.md``.
 """
 
 from __future__ import annotations
@@ -36,33 +34,33 @@ __all__ = [
 ]
 
 MOST_EXACT = 1000
-"""With so many others two labels are gone through for all answers of these."""
+"""Largest number of others for which all answers of two labels are enumerated."""
 
 MOST_OTHERS = 10**7
-"""More others are counted as so many: what holds for fewer holds for more."""
+"""More others count as this many, since a bound for fewer is valid for more."""
 
 _RATIO = 0.005
-"""Sizes of a blanket within so large a part of each other count as the least of them."""
+"""Relative width of a block of blanket sizes; all its sizes count as the smallest."""
 
 _MOST_BLOCKS = 100
 
 _SLACK = 1e-10
-"""More than the relative error of a probability of SciPy's."""
+"""More than the relative error of a probability by SciPy."""
 
 _UNIT = 2.0**-52
 
 _STEPS = 40
-"""Halvings of the range of epsilon."""
+"""Largest number of halvings of the range of epsilon."""
 
 _FINEST = 1e-4
-"""An epsilon is found up to this part of itself."""
+"""Relative precision of an epsilon."""
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 @frozen(kw_only=True)
 class KeepOrReplace:
-    """Randomised response: an answer is kept, or replaced by another label, uniformly.
+    """Randomized response that keeps an answer or replaces it by another label, uniformly.
 
     Attributes
     ----------
@@ -79,16 +77,16 @@ class KeepOrReplace:
 
 @frozen(kw_only=True)
 class ShuffledLoss:
-    """A pair (epsilon, delta) of one report among others, and by which bound.
+    """Pair (epsilon, delta) of one report among others, with the bound that proves it.
 
     Attributes
     ----------
     epsilon : float
-        Natural logarithm, rounded up; never more than the report's own loss.
+        Natural logarithm, rounded up; at most the loss of the report without a shuffler.
     delta : float
-        Of the pair.
+        Delta of the pair.
     bound : {"exact", "blanket", "clones", "local"}
-        What proves it.
+        The bound that proves it.
     """
 
     epsilon: float
@@ -107,11 +105,11 @@ def shuffled_loss(
     local : float
         Pure loss of one report, natural logarithm; finite.
     others : int
-        How many other reports are honest: randomised alike, by workers who tell nobody.
+        Number of other honest reports: same mechanism, and their workers disclose nothing.
     delta : float
         Above 0 and below 1.
     response : KeepOrReplace, optional
-        Where the mechanism is randomised response: that is less than its loss alone would tell.
+        The mechanism, if it is randomized response; this improves the bound.
 
     Examples
     --------
@@ -128,7 +126,7 @@ def shuffled_loss(
         return found
     for name, curve in _curves(local, count, delta, response):
         if curve(found.epsilon) > delta:
-            continue  # no better than what is found
+            continue  # no better than the previous bound
         epsilon = _least(curve, found.epsilon, delta)
         if epsilon < found.epsilon:
             found = ShuffledLoss(epsilon=epsilon, delta=delta, bound=name)
@@ -138,22 +136,22 @@ def shuffled_loss(
 def _curves(
     local: float, others: int, delta: float, response: KeepOrReplace | None
 ) -> Iterator[tuple[str, Callable[[float], float]]]:
-    """Return the bounds that hold, each as a function of epsilon, the better ones first."""
+    """Yield the valid bounds, better ones first, each a name and the delta at an epsilon."""
     dust = delta * 1e-4
     if response is not None and response.keep > response.other > 0:
         if response.size == 2 and others <= 2 * MOST_EXACT:
             some = min(others, MOST_EXACT)  # what holds for fewer holds for more
             yield "exact", lambda epsilon: exact_delta(response.keep, some, epsilon)
             if some == others:
-                return  # there is no better one
+                return
         yield "blanket", lambda epsilon: blanket_delta(response, others, epsilon, dust)
         if response.size == 2:
-            return  # clones are a part of this blanket
+            return  # with two labels this blanket is never worse than clones
     yield "clones", lambda epsilon: clones_delta(local, others, epsilon, dust)
 
 
 def _least(curve: Callable[[float], float], high: float, delta: float) -> float:
-    """Return the least epsilon found whose delta is small enough; it is not rounded down."""
+    """Return the least epsilon found whose delta is at most `delta`, not rounded down."""
     low = 0.0
     for _ in range(_STEPS):
         middle = (low + high) / 2
@@ -167,10 +165,10 @@ def _least(curve: Callable[[float], float], high: float, delta: float) -> float:
 
 
 def fewest_others(local: float, delta: float, response: KeepOrReplace | None = None) -> int | None:
-    """Return the least number of honest others found with which less than `local` is proved.
+    """Return the least number of honest others found that lowers the proved loss below `local`.
 
-    None where it is not among `MOST_OTHERS`, and where nothing is lost. With as many, and with
-    more, `shuffled_loss` is lower than `local`; parameters are its own.
+    None if more than `MOST_OTHERS` are needed or `local` is 0. `shuffled_loss` is below `local` for
+    this many others and for more. For parameters see `shuffled_loss`.
 
     Examples
     --------
@@ -200,19 +198,8 @@ def fewest_others(local: float, delta: float, response: KeepOrReplace | None = N
 def exact_delta(keep: float, others: int, epsilon: float) -> float:
     """Return the delta of two labels at an epsilon, the largest over all answers of the others.
 
-    Parameters
-    ----------
-    keep : float
-        Probability to keep an answer, above 1/2 and below 1.
-    others : int
-        At most `MOST_EXACT`.
-    epsilon : float
-        At least 0.
-
-    Returns
-    -------
-    float
-        Hockey-stick divergence of the numbers of one label, rounded up.
+    It is the hockey-stick divergence of the counts of one label, rounded up. `keep` is above 1/2
+    and below 1, and `others` at most `MOST_EXACT`.
     """
     counts = _counts_of_others(keep, others)
     edge = np.zeros((len(counts), 1))
@@ -226,10 +213,10 @@ def exact_delta(keep: float, others: int, epsilon: float) -> float:
 
 @lru_cache(maxsize=4)
 def _counts_of_others(keep: float, others: int) -> Floats:
-    """Return the law of how many others report "yes", a row for each number who think so.
+    """Return distributions of how many others report "yes", a row for each number of true "yes".
 
-    Shape (others + 1, others + 1). Only products and sums of positive numbers: the relative error
-    is below ``4 (others + 2) 2**-52``.
+    Shape (others + 1, others + 1). Only positive numbers are multiplied and added, so the relative
+    error is below ``4 (others + 2) 2**-52``.
     """
     yes, no = [np.ones(1)], [np.ones(1)]
     for _ in range(others):
@@ -239,18 +226,9 @@ def _counts_of_others(keep: float, others: int) -> Floats:
 
 
 def clones_delta(local: float, others: int, epsilon: float, dust: float = 0.0) -> float:
-    """Return a bound of the delta at an epsilon, of any mechanism with a pure loss.
+    """Return a bound of the delta at an epsilon, for any mechanism with the pure loss `local`.
 
-    Parameters
-    ----------
-    local : float
-        The loss of one report.
-    others : int
-        At least 1.
-    epsilon : float
-        At least 0.
-    dust : float
-        Probability that may be added instead of looked at.
+    `dust` is a probability that may be added to the result instead of being enumerated.
 
     References
     ----------
@@ -263,9 +241,7 @@ def clones_delta(local: float, others: int, epsilon: float, dust: float = 0.0) -
 
 
 def blanket_delta(response: KeepOrReplace, others: int, epsilon: float, dust: float = 0.0) -> float:
-    """Return a bound of the delta at an epsilon, of randomised response.
-
-    Parameters are those of `clones_delta`, and the mechanism.
+    """Return a bound of the delta at an epsilon, for randomized response; see `clones_delta`.
 
     References
     ----------
@@ -279,10 +255,10 @@ def blanket_delta(response: KeepOrReplace, others: int, epsilon: float, dust: fl
 def _group_delta(
     response: KeepOrReplace, share: float, others: int, epsilon: float, dust: float
 ) -> float:
-    """Return the delta of one answer among uniform labels, of which there is a random number.
+    """Return the delta of one answer among a random number of uniform labels.
 
-    Each of the others adds a uniform label with the probability `share`. The more there are the
-    less is lost, so a block of numbers counts as its least.
+    Each of the others adds a uniform label with the probability `share`. Delta falls with their
+    number, so a block of numbers counts as its least.
     """
     numbers, chances, missed = _window(others, share, dust / 2)
     blocks = math.ceil(math.log((numbers[-1] + 1) / (numbers[0] + 1)) / _RATIO)
@@ -298,9 +274,9 @@ def _group_delta(
 def _delta_among(response: KeepOrReplace, group: int, epsilon: float, dust: float) -> float:
     """Return the delta of an answer's report and ``group - 1`` uniform labels.
 
-    Of all labels uniform, the likelihood of a histogram under an answer is ``size / group`` times
-    ``other * group + (keep - other) * n``, with n how often the answer occurs in it. `pair` is how
-    often either of two answers does; given that, n has the law Bin(pair, 1/2).
+    Relative to uniform labels, a histogram has the likelihood ``size / group`` times
+    ``other * group + (keep - other) * n`` under an answer that occurs n times in it. `pairs` is the
+    number of occurrences of either of two answers; given that, n is Bin(pairs, 1/2).
     """
     factor = math.exp(epsilon)
     pairs, chances, missed = _window(group, 2 / response.size, dust)
@@ -316,7 +292,7 @@ def _delta_among(response: KeepOrReplace, group: int, epsilon: float, dust: floa
 
 @lru_cache(maxsize=128)
 def _window(count: int, chance: float, dust: float) -> tuple[Floats, Floats, float]:
-    """Return the likely values of a binomial number, their probabilities, and what is left out.
+    """Return the likely values of a binomial number, their probabilities, and the remaining one.
 
     Probabilities are rounded up, by more than the error of `range_chances`.
     """

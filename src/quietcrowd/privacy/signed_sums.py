@@ -1,9 +1,9 @@
-"""How large a sum of signed rows of whole numbers can be: the largest 1-norm, or a bound of it.
+"""Upper bounds on the 1-norm of a signed sum of integer rows, exact for small tables.
 
 A worker's answers to n tasks move a vector of sums by ``sum_j s_j v_j``, with a public row ``v_j``
-per task and ``s_j`` between -1 and 1. Its 1-norm is convex in s, so that it is largest where every
-``s_j`` is 1 or -1; there it is ``max_t sum_j |t . v_j|`` over signs t of the coordinates.
-Derivation and checks: ``docs/theory/sparse-answers.md``.
+per task and ``s_j`` between -1 and 1. Its 1-norm is convex in s, so it is largest if every ``s_j``
+is 1 or -1. There it is ``max_t sum_j |t . v_j|`` over signs t of the coordinates. Derivation and
+checks: ``docs/theory/sparse-answers.md``.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from quietcrowd.exceptions import ParameterError
 __all__ = ["largest_signed_norm", "spectral_norm_bound"]
 
 _MOST_TERMS = 2**29
-"""So many numbers are added up where all signs are tried."""
+"""Largest number of terms for which all signs are tried."""
 
 _MOST_NUMBERS = 2**24
 _WIDEST = 1024
-"""The spectral bound is for tables of at most so many numbers, and so many rows or columns."""
+"""The spectral bound is for at most `_MOST_NUMBERS` numbers in this many rows or columns."""
 
 _BLOCK = 2**22
 _SQUARINGS = 14
@@ -34,22 +34,12 @@ _UNIT = 2.0**-52
 def largest_signed_norm(rows: npt.NDArray[np.int64]) -> int:
     """Return the largest 1-norm of ``sum_j s_j v_j`` over all signs s, or an upper bound of it.
 
-    Parameters
-    ----------
-    rows : ndarray of int64, shape (n, d)
-        The vectors ``v_j``; the 1-norms of all together are below 2^53.
+    `rows` are the vectors ``v_j``, shape (n, d). The result is exact if ``2**(d - 1) * n`` or
+    ``2**(n - 1) * d`` is at most 2^29, which takes less than a second. Otherwise it is the least of
+    several bounds: the sum of all 1-norms and, for tables that are not too large,
+    `spectral_norm_bound` of all columns or of those with both signs.
 
-    Returns
-    -------
-    int
-        Exact where ``2**(d - 1) * n`` or ``2**(n - 1) * d`` is at most 2^29, which takes less than
-        a second; else the least of some bounds: the sum of all 1-norms and, for tables that are
-        not too large, `spectral_norm_bound`, of all columns or of those with both signs.
-
-    Raises
-    ------
-    ParameterError
-        Where the sum of all 1-norms is too large.
+    Raise `ParameterError` if all 1-norms add up to 2^53 or more.
 
     Examples
     --------
@@ -72,8 +62,8 @@ def largest_signed_norm(rows: npt.NDArray[np.int64]) -> int:
 
 
 def _largest(rows: npt.NDArray[np.int64]) -> int:
-    """Return ``max_t sum_j |t . v_j|`` over all signs t; t and -t give the same."""
-    columns = rows.T.astype(np.float64)  # whole numbers below 2^53: all sums are exact
+    """Return ``max_t sum_j |t . v_j|`` over all signs t, only one of t and -t."""
+    columns = rows.T.astype(np.float64)  # integers below 2^53: all sums are exact
     room = max(1, min(_BLOCK // len(rows), 2**12))
     inner = min(len(columns), room.bit_length())
     near = _signs(inner)[: 2 ** (inner - 1)] @ columns[:inner]
@@ -94,14 +84,11 @@ def _signs(count: int) -> npt.NDArray[np.float64]:
 def spectral_norm_bound(rows: npt.NDArray[np.int64]) -> int:
     """Return an upper bound of the largest 1-norm of ``sum_j s_j v_j``, from a singular value.
 
-    Parameters
-    ----------
-    rows : ndarray of int64, shape (n, d)
-        The vectors ``v_j``.
+    `rows` are the vectors ``v_j``, shape (n, d).
 
     Notes
     -----
-    With positive weights ``x_j`` and ``y_k``, Cauchy and Schwarz give
+    With positive weights ``x_j`` and ``y_k``, the Cauchy-Schwarz inequality gives
 
         sum_jk s_j v_jk t_k <= sqrt(sum 1 / x_j^2) sqrt(sum 1 / y_k^2) sigma,
 
@@ -114,7 +101,7 @@ def spectral_norm_bound(rows: npt.NDArray[np.int64]) -> int:
     of_rows, of_columns = (1 / np.sqrt(np.sqrt((table * table).sum(axis=axis))) for axis in (1, 0))
     scaled = table * of_rows[:, np.newaxis] * of_columns
     gram = scaled.T @ scaled if len(scaled) >= len(scaled.T) else scaled @ scaled.T
-    # More than all sums of products below can round.
+    # More than the rounding of all sums of products below.
     slack: float = 8 * (max(scaled.shape) + 16) * _UNIT
     error = slack * float((scaled * scaled).sum())
     largest = _eigenvalue_bound(gram, slack, _SQUARINGS) + error

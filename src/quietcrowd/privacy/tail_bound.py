@@ -1,15 +1,13 @@
-"""How likely a loss is exceeded: what a sentence about chance may say.
+"""Tail bounds: with probability at least ``1 - q`` the loss is at most x.
 
-A pair (epsilon, delta) of differential privacy does not say that a loss exceeds epsilon with a
-probability of at most delta: it may do so several times as often. What a person can be told is a
-tail bound: with probability at least ``1 - q`` the loss is at most x. It is about the reports that
-a worker may send, and about one alternative that is fixed beforehand: another answer, or another
-row of answers. Derivation and checks: ``docs/theory/tail-bounds.md``.
+A pair (epsilon, delta) of differential privacy does not prove that a loss exceeds epsilon with a
+probability of at most delta; this may happen several times as often. A tail bound covers the
+reports of a worker and one alternative that is fixed beforehand, another answer or row of answers.
 
-A pair of laws that dominates all others bounds every delta, and no tail: among mechanisms that
-lose 1 at most, one exceeds 0.5 with probability 0.81 where randomised response does with 0.73. So
-tails come from the laws of the rows themselves, where all rows that differ have one law; else from
-the curve of deltas.
+A dominating pair of distributions bounds every delta, but no tail. Among mechanisms with a loss of
+at most 1, one exceeds 0.5 with probability 0.81, randomized response with 0.73. So tails are
+computed from the distribution of the loss if all different rows share one, and from the curve of
+deltas otherwise. Derivation and checks: ``docs/theory/tail-bounds.md``.
 """
 
 from __future__ import annotations
@@ -36,26 +34,26 @@ __all__ = [
 _UNIT = 2.0**-52
 
 _MOST_RELEASES = 4096
-"""So many releases of one law are added up one by one."""
+"""Largest number of releases with one distribution that are convolved one by one."""
 
 _CURVE = 256
-"""Points of the curve of deltas that are looked at."""
+"""Number of points of the curve of deltas that are tried."""
 
 
 @frozen(kw_only=True)
 class TailBound:
-    """Losses that are each exceeded with a small probability at most; natural logarithms.
+    """Losses, in natural logarithms, that are each exceeded with a small probability at most.
 
     Attributes
     ----------
     probability : float
-        q: each of the losses below is exceeded with this probability at most, 0 to 1.
+        q: each of the losses below is exceeded with at most this probability, 0 to 1.
     epsilon : float
-        About one answer, given all others of the worker.
+        Loss about one answer, given all others of the worker.
     linked_epsilon : float
-        About a fact that some answers share, given the others; see `PrivacyGuarantee.linked`.
+        Loss about a fact that some answers share, given the others; see `PrivacyGuarantee.linked`.
     worker_epsilon : float
-        About all answers together.
+        Loss about all answers together.
     """
 
     probability: float
@@ -75,7 +73,7 @@ class TailBound:
     def of_pair(
         cls, epsilon: float, linked_epsilon: float, worker_epsilon: float, delta: float
     ) -> TailBound:
-        """Return what pairs (epsilon, delta) of one delta alone give: at twice that delta.
+        """Return the tail at twice a delta, proved by pairs (epsilon, delta) alone.
 
         Examples
         --------
@@ -93,21 +91,10 @@ class TailBound:
 
 
 def tail_at(epsilon: float, delta: float, probability: float) -> float:
-    """Return a loss x that (epsilon, delta)-privacy lets exceed with a probability at most.
+    """Return a loss that an (epsilon, delta)-private report exceeds with at most a probability q.
 
-    From ``delta >= E[max(0, 1 - exp(epsilon - loss))] >= P(loss > x) (1 - exp(epsilon - x))``.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        The pair.
-    probability : float
-        q, 0 to 1.
-
-    Returns
-    -------
-    float
-        ``epsilon - ln(1 - delta / q)``; infinite unless delta is below q.
+    It is ``epsilon - ln(1 - delta / q)``, or infinite unless delta is below q. This follows from
+    ``delta >= E[max(0, 1 - exp(epsilon - loss))] >= P(loss > x) (1 - exp(epsilon - x))``.
 
     Examples
     --------
@@ -122,26 +109,26 @@ def tail_at(epsilon: float, delta: float, probability: float) -> float:
 
 
 def tail_of_curve(curve: Iterable[tuple[float, float]], probability: float) -> float:
-    """Return the least loss that pairs (epsilon, delta) of one law prove; see `tail_at`."""
+    """Return the least loss that pairs (epsilon, delta) of one mechanism prove; see `tail_at`."""
     bounds = (tail_at(epsilon, delta, probability) for epsilon, delta in curve)
     return min(bounds, default=math.inf)
 
 
 def composed_tail(parts: Sequence[tuple[LossLaw, int]], probability: float) -> float:
-    """Return what independent releases lose together, but for a probability; rounded up.
+    """Return a bound on the total loss of independent releases at a probability, rounded up.
 
     Parameters
     ----------
     parts : sequence of (LossLaw, int)
-        Each law, and how many releases have it.
+        Each distribution, with its number of releases.
     probability : float
-        q, 0 to 1: the loss about one alternative that is fixed beforehand, one row of answers to
-        all releases, exceeds what is returned with a probability of at most q.
+        q, 0 to 1. The loss against one alternative row of answers to all releases, fixed
+        beforehand, exceeds the result with a probability of at most q.
 
     Returns
     -------
     float
-        Never more than the sum of the pure losses.
+        At most the sum of the pure losses.
     """
     pure = sum_losses([(law.pure_epsilon, times) for law, times in parts])
     useful = [(law, times) for law, times in parts if times and (law.epsilon or law.lost)]
@@ -160,29 +147,24 @@ def composed_tail(parts: Sequence[tuple[LossLaw, int]], probability: float) -> f
 
 
 def tail_of_law(law: LossLaw, probability: float) -> float:
-    """Return the least loss found that a law exceeds with a probability at most.
+    """Return the least loss found that is exceeded with at most a probability.
 
-    Parameters
-    ----------
-    law : LossLaw
-        Of the very two rows that are told apart; one that only dominates it bounds no tail.
-    probability : float
-        q, 0 to 1.
+    `law` must be the distribution for exactly the two rows; a dominating one bounds no tail.
     """
     order = np.argsort(law.losses)
     losses, masses = law.losses[order], law.masses[order]
     above = law.lost + np.cumsum(masses[::-1])[::-1] * (1 + len(masses) * _UNIT)
-    likely = np.append(above[1:], law.lost) > probability  # whether more than each is
+    likely = np.append(above[1:], law.lost) > probability  # P(loss > losses[i]), strictly above
     place = int(np.count_nonzero(likely))
     return max(0.0, float(losses[place])) if place < len(losses) else math.inf
 
 
 def _even_tail(law: LossLaw, count: int, probability: float) -> float:
-    """Return the tail where every answer that differs adds 0, epsilon or its negative.
+    """Return the tail if every differing answer adds 0, epsilon or its negative.
 
-    Rows may differ in any number of answers, and fewer may tell more: with one the loss epsilon
-    has the probability p, with two losses of 0 or 2 epsilon have p(1 - p) and p^2. All numbers are
-    gone through.
+    Rows may differ in any number of answers, and fewer may be worse. With one, the loss epsilon
+    has the probability p; with two, losses of 0 or 2 epsilon have p(1 - p) and p^2. So all numbers
+    are tried.
     """
     step = law.epsilon
     turns = np.rint(law.losses / step).astype(np.intp)
