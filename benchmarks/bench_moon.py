@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.inference.loop import available_threads, run_loop
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.inference.sweep import available_threads, run_loop
 from timing import least_seconds
 
 pytestmark = [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.inference.observations import Observations
+from quietcrowd.inference.reading import Observations
 from timing import least_seconds
 
 PER_TASK = 10

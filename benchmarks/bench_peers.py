@@ -15,8 +15,8 @@ from scipy.special import log_expit, logsumexp
 
 import quietcrowd as qc
 from own_process import HERE, run_script
+from quietcrowd.inference.loop import available_threads, run_loop
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.inference.sweep import available_threads, run_loop
 from timing import least_seconds
 
 LABELS = 4

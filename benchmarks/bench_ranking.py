@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 import quietcrowd as qc
 from own_process import HERE
 from quietcrowd.comparisons import SIDES
-from quietcrowd.inference.bradley_terry import Comparisons, maximise
+from quietcrowd.inference.ranking.bradley_terry import Comparisons, maximise
 from timing import least_seconds
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")

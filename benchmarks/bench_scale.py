@@ -7,7 +7,7 @@ import pytest
 import quietcrowd as qc
 from drawn import drawn
 from own_process import run_script
-from quietcrowd.inference.sweep import available_threads, run_loop
+from quietcrowd.inference.loop import available_threads, run_loop
 from timing import least_seconds
 
 WORKERS = 100_000

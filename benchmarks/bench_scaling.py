@@ -5,7 +5,7 @@ import pytest
 import quietcrowd as qc
 from drawn import copy_seconds, drawn, sweep_seconds
 from quietcrowd.evaluation.plots import new_figure
-from quietcrowd.inference.sweep import available_threads
+from quietcrowd.inference.loop import available_threads
 
 METHODS = {
     "weighted vote": qc.WeightedVote(),

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from quietcrowd.inference import WeightedVote
+from quietcrowd.inference.loop import available_threads, run_loop
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.inference.sweep import available_threads, run_loop
 from timing import least_seconds
 
 

@@ -9,8 +9,8 @@ from attrs import evolve
 
 import quietcrowd as qc
 from crowds import PER_TASK
+from quietcrowd.inference.loop import available_threads, run_loop
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.inference.sweep import available_threads, run_loop
 from timing import least_seconds
 
 

@@ -16,7 +16,7 @@ from operator import add
 import quietcrowd as qc
 from peak_memory import peak_gigabytes
 from quietcrowd.inference import METHODS
-from quietcrowd.inference.sweep import available_threads
+from quietcrowd.inference.loop import available_threads
 from quietcrowd.scale import Store, connect, partition_parquet
 from quietcrowd.scale.executor import ThreadExecutor
 from quietcrowd.scale.partition_job import Job

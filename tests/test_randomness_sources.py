@@ -37,7 +37,7 @@ SIMULATIONS = {
     "evaluation/papers/baselines.py": "stand-ins of other papers; demands a generator",
     "evaluation/papers/density_methods.py": "non-private draws; demands a generator",
     "evaluation/papers/task_profiles.py": "simulates the noise of a printed mechanism",
-    "inference/further_reports.py": "plays out what further reports might be; reads reports alone",
+    "inference/further_report.py": "plays out what further reports might be; reads reports alone",
     "mechanisms/discrete_laplace.py": "only where `rng` is given; see the test below",
     "planning/crowd_assumption.py": "makes synthetic crowds",
     "planning/pilot.py": "makes synthetic crowds, like that of a pilot",

@@ -17,7 +17,7 @@ from quietcrowd.inference import (
     WeightedMean,
     WeightedVote,
 )
-from quietcrowd.inference.categorical import sweep_votes
+from quietcrowd.inference.labels.model import sweep_votes
 from quietcrowd.mechanisms import (
     Channel,
     DuchiMechanism,

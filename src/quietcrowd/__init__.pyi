@@ -62,9 +62,9 @@ from quietcrowd.inference import WeightedMean as WeightedMean
 from quietcrowd.inference import WeightedVote as WeightedVote
 from quietcrowd.inference import fit as fit
 from quietcrowd.inference import noise_ignored as noise_ignored
-from quietcrowd.inference.item_ranking import ItemRanking as ItemRanking
 from quietcrowd.inference.label_sets import label_sets as label_sets
-from quietcrowd.inference.ranking import rank_items as rank_items
+from quietcrowd.inference.ranking.items import ItemRanking as ItemRanking
+from quietcrowd.inference.ranking.ranking import rank_items as rank_items
 from quietcrowd.inference.shuffled_poll import ShuffledPoll as ShuffledPoll
 from quietcrowd.inference.shuffled_poll import shuffled_poll as shuffled_poll
 from quietcrowd.inference.suggesting import suggest_tasks as suggest_tasks

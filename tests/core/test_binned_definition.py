@@ -5,7 +5,7 @@ import pytest
 from tests.core.read_only import read_only
 
 from quietcrowd._core import blend_laws, infer_by_bins, weigh_laws
-from quietcrowd.inference.binned_laws import (
+from quietcrowd.inference.numbers.report_bins import (
     BINS,
     CENTRE,
     DISTANCES,
@@ -13,8 +13,8 @@ from quietcrowd.inference.binned_laws import (
     answer_laws,
     filling_law,
 )
-from quietcrowd.inference.number_pass import WorkerLaws
-from quietcrowd.inference.number_trials import GRID, first_truths
+from quietcrowd.inference.numbers.sweep import WorkerLaws
+from quietcrowd.inference.numbers.trials import GRID, first_truths
 
 UNIT = 2.0**40
 TABLE_ONE = 2.0**22

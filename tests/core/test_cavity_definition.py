@@ -6,8 +6,8 @@ from scipy.special import softmax
 from tests.core.read_only import read_only
 
 from quietcrowd._core import coin_cavities, table_cavities
-from quietcrowd.inference.accuracies import SPREAD
-from quietcrowd.inference.cavity import REPORT_ONE, CavityVotes, ReportLaws
+from quietcrowd.inference.labels.accuracies import SPREAD
+from quietcrowd.inference.labels.cavity import REPORT_ONE, CavityVotes, ReportLaws
 
 LABELS, WORKERS, TASKS = 3, 6, 40
 KEEP, OTHER = 0.6, 0.2

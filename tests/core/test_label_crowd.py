@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from tests.core.kernels import assert_recorded_bits
 
 from quietcrowd import _core
-from quietcrowd.inference.label_learning import Crowd, CrowdSums
+from quietcrowd.inference.labels.learning import Crowd, CrowdSums
 
 ONE, UNIT = 2.0**24, 2.0**30
 COUNT_UNIT = 2.0**40

@@ -11,7 +11,7 @@ from tests.core.test_confusion import partition_of
 
 from quietcrowd import _core
 from quietcrowd.inference.integer_sums import shares
-from quietcrowd.inference.set_learning import SHARE_ONE, SetSigns, SetWorkers
+from quietcrowd.inference.sets.crowd import SHARE_ONE, SetSigns, SetWorkers
 from quietcrowd.mechanisms.set_law import SetLaw
 from quietcrowd.set_ranks import binomials, sets_with
 

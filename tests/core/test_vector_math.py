@@ -13,7 +13,7 @@ from tests.core.kernels import assert_recorded_bits
 from tests.programs import finished
 
 from quietcrowd import _core
-from quietcrowd.inference.numeric import LARGEST_UNIT
+from quietcrowd.inference.numbers.model import LARGEST_UNIT
 
 SIZES = np.concatenate([np.geomspace(1e-300, 1e300, 10_007), np.linspace(0, 750, 10_007)])
 EXTREME = [0.0, 5e-324, 2.0**-1022, 708.0, np.nextafter(708, 709), 2.0**1023, np.inf, np.nan]

@@ -3,8 +3,8 @@
 import numpy as np
 
 import quietcrowd as qc
+from quietcrowd.inference.labels.reports import WorkerReports
 from quietcrowd.inference.partition import Summary
-from quietcrowd.inference.worker_reports import WorkerReports
 
 
 def reports_of(labels, workers=6, mechanism=None):

@@ -3,7 +3,7 @@ import pytest
 from quietcrowd.domains import Categorical, Interval, Ordinal
 from quietcrowd.exceptions import FormatError, NoiseIgnoredWarning, ParameterError
 from quietcrowd.inference import METHODS, Mean, WeightedVote, method_from_dict, usual_method
-from quietcrowd.inference.noise_warning import report_warnings
+from quietcrowd.inference.notices import report_warnings
 from quietcrowd.mechanisms import (
     LaplacePerturbation,
     MatrixFactorization,

@@ -54,7 +54,7 @@ def test_numbers_of_few_reports_come_first(numbers):
 
 
 def test_equally_known_numbers_are_asked_evenly():
-    from quietcrowd.inference.further_reports import FurtherNumber
+    from quietcrowd.inference.further_report import FurtherNumber
 
     errors = FurtherNumber(precision=0.1).errors(np.full(10, 2.0), suggesting._SIZES)
     counts = suggesting._allotted(errors, np.full(10, 1), 10)
@@ -65,7 +65,7 @@ def test_all_answers_go_where_they_are_worth_most():
     """Against every allotment of a few reports, of concave curves."""
     from itertools import product
 
-    from quietcrowd.inference.further_reports import FurtherNumber
+    from quietcrowd.inference.further_report import FurtherNumber
 
     spreads = np.array([3.0, 1.0, 2.0])
     law = FurtherNumber(precision=0.5)

@@ -5,9 +5,9 @@ import pytest
 from attrs import evolve
 
 import quietcrowd as qc
-from quietcrowd.inference.moon_state import ErrorModel, TruthPrior
-from quietcrowd.inference.sweep import LoopProgress
-from quietcrowd.inference.voting import AccuracyState
+from quietcrowd.inference.labels.voting import AccuracyState
+from quietcrowd.inference.loop import LoopProgress
+from quietcrowd.inference.numbers.moon_updates import ErrorModel, TruthPrior
 from quietcrowd.scale.checkpoint import Checkpoint
 
 STATE = AccuracyState.from_accuracy(np.array([0.3, 0.9]), 3)

@@ -10,8 +10,8 @@ import pytest
 import quietcrowd as qc
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.report_files import report_note
-from quietcrowd.inference.observations import Observations
 from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.reading import Observations
 from quietcrowd.mechanisms.channel import FiniteChannel
 from quietcrowd.scale import Store, partition_parquet, sources
 

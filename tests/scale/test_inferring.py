@@ -13,7 +13,7 @@ from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.inference import METHODS
-from quietcrowd.inference.observations import Observations
+from quietcrowd.inference.reading import Observations
 from quietcrowd.known_truths import KnownTruthError
 from quietcrowd.scale import Store, infer_store, partition_parquet
 from quietcrowd.scale.executor import ThreadExecutor

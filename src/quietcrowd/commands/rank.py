@@ -20,7 +20,7 @@ from quietcrowd.formats.files import check_new, refuse_overwriting
 from quietcrowd.mechanisms import Reports
 
 if TYPE_CHECKING:
-    from quietcrowd.inference.item_ranking import ItemRanking
+    from quietcrowd.inference.ranking.items import ItemRanking
 
 __all__ = ["app", "rank"]
 
@@ -128,7 +128,7 @@ def _ranked(
     data: Reports | Answers, spread: float | None, max_iterations: int | None
 ) -> ItemRanking:
     """Return what is found; whether it converged is told in the end, and not by a warning too."""
-    from quietcrowd.inference.ranking import SPREAD, rank_items
+    from quietcrowd.inference.ranking.ranking import SPREAD, rank_items
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)

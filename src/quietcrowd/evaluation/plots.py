@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats.files import check_folder, replacing
-from quietcrowd.inference.estimate_views import new_figure
+from quietcrowd.inference.display import new_figure
 from quietcrowd.privacy.guarantee import show_loss
 
 if TYPE_CHECKING:

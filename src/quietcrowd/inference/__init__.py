@@ -1,17 +1,18 @@
 """The requester side: truth-inference methods, a family to a file, on one shared loop."""
 
-from quietcrowd.inference.averaging import Mean, Median, WeightedMean
-from quietcrowd.inference.dawid_skene import DawidSkene
 from quietcrowd.inference.estimate import LabelEstimate, NumericEstimate, TruthEstimate
-from quietcrowd.inference.glad import GLAD
-from quietcrowd.inference.gtm import GTM
-from quietcrowd.inference.kdem import KDEm
-from quietcrowd.inference.loss_weighted import CATD, CRH
-from quietcrowd.inference.mace import MACE
-from quietcrowd.inference.moon import MOON
+from quietcrowd.inference.labels.dawid_skene import DawidSkene
+from quietcrowd.inference.labels.glad import GLAD
+from quietcrowd.inference.labels.mace import MACE
+from quietcrowd.inference.labels.voting import MajorityVote, WeightedVote
 from quietcrowd.inference.noise_aware import NoiseAware
-from quietcrowd.inference.noise_warning import noise_ignored
-from quietcrowd.inference.ratio_mean import RatioMean
+from quietcrowd.inference.notices import noise_ignored
+from quietcrowd.inference.numbers.averaging import Mean, Median, WeightedMean
+from quietcrowd.inference.numbers.gtm import GTM
+from quietcrowd.inference.numbers.kdem import KDEm
+from quietcrowd.inference.numbers.losses import CATD, CRH
+from quietcrowd.inference.numbers.moon import MOON
+from quietcrowd.inference.numbers.ratio_mean import RatioMean
 from quietcrowd.inference.registry import (
     METHODS,
     method_from_dict,
@@ -19,7 +20,6 @@ from quietcrowd.inference.registry import (
     usual_method,
 )
 from quietcrowd.inference.usual import fit, usual_method_of
-from quietcrowd.inference.voting import MajorityVote, WeightedVote
 
 __all__ = [
     "CATD",

@@ -16,7 +16,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.frames import Backend, positions_by_text, to_native
-from quietcrowd.inference.estimate_views import as_html, plot_estimate
+from quietcrowd.inference.display import as_html, plot_estimate
 from quietcrowd.inference.passes import Estimates, LabelEstimates, NumericEstimates, State
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from quietcrowd.answers import Answers
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import positions_by_text
 from quietcrowd.inference.estimate import TruthEstimate
+from quietcrowd.inference.loop import LoopProgress, LoopResult, estimate, iterate
 from quietcrowd.inference.method import IterativeInference
-from quietcrowd.inference.observations import Observations
 from quietcrowd.inference.partition import Extension, Partition, Summary, hash_ids
-from quietcrowd.inference.sweep import LoopProgress, LoopResult, estimate, iterate
+from quietcrowd.inference.reading import Observations
 
 __all__ = ["extend_loop", "join_workers", "joined_summary", "refuse_swept_tasks"]
 

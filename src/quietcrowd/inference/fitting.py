@@ -17,18 +17,18 @@ from quietcrowd.inference.extending import (
     joined_summary,
     refuse_swept_tasks,
 )
+from quietcrowd.inference.loop import LoopResult, run_loop
 from quietcrowd.inference.method import StateT, TallyT, TruthInference
-from quietcrowd.inference.noise_warning import (
+from quietcrowd.inference.notices import (
     noise_warnings,
     rest_warnings,
     signal_warnings,
     warn_of,
 )
-from quietcrowd.inference.observations import Observations
 from quietcrowd.inference.parameters import Parameters
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.passes import Scatter
-from quietcrowd.inference.sweep import LoopResult, run_loop
+from quietcrowd.inference.reading import Observations
 from quietcrowd.inference.waiting import Waiting
 from quietcrowd.known_truths import UNKNOWN
 

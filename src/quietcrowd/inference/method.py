@@ -13,7 +13,7 @@ from attrs import asdict, field, frozen
 
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.inference.further_reports import FurtherReport
+from quietcrowd.inference.further_report import FurtherReport
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.inference.passes import Estimates, Scatter, State, Tally
 from quietcrowd.mechanisms.channel import Channel
@@ -34,7 +34,7 @@ TallyT = TypeVar("TallyT", bound=Tally)
 class TruthInference(ABC, Generic[StateT, TallyT]):
     """A way to find the truths and the workers' quality from answers.
 
-    A method is a value: it holds parameters alone. `quietcrowd.inference.sweep` runs it.
+    A method is a value: it holds parameters alone. `quietcrowd.inference.loop` runs it.
 
     Parameters
     ----------

@@ -15,13 +15,13 @@ from quietcrowd.domains import Categorical, Domain, FiniteDomain, NumericDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.frames import column_of
 from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.inference.further_reports import FurtherReport
+from quietcrowd.inference.further_report import FurtherReport
+from quietcrowd.inference.labels.noise_aware import NoiseAwareLabels
 from quietcrowd.inference.method import IterativeInference
-from quietcrowd.inference.noise_aware_labels import NoiseAwareLabels
-from quietcrowd.inference.noise_aware_numbers import NoiseAwareNumbers
-from quietcrowd.inference.noise_aware_sets import NoiseAwareSets
+from quietcrowd.inference.numbers.noise_aware import NoiseAwareNumbers
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.inference.passes import Estimates, Scatter
+from quietcrowd.inference.sets.noise_aware import NoiseAwareSets
 from quietcrowd.mechanisms.channel import Channel, known_grid
 from quietcrowd.mechanisms.label_frequencies import as_label_frequencies, check_label_frequencies
 from quietcrowd.report_domains import Reals

@@ -8,18 +8,18 @@ from typing import Any, TypeVar
 
 from quietcrowd.domains import Domain, FiniteDomain, NumericDomain
 from quietcrowd.exceptions import FormatError, ParameterError
-from quietcrowd.inference.averaging import Mean, Median, WeightedMean
-from quietcrowd.inference.dawid_skene import DawidSkene
 from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.inference.glad import GLAD
-from quietcrowd.inference.gtm import GTM
-from quietcrowd.inference.kdem import KDEm
-from quietcrowd.inference.loss_weighted import CATD, CRH
-from quietcrowd.inference.mace import MACE
-from quietcrowd.inference.moon import MOON
+from quietcrowd.inference.labels.dawid_skene import DawidSkene
+from quietcrowd.inference.labels.glad import GLAD
+from quietcrowd.inference.labels.mace import MACE
+from quietcrowd.inference.labels.voting import MajorityVote, WeightedVote
 from quietcrowd.inference.noise_aware import NoiseAware
-from quietcrowd.inference.ratio_mean import RatioMean
-from quietcrowd.inference.voting import MajorityVote, WeightedVote
+from quietcrowd.inference.numbers.averaging import Mean, Median, WeightedMean
+from quietcrowd.inference.numbers.gtm import GTM
+from quietcrowd.inference.numbers.kdem import KDEm
+from quietcrowd.inference.numbers.losses import CATD, CRH
+from quietcrowd.inference.numbers.moon import MOON
+from quietcrowd.inference.numbers.ratio_mean import RatioMean
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.validation import find_described
 

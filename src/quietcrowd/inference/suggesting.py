@@ -17,7 +17,7 @@ import pyarrow as pa
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.frames import Backend, positions_by_text, to_native
 from quietcrowd.inference.estimate import FrameT_co, TruthEstimate
-from quietcrowd.inference.further_reports import FurtherReport
+from quietcrowd.inference.further_report import FurtherReport
 from quietcrowd.validation import check_whole
 
 __all__ = ["block_values", "further_answers", "suggest_tasks"]

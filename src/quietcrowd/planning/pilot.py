@@ -15,8 +15,8 @@ from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.domains import Domain, FiniteDomain, Interval
 from quietcrowd.exceptions import ParameterError, QuietcrowdWarning
 from quietcrowd.inference import integer_sums
-from quietcrowd.inference.binned_laws import usual_sigmas
 from quietcrowd.inference.noise_aware import NoiseAware
+from quietcrowd.inference.numbers.report_bins import usual_sigmas
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.planning.crowd_assumption import (
     CrowdAssumption,

@@ -11,8 +11,8 @@ from typing import Any
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError, QuietcrowdWarning
+from quietcrowd.inference.loop import available_threads
 from quietcrowd.inference.noise_aware import NoiseAware
-from quietcrowd.inference.sweep import available_threads
 from quietcrowd.mechanisms.laplace import LaplacePerturbation
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.planning.campaign_plan import CampaignPlan

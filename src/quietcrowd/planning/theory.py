@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from quietcrowd.inference.normal_laplace import NormalLaplace
+from quietcrowd.inference.numbers.normal_laplace import NormalLaplace
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.planning.crowd_assumption import (

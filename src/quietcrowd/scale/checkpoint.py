@@ -15,9 +15,9 @@ from attrs import frozen
 
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats.files import check_folder, replacing
+from quietcrowd.inference.loop import LoopProgress
 from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.passes import State
-from quietcrowd.inference.sweep import LoopProgress
 
 __all__ = ["Checkpoint"]
 

@@ -16,7 +16,7 @@ from multiprocessing import resource_tracker
 from typing import Any
 
 from quietcrowd.exceptions import MissingExtraError, ParameterError
-from quietcrowd.inference.sweep import available_threads
+from quietcrowd.inference.loop import available_threads
 from quietcrowd.scale.dask import DaskExecutor
 
 __all__ = ["check_scheduler", "connect"]

@@ -22,8 +22,8 @@ from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.formats.files import new_folder
 from quietcrowd.formats.report_files import listed_ids
 from quietcrowd.frames import dictionary_codes, positions_by_text
+from quietcrowd.inference.loop import available_threads
 from quietcrowd.inference.partition import hash_ids
-from quietcrowd.inference.sweep import available_threads
 from quietcrowd.row_order import Duplicates, first_or_last, sort_rows
 from quietcrowd.scale.executor import in_order
 from quietcrowd.scale.reading import SKIPPED, Reader, Spill

@@ -21,12 +21,12 @@ from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.formats.files import check_folder, refuse_overwriting, replacing
 from quietcrowd.formats.tables import check_target, write_table
 from quietcrowd.frames import positions_by_text
-from quietcrowd.inference.accuracies import histogram_bytes
 from quietcrowd.inference.estimate import worker_columns
 from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.inference.noise_warning import report_warnings, signal_warnings, warn_of
+from quietcrowd.inference.labels.accuracies import histogram_bytes
+from quietcrowd.inference.loop import LoopProgress, available_threads, iterate
+from quietcrowd.inference.notices import report_warnings, signal_warnings, warn_of
 from quietcrowd.inference.passes import State, Tally, add_up
-from quietcrowd.inference.sweep import LoopProgress, available_threads, iterate
 from quietcrowd.scale.checkpoint import Checkpoint
 from quietcrowd.scale.executor import Executor, ThreadExecutor
 from quietcrowd.scale.histograms import HistogramFile, worker_blocks

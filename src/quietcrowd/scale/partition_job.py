@@ -12,10 +12,10 @@ from attrs import evolve, frozen
 
 from quietcrowd.inference.estimate import truth_columns
 from quietcrowd.inference.fitting import FittingMethod, is_known
+from quietcrowd.inference.loop import estimate
 from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.passes import Scatter, State, Tally
-from quietcrowd.inference.sweep import estimate
 from quietcrowd.scale.store import Store
 from quietcrowd.scale.stored_truths import StoredTruths
 

@@ -20,7 +20,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats.files import new_folder, refuse_overwriting
 from quietcrowd.frames import positions_by_text
-from quietcrowd.inference.sweep import available_threads
+from quietcrowd.inference.loop import available_threads
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.taskwise import TaskwiseMechanism, check_cells
 from quietcrowd.row_order import offsets_of, sort_rows

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.inference.sweep import available_threads
+from quietcrowd.inference.loop import available_threads
 from quietcrowd.validation import check_whole
 
 __all__ = [

@@ -18,7 +18,7 @@ from attrs import frozen
 from quietcrowd._core import hampel_losses, hampel_psis, tally_distances, weigh_locally
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import integer_sums
-from quietcrowd.inference.numeric import LEAST_SHARE
+from quietcrowd.inference.numbers.model import LEAST_SHARE
 from quietcrowd.synthesis.claim_arrays import (
     Floats,
     checked_bandwidths,

@@ -15,9 +15,9 @@ from quietcrowd.answers import Answers
 from quietcrowd.exceptions import AnswerError, QuietcrowdWarning
 from quietcrowd.inference.estimate import TruthEstimate
 from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.inference.noise_warning import noise_ignored
-from quietcrowd.inference.observations import Observations
-from quietcrowd.inference.sweep import run_loop
+from quietcrowd.inference.loop import run_loop
+from quietcrowd.inference.notices import noise_ignored
+from quietcrowd.inference.reading import Observations
 from quietcrowd.testing.comparison import assert_estimates_equal, assert_same, by_id
 
 __all__ = [

@@ -24,7 +24,7 @@ from quietcrowd.evaluation.papers.baselines import (
 from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
 from quietcrowd.formats import write_reports
 from quietcrowd.inference import CRH, METHODS, Mean, noise_ignored
-from quietcrowd.inference.normal_laplace import NormalLaplace
+from quietcrowd.inference.numbers.normal_laplace import NormalLaplace
 from quietcrowd.mechanisms import LaplacePerturbation, Mechanism
 from quietcrowd.testing import check_method
 

@@ -19,18 +19,18 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference import integer_sums
-from quietcrowd.inference.gtm import VarianceState
 from quietcrowd.inference.method import IterativeInference
-from quietcrowd.inference.moon import MOON
-from quietcrowd.inference.moon_state import ErrorModel, ErrorTally, noise_scale
-from quietcrowd.inference.normal_laplace import NormalLaplace
-from quietcrowd.inference.numeric import (
+from quietcrowd.inference.numbers.gtm import VarianceState
+from quietcrowd.inference.numbers.model import (
     NumericMethod,
     SquaredErrors,
     error_unit,
     root_mean_square,
     unit_for,
 )
+from quietcrowd.inference.numbers.moon import MOON
+from quietcrowd.inference.numbers.moon_updates import ErrorModel, ErrorTally, noise_scale
+from quietcrowd.inference.numbers.normal_laplace import NormalLaplace
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.passes import NumericEstimates
 from quietcrowd.mechanisms.channel import Channel, laplace_shift

@@ -18,7 +18,7 @@ import pandas as pd
 from quietcrowd.answers import Answers
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.evaluation.plots import check_picture, new_figure, save_with_legend
-from quietcrowd.inference.voting import WeightedVote
+from quietcrowd.inference.labels.voting import WeightedVote
 from quietcrowd.mechanisms.channel import TOTAL
 from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse
 from quietcrowd.privacy.guarantee import show_loss

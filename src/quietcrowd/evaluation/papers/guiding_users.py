@@ -16,7 +16,7 @@ import pandas as pd
 from quietcrowd.answers import Answers
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.evaluation.papers.drawn_weights import BUSY, log_odds_weights
-from quietcrowd.inference.voting import WeightedVote
+from quietcrowd.inference.labels.voting import WeightedVote
 from quietcrowd.mechanisms.channel import TOTAL
 from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse
 

@@ -42,7 +42,7 @@ from quietcrowd.evaluation.papers.li2018_printed import (
 from quietcrowd.evaluation.papers.means import tell_means
 from quietcrowd.evaluation.papers.peer_grading import PEER_GRADING, drawn_peer_grading
 from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.inference.voting import MajorityVote, WeightedVote
+from quietcrowd.inference.labels.voting import MajorityVote, WeightedVote
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
 from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse

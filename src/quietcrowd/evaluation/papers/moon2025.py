@@ -21,13 +21,13 @@ from quietcrowd.evaluation.experiment import Experiment
 from quietcrowd.evaluation.papers.baselines import KnownErrors, PrivTDSILike, TeslaLike
 from quietcrowd.evaluation.papers.figure import Figure, Part, Parts, TablePart
 from quietcrowd.evaluation.papers.fit_times import fit_times
-from quietcrowd.inference.averaging import Mean, Median, WeightedMean
 from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.inference.gtm import GTM
-from quietcrowd.inference.kdem import KDEm
-from quietcrowd.inference.loss_weighted import CATD, CRH
-from quietcrowd.inference.moon import MOON
 from quietcrowd.inference.noise_aware import NoiseAware
+from quietcrowd.inference.numbers.averaging import Mean, Median, WeightedMean
+from quietcrowd.inference.numbers.gtm import GTM
+from quietcrowd.inference.numbers.kdem import KDEm
+from quietcrowd.inference.numbers.losses import CATD, CRH
+from quietcrowd.inference.numbers.moon import MOON
 from quietcrowd.mechanisms.laplace import LaplacePerturbation
 from quietcrowd.mechanisms.mechanism import Mechanism
 

@@ -28,8 +28,8 @@ from quietcrowd.evaluation.papers.sun2018_mechanisms import (
 )
 from quietcrowd.evaluation.papers.sun2018_real import REAL, TABLES
 from quietcrowd.evaluation.papers.task_profiles import task_profiles
-from quietcrowd.inference.averaging import Mean
 from quietcrowd.inference.noise_aware import NoiseAware
+from quietcrowd.inference.numbers.averaging import Mean
 from quietcrowd.mechanisms.laplace import LaplacePerturbation
 from quietcrowd.mechanisms.mechanism import Mechanism
 

@@ -1,0 +1,1 @@
+"""Truth inference where truths are numbers."""

@@ -1,0 +1,1 @@
+"""Truth inference from reports that are sets of labels."""

@@ -1,0 +1,478 @@
+"""The model of labels that knows the noise."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from attrs import evolve
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import quietcrowd as qc
+from quietcrowd.evaluation import expected_calibration_error
+from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
+from quietcrowd.inference.labels import noise_aware as noise_aware_labels
+from quietcrowd.inference.labels.crowd import CrowdState, CrowdTally
+from quietcrowd.inference.labels.noise_aware import NoiseAwareLabels
+from quietcrowd.inference.loop import run_loop
+from quietcrowd.inference.noise_aware import NoiseAware
+from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.reading import Observations
+from quietcrowd.mechanisms.channel import FiniteChannel
+from quietcrowd.mechanisms.report_law import ReportLaw
+from quietcrowd.scale import infer_store, partition_parquet
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning"),
+    pytest.mark.filterwarnings("ignore::quietcrowd.NoSignalWarning"),  # has tests of its own
+]
+
+VOTE = 2.0**-24
+"""What votes are rounded to."""
+
+ROUNDING = 1e-10
+"""What the objective per answer may fall by: what rounding of the sums does is about 1e-13."""
+
+CROWD = qc.label_crowd(tasks=150, workers=24, answers_per_task=5, labels=["a", "b", "c"], seed=1)
+DOMAIN = CROWD.answers.domain
+
+MECHANISMS = {
+    "plain": None,
+    "one layer": lambda domain, epsilon: qc.RandomizedResponse(domain=domain, epsilon=epsilon),
+    "NULL": lambda domain, epsilon: qc.RandomizedResponse(
+        domain=domain, epsilon=epsilon, null="category"
+    ),
+    "flips": lambda domain, epsilon: qc.TwoLayerRandomizedResponse.from_claimed_epsilon(
+        domain=domain, epsilon=epsilon + np.log(domain.size - 1)
+    ),
+    "epsilons": lambda domain, epsilon: qc.TwoLayerRandomizedResponse(
+        domain=domain, epsilon=epsilon, law="epsilon"
+    ),
+    "two layers, NULL": lambda domain, epsilon: qc.TwoLayerRandomizedResponse(
+        domain=domain, epsilon=epsilon, law="epsilon", null="category"
+    ),
+}
+
+
+def reported(crowd, name, epsilon=2.0, seed=2):
+    if MECHANISMS[name] is None:
+        return crowd.answers
+    mechanism = MECHANISMS[name](crowd.answers.domain, epsilon)
+    return mechanism.randomize(crowd.answers, rng=np.random.default_rng(seed))
+
+
+def frame_of_truths(crowd, count):
+    return crowd.truths.to_pandas().iloc[:count]
+
+
+def prepared(data, method, gold=None):
+    return method.prepare(Observations.read(data, method), gold)[:2]
+
+
+crowds = st.builds(
+    lambda labels, seed, workers, answers, low: qc.label_crowd(
+        tasks=40,
+        workers=workers,
+        answers_per_task=min(answers, workers),
+        labels=range(labels),
+        accuracy=(low, 0.95),
+        seed=seed,
+    ),
+    st.sampled_from([2, 3, 5]),  # each is a kernel to compile
+    st.integers(0, 2**31 - 1),
+    st.integers(1, 30),
+    st.integers(1, 9),
+    st.sampled_from([0.05, 0.5, 0.8]),
+)
+
+
+@pytest.mark.slow
+@settings(max_examples=30)
+@given(
+    crowds,
+    st.sampled_from(list(MECHANISMS)),
+    st.sampled_from([0.3, 2.0, 6.0]),
+    st.sampled_from([0, 7]),
+    st.booleans(),
+)
+def test_the_objective_rises_in_every_sweep(crowd, name, epsilon, known, with_prior):
+    labels = crowd.answers.domain.labels
+    prior = {str(labels[0]): 0.6} if with_prior else None
+    method = NoiseAwareLabels(prior=prior, max_iterations=25, tolerance=0.0)
+    history = method.fit(
+        reported(crowd, name, epsilon), gold=frame_of_truths(crowd, known) if known else None
+    ).history
+    assert np.diff(history).min(initial=0.0) > -ROUNDING
+
+
+@pytest.mark.slow
+@given(crowds, st.sampled_from(list(MECHANISMS)[1:]), st.sampled_from([0.3, 2.0, 6.0]))
+def test_no_vote_says_more_than_its_report_may_tell(crowd, name, epsilon):
+    reports = reported(crowd, name, epsilon)
+    estimate = NoiseAwareLabels(max_iterations=8).fit(reports)
+    votes = estimate.state.votes.astype(np.int64)
+    spread = np.ptp(votes, axis=2).max(axis=1) * VOTE
+    counts = np.append(estimate.summary.answers_per_worker, 1)
+    mechanism = reports.mechanism
+    if mechanism.every_task:
+        counts[:] = estimate.summary.tasks
+    exact = [
+        mechanism.guarantee(
+            answers=int(count),
+            **({"tasks": int(count)} if mechanism.every_task else {}),
+        ).epsilon
+        for count in np.maximum(counts, 1)
+    ]
+    assert (spread <= np.array(exact) + 2 * VOTE).all()
+
+
+@pytest.mark.nightly
+@settings(max_examples=12)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([(2, 2), (3, 4), (3, 3)]), st.booleans())
+def test_of_any_table_the_objective_rises_and_votes_are_bounded(seed, shape, shared):
+    labels, reports = shape
+    rng = np.random.default_rng(seed)
+    table = rng.dirichlet(np.ones(reports), labels).clip(1e-3)
+    channel = FiniteChannel.rounded(table / table.sum(axis=1, keepdims=True))
+    assume(channel.epsilon > 0)
+    crowd = qc.label_crowd(
+        tasks=40, workers=12, answers_per_task=5, labels=range(labels), seed=seed % 1000
+    )
+    answers = crowd.answers
+    law = channel.probabilities[answers.values]
+    drawn = (law.cumsum(axis=1) < rng.random((len(law), 1))).sum(axis=1)
+    noisy = Partition.of(answers)
+    noisy = type(noisy)(
+        offsets=noisy.offsets,
+        worker_codes=noisy.worker_codes,
+        values=np.minimum(drawn, reports - 1).astype(np.uint8),
+        draws=noisy.draws,
+        known_truths=noisy.known_truths,
+    )
+    summary = Summary.of(answers, channel)
+    if shared:  # one of two channels for all reports of a worker
+        tables = np.stack([channel.probabilities, channel.probabilities[::-1]])
+        summary = Summary.of(
+            answers,
+            channel,
+            report_law=ReportLaw(chances=np.array([0.5, 0.5]), tables=tables, loss=np.log1p),
+        )
+    summary = evolve(summary, other_reports=reports > labels)
+    method = NoiseAwareLabels(max_iterations=20, tolerance=0.0)
+    result = run_loop(method, [noisy], summary, threads=1)
+    assert np.diff(result.history).min(initial=0.0) > -ROUNDING
+    counts = np.append(answers.answers_per_worker, 1)
+    most = np.log1p(counts) if shared else np.full(len(counts), channel.epsilon)
+    spread = np.ptp(result.state.votes.astype(np.int64), axis=2).max(axis=1) * VOTE
+    assert (spread <= most + 2 * VOTE).all()
+
+
+@pytest.mark.parametrize("name", ["plain", "NULL", "flips"])
+def test_neither_threads_nor_partitions_change_a_bit(name):
+    method = NoiseAwareLabels(max_iterations=5)
+    partition, summary = prepared(reported(CROWD, name), method, frame_of_truths(CROWD, 25))
+    whole = run_loop(method, [partition], summary, threads=1)
+    for parts, threads in ((partition.split(7), 1), (partition.split(3), 3)):
+        split = run_loop(method, parts, summary, threads=threads)
+        assert split.history == whole.history
+        for found, expected in zip(split.estimates.arrays, whole.estimates.arrays, strict=True):
+            np.testing.assert_array_equal(found, expected)
+        for field in ("log_odds", "votes", "constancy", "communities", "mistakes", "sharpness"):
+            np.testing.assert_array_equal(getattr(split.state, field), getattr(whole.state, field))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["one layer", "NULL", "flips", "two layers, NULL"])
+def test_a_store_with_a_checkpoint_gives_the_bits_of_memory(name, tmp_path):
+    reports, gold = reported(CROWD, name), frame_of_truths(CROWD, 30)
+    qc.write_reports(reports, tmp_path / "reports.parquet")
+    store = partition_parquet(tmp_path / "reports.parquet", tmp_path / "store", partitions=4)
+    whole = NoiseAwareLabels(max_iterations=9, tolerance=0.0)
+    expected = qc.NoiseAware(max_iterations=9, tolerance=0.0).fit(reports, gold=gold)
+    run = {"gold": gold, "checkpoint": tmp_path / "run.checkpoint", "threads": 2}
+    for updates in (4, 9):  # the second run goes on from the first
+        method = qc.NoiseAware(max_iterations=updates, tolerance=0.0)
+        found = infer_store(store, method, tmp_path / "t.parquet", **run)
+    assert found.history == expected.history
+    assert isinstance(found.state, CrowdState)
+    assert type(found.state.sharpness) is float
+    assert type(found.state.updates) is int
+    assert (found.state.sharpness, found.state.updates) == (expected.state.sharpness, 9)
+    assert found.state.sharpness != 1.0
+    truths = pa.parquet.read_table(found.truths).to_pandas().set_index("task")
+    truths = truths.loc[expected.truths["task"].astype(truths.index.dtype)].reset_index()
+    np.testing.assert_array_equal(truths["truth"], expected.truths["truth"])
+    np.testing.assert_array_equal(truths["confidence"], expected.truths["confidence"])
+    pd.testing.assert_frame_equal(found.workers.to_pandas(), expected.workers, check_exact=True)
+    assert whole.fit(reports, gold=gold).history == expected.history
+
+
+@pytest.mark.parametrize("prior", [None, {"a": 0.1, "b": 0.2, "c": 0.7}])
+@pytest.mark.parametrize("earlier", [None, {"a": 1.0}, {"a": 0.3, "b": 0.3, "c": 0.4}])
+def test_of_a_start_with_another_prior_workers_are_taken_over_alone(prior, earlier):
+    reports = reported(CROWD, "one layer", epsilon=1.0)
+    start = NoiseAware(prior=earlier, max_iterations=10).fit(reports)
+    method = NoiseAware(prior=prior, max_iterations=60)
+    found, anew = method.fit(reports, start=start), method.fit(reports)
+    assert (found.truths["truth"] == anew.truths["truth"]).mean() > 0.95
+    passed = NoiseAware(prior=prior, max_iterations=1).fit(reports, start=start)
+    if prior is not None:
+        shares = np.exp(passed.state.log_priors / 2.0**32)
+        np.testing.assert_allclose(shares, list(prior.values()), atol=1e-9)
+        assert passed.history[0] == pytest.approx(found.history[0], abs=1e-12)
+    with pytest.raises(ParameterError, match=r"start must be an estimate of .*prior=.*got one of"):
+        NoiseAware(prior={"b": 0.5}).extend(start, reports)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_known_truths_stay_and_an_earlier_estimate_is_a_start(name):
+    reports, gold = reported(CROWD, name), frame_of_truths(CROWD, 30)
+    method = NoiseAwareLabels(max_iterations=60, tolerance=1e-5)
+    first = method.fit(reports, gold=gold)
+    merged = first.truths.merge(gold, on="task")
+    assert len(merged) == 30
+    assert (merged["truth"] == merged["label"]).all()
+    assert (merged["confidence"] == 1.0).all()
+    again = method.fit(reports, gold=gold, start=first)
+    assert again.iterations < first.iterations
+    assert again.state.updates == first.state.updates + again.iterations
+    assert again.history[0] > first.history[-1] - 1e-3
+    assert (again.truths["truth"] == first.truths["truth"]).mean() > 0.97
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_new_tasks_with_new_workers_extend_an_estimate(name):
+    frame = CROWD.answers.to_frame()
+    new = (frame["task"].astype(int) < 15).to_numpy()
+    old_workers = set(frame["worker"].unique()[:20])
+    parts = [frame[~new & frame["worker"].isin(old_workers)], frame[new]]
+    answers = [qc.Answers.from_frame(part, DOMAIN) for part in parts]
+    mechanism = MECHANISMS[name] and MECHANISMS[name](DOMAIN, 2.0)
+    if mechanism is not None:
+        rng = np.random.default_rng(4)
+        answers = [mechanism.randomize(part, rng=rng) for part in answers]
+    method = NoiseAwareLabels(max_iterations=12, tolerance=0.0)
+    first = method.fit(answers[0])
+    more = method.extend(first, answers[1])
+    assert len(more.truths) == 15
+    assert len(more.workers) > len(first.workers)
+    assert more.state.log_odds.shape == (len(more.workers) + 1, 3, 3)
+    assert np.diff(more.history).min(initial=0.0) > -ROUNDING
+    np.testing.assert_array_equal(more.state.guesses, first.state.guesses)
+    truths = CROWD.truths.to_pandas().set_index("task")["label"]
+    found = more.truths.set_index("task")["truth"]
+    if name == "plain":
+        assert (found == truths[found.index]).sum() >= 11
+    both = method.extend(more, _later(mechanism))
+    assert both.tally.compared == 0
+    assert len(both.truths) == 5
+
+
+def _later(mechanism):
+    rows = [(f"later {task}", worker, "a") for task in range(5) for worker in range(6)]
+    answers = qc.Answers.from_frame(pd.DataFrame(rows, columns=["task", "worker", "label"]), DOMAIN)
+    return (
+        answers if mechanism is None else mechanism.randomize(answers, rng=np.random.default_rng(5))
+    )
+
+
+def sharpened(crowd, known):
+    gold = frame_of_truths(crowd, known) if known else None
+    estimate = NoiseAwareLabels().fit(crowd.answers, gold=gold)
+    merged = estimate.truths.merge(crowd.truths.to_pandas().iloc[200:], on="task")
+    right = (merged["truth"] == merged["label"]).to_numpy()
+    confidence = merged["confidence"].to_numpy()
+    error = expected_calibration_error(confidence, right)
+    return estimate.state.sharpness, confidence.mean(), error
+
+
+@pytest.mark.slow
+def test_known_truths_tell_how_sure_estimates_should_be():
+    together = qc.label_crowd(
+        tasks=1200, workers=60, answers_per_task=12, misled=0.5, pull=0.7, seed=5
+    )
+    blind, told = sharpened(together, 0), sharpened(together, 200)
+    assert blind[0] == 1.0
+    assert sharpened(together, 9)[0] == 1.0
+    assert told[0] < 0.6
+    assert told[1] < blind[1] - 0.05
+    assert told[2] < 0.6 * blind[2]
+    alone = qc.label_crowd(tasks=1200, workers=60, answers_per_task=12, seed=5)
+    assert 0.7 < sharpened(alone, 200)[0] < 1.5
+
+
+@pytest.mark.parametrize("epsilon", [None, 3.0])
+def test_workers_who_always_give_one_label_are_told_apart(epsilon):
+    crowd = qc.label_crowd(tasks=300, workers=30, answers_per_task=10, seed=6)
+    frame = crowd.answers.to_frame()
+    constant = frame["worker"].astype(int) >= 24
+    frame.loc[constant, "label"] = "yes"
+    answers = qc.Answers.from_frame(frame, crowd.answers.domain)
+    data = answers
+    if epsilon is not None:
+        mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=epsilon)
+        data = mechanism.randomize(answers, rng=np.random.default_rng(7))
+    estimate = NoiseAwareLabels().fit(data)
+    names = np.array(estimate.workers["worker"].astype(int))
+    constancy = estimate.state.constancy[:-1]
+    assert constancy[names >= 24].min() > 0.9
+    assert constancy[names < 24].max() < 0.1
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("options", "epsilon", "factor"),
+    [
+        ({"truths": (0.9, 0.1), "accuracy": (0.6, 0.95), "answers_per_task": 8}, 1.0, 0.8),
+        ({"labels": list("abcd"), "accuracy": (0.15, 0.8), "answers_per_task": 12}, 3.0, 0.85),
+        (
+            {"labels": list("abcd"), "guesses": (0.7, 0.1, 0.1, 0.1), "accuracy": (0.25, 0.8)},
+            3.0,
+            0.9,
+        ),
+    ],
+)
+def test_it_is_clearly_better_on_skewed_and_on_weak_crowds(options, epsilon, factor):
+    errors = {"aware": 0.0, "dawid-skene": 0.0, "majority": 0.0}
+    methods = {"aware": NoiseAwareLabels(), "dawid-skene": qc.DawidSkene()}
+    methods["majority"] = qc.MajorityVote()
+    for seed in range(3):
+        crowd = qc.label_crowd(
+            **{"tasks": 1000, "workers": 60, "answers_per_task": 12, "seed": seed, **options}
+        )
+        mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=epsilon)
+        reports = mechanism.randomize(crowd.answers, rng=np.random.default_rng(seed))
+        for name, method in methods.items():
+            with qc.noise_ignored():
+                errors[name] += qc.error_rate(method.fit(reports), crowd.truths) / 3
+    assert errors["aware"] < factor * min(errors["dawid-skene"], errors["majority"]), errors
+
+
+def test_a_posterior_sums_to_one_and_is_that_of_the_estimates():
+    method = NoiseAwareLabels(max_iterations=5)
+    gold = frame_of_truths(CROWD, 30)
+    reports = reported(CROWD, "flips")
+    estimate = method.fit(reports, gold=gold)
+    partition, summary = prepared(reports, method, gold)
+    posterior = method.posterior(partition, summary, estimate.state)
+    np.testing.assert_allclose(posterior.sum(axis=1), 1.0, rtol=1e-9)
+    np.testing.assert_array_equal(posterior.max(axis=1), estimate.estimates.confidence)
+
+
+def test_a_single_label_a_single_worker_and_a_single_answer():
+    rows = [(task, worker, "x") for task in range(3) for worker in range(task + 1)]
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    for data in (frame, frame.iloc[:1]):
+        estimate = NoiseAwareLabels().fit(data)
+        assert (estimate.truths["truth"] == "x").all()
+        assert (estimate.truths["confidence"] == 1.0).all()
+        assert np.isfinite(estimate.history).all()
+    alone = frame.assign(worker=0, label=["x", "y", "x", "x", "x", "x"]).drop_duplicates("task")
+    confidence = NoiseAwareLabels().fit(alone).truths["confidence"]
+    assert ((confidence > 0.5) & (confidence < 1.0)).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["NULL", "two layers, NULL"])
+def test_workers_and_tasks_without_answers_are_no_trouble(name):
+    answers = qc.Answers.from_frame(
+        pd.DataFrame({"task": [1, 2, 1], "worker": ["u", "u", "v"], "label": ["a", "b", "a"]}),
+        qc.Categorical(["a", "b"]),
+        tasks=list(range(1, 9)),
+        workers=["u", "v", "w", "x"],
+    )
+    mechanism = MECHANISMS[name](answers.domain, 4.0)
+    estimate = None
+    for seed in range(5):
+        reports = mechanism.randomize(answers, rng=np.random.default_rng(seed))
+        try:
+            estimate = NoiseAwareLabels().fit(reports)
+        except AnswerError as error:  # all said nothing
+            assert "there is no answer" in str(error)  # noqa: PT017
+            continue
+        assert np.isfinite(estimate.history).all()
+        assert np.isfinite(estimate.state.constancy).all()
+        missing = estimate.truths["answers"] == 0
+        assert (estimate.truths["confidence"].isna() == missing).all()
+    assert estimate is not None
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::quietcrowd.NoSignalWarning")
+@pytest.mark.parametrize(
+    ("name", "epsilon"),
+    [
+        ("plain", 1.0),
+        ("one layer", 0.0),
+        ("one layer", 16.0),
+        ("NULL", 0.0),
+        ("NULL", 16.0),
+        ("two layers, NULL", 0.0),
+        ("two layers, NULL", 8.0),
+    ],
+)
+def test_the_least_and_the_most_noise_and_frequencies_of_nothing(name, epsilon):
+    gold = frame_of_truths(CROWD, 30)
+    for prior in (None, {"a": 0.0}, {"a": 1.0}):
+        method = NoiseAwareLabels(prior=prior, max_iterations=8, tolerance=0.0)
+        estimate = method.fit(reported(CROWD, name, epsilon), gold=gold)
+        assert np.isfinite(estimate.history).all()
+        assert np.diff(estimate.history).min() > -ROUNDING
+        assert 0 < estimate.state.sharpness <= 2
+        assert (estimate.truths["truth"][estimate.known] == gold["label"].to_numpy()).all()
+
+
+def test_what_it_cannot_read_or_hold_is_refused(monkeypatch):
+    laplace = qc.LaplacePerturbation(domain=qc.Interval(low=0, high=1), epsilon=1.0, fill=None)
+    with pytest.raises(AnswerError, match="NoiseAwareLabels needs labels"):
+        NoiseAwareLabels().refuse(laplace)
+    monkeypatch.setattr(noise_aware_labels, "MOST_LAWS", 24 * 3 * 3 * 9 - 1)
+    NoiseAwareLabels(max_iterations=1).fit(reported(CROWD, "one layer"))
+    with pytest.raises(ParameterError, match=r"3 labels and 3 kinds of reports make 9 tables"):
+        NoiseAwareLabels().fit(reported(CROWD, "flips"))
+    monkeypatch.setattr(noise_aware_labels, "MOST_CELLS", 100)
+    with pytest.raises(ParameterError, match=r"24 workers, 3 labels and 3 kinds .*vote\)"):
+        NoiseAwareLabels().fit(CROWD.answers)
+
+
+def test_hundreds_of_labels_are_refused_before_there_is_no_memory():
+    domain = qc.Categorical(list(range(900)))
+    rows = pd.DataFrame({"task": [1, 1], "worker": [1, 2], "label": [3, 4]})
+    answers = qc.Answers.from_frame(rows, domain)
+    with pytest.raises(ParameterError, match=r"900 labels .* Take WeightedVote, .* or fewer"):
+        NoiseAwareLabels().fit(answers)
+
+
+def test_units_are_those_of_a_tally_after_an_extension():
+    method = NoiseAwareLabels(max_iterations=3)
+    estimate = method.fit(reported(CROWD, "one layer"))
+    tally, unit = estimate.tally, method.unit(estimate.summary)
+    assert isinstance(tally, CrowdTally)
+    assert tally.counts.sum() / unit == pytest.approx(estimate.summary.answers, rel=1e-6)
+    assert tally.classes.sum() / unit == pytest.approx(estimate.summary.tasks, rel=1e-6)
+
+
+HIDDEN = qc.synthetic_crowd(tasks=300, workers=40, answers_per_task=10, seed=2)
+
+
+def one_layer(answers, epsilon):
+    mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=epsilon)
+    return mechanism.randomize(answers, rng=np.random.default_rng(0))
+
+
+def test_where_noise_hides_the_truths_it_says_so():
+    with pytest.warns(NoSignalWarning, match="noise hides the truths: .* a guess that is always"):
+        NoiseAwareLabels().fit(one_layer(HIDDEN.answers, 0.05))
+
+
+@pytest.mark.parametrize("epsilon", [3.0, None])
+def test_where_estimates_are_sure_it_says_nothing_also_if_truths_are_alike(epsilon):
+    alike = HIDDEN.answers.with_values(HIDDEN.answers.domain, np.ones_like(HIDDEN.answers.values))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)
+        for answers in (alike, HIDDEN.answers):
+            NoiseAwareLabels().fit(answers if epsilon is None else one_layer(answers, epsilon))
