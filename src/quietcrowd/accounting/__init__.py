@@ -1,3 +1,3 @@
-"""What a worker has spent, may still spend, and agrees to. No mechanism knows of it."""
+"""Privacy accounting: what workers have spent, may still spend, and agree to."""
 
 __all__: list[str] = []

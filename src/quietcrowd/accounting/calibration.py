@@ -1,4 +1,4 @@
-"""The parameters of a mechanism for a target: the losses are computed elsewhere, here inverted."""
+"""Calibration: mechanism parameters and numbers of tasks for a target privacy loss."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_STEPS = 2**24
 MOST_TASKS = 10**5
 
 NARROWEST = 2.0**-960
-"""As that of `Grid.over`."""
+"""The limit of `Grid.over`."""
 
 
 def two_layer_bounds(
@@ -38,39 +38,22 @@ def two_layer_bounds(
     alpha: int = 1,
     beta: int = 1,
 ) -> tuple[float, float]:
-    """Return flip probabilities of the two-layer mechanism for a loss at a number of answers.
+    """Return flip probabilities at which the two-layer mechanism meets a privacy loss.
 
-    Parameters
-    ----------
-    epsilon : float
-        The most that may be lost about one answer, given all others of the worker; above 0.
-    answers : int
-        How many answers a worker gives at most, 1 to 10^7.
-    labels : int
-        Number of labels k, 2 to 2^16.
-    high : float, optional
-        The largest flip probability, at most ``(k - 1) / k``, which is the default: there a report
-        tells nothing.
-    alpha, beta : int
-        Shapes of the law "beta", whole numbers from 1 to 16; of 1 and 1 the bounds are those of the
-        law "flip", which is uniform.
+    `epsilon`, above 0, bounds the loss about one answer, given all others, of a worker who gives at
+    most `answers`, 1 to 10^7. `labels` is k, 2 to 2^16. `high` is at most ``(k - 1) / k``, its
+    default, at which a report reveals nothing. `alpha` and `beta`, 1 to 16, are the shapes of the
+    distribution "beta". At 1 and 1 the bounds are those of the uniform distribution "flip".
 
-    Returns
-    -------
-    low, high : float
-        The smallest `low`, on the grid of weights that is drawn from, whose exact loss is at most
-        `epsilon`, and `high` on that grid.
-
-    Raises
-    ------
-    ParameterError
-        Where a parameter is out of range, or `high` is so small that no `low` is enough.
+    Returns the smallest `low` on the grid of weights with an exact loss of at most `epsilon`, and
+    `high` on that grid. Raises ParameterError if a parameter is out of range or no `low` suffices
+    for `high`.
 
     References
     ----------
-    ``docs/theory/two-layer.md``: the loss falls when `low` rises, for every law that is truncated,
-    as long as `high` is at most ``(k - 1) / k``. A table of such a law follows it up to rounding;
-    what is returned was tried.
+    ``docs/theory/two-layer.md``: for every truncated distribution, the loss falls as `low` rises,
+    as long as `high` is at most ``(k - 1) / k``. A table of weights follows this only up to
+    rounding, so the loss at the returned bounds is computed.
 
     Examples
     --------
@@ -109,7 +92,7 @@ def two_layer_bounds(
         )
     low = _first(fits, -1, top)
     if uniform:
-        low += (low + top) % 2  # the sum is even, as in the mechanism, so that the mean is whole
+        low += (low + top) % 2  # an even sum, as in the mechanism, makes the mean whole
     return others * low / TOTAL, others * top / TOTAL
 
 
@@ -122,7 +105,7 @@ def _above_zero(name: str, value: float) -> float:
 
 
 def _first(fits: Callable[[int], bool], low: int, high: int) -> int:
-    """Return the first number above `low` that fits, where `high` does, and so do all after one."""
+    """Bisect for the first number above `low` that fits; `fits` is monotone and true at `high`."""
     while high - low > 1:
         middle = (low + high) // 2
         if fits(middle):
@@ -133,29 +116,14 @@ def _first(fits: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def tasks_within(mechanism: Mechanism, budget: float, delta: float = 0.0) -> int:
-    """Return how many tasks of a campaign a worker can be given within a budget.
+    """Return how many tasks, 0 to 10^5, a worker can be assigned within a privacy budget.
 
-    Their number is fixed beforehand, so that losses are composed exactly. A device that decides as
-    it goes counts by `PrivacyLedger.used`, and may take fewer.
+    The number is fixed beforehand, so losses are composed exactly. A device that decides as it goes
+    counts by `PrivacyLedger.used` and may accept fewer tasks. If every task is reported, the
+    campaign has this many tasks.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What randomises the answers; where every task is reported, the campaign has so many tasks.
-    budget : float
-        The most that a worker may lose in total, finite and at least 0.
-    delta : float
-        Of the pair (budget, delta), below 1.
-
-    Returns
-    -------
-    int
-        From 0, where a single task exceeds the budget, to 10^5.
-
-    Raises
-    ------
-    ParameterError
-        Where there is no mechanism, or the budget or delta is out of range.
+    `budget` is a total loss, finite and at least 0; `delta` belongs to it and is below 1. Raises
+    ParameterError if an argument is invalid.
 
     Examples
     --------
@@ -186,27 +154,15 @@ def tasks_within(mechanism: Mechanism, budget: float, delta: float = 0.0) -> int
 
 
 def noise_step(width: float, epsilon: float, tolerance: float = 1e-3) -> float:
-    """Return the coarsest step of a grid that costs next to nothing beside Laplace noise.
+    """Return the coarsest grid step, a power of two, that adds little variance to Laplace noise.
 
-    Parameters
-    ----------
-    width : float
-        Distance of the lowest and the highest answer, at least 2^-960.
-    epsilon : float
-        Privacy loss of one answer, above 0: the noise has the scale ``width / epsilon``.
-    tolerance : float
-        By what part the variance may grow, at most 0.01: through rounding to the grid, which adds
-        ``step**2 / 12``, and through a grid that ends above the highest answer.
+    `width`, at least 2^-960, is the distance from the lowest answer to the highest. The noise has
+    the scale ``width / epsilon``. `tolerance`, at most 0.01, bounds the relative growth of the
+    variance. It grows by ``step**2 / 12`` through rounding, and through a grid that ends above the
+    highest answer.
 
-    Returns
-    -------
-    float
-        A power of two, for the parameter ``step`` of mechanisms for numbers.
-
-    Raises
-    ------
-    ParameterError
-        Where a parameter is out of range, or the step would be below 2^-24 of the width.
+    Raises ParameterError if a parameter is out of range, or the step would be below 2^-24 of the
+    width.
 
     Examples
     --------
@@ -232,6 +188,6 @@ def noise_step(width: float, epsilon: float, tolerance: float = 1e-3) -> float:
 
 
 def _variance_grows(width: float, scale: float) -> float:
-    """Return by what part the variance of a report grows through the grid; all is in steps."""
+    """Return the relative growth of a report's variance; both arguments are in steps."""
     wider = 2 * math.ceil(width / 2) / width
     return wider * wider - 1 + 1 / 24 / scale / scale

@@ -1,4 +1,4 @@
-"""What workers are charged for, and the text that it is kept as."""
+"""Charges of workers, and their JSON text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ChargeKey: TypeAlias = "tuple[str, str, Mechanism]"
 
 @frozen(kw_only=True)
 class Charge:
-    """What a worker has reported to one campaign with one mechanism.
+    """Reports of one worker to one campaign with one mechanism.
 
     Attributes
     ----------
@@ -34,12 +34,12 @@ class Charge:
     campaign : str
         Name.
     mechanism : Mechanism
-        What randomised the answers.
+        What randomized the answers.
     count : int
-        How many answers, or, where every task is reported, how many tasks.
+        Number of answers, or of tasks if every task is reported.
     spared : float
-        By how much all of them together lose less than as many that are not named: 0, unless
-        tasks were named and the mechanism knows more of these.
+        How much less all of them lose together than `count` reports on unnamed tasks. It is 0
+        unless tasks were named and the mechanism has a smaller bound for them.
     """
 
     worker: str
@@ -50,17 +50,14 @@ class Charge:
 
     @property
     def key(self) -> ChargeKey:
-        """What a ledger keeps one charge for."""
+        """Key of the charge in a ledger."""
         return self.worker, self.campaign, self.mechanism
 
 
 def add_charge(charges: dict[ChargeKey, Charge], more: Charge) -> None:
-    """Add a charge to that of its worker, campaign and mechanism; what is spared is rounded down.
+    """Merge a charge into the one with the same key, in place; `spared` is rounded down.
 
-    Raises
-    ------
-    ParameterError
-        Where both together are more reports than a worker makes to a campaign.
+    Raises ParameterError if the worker would make more than 10^7 reports to the campaign.
     """
     key = more.key
     before = charges.get(key)
@@ -75,7 +72,7 @@ def add_charge(charges: dict[ChargeKey, Charge], more: Charge) -> None:
 
 
 def write_charges(charges: Iterable[Charge]) -> str:
-    """Return charges as text; `read_charges` gives them back."""
+    """Write charges as text for `read_charges`."""
     listed = list(charges)
     mechanisms = list(dict.fromkeys(one.mechanism for one in listed))
     places = {mechanism: place for place, mechanism in enumerate(mechanisms)}
@@ -94,13 +91,7 @@ def write_charges(charges: Iterable[Charge]) -> str:
 
 
 def read_charges(text: Any) -> dict[ChargeKey, Charge]:
-    """Return the charges that a text says.
-
-    Raises
-    ------
-    FormatError
-        Where the text is none, of another version, or a charge in it cannot be.
-    """
+    """Read the text of `write_charges`; raise FormatError if it is invalid."""
     try:
         return _charges_of(_read_ledger(text))
     except RecursionError:
@@ -161,13 +152,7 @@ def _read_charge(place: int, charge: Any, mechanisms: list[Mechanism]) -> Charge
 
 
 def check_worker(worker: Any) -> str:
-    """Return an id as text.
-
-    Raises
-    ------
-    ParameterError
-        Unless it is a text that is not empty, or a whole number.
-    """
+    """Return an id as text; raise ParameterError unless it is non-empty text or a whole number."""
     known = plain(worker)
     if isinstance(known, bool) or not isinstance(known, str | int):
         raise ParameterError(f"worker must be an id, text or a whole number; got {worker!r}")

@@ -1,10 +1,4 @@
-"""What a guarantee means, in sentences for the worker whose answers it is about.
-
-A loss of epsilon multiplies the odds of anything about an answer by at most ``exp(epsilon)``. So
-whoever thought it likely with probability p before is at most
-``p / (p + (1 - p) exp(-epsilon))`` sure after, whatever else they know. Printed figures are
-rounded up: "at most" is true. Where delta is above 0 the figures are those of the tail bound.
-"""
+"""Guarantees in sentences for the workers whose answers they protect."""
 
 from __future__ import annotations
 
@@ -24,10 +18,10 @@ from quietcrowd.validation import check_proportion, plain
 __all__ = ["consent_sentences", "most_sure", "show_most_sure"]
 
 _CERTAIN = Fraction(1, 10**6)
-"""Doubts below it are not worth a number."""
+"""A smaller doubt is shown as "100 %"."""
 
 _DOUBT = Fraction(1, 1000)
-"""A doubt that is smaller is none that a worker should count on."""
+"""A worker should not rely on a smaller doubt."""
 
 _NOT_HIDDEN = (
     "it is not hidden: no limit worth a number is promised, and somebody may become practically "
@@ -35,13 +29,12 @@ _NOT_HIDDEN = (
 )
 
 _DUST = Fraction(1, 10**12)
-"""What is no more above a round number prints as it, as in `show_loss`."""
+"""Excess over a round number that printing ignores, as in `show_loss`."""
 
 _MANY = 10**18
-"""So many cases are not counted further."""
 
 _LARGEST = 1000.0
-"""Losses above it leave no doubt: less than e^-1000."""
+"""Losses above it count as leaving no doubt."""
 
 
 def consent_sentences(
@@ -50,35 +43,34 @@ def consent_sentences(
     priors: Sequence[float] = (0.5,),
     shuffled: ShuffledGuarantee | None = None,
 ) -> tuple[str, ...]:
-    """Say what a worker agrees to.
+    """Describe in sentences what a worker agrees to; percentages are rounded up.
 
     Parameters
     ----------
     guarantee : PrivacyGuarantee
-        Of the answers that the worker is to give, as ``mechanism.guarantee(answers=20)``.
+        For the answers that the worker is to give, such as ``mechanism.guarantee(answers=20)``.
     priors : sequence of float
-        How sure somebody was before, above 0 and below 1; at least one.
+        How sure an attacker was before, above 0 and below 1; at least one.
     shuffled : ShuffledGuarantee, optional
-        Of a poll with shuffling, with this guarantee as its `local`.
+        For a poll with shuffling; its `local` is this guarantee.
 
     Returns
     -------
     tuple of str
-        About one answer, or a fact that linked answers share; about a fact that shows in all of
-        them, where there are several; about having answered; about chance, where delta is above 0;
-        and, of a poll with shuffling, what holds if its assumption does.
+        One sentence or paragraph each: one answer, or a fact that linked answers share; all answers
+        together, if there are several; participation; chance, if delta is above 0; shuffling, if
+        any, under its assumption.
 
     Raises
     ------
     ParameterError
-        Where there is no guarantee or no prior, one is out of its range, or `shuffled` is of
-        another guarantee.
+        If an argument is invalid, there is no prior, or `shuffled` has another local guarantee.
 
     Notes
     -----
-    For delta above 0 the figures are those of `PrivacyGuarantee.tail`: each is exceeded with its
-    probability at most, against one alternative that is fixed beforehand; the last sentence says
-    so. A pair (epsilon, delta) would not do: its epsilon may be exceeded more often.
+    For delta above 0 the figures are those of `PrivacyGuarantee.tail`. Each is exceeded with at
+    most its probability, against one alternative that is fixed beforehand; the last sentence says
+    so. A pair (epsilon, delta) would not suffice, since its epsilon may be exceeded more often.
 
     Examples
     --------
@@ -119,24 +111,14 @@ def _listed(priors: Any) -> tuple[Any, ...]:
 
 
 def most_sure(epsilon: float, prior: float = 0.5) -> Fraction:
-    """Return how sure somebody can become, at most, of what a loss is about.
+    """Return an upper bound on how sure an attacker can become of a fact, given its privacy loss.
 
-    Parameters
-    ----------
-    epsilon : float
-        The loss, natural logarithm, at least 0; may be infinite.
-    prior : float
-        How sure they were before, above 0 and below 1; taken as the decimal that it prints as.
+    A loss of epsilon multiplies the odds of anything about an answer by at most ``exp(epsilon)``. A
+    prior p therefore becomes at most ``p / (p + (1 - p) exp(-epsilon))``, whatever else is known.
 
-    Returns
-    -------
-    Fraction
-        Never less than the truth, and more by less than one part in 10^40; 1 above a loss of 1,000.
-
-    Raises
-    ------
-    ParameterError
-        Where a number is out of its range.
+    `epsilon` is at least 0 and may be infinite. `prior`, above 0 and below 1, counts as the decimal
+    that it prints as. The result is never below the exact value, and above it by less than one part
+    in 10^40. It is 1 for a loss above 1,000. Raises ParameterError if a number is out of range.
 
     Examples
     --------
@@ -153,10 +135,10 @@ def most_sure(epsilon: float, prior: float = 0.5) -> Fraction:
 
 
 def show_most_sure(epsilon: float, prior: float = 0.5) -> str:
-    """Print `most_sure` in percent, rounded up; "100 %" where doubts are less than 10^-6.
+    """Format `most_sure` in percent, rounded up; "100 %" if the doubt is below 10^-6.
 
-    Rounded to a tenth, but for 10^-12, and below 100 % to so many digits that it does not print as
-    100.
+    It is rounded to a tenth, after an allowance of 10^-12. Below 100 % it has as many digits as it
+    takes not to print as 100.
 
     Examples
     --------
@@ -176,10 +158,7 @@ def _percent(probability: Fraction) -> str:
 
 
 def _limits(epsilon: float, priors: Sequence[float], other: str, who: str = "whoever") -> str:
-    """Return "whoever thought it ... before is at most ... sure of it after" for every prior.
-
-    `other` names the one alternative that is fixed beforehand, where chance may tell more.
-    """
+    """Format the limits; `other` is the alternative fixed beforehand, or "" without chance."""
     return "; ".join(
         f"{who} {_before(prior, other)} before is at most {show_most_sure(epsilon, prior)} sure of "
         "it after"
@@ -195,7 +174,7 @@ def _before(prior: float, other: str) -> str:
 
 
 def _hides_nothing(epsilon: float, priors: Sequence[float]) -> bool:
-    """Return whether all who had doubts can lose them; who had none before learns nothing."""
+    """Return whether every prior with some doubt can end in near certainty."""
     doubtful = [prior for prior in priors if 1 - most_sure(0.0, prior) >= _CERTAIN]
     return bool(doubtful) and all(1 - most_sure(epsilon, prior) < _DOUBT for prior in doubtful)
 
@@ -250,7 +229,7 @@ def _about_participation(guarantee: PrivacyGuarantee) -> str:
 
 
 def _of_draws(chance: float) -> str:
-    """Return which part of all draws a probability is, rounded up."""
+    """Format a probability as a fraction of all draws, rounded up."""
     probability = as_entered(chance)
     cases = min(math.floor(1 / probability), _MANY)
     return f"one of {cases:,} draws" if cases > 1 else f"{_percent(probability)} of all draws"

@@ -1,4 +1,4 @@
-"""Who has spent how much privacy, over mechanisms and campaigns."""
+"""A ledger of the privacy that workers spend, over mechanisms and campaigns."""
 
 from __future__ import annotations
 
@@ -35,20 +35,15 @@ def _copied(charges: Mapping[ChargeKey, Charge]) -> dict[ChargeKey, Charge]:
 
 @frozen(kw_only=True)
 class PrivacyLedger:
-    """What each worker has spent, per answer and in total; a value, which charging leaves as it is.
+    """Immutable record of the privacy that each worker has spent, per answer and in total.
 
-    Within one campaign a worker reports each answer once, and one secret draw of a mechanism that
-    makes any serves all of that worker's answers, however many charges they come in: counts of
-    charges for one worker, campaign and mechanism add up before the loss is computed. Campaigns
-    are independent of each other: noise and draws are fresh, and losses are composed. The same
-    answer may be asked for in every campaign, so losses about one answer add up over campaigns,
-    too. Whoever releases the same answers a second time, or draws afresh for a second batch,
-    charges that to a campaign of another name.
+    Within one campaign a worker reports each answer once, and one secret draw, if the mechanism
+    makes any, serves all of that worker's answers. Counts of charges for one worker, campaign and
+    mechanism therefore add up before the loss is computed. Losses compose over campaigns, also
+    about one answer. To release the same answers again, or to draw afresh for a second batch,
+    charge a campaign of another name.
 
-    Ids count as text: 7, "7" and the 7.0 of a dataframe are one worker, as the same table comes
-    back from Parquet or CSV.
-    A mechanism that reports every task is charged for every task: the server never learns how many
-    were answered.
+    Ids count as text: 7, "7" and the 7.0 of a dataframe are one worker.
 
     Examples
     --------
@@ -70,38 +65,34 @@ class PrivacyLedger:
 
     @property
     def charges(self) -> tuple[Charge, ...]:
-        """All charges, those of one worker, campaign and mechanism together, as first made."""
+        """All charges, one per worker, campaign and mechanism, in the order first made."""
         return tuple(self._charges.values())
 
     @property
     def workers(self) -> tuple[str, ...]:
-        """Ids of all workers who were charged, as first charged."""
+        """Ids of all charged workers, in the order of their first charge."""
         return tuple(dict.fromkeys(charge.worker for charge in self.charges))
 
     @classmethod
     def of_reports(cls, *reports: Reports, campaigns: Iterable[str] | None = None) -> PrivacyLedger:
-        """Return what the workers of some reports have spent.
+        """Return a ledger of what the workers of some reports have spent.
 
         Parameters
         ----------
         *reports : Reports
-            Each is a campaign of its own. Where every task is reported all workers are charged
-            for all tasks.
+            One campaign each. If every task is reported, all workers are charged for all tasks.
         campaigns : iterable of str, optional
-            Their names; default: "1", "2" and so on. Two reports of one mechanism are two draws,
-            so they have different names.
+            Names, by default "1", "2" and so on. Two reports of one mechanism need different names.
 
         Raises
         ------
         ParameterError
-            Where something else than reports is given, there are not as many names as reports, or
-            two reports of one mechanism have the same name.
+            If an argument is invalid, or two reports of one mechanism have the same name.
 
         Warns
         -----
         SimulatedNoiseWarning
-            Where some of the reports are simulated: what they would have cost counts as if they
-            were real.
+            If some reports are simulated. They are charged as if they were real.
         """
         names = _names_for(len(reports), campaigns)
         charges: dict[ChargeKey, Charge] = {}
@@ -129,30 +120,29 @@ class PrivacyLedger:
         campaign: str = "1",
         spared: float = 0.0,
     ) -> PrivacyLedger:
-        """Return a ledger in which a worker has spent more.
+        """Return a ledger with one more charge.
 
         Parameters
         ----------
         worker : str or int
             Id.
         mechanism : Mechanism
-            What randomises the answers.
+            What randomizes the answers.
         answers : int
-            How many further answers; of no matter where every task is reported.
+            Number of further answers; not charged if every task is reported.
         tasks : int, sequence or pyarrow.Array, optional
-            How many further tasks, or their ids; needed where every task is reported. All answers
-            to tasks that are named may lose less; see `Mechanism.guarantee`.
+            Further tasks, or their number; required if every task is reported. See
+            `Mechanism.guarantee`.
         campaign : str
-            To which the worker reports; see the class.
+            Name of the campaign.
         spared : float
-            What all further answers lose less than any of their number, where that is known and
-            the tasks are not named; see `Charge`.
+            See `Charge`; 0 if it is unknown, or follows from the names of the tasks.
 
         Raises
         ------
         ParameterError
-            Where the worker's id is neither text nor a whole number, there is no mechanism, or a
-            count is missing or out of range: a worker makes at most 10^7 reports to a campaign.
+            If an argument is invalid or missing, or the campaign gets more than 10^7 of the
+            worker's reports.
         """
         check_real("spared", spared, 0)
         who = check_worker(worker)
@@ -170,28 +160,28 @@ class PrivacyLedger:
         return evolve(self, charges=charges)
 
     def spent(self, worker: str | int, delta: float = 0.0) -> Spending:
-        """Return what a worker has spent; nothing, where there is no charge.
+        """Return what a worker has spent; 0 without a charge.
 
         Parameters
         ----------
         worker : str or int
             Id.
         delta : float
-            Of the pairs (epsilon, delta), below 1. At 0 losses are summed; above it they are
-            composed, tightly where answers have noise of their own, and never to more than their
+            Of the pairs (epsilon, delta), at least 0 and below 1. At 0, losses are summed. Above 0
+            they are composed, tightly if answers have independent noise, and never exceed their
             sum.
 
         Raises
         ------
         ParameterError
-            Where delta is out of range.
+            If an argument is invalid.
 
         Notes
         -----
-        The sum holds whenever it is looked at. Above delta 0 what is returned holds for a schedule
-        of mechanisms and answers that was fixed beforehand. Where it depended on earlier reports
-        how many there are, it is the reading of an odometer at a time that the data chose, and no
-        guarantee: then `used` says what holds. See ``docs/theory/budgets.md``.
+        At delta 0 the sum is valid at any time. Above 0 the result is valid for a schedule of
+        mechanisms and answers that was fixed beforehand. If the schedule depended on earlier
+        reports, it is an odometer read at a time that the data chose, and no guarantee. Then use
+        `used`; see ``docs/theory/budgets.md``.
         """
         check_delta("delta", delta)
         one = check_worker(worker)
@@ -221,24 +211,24 @@ class PrivacyLedger:
     ) -> bool:
         """Return whether a charge would take a worker's total above a budget: a privacy filter.
 
-        Who makes no report where this says so is (budget, delta)-private in total, also where it
-        depends on earlier reports which come next; see `used`.
+        A worker who omits every report for which this is true is (budget, delta)-private in total.
+        This remains true if earlier reports determine which reports come next; see `used`.
 
         Parameters
         ----------
         worker, mechanism, answers, tasks, campaign
-            As those of `charge`.
+            See `charge`.
         budget : float
-            The most that a worker may lose in total, finite and at least 0; fixed beforehand.
+            Largest total loss, finite and at least 0; fixed beforehand.
         delta : float
-            Of the whole, below 1; fixed beforehand. Above 0 all that one secret draw serves, as
-            the answers of a worker of the two-layer mechanism, is charged at once.
+            Total delta, below 1; fixed beforehand. Above 0, charge all answers that share one
+            secret draw, such as those of a two-layer worker, at once.
 
         Raises
         ------
         ParameterError
-            Where the budget is negative or not finite; where, at a delta above 0, answers are to
-            be added to others that share their draw; or as `charge` and `spent`.
+            If an argument is invalid, or, at delta above 0, answers would share the draw of earlier
+            ones.
         """
         check_real("budget", budget, 0)
         if delta:
@@ -247,7 +237,7 @@ class PrivacyLedger:
         return after.used(worker, budget, delta) > budget
 
     def _require_not_begun(self, worker: str, campaign: str, mechanism: Mechanism) -> None:
-        """Raise where a draw serves answers already: whether to go on may follow from reports."""
+        """Raise if a draw already serves answers: earlier reports may determine what follows."""
         begun = (worker, campaign, mechanism) in self._charges
         if begun and mechanism.loss(answers=2, tasks=2).count == 1:
             raise ParameterError(
@@ -259,25 +249,21 @@ class PrivacyLedger:
     def used(self, worker: str | int, budget: float, delta: float = 0.0) -> float:
         """Return how much of a budget a worker has used, however the releases were chosen.
 
-        At delta 0 it is the sum of the losses. Above it, it is what a filter counts: as a rule
-        more than `spent`, since it holds for a worker who stops, or goes on, because of earlier
-        reports; and never more than the sum.
+        At delta 0 this is the sum of the losses. Above 0 it is the count of a privacy filter, which
+        never exceeds the sum. It is usually more than `spent`, since it is valid even if earlier
+        reports determine whether a worker goes on. See ``docs/theory/budgets.md``.
 
         Parameters
         ----------
         worker : str or int
             Id.
         budget, delta : float
-            Of the whole, fixed before the first report; finite and at least 0, delta below 1.
+            Totals, finite and at least 0, fixed before the first report; delta is below 1.
 
         Raises
         ------
         ParameterError
-            Where a number is out of its range.
-
-        References
-        ----------
-        See `would_exceed` and ``docs/theory/budgets.md``.
+            If an argument is invalid.
         """
         check_real("budget", budget, 0)
         check_delta("delta", delta)
@@ -285,30 +271,29 @@ class PrivacyLedger:
         return used_of_budget(own, float(budget), float(delta))
 
     def shuffled(self, worker: str | int, *, honest: int, delta: float) -> float:
-        """Return the epsilon of a worker whose every campaign was a poll with shuffling.
+        """Return the epsilon of a worker whose campaigns were all polls with shuffling.
 
-        A second number, beside `spent`: it holds only if `shuffled_assumption` does in each of the
-        campaigns, and about those who see one output of each campaign alone.
+        It complements `spent`. It is valid only if `shuffled_assumption` is true in each campaign,
+        and only against attackers who see nothing but one output of each campaign.
 
         Parameters
         ----------
         worker : str or int
             Id.
         honest : int
-            How many reports of each campaign are honest at least, the worker's own among them.
+            Least number of honest reports in each campaign, including the worker's own.
         delta : float
-            Of the pair, above 0 and below 1: as much for each campaign as for another.
+            Total delta, above 0 and below 1, divided equally among the campaigns.
 
         Returns
         -------
         float
-            Sum over all campaigns; never more than the sum of their own losses. 0 where there is
-            no charge.
+            Sum over all campaigns, at most the sum of their local losses; 0 without a charge.
 
         Raises
         ------
         ParameterError
-            Where the worker made more than one report to a campaign; or as `shuffled_guarantee`.
+            If the worker made several reports to a campaign, or `shuffled_guarantee` raises.
         """
         own = self._charges_of(check_worker(worker))
         check_proportion("delta", delta)
@@ -326,10 +311,10 @@ class PrivacyLedger:
         return sum_losses([(epsilon, 1) for epsilon in found])
 
     def to_frame(self, delta: float = 0.0, backend: Backend = "pandas") -> Any:
-        """Return what each worker has spent as a dataframe.
+        """Return the `spending` as a dataframe, with the numbers of reports and campaigns.
 
-        Its columns are ``worker``, ``reports``, ``campaigns``, ``answer_epsilon``,
-        ``total_epsilon``, ``answer_tail`` and ``total_tail``; see `Spending`.
+        Columns: ``worker``, ``reports``, ``campaigns``, ``answer_epsilon``, ``total_epsilon``,
+        ``answer_tail``, ``total_tail``.
         """
         spending = self.spending(delta)
         reports: dict[str, int] = {}
@@ -351,23 +336,22 @@ class PrivacyLedger:
         )
 
     def to_json(self) -> str:
-        """Return the ledger as text; `from_json` gives back an equal one."""
+        """Return the ledger as text for `from_json`."""
         return write_charges(self.charges)
 
     @classmethod
     def from_json(cls, text: str) -> PrivacyLedger:
-        """Return the ledger that `to_json` wrote.
+        """Read a ledger from the text of `to_json`.
 
         Raises
         ------
         FormatError
-            Where the text is none, of another version, or a charge in it cannot be.
+            If the text is invalid or of another version.
         """
         return cls(charges=read_charges(text))
 
 
 def _names_for(reports: int, campaigns: Any) -> list[str]:
-    """Return the name of the campaign of each reports."""
     if campaigns is None:
         return [str(place + 1) for place in range(reports)]
     listed = isinstance(campaigns, Iterable) and not isinstance(campaigns, str)
@@ -394,7 +378,7 @@ def _warn_of_simulations(names: Iterable[str], reports: Iterable[Reports]) -> No
 
 
 def _spared_by_names(mechanism: Mechanism, tasks: Tasks | None) -> float:
-    """Return by how much all named tasks together lose less than any of their number."""
+    """Return how much less all named tasks lose together than any tasks of their number."""
     if tasks is None or not mechanism.every_task or not are_named(tasks):
         return 0.0
     count = check_counts(1, tasks, every_task=True)
@@ -404,7 +388,7 @@ def _spared_by_names(mechanism: Mechanism, tasks: Tasks | None) -> float:
 
 
 def _charges_in(reports: Reports, campaign: str) -> list[Charge]:
-    """Return what each worker with reports, or, where every task is reported, each is charged."""
+    """Return one charge per worker with reports, or per worker if every task is reported."""
     table, mechanism = reports.table, reports.mechanism
     counts = table.answers_per_worker.tolist()
     if mechanism.every_task:
@@ -424,6 +408,6 @@ def _charges_in(reports: Reports, campaign: str) -> list[Charge]:
 
 
 def _as_text(worker: Any) -> str:
-    """Return an id as text; 7.0, as dataframes with gaps hold it, is 7."""
+    """Return an id as text; 7.0, as in dataframes with gaps, becomes 7."""
     whole = isinstance(worker, float) and worker.is_integer()
     return str(int(worker) if whole else worker)

@@ -1,10 +1,4 @@
-"""What a poll with shuffling loses: a second number, which holds under an assumption of its own.
-
-The guarantee of a report holds whatever becomes of it. Where one question is asked, and a shuffler
-gives out the reports without who sent them, whoever sees these alone learns less: how much less
-rests on the shuffler, and on how many of the reports are honest. So the second number never stands
-without the first, nor without what it assumes. ``docs/theory/shuffling.md``.
-"""
+"""Guarantees of polls with shuffling; see ``docs/theory/shuffling.md``."""
 
 from __future__ import annotations
 
@@ -25,7 +19,7 @@ from quietcrowd.validation import check_proportion, check_whole
 __all__ = ["ShuffledGuarantee", "fewest_honest", "shuffled_assumption", "shuffled_guarantee"]
 
 _FINER = 100
-"""A tail comes from the pair of a delta that is smaller by this factor."""
+"""The tail follows from the pair at a delta smaller by this factor."""
 
 _SOURCES = {
     "exact": "docs/theory/shuffling.md, numerically, over all answers of the others",
@@ -37,23 +31,21 @@ _SOURCES = {
 
 @frozen(kw_only=True)
 class ShuffledGuarantee:
-    """What one report loses by itself, and, under an assumption, in one output of shuffled ones.
+    """Privacy loss of one report, locally and, under an assumption, after shuffling.
 
-    Neighbouring inputs are the answers of one worker to the one question. For the second number
-    the adversary sees the reports without their senders, knows all other workers' answers, and
-    knows which reports come of dishonest workers.
+    Neighboring inputs differ in one worker's answer. The attacker on the shuffled output sees
+    reports without senders, and knows all other answers and which reports are dishonest.
 
     Attributes
     ----------
     local : PrivacyGuarantee
-        Of the report itself. It needs no shuffler, and stands first.
+        Guarantee of the report itself, without a shuffler.
     honest : int
-        How many of the reports are honest at least, the worker's own among them.
+        Least number of honest reports, including the worker's own.
     epsilon, delta : float
-        Pair of differential privacy of what the shuffler gives out.
+        Pair of differential privacy of the shuffler's output.
     tail : float
-        Loss that is exceeded with a probability of `delta` at most, against one other answer that
-        is fixed beforehand.
+        Loss exceeded with probability at most `delta`, against one other answer fixed beforehand.
     source : str
         What proves the pair.
     """
@@ -67,7 +59,7 @@ class ShuffledGuarantee:
 
     @property
     def assumption(self) -> str:
-        """What has to be true for the second number to hold."""
+        """Assumption under which the pair and the tail are valid."""
         return shuffled_assumption(self.honest)
 
     def __str__(self) -> str:
@@ -80,7 +72,7 @@ class ShuffledGuarantee:
 
 
 def shuffled_assumption(honest: int) -> str:
-    """Say what has to be true for a number about shuffled reports to hold.
+    """Return the assumption under which a guarantee after shuffling is valid.
 
     Examples
     --------
@@ -96,26 +88,24 @@ def shuffled_assumption(honest: int) -> str:
 
 
 def shuffled_guarantee(mechanism: Mechanism, *, honest: int, delta: float) -> ShuffledGuarantee:
-    """Return the loss of one report of a poll with shuffling, towards those who see one output.
+    """Return the guarantee of one report in a poll with shuffling.
 
-    A report may enter one published output only: the difference of two outputs shows the counts of
-    a smaller group of reports, down to the one that came later.
+    It protects against attackers who see one published output. A report may enter only one, since
+    the difference of two shows the counts of a smaller group, down to a single late report.
 
     Parameters
     ----------
     mechanism : Mechanism
-        What randomises the answers; one whose guarantee has no delta.
+        What randomizes the answers; its guarantee is finite and has no delta.
     honest : int
-        How many of the reports are honest at least, one's own among them. More is better; if in
-        doubt give a smaller number.
+        Least number of honest reports, including one's own. If in doubt, give a smaller number.
     delta : float
-        Of the pair, above 0 and below 1; it should be below one part in the number of workers.
+        Above 0 and below 1; it should be below one divided by the number of workers.
 
     Raises
     ------
     ParameterError
-        Where there is no mechanism, its guarantee has a delta or no bound, or a number is out of
-        its range.
+        If an argument is invalid, or the mechanism's guarantee has a delta or is infinite.
 
     Examples
     --------
@@ -141,9 +131,9 @@ def shuffled_guarantee(mechanism: Mechanism, *, honest: int, delta: float) -> Sh
 
 
 def fewest_honest(mechanism: Mechanism, *, delta: float) -> int | None:
-    """Return from how many honest reports on shuffling is shown to add to the guarantee of each.
+    """Return the fewest honest reports with which shuffling provably improves the guarantee.
 
-    None where it is not with 10,000,000 of them. Parameters and what is raised are those of
+    None if 10,000,000 of them do not suffice. Parameters and exceptions are those of
     `shuffled_guarantee`.
 
     Examples
@@ -162,7 +152,6 @@ def fewest_honest(mechanism: Mechanism, *, delta: float) -> int | None:
 
 
 def _pure_guarantee(mechanism: Mechanism) -> PrivacyGuarantee:
-    """Return the guarantee of one report; refuse one with a delta, or none."""
     local = mechanism.guarantee(answers=1, tasks=1)
     if local.delta or math.isinf(local.worker_epsilon):
         raise ParameterError(
@@ -183,7 +172,7 @@ def _loss_at(
 
 
 def _response_of(mechanism: Mechanism) -> KeepOrReplace | None:
-    """Return randomised response, where a worker's report is drawn by it; else None."""
+    """Return the randomized response that a worker's report follows, or None."""
     channel: Any = mechanism.worker_channel
     if channel is None:
         return None
@@ -195,6 +184,6 @@ def _response_of(mechanism: Mechanism) -> KeepOrReplace | None:
         size = len(channel.probabilities)
     else:
         return None
-    if size == 2 and keep < other:  # the same with the names of the labels changed
+    if size == 2 and keep < other:  # the same after swapping the labels
         keep, other = other, keep
     return KeepOrReplace(size=size, keep=keep, other=other) if keep > other > 0 else None

@@ -1,10 +1,8 @@
-"""What charges come to: composed at a delta, by how rarely it is exceeded, and of a budget.
+"""Composition of charges, and a privacy filter for releases that depend on earlier ones.
 
-The loss of a schedule that is fixed beforehand is composed exactly. A device that looks at what it
-has spent, and then decides whether and where to answer, follows no such schedule: at delta 0 the
-sum of its losses is a bound all the same, at a delta above 0 the exact composition is none. What
-holds is a privacy filter: a rule, fixed beforehand, for when to stop. Theorem, proof and checks:
-``docs/theory/budgets.md``.
+Exact composition needs a schedule that is fixed beforehand. A device that decides by what it has
+spent needs a privacy filter; only at delta 0 does the sum of its losses remain a bound. Theorem,
+proof and checks: ``docs/theory/budgets.md``.
 """
 
 from __future__ import annotations
@@ -32,34 +30,34 @@ __all__ = ["Spending", "counted_loss", "filter_used", "spend", "used_of_budget"]
 _Part: TypeAlias = "tuple[Mechanism, int, float]"
 
 _ORDERS = 1 + np.geomspace(1e-3, 1e6, 2000)
-"""Of Renyi divergences; one of them is chosen, by the budget and its delta alone."""
+"""Candidate orders of Renyi divergences; only the budget and its delta determine the choice."""
 
 _SLACK = 1e-9
-"""More than the relative rounding error of the sums below."""
+"""Exceeds the relative rounding error of the sums below."""
 
 _OF_WEIGHTS = Fraction(1, 1000)
-"""By no more than this part of it integer weights lose less than the epsilon they are made for."""
+"""Integer weights lose less than the epsilon they are made for by at most this fraction."""
 
 
 @frozen(kw_only=True)
 class Spending:
-    """What a worker has spent at most; losses are natural logarithms, rounded up.
+    """Upper bounds on what a worker has spent; natural logarithms, rounded up.
 
-    At a delta above 0 `answer_epsilon` and `total_epsilon` are pairs (epsilon, delta) of
-    differential privacy. How likely a loss is larger they do not say; the two tails do.
+    At delta above 0, `answer_epsilon` and `total_epsilon` are pairs (epsilon, delta) of
+    differential privacy. They do not bound how likely a larger loss is; the two tails do.
 
     Attributes
     ----------
     worker : str
         Id, as text.
     answer_epsilon : float
-        About one answer that was asked for in every campaign, given all others.
+        Loss about one answer that every campaign asked for, given all others.
     total_epsilon : float
-        About all answers together.
+        Loss about all answers together.
     delta : float
-        Of the pairs; 0 for pure losses.
+        Delta of the pairs; 0 for pure losses.
     answer_tail, total_tail : float
-        Each is exceeded with probability `delta` at most; at a delta of 0 the losses themselves.
+        Losses that are exceeded with probability at most `delta`; at delta 0 the losses themselves.
     """
 
     worker: str
@@ -71,7 +69,7 @@ class Spending:
 
 
 def spend(worker: str, charges: Iterable[Charge], delta: float) -> Spending:
-    """Return what charges of one worker come to; see `PrivacyLedger.spent`."""
+    """Compose the charges of one worker; see `PrivacyLedger.spent`."""
     answer, total, answer_tail, total_tail = _composed(_parts(charges), delta)
     return Spending(
         worker=worker,
@@ -88,13 +86,13 @@ def _parts(charges: Iterable[Charge]) -> tuple[_Part, ...]:
 
 
 def used_of_budget(charges: Iterable[Charge], budget: float, delta: float) -> float:
-    """Return how much of a budget charges of one worker use; see `PrivacyLedger.used`."""
+    """Return how much of a budget the charges of one worker use; see `PrivacyLedger.used`."""
     return _used(_parts(charges), budget, delta)
 
 
 @lru_cache(maxsize=4096)
 def _composed(parts: tuple[_Part, ...], delta: float) -> tuple[float, float, float, float]:
-    """Return the loss about one answer and about all, and their tails, of counts per campaign."""
+    """Return the losses about one answer and about all answers, then their tails."""
     if not delta:
         return _summed(parts) * 2
     losses = _losses(parts)
@@ -122,24 +120,11 @@ def _used(parts: tuple[_Part, ...], budget: float, delta: float) -> float:
 
 
 def counted_loss(mechanism: Mechanism, count: int, spared: float = 0.0) -> Fraction | None:
-    """Return what a budget counts for all reports of a worker to one campaign.
+    """Return what a budget counts for `count` reports to one campaign; None if nothing bounds it.
 
-    It is never less than they lose. Where one report loses what was entered as epsilon, but for
-    the rounding of its weights, that decimal is counted for each; see ``docs/theory/budgets.md``.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What randomizes the answers.
-    count : int
-        How many reports.
-    spared : float
-        As that of `Charge`.
-
-    Returns
-    -------
-    Fraction or None
-        None if nothing bounds the loss.
+    It is never below their loss. If one report loses the entered epsilon up to the rounding of its
+    weights, each counts as that decimal; see ``docs/theory/budgets.md``. `spared` is that of
+    `Charge`.
     """
     stated = mechanism.guarantee(count, count)
     if stated.delta or math.isinf(stated.worker_epsilon):
@@ -152,7 +137,7 @@ def counted_loss(mechanism: Mechanism, count: int, spared: float = 0.0) -> Fract
         if entered * (1 - _OF_WEIGHTS) <= one <= entered:
             one = entered
     whole = Fraction(stated.worker_epsilon)
-    if not spared and whole >= count * Fraction(stated.epsilon):  # a sum, and not less than that
+    if not spared and whole >= count * Fraction(stated.epsilon):  # losses only add up
         whole = count * one
     return max(one, whole - Fraction(spared))
 
@@ -165,7 +150,7 @@ def _losses(parts: tuple[_Part, ...]) -> list[ReleaseLoss]:
 
 
 def _summed(parts: tuple[_Part, ...]) -> tuple[float, float]:
-    """Return both losses without any delta: sums of what the guarantees say, and no laws."""
+    """Return the losses about one answer and about all answers at delta 0."""
     stated = [(mechanism.guarantee(count, count), spared) for mechanism, count, spared in parts]
     if any(one.delta for one, _ in stated):
         return math.inf, math.inf
@@ -174,12 +159,12 @@ def _summed(parts: tuple[_Part, ...]) -> tuple[float, float]:
 
 
 def _spared_of(whole: float, spared: float, least: float) -> float:
-    """Return what is left of a loss, rounded up, and not below that of one answer."""
+    """Return a loss reduced by `spared`, rounded up, and at least that of one answer."""
     return max(least, math.nextafter(whole - spared, math.inf)) if spared else whole
 
 
 def _less(loss: ReleaseLoss, spared: float) -> ReleaseLoss:
-    """Return a loss of which all answers together lose less: a coin of the sum that is left."""
+    """Reduce the loss about all answers by `spared`; they become one release with a pure loss."""
     if not spared:
         return loss
     whole = sum_losses([(loss.each.pure_epsilon, loss.count)])
@@ -188,20 +173,11 @@ def _less(loss: ReleaseLoss, spared: float) -> ReleaseLoss:
 
 
 def filter_used(parts: Sequence[tuple[LossLaw, int]], budget: float, delta: float) -> float:
-    """Return how much of a budget releases use, which may have been chosen one after the other.
+    """Return how much of a budget releases use if each may depend on earlier ones.
 
-    Parameters
-    ----------
-    parts : sequence of (LossLaw, int)
-        The law of each release, and how many releases have it.
-    budget, delta : float
-        Epsilon and delta of the whole, fixed before the first release.
-
-    Returns
-    -------
-    float
-        Whoever makes a release only where this stays at most `budget` is (budget, delta)-private,
-        however the releases are chosen. Never more than the sum of the pure losses.
+    `parts` are loss distributions and how many releases have each. `budget` and `delta` are totals,
+    fixed before the first release. If each release is made only while the result stays at most
+    `budget`, all are (budget, delta)-private together. It never exceeds the sum of the pure losses.
 
     References
     ----------
@@ -228,20 +204,20 @@ def filter_used(parts: Sequence[tuple[LossLaw, int]], budget: float, delta: floa
 
 
 def _by_order(parts: Sequence[tuple[LossLaw, int]], budget: float, delta: float) -> float:
-    """Return what releases use by their Renyi divergences, at half of a delta."""
+    """Return what releases use by their Renyi divergences, at half of delta."""
     order = _order(budget, delta)
     renyi = math.fsum(times * _renyi(law, order) for law, times in parts)
     return (renyi + _price(order, delta)) * (1 + _SLACK)
 
 
 def _delta_of(law: LossLaw) -> float:
-    """Return what is lost of a law; nothing, where that stands for its rounding alone."""
+    """Return the probability of an infinite loss; 0 if `lost` only represents rounding."""
     return law.lost if math.isinf(law.pure_epsilon) else 0.0
 
 
 def _renyi(law: LossLaw, order: float) -> float:
-    """Return the Renyi divergence of what is not lost, of all pairs of rows at most."""
-    if law.lost:  # a coin of its loss, exactly
+    """Return a bound, over all pairs of rows, on the Renyi divergence of the finite losses."""
+    if law.lost:  # a coin of the same epsilon is exact
         law = pure_law(law.epsilon)
     exponents = (order - 1) * law.losses
     top = float(exponents.max(initial=-math.inf))
@@ -252,13 +228,13 @@ def _renyi(law: LossLaw, order: float) -> float:
 
 
 def _price(order: float, delta: float) -> float:
-    """Return what a Renyi divergence is short of an epsilon at half of a delta."""
+    """Return the term that converts a Renyi divergence to an epsilon at half of delta."""
     largest = -math.log(order) + (order - 1) * math.log1p(-1 / order)
     return (largest - math.log(delta / 2)) / (order - 1)
 
 
 @lru_cache(maxsize=256)
 def _order(budget: float, delta: float) -> float:
-    """Return the order at which most small releases fit into a budget; of public facts alone."""
+    """Return the order at which most small releases fit; it depends on public numbers only."""
     room = [(budget - _price(float(order), delta)) / order for order in _ORDERS]
     return float(_ORDERS[int(np.argmax(room))])
