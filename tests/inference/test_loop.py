@@ -8,7 +8,7 @@ import pytest
 from quietcrowd.datasets import synthetic_crowd
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import MajorityVote, WeightedVote
-from quietcrowd.inference import sweep as sweep_module
+from quietcrowd.inference import loop as sweep_module
 from quietcrowd.inference.loop import LoopProgress, available_threads, iterate, run_loop
 from quietcrowd.inference.partition import Partition, Summary
 

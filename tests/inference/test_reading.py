@@ -5,15 +5,8 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.inference import (
-    CRH,
-    GLAD,
-    DawidSkene,
-    MajorityVote,
-    NoiseAware,
-    WeightedVote,
-    noise_aware_labels,
-)
+from quietcrowd.inference import CRH, GLAD, DawidSkene, MajorityVote, NoiseAware, WeightedVote
+from quietcrowd.inference.labels import noise_aware as noise_aware_labels
 from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.reading import Observations
 from quietcrowd.mechanisms import FiniteChannel, RandomizedResponse

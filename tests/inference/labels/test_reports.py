@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import quietcrowd as qc
-from quietcrowd.inference import worker_reports
+from quietcrowd.inference.labels import reports as worker_reports
 from quietcrowd.inference.labels.reports import KINDS, WorkerReports
 from quietcrowd.inference.partition import Summary
 from quietcrowd.mechanisms.channel import FiniteChannel

@@ -10,8 +10,8 @@ from tests.core.held_weights import held_weights
 import quietcrowd as qc
 from quietcrowd.datasets import number_crowd, sensor_crowd, sparse_crowd
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
-from quietcrowd.inference import noise_aware_numbers
 from quietcrowd.inference.loop import run_loop
+from quietcrowd.inference.numbers import noise_aware as noise_aware_numbers
 from quietcrowd.inference.numbers.noise_aware import LEVELS, NoiseAwareNumbers
 from quietcrowd.inference.numbers.sweep import report_precisions
 from quietcrowd.inference.reading import Observations

@@ -8,7 +8,7 @@ from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
-from quietcrowd.inference import noise_aware_sets
+from quietcrowd.inference.sets import noise_aware as noise_aware_sets
 from quietcrowd.inference.sets.noise_aware import NoiseAwareSets
 from quietcrowd.mechanisms import SetChannel
 from quietcrowd.mechanisms.channel import FiniteChannel
