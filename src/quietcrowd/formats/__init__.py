@@ -1,4 +1,4 @@
-"""Reading and writing answers, reports and truths, by the file's name and header."""
+"""Reading and writing of answers, reports and truths; name and header determine the format."""
 
 from quietcrowd.formats.answer_files import read_answers, read_truths, write_answers
 from quietcrowd.formats.report_files import read_reports, write_reports

@@ -1,4 +1,4 @@
-"""Answers and truths, from files and into files."""
+"""Files of answers and truths."""
 
 from __future__ import annotations
 
@@ -38,44 +38,43 @@ def read_answers(
     rejected: bool = False,
     **options: Any,
 ) -> Answers:
-    """Read plain answers from a file.
+    """Read non-private answers from a file.
 
     Parameters
     ----------
     path : str or Path
-        Ends in ``.csv``, ``.tsv``, ``.jsonl`` or ``.json``, or in one of these and ``.gz``, or in
-        ``.parquet``, ``.xlsx`` or ``.zip``. Ids in a CSV file and in a workbook are texts.
+        Name that ends in ``.csv``, ``.tsv``, ``.jsonl`` or ``.json``, or one of these and ``.gz``,
+        or in ``.parquet``, ``.xlsx`` or ``.zip``. Ids in CSV files and workbooks are read as text.
     domain : Domain
-        What an answer can be.
+        Domain of the answers.
     task, worker, label : str
         Names of the columns of a table.
     file_format : str, optional
         ``csv``, ``parquet``, ``jsonl``, ``excel``, ``mturk``, ``toloka``, ``label-studio``,
         ``label-studio-min``, ``label-studio-csv``, ``doccano``, ``argilla`` or ``limesurvey``.
-        Default: what the suffix and the header say.
+        Default: determined by suffix and header.
     field : str, optional
-        Which question of a platform's file is meant, where there are several.
+        The question, if a platform's file has several.
     rejected : bool
-        Whether answers that a platform's requester rejected are taken too.
+        Whether to include answers that the platform's requester rejected.
     **options
         See `Answers.from_frame`.
 
     Raises
     ------
     FormatError
-        Where the file is not what its suffix says, or holds reports and not plain answers.
+        If the file does not have the format of its suffix, or contains reports.
     ParameterError
-        Where the format is unknown, or columns are named where they are known, or a field where
-        there is none.
+        If the format is unknown, columns are named for a platform's file, or a field for a table.
     AnswerError
-        See `Answers.from_frame`; the message begins with the file's name.
+        See `Answers.from_frame`; the message begins with the name of the file.
     OSError
-        Where the file cannot be opened.
+        If the file cannot be opened.
 
     Warns
     -----
     LeftOutWarning
-        Where answers of a platform's file do not count, as rejected ones.
+        If answers of a platform's file are dropped, such as rejected ones.
     """
     path = Path(path)
     refuse_reports(path, file_format, "infer")
@@ -88,7 +87,7 @@ def read_answers(
 
 
 def refuse_reports(path: Path, file_format: str | None, command: str) -> None:
-    """Raise FormatError where a file that is read as plain says that it holds reports."""
+    """Raise FormatError if a file to be read as non-private contains reports."""
     note = read_note(path, file_format)
     if note is not None and "mechanism" in note:
         raise FormatError(
@@ -98,13 +97,13 @@ def refuse_reports(path: Path, file_format: str | None, command: str) -> None:
 
 
 def in_file(path: Path, error: AnswerError, file_format: str | None) -> AnswerError:
-    """Return an error about rows of a frame as one about rows of the file that it came from."""
+    """Return an error about rows of a frame as an error about rows of its file."""
     place = _place_of_rows(path, file_format) if _ROW.search(str(error)) else ""
     return AnswerError(f"{path}: {error} {place}".rstrip())
 
 
 _ROW = re.compile(r"\brow \d")
-"""Where a message says which row is meant."""
+"""Matches messages that name a row."""
 
 
 def _place_of_rows(path: Path, file_format: str | None) -> str:
@@ -114,16 +113,16 @@ def _place_of_rows(path: Path, file_format: str | None) -> str:
 
 
 def write_answers(answers: Answers, path: str | Path, *, file_format: str | None = None) -> None:
-    """Write plain answers: columns ``task``, ``worker``, ``label``; what is there is replaced.
+    """Write non-private answers in columns ``task``, ``worker``, ``label``; overwrite the file.
 
     Parameters
     ----------
     answers : Answers
-        What to write.
+        The answers.
     path : str or Path
         See `write_table`.
     file_format : str, optional
-        See `write_table`; the files of platforms have their own columns.
+        See `write_table`; files of platforms have other columns.
 
     Raises
     ------
@@ -145,9 +144,9 @@ def read_truths(
     Parameters
     ----------
     path : str or Path
-        A table with columns ``task`` and ``label``, which may be called ``truth``, as ``infer``
-        writes it, or ``true_label`` or ``agg_label``, as crowd-kit does. Or Toloka's file with
-        control tasks, or one of Label Studio.
+        A table with columns ``task`` and ``label``, also called ``truth`` (by ``infer``), or
+        ``true_label`` or ``agg_label`` (by crowd-kit). Or Toloka's file of control tasks, or a file
+        of Label Studio.
     file_format, field : str, optional
         See `read_answers`.
 
@@ -159,11 +158,11 @@ def read_truths(
     Raises
     ------
     FormatError
-        Where the file is not what its suffix says, or a column is missing.
+        If the file does not have the format of its suffix, or lacks a column.
     ParameterError
         See `read_answers`.
     OSError
-        Where the file cannot be opened.
+        If the file cannot be opened.
     """
     path = Path(path)
     return _read(path, _NAMES, file_format, field).select(_NAMES)
@@ -172,10 +171,7 @@ def read_truths(
 def read_scored_truths(
     path: Path, *, file_format: str | None = None, field: str | None = None
 ) -> pa.Table:
-    """Return truths with a column ``confidence`` of numbers, where the file has one.
-
-    Parameters and errors are those of `read_truths`.
-    """
+    """Read truths as `read_truths` does, and ``confidence``, a float, if the file has it."""
     scored = _SCORE in (read_names(path, file_format) or [])
     wanted = (*_NAMES, _SCORE) if scored else _NAMES
     table = _read(path, wanted, file_format, field)

@@ -1,8 +1,9 @@
-"""Records of Argilla as JSON: what each user answered to the questions of a record.
+"""Records of Argilla in JSON.
 
-Version 2 has ``responses`` by question, a list of ``value``, ``user_id`` and ``status`` each;
-version 1 a list by user, with ``values`` by question. Rows that were flattened have columns
-``QUESTION.responses``, ``QUESTION.responses.users`` and ``QUESTION.responses.status``.
+In version 2, ``responses`` maps a question to a list of objects with ``value``, ``user_id`` and
+``status``. In version 1 it is a list over users, each with ``values`` by question. Flattened rows
+have columns ``QUESTION.responses``, ``QUESTION.responses.users`` and
+``QUESTION.responses.status``.
 """
 
 from __future__ import annotations
@@ -22,15 +23,14 @@ from quietcrowd.json_text import parse_json
 __all__ = ["read", "read_note", "recognises"]
 
 NAME = "Argilla records"
-"""What this module reads, for messages."""
 
 _RESPONSES = "responses"
 _FLAT = f".{_RESPONSES}"
 _HEAD = 2**20
-"""Characters in which the first record ends."""
+"""Characters that must include the first record."""
 
 Response: TypeAlias = tuple[str, str, Any, str]
-"""A question, who answered it, what, and the status of that."""
+"""Question, user, value, and status."""
 
 
 def recognises(path: Path) -> bool:
@@ -49,13 +49,13 @@ def recognises(path: Path) -> bool:
 
 
 def read_note(path: Path) -> None:
-    """Return no note: records have none."""
+    """Return None: records have no note."""
 
 
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
-    """Return the answers to one question; a record is a task.
+    """Return the answers to one question; each record is a task.
 
-    Responses that are drafts, or discarded, are left out, with a warning.
+    Drafts and discarded responses are dropped with a warning.
     """
     if "label" in wanted and "worker" not in wanted:
         raise FormatError(f"{path}: {NAME} hold no known truths: write a file with task and label")
@@ -79,7 +79,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
 
 
 def _records(path: Path) -> list[dict[str, Any]]:
-    """Return the records of a JSON list, or of JSON Lines."""
+    """Return the records of a JSON list or of JSON Lines."""
     with open_text(path, "utf-8-sig") as file:
         text = file.read()
     lines = text.lstrip()[:1] == "{"
@@ -92,7 +92,6 @@ def _records(path: Path) -> list[dict[str, Any]]:
 
 
 def _responses(path: Path, place: int, record: Mapping[str, Any]) -> Iterator[Response]:
-    """Give what users answered, as each of the three forms has it."""
     try:
         yield from _in_any_form(record)
     except (AttributeError, KeyError, TypeError) as error:

@@ -1,7 +1,6 @@
-"""Reports on their way: a stream of Arrow, which takes no more memory than one of its pieces.
+"""Arrow streams that transfer reports in batches.
 
-A server writes it piece by piece, and a requester's machine makes a Parquet file of it. What made
-the reports stands in the metadata of its schema, as in that of the file.
+The schema's metadata contains the note, as in a Parquet file of reports.
 """
 
 from __future__ import annotations
@@ -24,18 +23,13 @@ __all__ = ["MEDIA_TYPE", "arrow_stream", "write_parquet"]
 MEDIA_TYPE = "application/vnd.apache.arrow.stream"
 
 _ROWS_OF_GROUP = 2**19
-"""So many rows are held, and go into a Parquet file together."""
+"""Minimum rows of a row group, which are in memory together."""
 
 
 def arrow_stream(note: Mapping[str, Any], tables: Iterable[pa.Table]) -> Iterator[bytes]:
-    """Give tables of one schema, one at least, as the pieces of a stream.
+    """Yield the chunks of a stream of tables, of which there is at least one, with one schema.
 
-    Parameters
-    ----------
-    note : mapping
-        What goes with the reports, as of `quietcrowd.formats.report_files.report_note`.
-    tables : iterable of pyarrow.Table
-        One is held at a time.
+    `note` is a result of `quietcrowd.formats.report_files.report_note`.
     """
     parts = iter(tables)
     first = next(parts)
@@ -57,13 +51,7 @@ def _chain(first: pa.Table, others: Iterator[pa.Table]) -> Iterator[pa.Table]:
 
 
 def write_parquet(stream: Path, target: Path) -> None:
-    """Make a Parquet file of a stream, some rows at a time.
-
-    Raises
-    ------
-    FormatError
-        Where the stream is none, or is cut off.
-    """
+    """Convert a stream to a Parquet file; raise FormatError if the stream is damaged."""
     try:
         with pa.OSFile(str(stream)) as file, replacing(target) as temporary:
             reader = pa.ipc.open_stream(file)
@@ -75,7 +63,6 @@ def write_parquet(stream: Path, target: Path) -> None:
 
 
 def _groups(reader: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Give rows together, as many as go into a group."""
     held: list[pa.RecordBatch] = []
     for batch in reader:
         held.append(batch)

@@ -1,4 +1,4 @@
-"""Which columns of a file, and which of its answers, are meant."""
+"""Selection of a file's columns, and of a platform's answers."""
 
 from __future__ import annotations
 
@@ -24,27 +24,11 @@ __all__ = [
 
 
 def resolve(path: Path, names: Sequence[str], wanted: Sequence[str]) -> dict[str, str]:
-    """Return for each wanted column the one of the file that is meant.
+    """Return the file's column for each wanted one, without those that are missing.
 
-    Parameters
-    ----------
-    path : Path
-        Of the file, for messages.
-    names : sequence of str
-        Columns of the file.
-    wanted : sequence of str
-        Names that are asked for. ``task``, ``worker`` and ``label`` may stand under another
-        name, if there is one of those alone; without a worker a label may be called ``truth``.
-
-    Returns
-    -------
-    dict of str to str
-        Without those that are not there.
-
-    Raises
-    ------
-    FormatError
-        Where a wanted column is there more than once, or two others could be meant.
+    ``task``, ``worker`` and ``label`` may have another name, if it is unambiguous. Without a
+    worker, a label may be called ``truth``. Raises FormatError if a wanted column is repeated or
+    ambiguous.
     """
     found = {}
     for name in wanted:
@@ -64,7 +48,7 @@ def resolve(path: Path, names: Sequence[str], wanted: Sequence[str]) -> dict[str
 
 
 def check_once(path: Path, names: Sequence[str], wanted: Sequence[str]) -> None:
-    """Raise FormatError where a wanted column is there more than once."""
+    """Raise FormatError if a wanted column is repeated."""
     for name in wanted:
         if names.count(name) > 1:
             raise FormatError(
@@ -74,38 +58,18 @@ def check_once(path: Path, names: Sequence[str], wanted: Sequence[str]) -> None:
 
 @frozen(kw_only=True)
 class Choice:
-    """Which answers of a platform's file are meant.
-
-    Attributes
-    ----------
-    field : str or None
-        The name of the question, where there are several.
-    rejected : bool
-        Whether answers that the requester rejected are taken too.
-    """
+    """Selection of answers in a platform's file: one question, with or without rejected answers."""
 
     field: str | None = None
     rejected: bool = False
 
 
 def choose_field(path: Path, fields: Sequence[str], wanted: str | None, prefix: str = "") -> str:
-    """Return the field that is meant: the wanted one, or the only one.
+    """Return the wanted field, or the only field if none is wanted.
 
-    Parameters
-    ----------
-    path : Path
-        Of the file, for messages.
-    fields : sequence of str
-        What the file has, each once.
-    wanted : str or None
-        With or without the prefix.
-    prefix : str
-        What stands before a field in the header.
-
-    Raises
-    ------
-    FormatError
-        Where there is none, or several and none is named, or another one is named.
+    `fields` are unique names without `prefix`, which columns of the header have; `wanted` may
+    include it. Raises FormatError if there is no field, if `wanted` is missing and there are
+    several, or if `wanted` does not exist.
     """
     known = ", ".join(map(repr, fields))
     if not fields:
@@ -128,14 +92,14 @@ def choose_field(path: Path, fields: Sequence[str], wanted: str | None, prefix: 
 
 
 def warn_left_out(path: Path, counts: Mapping[str, int]) -> None:
-    """Warn of what is left out of a file, by how many there are of each kind."""
+    """Warn of dropped rows, by number per reason."""
     told = [f"{what}: {count:,}" for what, count in counts.items() if count]
     if told:
         warnings.warn(LeftOutWarning(f"{path}: left out: {'; '.join(told)}"), stacklevel=2)
 
 
 def check_plain_columns(path: Path, table: pa.Table, name: str) -> None:
-    """Raise ParameterError unless a table has columns task, worker and label alone."""
+    """Raise ParameterError unless a table has exactly the columns task, worker and label."""
     if set(table.column_names) != {"task", "worker", "label"}:
         raise ParameterError(
             f"{path}: {name} holds task, worker and label, not {', '.join(table.column_names)}: "

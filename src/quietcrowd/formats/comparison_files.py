@@ -1,4 +1,4 @@
-"""Files of paired comparisons: tables with a worker, two items and the one that was chosen."""
+"""Files of paired comparisons: tables of a worker, two items and the chosen item."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from quietcrowd.row_order import Duplicates
 __all__ = ["COLUMNS", "holds_comparisons", "read_comparisons"]
 
 COLUMNS = ("worker", "left", "right", "label")
-"""Of a file of comparisons, where no others are named."""
+"""The default columns."""
 
 
 def read_comparisons(
@@ -24,25 +24,10 @@ def read_comparisons(
     file_format: str | None = None,
     duplicates: Duplicates = "error",
 ) -> Answers:
-    """Read plain paired comparisons from a table, as answers of left and right.
+    """Read non-private paired comparisons from a table, as answers of left and right.
 
-    Parameters
-    ----------
-    path : Path
-        See `read_answers`; not the file of a platform.
-    columns : tuple of str
-        Names of the columns of workers, left items, right items and chosen items.
-    file_format : str, optional
-        See `read_answers`.
-    duplicates : {"error", "first", "last"}
-        See `comparison_answers`.
-
-    Raises
-    ------
-    FormatError, ParameterError, OSError
-        See `read_answers`.
-    AnswerError
-        See `comparison_answers`; the message begins with the file's name.
+    `columns` are those of workers, left items, right items and chosen items. Errors are those of
+    `read_answers` and `comparison_answers`.
     """
     refuse_reports(path, file_format, "rank")
     table = read_table(path, columns, file_format=file_format)
@@ -56,6 +41,6 @@ def read_comparisons(
 
 
 def holds_comparisons(path: Path, file_format: str | None = None) -> bool:
-    """Return whether a file is a table of comparisons by its columns, and none of answers."""
+    """Return whether the columns of a file are those of comparisons and not of answers."""
     names = read_names(path, file_format) or []
     return "task" not in names and {"left", "right"} <= set(names)

@@ -1,6 +1,6 @@
-"""Comma-separated values, tabs too: every id is read as the text that stands there.
+"""CSV and TSV files, in which ids are text.
 
-Cells that a spreadsheet would take for a formula are guarded, which reading undoes.
+Writing escapes cells that a spreadsheet would evaluate as a formula; reading undoes this.
 """
 
 from __future__ import annotations
@@ -44,10 +44,9 @@ __all__ = [
 ]
 
 NAME = "CSV in UTF-8"
-"""What this module reads, for messages."""
 
 _TEXTS = ("task", "worker", "label", "truth")
-"""What is read as text is written as text, so that a file that is read is written as it was."""
+"""Columns that are read and written as text, so that a round trip does not change them."""
 
 
 def names(path: Path) -> list[str]:
@@ -56,9 +55,9 @@ def names(path: Path) -> list[str]:
 
 
 def read(path: Path, wanted: tuple[str, ...]) -> pa.Table:
-    """Return the wanted columns as text, or all where one is missing.
+    """Return the wanted columns as text, or all columns if one is missing.
 
-    Semicolons or tabs may separate the columns, if the header shows that they do.
+    The delimiter is a comma, a semicolon or a tab, see `sniff_header`.
     """
     delimiter, header = _header(path)
     found = resolve(path, header, wanted)
@@ -76,7 +75,7 @@ def read(path: Path, wanted: tuple[str, ...]) -> pa.Table:
 
 
 def _parsed(path: Path, **options: Any) -> pa.Table:
-    """Read a table; where that fails, once more in one thread, whose errors name the row."""
+    """Parse a table; after an error, parse again in one thread, because its errors name the row."""
     for use_threads in (True, False):
         reading = pa_csv.ReadOptions(use_threads=use_threads)
         with pa.input_stream(path, compression="gzip" if is_packed(path) else None) as file:
@@ -89,7 +88,7 @@ def _parsed(path: Path, **options: Any) -> pa.Table:
 
 
 def _header(path: Path) -> tuple[str, list[str]]:
-    """Return what separates the columns, and their names."""
+    """Return the delimiter and the names of the columns."""
     with open_text(path, "utf-8-sig", newline="", errors="replace") as file:
         text = file.read(LONGEST_HEADER)
     try:
@@ -103,10 +102,10 @@ def _delimiter(path: Path) -> str:
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
-    """Write the table, and the note into the sidecar, with the table's SHA-256.
+    """Write the table, and a sidecar with the note and the table's SHA-256.
 
-    An old sidecar goes first: a table that is cut off from its mechanism is an error to read,
-    one beside the wrong mechanism would not be.
+    An old sidecar is deleted first: reports without a mechanism cannot be read, whereas reports
+    with the wrong mechanism could.
     """
     sidecar(path).unlink(missing_ok=True)
     options = pa_csv.WriteOptions(
@@ -120,7 +119,7 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
 
 
 def _with_texts(table: pa.Table) -> pa.Table:
-    """Return the table with ids and labels as texts, and no column as a dictionary."""
+    """Convert ids and labels to text, and dictionary columns to their values."""
     for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
         if pa.types.is_dictionary(column.type):
             table = table.set_column(place, name, pc.cast(column, column.type.value_type))
@@ -130,33 +129,24 @@ def _with_texts(table: pa.Table) -> pa.Table:
 
 
 def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column as the texts that it prints as."""
+    """Cast a column to strings."""
     return column if pa.types.is_large_string(column.type) else pc.cast(column, pa.string())
 
 
 def shorten(text: str, most: int = 40) -> str:
-    """Return a text as a message shows it, cut off where it is long."""
+    """Truncate a text for a message."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 
 LONGEST_HEADER = 2**16
-"""Characters in which a header ends."""
+"""Characters that must include the header."""
 
 
 def sniff_header(text: str, usual: str) -> tuple[str, list[str]]:
-    """Return what separates the columns, and their names: whatever gives the most names.
+    """Return the delimiter that gives the most columns, and their names.
 
-    Parameters
-    ----------
-    text : str
-        A table, or its beginning.
-    usual : str
-        What separates the columns where nothing gives more names: a comma or a tab.
-
-    Raises
-    ------
-    csv.Error
-        Where the header breaks the rules of CSV.
+    `usual`, a comma or a tab, is the delimiter unless another gives more columns. Raises csv.Error
+    if the header is not CSV.
 
     Examples
     --------
@@ -174,13 +164,13 @@ def sniff_header(text: str, usual: str) -> tuple[str, list[str]]:
 _BLANKS = (
     "\\x00-\\x20\\x7f-\\xa0\\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
 )
-"""Control characters, spaces and invisible characters, which programs may remove at the start."""
+"""Control characters, spaces and invisible characters, which programs may strip at the start."""
 
 _SIGNS = "=+\\-@|\uff1d\uff0b\uff0d\uff20\uff5c\ufe66\ufe62\ufe63\ufe6b"
-"""Also full-width and small variants, which East Asian settings read as the ASCII sign."""
+"""Also full-width and small variants, which East Asian locales read as the ASCII sign."""
 
 _START = f"(['{_BLANKS}]*[{_SIGNS}]|'*[\\t\\r\\n])"
-"""How a formula begins, in the syntax that Python's `re` and Arrow share."""
+"""Start of a formula, in the regex syntax that Python's `re` and Arrow share."""
 
 _FORMULA = re.compile(_START)
 _NUMBER = re.compile(
@@ -193,7 +183,7 @@ def _is_formula(text: str) -> bool:
 
 
 def guard_cell(text: str) -> str:
-    """Return a text as it is written.
+    """Escape a text that a spreadsheet would evaluate.
 
     Examples
     --------
@@ -204,7 +194,7 @@ def guard_cell(text: str) -> str:
 
 
 def guard(table: pa.Table) -> pa.Table:
-    """Return a table with its texts as they are written."""
+    """Escape the text cells of a table."""
     for place, column in enumerate(table.columns):
         if _first_characters(column, f"^{_START}"):
             cells = [cell if cell is None else guard_cell(cell) for cell in column.to_pylist()]
@@ -214,10 +204,10 @@ def guard(table: pa.Table) -> pa.Table:
 
 
 def unguard(table: pa.Table) -> pa.Table:
-    """Return a table as it was before it was written.
+    """Undo `guard`.
 
-    Where a cell is a formula without a ``'`` before it the file was not written by `guard`, and
-    all of it stays as it is: no two ids of any file become one.
+    A table with a formula that is not escaped was not written by `guard` and is returned as it is.
+    Therefore different ids never become equal.
     """
     quoted = [
         place for place, column in enumerate(table.columns) if _first_characters(column, "^'")
@@ -232,7 +222,7 @@ def unguard(table: pa.Table) -> pa.Table:
 
 
 def count_formulas(table: pa.Table) -> int:
-    """Return how many cells of a table are written with a ``'`` before them."""
+    """Return the number of cells that `guard` would escape."""
     return sum(
         cell is not None and _is_formula(cell)
         for column in table.columns
@@ -255,7 +245,7 @@ def _has_bare_formula(column: pa.ChunkedArray) -> bool:
 
 
 def _first_characters(column: pa.ChunkedArray, pattern: str) -> bool:
-    """Return whether a text of the column begins as the pattern says."""
+    """Return whether a text of the column matches a pattern that begins with ``^``."""
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return False
     return bool(pc.any(pc.match_substring_regex(column, pattern)).as_py())

@@ -1,7 +1,7 @@
-"""Exports of doccano: JSON Lines of texts with their labels, in a file for each annotator.
+"""Exports of doccano: JSON Lines of labeled texts, in one file per annotator.
 
-doccano packs the files ``NAME.jsonl`` of all annotators into one archive; older versions write one
-file whose rows have a ``username``, or ``annotations`` with a ``user`` each.
+doccano packs the files ``NAME.jsonl`` of all annotators into one archive. Older versions write one
+file, whose rows have a ``username``, or ``annotations`` with a ``user`` each.
 """
 
 from __future__ import annotations
@@ -23,15 +23,14 @@ from quietcrowd.json_text import parse_json
 __all__ = ["read", "read_note", "recognises"]
 
 NAME = "doccano export"
-"""What this module reads, for messages."""
 
 _LABELS = ("label", "labels", "category", "categories")
 _EVERYBODY = frozenset({"all", "unknown"})
-"""Names of files that say of nobody whose labels they hold."""
+"""Names of files that do not identify the annotator."""
 
 
 def recognises(path: Path) -> bool:
-    """Return whether a file of JSON Lines is an export: a text, and a list of labels."""
+    """Return whether the first line has a text and a list of labels."""
     with open_text(path, "utf-8-sig") as file:
         line = file.readline()
     try:
@@ -46,11 +45,11 @@ def recognises(path: Path) -> bool:
 
 
 def read_note(path: Path) -> None:
-    """Return no note: exports have none."""
+    """Return None: exports have no note."""
 
 
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
-    """Return one answer per text and annotator; a task is the id of a text."""
+    """Return one answer per text and annotator; the id of a text is the task."""
     if "label" in wanted and "worker" not in wanted:
         raise FormatError(f"{path}: a {NAME} holds no known truths")
     if choice.field is not None:
@@ -66,7 +65,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
 
 
 def _files(path: Path) -> Iterator[tuple[str, str, Iterator[str]]]:
-    """Give the files of an export: what messages call them, who annotated, and their lines."""
+    """Yield each file's name for messages, annotator and lines."""
     if path.suffix.lower() != ".zip":
         with open_text(path, "utf-8-sig") as file:
             yield str(path), path.name.partition(".")[0], file
@@ -83,7 +82,7 @@ def _files(path: Path) -> Iterator[tuple[str, str, Iterator[str]]]:
 
 
 def _answers(place: str, file_of: str, line: str) -> list[tuple[str, str, str | None]]:
-    """Return what a line says: by whom, and which label."""
+    """Return (task, worker, label) of each answer on a line."""
     try:
         record = parse_json(line)
     except ValueError as error:

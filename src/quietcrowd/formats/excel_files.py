@@ -1,7 +1,6 @@
-"""Workbooks of Excel: the first sheet, whose first row names the columns.
+"""Excel workbooks: the first sheet, whose first row has the names of the columns.
 
-Every cell is read as the text that it prints as, as in a CSV file, and every text is written as a
-text: none becomes a formula.
+Cells are read as text, as in a CSV file. Texts are written as text, so that none is a formula.
 """
 
 from __future__ import annotations
@@ -25,21 +24,20 @@ from quietcrowd.formats.files import read_note, replacing, sidecar, write_beside
 __all__ = ["check_installed", "names", "read", "read_note", "write"]
 
 NAME = "an Excel workbook"
-"""What this module reads, for messages."""
 
 _TEXTS = ("task", "worker", "label", "truth")
 _UNFIT = re.compile(r"[\x00-\x08\x0b-\x1f\ufffe\uffff]")
-"""Characters that XML does not hold, or not as they are."""
+"""Characters that XML cannot contain, or not unchanged."""
 
 MOST_CHARACTERS = 32_767
-"""Of a cell, as Excel has it: openpyxl would cut off the rest without a word."""
+"""Excel's limit of a cell; openpyxl silently truncates longer text."""
 
 MOST_ROWS = 2**20
-"""Of a sheet with its header, as Excel has it."""
+"""Excel's limit of a sheet, including the header."""
 
 _TIME = re.compile(rb"(?<=W3CDTF\">)[^<]+")
 _NO_TIME = b"1980-01-01T00:00:00Z"
-"""When a workbook was written is left out: the same content gives the same bytes."""
+"""Replaces the time of writing, so that equal content gives equal bytes."""
 
 
 def names(path: Path) -> list[str]:
@@ -49,7 +47,7 @@ def names(path: Path) -> list[str]:
 
 
 def read(path: Path, wanted: tuple[str, ...]) -> pa.Table:
-    """Return the wanted columns as texts, or all where one is missing; empty rows are left out."""
+    """Return the wanted columns as text, or all columns if one is missing; drop empty rows."""
     header = names(path)
     found = resolve(path, header, wanted)
     chosen = found if len(found) == len(wanted) else {name: name for name in header if name}
@@ -66,7 +64,7 @@ def read(path: Path, wanted: tuple[str, ...]) -> pa.Table:
 
 @contextmanager
 def _rows(path: Path) -> Iterator[Iterator[tuple[Any, ...]]]:
-    """Give the rows of the first sheet, with what formulas came to."""
+    """Yield the rows of the first sheet, with the cached values of formulas."""
     load = _openpyxl().load_workbook
     try:
         with path.open("rb") as file:
@@ -80,7 +78,7 @@ def _rows(path: Path) -> Iterator[Iterator[tuple[Any, ...]]]:
 
 
 def _text(cell: Any) -> str | None:
-    """Return a cell as it prints; a whole number has no point, and an empty text is none."""
+    """Return a cell as text, without the decimal point of whole numbers; empty text is None."""
     if cell is None or cell == "":
         return None
     if isinstance(cell, float) and cell.is_integer():
@@ -89,7 +87,7 @@ def _text(cell: Any) -> str | None:
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
-    """Write a sheet, and the note into the sidecar; ids and labels are texts."""
+    """Write ids and labels as text, and the note to the sidecar."""
     if len(table) >= MOST_ROWS:
         raise FormatError(
             f"{path}: a sheet has {MOST_ROWS:,} rows at most, its header among them; these are "
@@ -109,7 +107,7 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
                 )
             cell = book.active.cell(row + 2, place, value)
             if isinstance(value, str):
-                cell.data_type = "s"  # also where it begins as a formula does
+                cell.data_type = "s"  # even if it looks like a formula
     sidecar(path).unlink(missing_ok=True)
     written = io.BytesIO()
     book.save(written)
@@ -128,7 +126,6 @@ def _place_of(row: int) -> str:
 
 
 def _without_times(written: IO[bytes], path: Path) -> None:
-    """Write a workbook without the time when it was made."""
     with zipfile.ZipFile(written) as book, zipfile.ZipFile(path, "w") as packed:
         for part in book.namelist():
             content = _TIME.sub(_NO_TIME, book.read(part))
@@ -136,7 +133,7 @@ def _without_times(written: IO[bytes], path: Path) -> None:
 
 
 def check_installed() -> None:
-    """Raise MissingExtraError unless openpyxl is installed: before long work, not after it."""
+    """Raise MissingExtraError unless openpyxl is installed."""
     _openpyxl()
 
 

@@ -1,4 +1,4 @@
-"""Files as they lie on a disk: there whole or not at all, packed by gzip, with a note beside."""
+"""Atomic writing of files, gzip compression, and sidecar files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 
 
 def check_folder(path: Path) -> None:
-    """Raise OSError where no file can be put at `path`: before long work, not after it."""
+    """Raise OSError if no file can be written to `path`, before long work begins."""
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
     if path.is_dir():
@@ -45,13 +45,13 @@ def check_folder(path: Path) -> None:
 
 
 def check_new(path: Path, kind: str = "file") -> None:
-    """Raise ParameterError where something is at `path` already: what cannot be made again."""
+    """Raise ParameterError if `path` exists."""
     if path.exists():
         raise ParameterError(f"{path} is there already: name a new {kind}")
 
 
 def refuse_overwriting(source: Path | None, *targets: Path | None) -> None:
-    """Raise ParameterError where a target is what is read from, lies in it, or two are one."""
+    """Raise ParameterError if a target is the source, inside it, or another target."""
     origin = None if source is None else _resolved(source)
     places: set[Path] = set()
     for target in targets:
@@ -70,7 +70,7 @@ def refuse_overwriting(source: Path | None, *targets: Path | None) -> None:
 
 
 def _resolved(path: Path) -> Path:
-    """Return where a path leads; itself, where links go in a circle, which Python 3.11 refuses."""
+    """Resolve a path, except if links form a cycle, for which Python 3.11 raises RuntimeError."""
     try:
         return path.resolve()
     except RuntimeError:
@@ -79,9 +79,9 @@ def _resolved(path: Path) -> Path:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path beside `path`; it takes the place of `path` if nothing is raised.
+    """Yield a temporary path in the same directory, which replaces `path` if nothing is raised.
 
-    An OSError of the temporary file, or of no file, names `path`.
+    An OSError about the temporary file, or without a file name, is raised with the name `path`.
     """
     with _telling(path):
         with NamedTemporaryFile(dir=path.parent, prefix=_prefix(path), delete=False) as file:
@@ -98,16 +98,11 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """Give a temporary folder beside `path`; it becomes `path` if nothing is raised.
+    """Yield a temporary directory next to `path`, which is renamed to `path` if nothing is raised.
 
-    An OSError of something in the temporary folder, or of no file, names `path`.
-
-    Raises
-    ------
-    ParameterError
-        Where something is at `path` already.
-    OSError
-        Where the folder that it lies in does not exist, or nothing can be written to it.
+    An OSError about the temporary directory, or without a file name, is raised with the name
+    `path`. Raises ParameterError if `path` exists, and OSError if its parent is missing or not
+    writable.
     """
     check_new(path, "folder")
     check_folder(path)
@@ -123,10 +118,10 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _telling(path: Path) -> Iterator[None]:
-    """Let an OSError name `path` where it names a temporary file for it, or none."""
+    """Raise an OSError about a temporary file, or without a file name, with the name `path`."""
     try:
         yield
-    except (ConnectionError, TimeoutError):  # these are of a cluster
+    except (ConnectionError, TimeoutError):  # raised by a cluster
         raise
     except OSError as error:
         hidden = str(path.parent.absolute() / _prefix(path))
@@ -149,21 +144,21 @@ def _umask() -> int:
 
 
 def is_packed(path: Path) -> bool:
-    """Return whether the name of a file ends in ``.gz``."""
+    """Return whether a file's name ends in ``.gz``."""
     return path.suffix.lower() == ".gz"
 
 
 def open_text(path: Path, encoding: str = "utf-8", **options: Any) -> IO[str]:
-    """Open a file, packed or not, to read its text; options are those of `open`."""
+    """Open a text file, which may be compressed, for reading; options are those of `open`."""
     opener: Any = gzip.open if is_packed(path) else open
     return opener(path, "rt", encoding=encoding, **options)  # type: ignore[no-any-return]
 
 
 @contextmanager
 def writing_bytes(temporary: Path, path: Path) -> Iterator[IO[bytes]]:
-    """Give what writes to `temporary`, packed if the name of `path` says so.
+    """Yield a binary stream to `temporary`, compressed if the name of `path` requires it.
 
-    The same content gives the same bytes: neither a name nor a time is packed with it.
+    Equal content gives equal bytes, because gzip stores neither name nor time.
     """
     with temporary.open("wb") as file:
         if not is_packed(path):
@@ -174,12 +169,15 @@ def writing_bytes(temporary: Path, path: Path) -> Iterator[IO[bytes]]:
 
 
 def sidecar(path: Path) -> Path:
-    """Return where the mechanism of a file of reports is kept."""
+    """Return the path of the note of a file of reports."""
     return path.with_name(f"{path.name}.mechanism.json")
 
 
 def read_note(path: Path) -> dict[str, Any] | None:
-    """Return what the sidecar says, if there is one."""
+    """Return the note in the sidecar, or None.
+
+    Raises FormatError if the sidecar is invalid, or the file has changed since it was written.
+    """
     beside = sidecar(path)
     if not beside.exists():
         return None
@@ -203,7 +201,7 @@ def _digest(path: Path) -> str:
 
 
 def write_beside(path: Path, note: Mapping[str, Any]) -> None:
-    """Write the note of a file that is there, with the file's SHA-256."""
+    """Write the sidecar of an existing file: the note, and the file's SHA-256."""
     with replacing(sidecar(path)) as temporary:
         text = json.dumps({**note, "sha256": _digest(path)}, indent=1)
         temporary.write_text(text + "\n", encoding="utf-8")

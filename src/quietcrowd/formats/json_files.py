@@ -1,6 +1,6 @@
 """JSON Lines, and files that are a list of JSON objects.
 
-The mechanism of reports is the first line, with a key ``mechanism``.
+In a file of reports, the first line is the note, which has a key ``mechanism``.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ from quietcrowd.json_text import parse_json
 __all__ = ["json_ready", "names", "read", "read_note", "read_records", "write"]
 
 NAME = "JSON Lines in UTF-8"
-"""What this module reads, for messages."""
 
 
 def read_note(path: Path) -> dict[str, Any] | None:
-    """Return the first line where it is a note."""
+    """Return the first line if it is a note."""
     with open_text(path, "utf-8-sig") as file:
         line = file.readline()
     record = _object(path, 1, line) if line.strip() else {}
@@ -52,7 +51,7 @@ def read(path: Path, wanted: tuple[str, ...]) -> pa.Table:
 
 
 def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Give the rows with the numbers of their lines."""
+    """Yield (line number, row)."""
     with open_text(path, "utf-8-sig") as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
@@ -82,7 +81,7 @@ def _column(path: Path, name: str, cells: list[Any]) -> pa.Array:
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
-    """Write one object per row, after the note."""
+    """Write the note, then one object per row."""
     with replacing(path) as temporary, writing_bytes(temporary, path) as file:
         if note is not None:
             file.write(f"{json.dumps(note)}\n".encode())
@@ -93,7 +92,7 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
 
 
 def _json_types(table: pa.Table) -> pa.Table:
-    """Return the table with dates and the like as the texts that Arrow prints."""
+    """Convert dates and times to text."""
     for place, column in enumerate(table.columns):
         if pa.types.is_temporal(column.type):
             table = table.set_column(place, table.column_names[place], pc.cast(column, pa.string()))
@@ -101,17 +100,14 @@ def _json_types(table: pa.Table) -> pa.Table:
 
 
 def json_ready(cell: Any) -> Any:
-    """Return a value, or None where it is a number that JSON does not know."""
+    """Return a value, but None for NaN and infinity, which JSON does not have."""
     return None if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 
 def read_records(path: Path, noun: str) -> list[dict[str, Any]]:
-    """Return the objects of a file; `noun` is what messages call one of them.
+    """Return a list of objects; `noun` names an object in messages.
 
-    Raises
-    ------
-    FormatError
-        Where it is no list, or holds something else.
+    Raises FormatError if the file contains anything else.
     """
     with open_text(path, "utf-8-sig") as file:
         records = parse_json(file.read())

@@ -1,4 +1,4 @@
-"""Label Studio's config of a project: which question is asked, in XML."""
+"""Label Studio's labeling configuration, the XML document that defines a project's question."""
 
 from __future__ import annotations
 
@@ -24,23 +24,17 @@ _SHOWING = frozenset(
         *("Paragraphs", "Table", "List", "Collapse", "Panel", "Markdown"),
     }
 )
-"""Tags that ask for nothing."""
+"""Tags that only display."""
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def read_label_config(path: Path) -> Domain:
-    """Return what an answer can be to the one question of a config.
+    """Return the domain of the answers to the only question of a configuration.
 
     Choices are labels, and so are the two sides of ``Pairwise``. Ratings, and numbers with a
-    ``step``, are levels; numbers without one are all from ``min`` to ``max``.
-
-    Raises
-    ------
-    FormatError
-        Where it is no XML, asks anything else, or asks for more than one answer.
-    OSError
-        Where the file cannot be opened.
+    ``step``, are levels; numbers without one form an interval from ``min`` to ``max``. Raises
+    FormatError if the file is not XML, or has another kind or number of questions.
     """
     root = _parsed(path)
     asking = [tag for tag in root.iter() if tag.tag not in _SHOWING and tag.tag != "Choice"]
@@ -59,7 +53,6 @@ def read_label_config(path: Path) -> Domain:
 
 
 def _parsed(path: Path) -> Xml.Element:
-    """Return the outermost tag."""
     content = path.read_bytes()
     try:
         return Xml.fromstring(content, Xml.XMLParser(target=_Builder()))
@@ -68,15 +61,14 @@ def _parsed(path: Path) -> Xml.Element:
 
 
 class _Builder(Xml.TreeBuilder):
-    """Builds tags, and nothing that a document type would bring in: it could be without end."""
+    """A tree builder without document types, whose entities could expand without limit."""
 
     def doctype(self, *_: str | None) -> None:
-        """Refuse a document type."""
+        """Raise FormatError."""
         raise FormatError("it has a <!DOCTYPE>: take it out")
 
 
 def _choices(tag: Xml.Element) -> Domain:
-    """Return the labels that may be chosen, as annotations have them."""
     if tag.get("choice", "single") not in ("single", "single-radio"):
         raise FormatError("workers must choose one: choice='single'")
     if tag.get("value") is not None:
@@ -120,7 +112,7 @@ def _number(tag: Xml.Element, name: str, usual: str | None = None) -> float:
 
 
 def _exact(number: float) -> Fraction:
-    """Return the number that is printed, exactly."""
+    """Convert via the shortest decimal representation, as it is in the file."""
     return Fraction(repr(number))
 
 
@@ -134,11 +126,11 @@ _QUESTIONS: Mapping[str, Callable[[Xml.Element], Domain]] = {
     "Number": _numbers,
     "Pairwise": _sides,
 }
-"""Tags that ask for one answer."""
+"""Tags with exactly one answer."""
 
 
 def common_texts(data: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return which fields are texts in all tasks, but for the task's name, in their order."""
+    """Return the fields with text in every task and names of word characters, except ``task``."""
     common: dict[str, None] | None = None
     for fields in data:
         texts = [name for name, value in fields.items() if isinstance(value, str)]
@@ -149,23 +141,10 @@ def common_texts(data: Iterable[Mapping[str, Any]]) -> list[str]:
 def write_label_config(
     path: Path, domain: Domain | None, labels: Sequence[Any] = (), shown: Sequence[str] = ()
 ) -> None:
-    """Write the config of a project that holds what `label_studio_files` writes.
+    """Write the configuration of a project for the output of `label_studio_files`.
 
-    Parameters
-    ----------
-    path : Path
-        Of the config.
-    domain : Domain or None
-        What a label can be, where that is known.
-    labels : sequence
-        All labels that there are, where it is not.
-    shown : sequence of str
-        Fields of the tasks' data that are shown beside the task's name.
-
-    Raises
-    ------
-    ParameterError
-        Where XML cannot hold a label.
+    `labels` are all labels, needed if `domain` is None. `shown` are fields of the tasks' data to
+    display. Raises ParameterError if XML cannot contain a label.
     """
     root = Xml.Element("View")
     Xml.SubElement(root, "Text", name="task", value="$task")
@@ -181,7 +160,7 @@ def write_label_config(
 
 
 def _question(domain: Domain | None, labels: Sequence[Any]) -> Xml.Element:
-    """Return the tag that asks for what `make_result` says of labels."""
+    """Return the tag for the results of `make_result`."""
     if isinstance(domain, OrNull):
         domain = domain.domain
     if isinstance(domain, FiniteDomain):
@@ -196,7 +175,7 @@ def _question(domain: Domain | None, labels: Sequence[Any]) -> Xml.Element:
 
 
 def _bounds(domain: Domain | None) -> dict[str, str]:
-    """Return the range of numbers, and their step where they have one."""
+    """Return the range of numbers, and their step if they are evenly spaced."""
     if isinstance(domain, Interval):
         return {"min": _spelled(domain.low), "max": _spelled(domain.high)}
     if not isinstance(domain, FiniteDomain):

@@ -1,4 +1,4 @@
-"""CSV of Label Studio: one annotation per row; what is no text is JSON in its cell."""
+"""Label Studio CSV: one annotation per row; cells that are not text contain JSON."""
 
 from __future__ import annotations
 
@@ -28,11 +28,10 @@ from quietcrowd.formats.label_studio_rows import (
 __all__ = ["read", "read_note", "recognises", "write"]
 
 NAME = "Label Studio CSV"
-"""What this module reads, for messages."""
 
 
 def recognises(names: list[str]) -> bool:
-    """Return whether these columns are those of annotations."""
+    """Return whether these are the columns of annotations."""
     return is_flat(names)
 
 
@@ -49,7 +48,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
-    """Write one annotation per row; workers are numbers in the order of their first row."""
+    """Write one annotation per row; workers become numbers in the order of their first row."""
     workers = Pseudonyms()
     columns = flat_columns(path, table, NAME, workers)
     labels = [

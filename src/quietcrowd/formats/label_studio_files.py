@@ -1,4 +1,4 @@
-"""Label Studio JSON: tasks, each with annotations by workers and predictions of truths."""
+"""Label Studio JSON: tasks with the annotations of workers and predicted truths."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ from quietcrowd.formats.label_studio_results import KINDS, Pseudonyms, answer_of
 __all__ = ["has_annotations", "read", "read_note", "task_document", "write"]
 
 NAME = "Label Studio JSON"
-"""What this module reads, for messages."""
 
 
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
-    """Return the annotations as answers to one question, or, without workers, known truths.
+    """Return the annotations as answers to one question or, without workers, known truths.
 
-    A task is what ``data.task`` says, if that is a text or whole number of its own in every task,
-    and its ``id`` otherwise. Annotations that were cancelled are left out, with a warning. Truths
-    are annotations that are marked as ground truth; in tasks without such, predictions.
+    The task is ``data.task`` if that is a unique text or integer in every task, and ``id``
+    otherwise. Cancelled annotations are dropped with a warning. Truths are annotations marked as
+    ground truth or, in tasks without these, predictions.
     """
     tasks = read_records(path, "task")
     keys = _keys(path, tasks)
@@ -53,12 +52,12 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
 
 
 def has_annotations(path: Path) -> bool:
-    """Return whether a task of the file has an annotation."""
+    """Return whether any task has an annotation."""
     return any(task.get("annotations") for task in read_records(path, "task"))
 
 
 def _keys(path: Path, tasks: list[dict[str, Any]]) -> list[str]:
-    """Return what names each task."""
+    """Return the name of each task."""
     names = [
         task["data"].get("task") if isinstance(task.get("data"), dict) else None for task in tasks
     ]
@@ -75,7 +74,6 @@ def _keys(path: Path, tasks: list[dict[str, Any]]) -> list[str]:
 
 
 def _listed(path: Path, key: str, task: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """Return the objects of a list that a task may have."""
     found = task.get(name) or []
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
         raise FormatError(f"{path}: task {key}: {name!r} must be a list of objects")
@@ -83,7 +81,7 @@ def _listed(path: Path, key: str, task: Mapping[str, Any], name: str) -> list[di
 
 
 def _worker(path: Path, key: str, annotation: Mapping[str, Any]) -> str:
-    """Return who annotated: an id, or an object with an id in it."""
+    """Return the annotator: ``completed_by`` is an id, or an object with an id."""
     who = annotation.get("completed_by")
     worker = who.get("id") if isinstance(who, dict) else who
     if not is_id(worker):
@@ -95,7 +93,7 @@ def _worker(path: Path, key: str, annotation: Mapping[str, Any]) -> str:
 
 
 def _results(path: Path, key: str, holder: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the results of an annotation or a prediction that are answers."""
+    """Return the results that are answers."""
     return [one for one in _listed(path, key, holder, "result") if one.get("type") in KINDS]
 
 
@@ -105,7 +103,7 @@ def _fields(all_results: Iterable[list[dict[str, Any]]]) -> list[str]:
 
 
 def _value(path: Path, key: str, results: list[dict[str, Any]], field: str) -> Any:
-    """Return the one answer to a question, or None where there is none."""
+    """Return the only answer to a question, or None if there is none."""
     mine = [one for one in results if str(one.get("from_name")) == field]
     if not mine:
         return None
@@ -119,7 +117,6 @@ def _value(path: Path, key: str, results: list[dict[str, Any]], field: str) -> A
 
 
 def _truths(path: Path, tasks: Mapping[str, dict[str, Any]], choice: Choice) -> pa.Table:
-    """Return the known or predicted truths."""
     held: list[tuple[str, dict[str, Any]]] = []
     for key, task in tasks.items():
         known = [one for one in _listed(path, key, task, "annotations") if one.get("ground_truth")]
@@ -139,8 +136,8 @@ def _truths(path: Path, tasks: Mapping[str, dict[str, Any]], choice: Choice) -> 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     """Write answers as annotations, or truths as predictions.
 
-    Workers are numbers in the order of their first row, and nothing has a time. Where there is a
-    note it stands beside the file; ids of workers that no row names are numbers in it, too.
+    Workers become numbers in the order of their first row, also in the note, and times are omitted.
+    The sidecar contains the note.
     """
     truths = "worker" not in table.column_names
     if truths and not {"task", "label"} <= set(table.column_names):
@@ -161,7 +158,7 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
 
 
 def _annotated(table: pa.Table, workers: Pseudonyms) -> Iterator[dict[str, Any]]:
-    """Give the tasks in the order of their first row, with their answers."""
+    """Yield the tasks with their annotations, in the order of their first row."""
     answers: dict[Any, list[tuple[int, Any]]] = {}
     cells = (table[name].to_pylist() for name in ("task", "worker", "label"))
     rows = list(zip(*cells, strict=True))
@@ -190,7 +187,6 @@ def _annotation(number: int, task: int, worker: int, label: Any) -> dict[str, An
 
 
 def _predicted(table: pa.Table) -> Iterator[dict[str, Any]]:
-    """Give the tasks with their truths."""
     scores = table["confidence"].to_pylist() if "confidence" in table.column_names else None
     cells = zip(table["task"].to_pylist(), table["label"].to_pylist(), strict=True)
     for number, (task, label) in enumerate(cells, start=1):
@@ -206,20 +202,10 @@ def task_document(
     truth: tuple[Any, float | None] | None = None,
     method: str | None = None,
 ) -> dict[str, Any]:
-    """Return a task as a file has it, JSON-ready.
+    """Return a task in JSON-ready form.
 
-    Parameters
-    ----------
-    number : int
-        Of the task; its `id`.
-    data : mapping
-        What annotators see.
-    annotations : list of dict, optional
-        Answers.
-    truth : tuple of label and float, optional
-        What was inferred, and how sure that is; a label of None is no prediction.
-    method : str, optional
-        What inferred it.
+    `number` is its id and `data` what annotators see. `truth` is (label, confidence), where label
+    None gives no prediction. `method` is the method that inferred the truth.
     """
     predictions = []
     if truth is not None and truth[0] is not None:

@@ -34,14 +34,13 @@ from quietcrowd.formats.label_studio_rows import (
 __all__ = ["read", "read_note", "recognises", "write"]
 
 NAME = "Label Studio JSON_MIN"
-"""What this module reads, for messages."""
 
 _HEAD = 2**20
-"""Characters in which the first annotation ends."""
+"""Characters that must include the first annotation."""
 
 
 def recognises(path: Path) -> bool:
-    """Return whether the first object of a file is an annotation and no task."""
+    """Return whether the first object of a file is an annotation and not a task."""
     with open_text(path, "utf-8-sig") as file:
         head = file.read(_HEAD).lstrip()
     try:
@@ -67,8 +66,8 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     """Write one annotation per row.
 
-    Workers are numbers in the order of their first row, and nothing has a time. Where there is a
-    note it stands beside the file; ids of workers that no row names are numbers in it, too.
+    Workers become numbers in the order of their first row, also in the note, and times are omitted.
+    The sidecar contains the note.
     """
     workers = Pseudonyms()
     columns = flat_columns(path, table, NAME, workers)
@@ -82,5 +81,5 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
 
 
 def _answered(row: dict[str, Any]) -> dict[str, Any]:
-    """Return an annotation without the question where it has no answer."""
+    """Return an annotation, without the question if it has no answer."""
     return {name: cell for name, cell in row.items() if name != "label" or cell is not None}

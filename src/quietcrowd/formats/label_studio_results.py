@@ -1,4 +1,4 @@
-"""What Label Studio calls a result: an answer, under the type of the tag that asked for it."""
+"""Label Studio's results: answers, with a type that depends on the tag of the question."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ KINDS: Mapping[str, str] = {
     "number": "number",
     "pairwise": "selected",
 }
-"""Types of results that are answers, and the key of the value that holds each."""
+"""Types of results that are answers, and the key of each type's value."""
 
 
 def is_id(value: Any) -> bool:
-    """Return whether a value can name a task or a worker: a text or a whole number."""
+    """Return whether a value is a text or an integer."""
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
 def make_result(one: str, label: Any) -> list[dict[str, Any]]:
-    """Return the list of results that says a label, or an empty one where there is none."""
+    """Return a list with the result of a label, or an empty list for a missing label."""
     if label is None or (isinstance(label, float) and not math.isfinite(label)):
         return []
     named = isinstance(label, str | bool)
@@ -35,7 +35,7 @@ def make_result(one: str, label: Any) -> list[dict[str, Any]]:
 
 
 def answer_of(value: Any, key: str) -> Any:
-    """Return the one choice, rating or number of a value, or None where it is not one."""
+    """Return the single choice, rating or number of a value, or None."""
     answer = value.get(key) if isinstance(value, Mapping) else None
     if key == "choices":
         if not (isinstance(answer, list) and len(answer) == 1):
@@ -47,7 +47,7 @@ def answer_of(value: Any, key: str) -> Any:
 
 
 def shorten(label: Any) -> Any:
-    """Return a label as JSON_MIN has it: a choice as a text, a number in a list.
+    """Return a label in the form of JSON_MIN: a choice as text, a number in a list.
 
     Examples
     --------
@@ -61,19 +61,9 @@ def shorten(label: Any) -> Any:
 
 
 def read_short(cell: Any, *, packed: bool = False) -> Any:
-    """Return the answer that JSON_MIN says so.
+    """Return the answer in a cell of JSON_MIN, or None; `packed` cells (CSV) may contain JSON.
 
-    Parameters
-    ----------
-    cell : any
-        What stands there; None where there is no answer.
-    packed : bool
-        Whether a text may hold JSON, as in a CSV file.
-
-    Raises
-    ------
-    ValueError
-        Where it is not one choice, rating or number.
+    Raises ValueError if the cell is not one choice, rating or number.
     """
     if packed and isinstance(cell, str):
         cell = _unpacked(cell)
@@ -88,7 +78,7 @@ def read_short(cell: Any, *, packed: bool = False) -> Any:
 
 
 def _unpacked(text: str) -> Any:
-    """Return what a cell of a CSV file holds: a list of objects, or the text itself."""
+    """Parse a CSV cell if it is a list of objects; otherwise return the text."""
     try:
         found = json.loads(text) if text.startswith("[{") else text
     except (ValueError, RecursionError):
@@ -97,17 +87,17 @@ def _unpacked(text: str) -> Any:
 
 
 class Pseudonyms:
-    """Numbers of workers, from 1 on, in the order in which they come."""
+    """Numbers of workers, starting at 1, in order of appearance."""
 
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
 
     def number(self, worker: Any) -> int:
-        """Return the number of a worker, the next one where it has none."""
+        """Return the number of a worker; a new worker gets the next number."""
         return self._numbers.setdefault(worker, len(self._numbers) + 1)
 
     def in_note(self, note: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a note of reports, in which workers that no row names are the next numbers."""
+        """Return a note in which workers without a row are the next numbers."""
         silent = len(note.get("workers", ()))
         first = len(self._numbers) + 1
         told = {"workers": [str(first + place) for place in range(silent)]} if silent else {}

@@ -1,4 +1,4 @@
-"""One annotation of Label Studio per row, as its JSON_MIN and its CSV have them."""
+"""Rows with one annotation of Label Studio each, as in JSON_MIN and CSV."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _ANNOTATION = "annotation_id"
 NUMBERS = (ID, ANNOTATOR, _ANNOTATION)
 _TIMES = ("created_at", "updated_at", "lead_time")
 _OTHERS = frozenset({ID, TASK, ANNOTATOR, _ANNOTATION, *_TIMES, "agreement", "history"})
-"""What is no question."""
+"""Columns that are not questions."""
 
 
 def is_flat(names: Sequence[str]) -> bool:
-    """Return whether rows with these names are annotations of Label Studio."""
+    """Return whether these are the columns of annotations."""
     return {ANNOTATOR, _ANNOTATION} <= set(names)
 
 
 def question_of(path: Path, names: Sequence[str], wanted: str | None) -> str:
-    """Return which column holds the answers; FormatError where that is not clear.
+    """Return the column of the answers; raise FormatError if it is ambiguous.
 
-    Columns of data look as questions do: where a file has some, the question has to be named.
+    Columns of task data look like questions: if a file has some, the question must be named.
     """
     if ANNOTATOR not in names or ID not in names:
         missing = ANNOTATOR if ANNOTATOR not in names else ID
@@ -54,18 +54,10 @@ def read_columns(
     *,
     packed: bool,
 ) -> pa.Table:
-    """Return answers; a task is what ``task`` says, if that is as many tasks as ``id`` says.
+    """Return answers; tasks are named by ``task`` if it corresponds one to one to ``id``.
 
-    Parameters
-    ----------
-    path : Path
-        Of the file, for messages.
-    columns : dict of str to list
-        Those of ids, tasks, annotators and answers.
-    field : str
-        Name of the column of answers.
-    packed : bool
-        Whether what is no text is JSON in a text.
+    `columns` are those of ids, tasks, annotators and answers (`field`). If `packed`, cells may
+    contain JSON.
     """
     for place, row in enumerate(zip(columns[ID], columns[ANNOTATOR], strict=True)):
         if not all(map(is_id, row)):
@@ -88,7 +80,7 @@ def read_columns(
 
 
 def _keys(ids: list[Any], tasks: list[Any] | None) -> list[str]:
-    """Return what names the task of each row."""
+    """Return the name of each row's task."""
     keys = [str(one) for one in ids]
     if tasks is None or not all(map(is_id, tasks)):
         return keys

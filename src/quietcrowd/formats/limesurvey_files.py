@@ -1,8 +1,8 @@
-"""Responses of LimeSurvey as CSV: a row for each who answered, a column for each question.
+"""LimeSurvey responses as CSV: a row per respondent, a column per question.
 
-Who answered is the token, or the number of the response. A task is a question, by its code: those
-of an array, ``G1Q2[SQ001]``, are the tasks of the field ``G1Q2``; questions without brackets are
-those of the field ``questions``.
+A worker is the token or the response's number. A task is the code of a question. Questions of an
+array, ``G1Q2[SQ001]``, are the tasks of the field ``G1Q2``; other questions form the field
+``questions``.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from quietcrowd.formats.columns import Choice, choose_field, warn_left_out
 __all__ = ["read", "read_note", "recognises"]
 
 NAME = "LimeSurvey responses"
-"""What this module reads, for messages."""
 
 SINGLE = "questions"
-"""The field of all questions that are none of an array."""
+"""The field of all questions outside arrays."""
 
 _ID, _SUBMITTED = ("id", "Response ID"), ("submitdate", "Date submitted")
 _PAGE, _LANGUAGE = ("lastpage", "Last page"), ("startlanguage", "Start language")
@@ -40,24 +39,23 @@ _OTHERS = frozenset(
         *("email", "interviewtime", "Total time"),
     )
 )
-"""What is no question; nor are times of pages, and of questions."""
+"""Columns that are not questions; columns of times are excluded separately."""
 
 
 def recognises(names: Sequence[str]) -> bool:
-    """Return whether these columns are those of responses."""
+    """Return whether these are the columns of responses."""
     there = set(names)
     return all(there & {*either} for either in (_ID, _SUBMITTED, _PAGE, _LANGUAGE))
 
 
 def read_note(path: Path) -> None:
-    """Return no note: responses have none."""
+    """Return None: responses have no note."""
 
 
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
-    """Return one answer per question of the field and response.
+    """Return one answer per response and question of the field.
 
-    Responses that were not submitted are left out, with a warning, and so are questions that
-    somebody left open.
+    Responses that were not submitted are dropped with a warning; empty answers are dropped.
     """
     if "label" in wanted and "worker" not in wanted:
         raise FormatError(f"{path}: {NAME} hold no known truths: write a file with task and label")
@@ -84,7 +82,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
 
 
 def _filled(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return where something stands; what is empty may stand in quotes."""
+    """Return a mask of nonempty cells; a quoted empty cell is not null."""
     return pc.fill_null(pc.not_equal(column, ""), False)
 
 
@@ -100,5 +98,5 @@ def _questions(names: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _task(name: str) -> str:
-    """Return the code of a question; that of an array is what stands in its brackets."""
+    """Return the code of a question, for an array the part in brackets."""
     return name.partition("[")[2].removesuffix("]") if "[" in name else name

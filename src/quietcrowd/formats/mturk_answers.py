@@ -1,8 +1,8 @@
-"""What the ``Answer.`` columns of MTurk say: fields, JSON of a form, or a column per radio button.
+"""Answers in the ``Answer.`` columns of MTurk.
 
-A form of Crowd HTML Elements is one column ``Answer.taskAnswers`` of JSON: a list of one object,
-with a value for each field, or an object of ``{"option": true}``. Elsewhere a radio button is a
-column ``Answer.field.option`` of its own, ``true`` where it was chosen.
+A form of Crowd HTML Elements is one column ``Answer.taskAnswers`` of JSON, a list of one object
+from field to a value or to ``{"option": true}``. Otherwise each radio button has a column
+``Answer.field.option`` with ``true`` if it was chosen.
 """
 
 from __future__ import annotations
@@ -20,30 +20,19 @@ from quietcrowd.formats import csv_files
 __all__ = ["FORM", "Answered", "answered_fields"]
 
 FORM = "taskAnswers"
-"""The field whose column holds the JSON of a form."""
+"""The field whose column contains the JSON of a form."""
 
 Answered: TypeAlias = dict[str, list[str | None]]
-"""Of each field the answers, one per row; None where there is none."""
+"""The answers of each field, one per row; None if missing."""
 
 _TRUTH = {"true": True, "false": False, "": False}
 
 
 def answered_fields(path: Path, table: pa.Table, prefix: str) -> Answered:
-    """Return the fields of a file, and what each row answers.
+    """Return the fields in the text columns of `table`, without `prefix`, and their answers.
 
-    Parameters
-    ----------
-    path : Path
-        Of the file, for messages.
-    table : pyarrow.Table
-        Its columns that hold answers, as texts.
-    prefix : str
-        What stands before a field in the header.
-
-    Raises
-    ------
-    FormatError
-        Where a cell is no JSON of a form, or several options of one field are chosen.
+    Raises FormatError if a cell is not the JSON of a form, or several options of a field are
+    chosen.
     """
     columns: Answered = {
         name.removeprefix(prefix): table[name].to_pylist() for name in table.column_names
@@ -55,7 +44,6 @@ def answered_fields(path: Path, table: pa.Table, prefix: str) -> Answered:
 
 
 def _of_forms(path: Path, cells: Sequence[str | None]) -> Answered:
-    """Return the fields of forms, from the JSON of each row."""
     forms = [_form(path, row, cell) for row, cell in enumerate(cells)]
     names = dict.fromkeys(name for form in forms for name in form)
     return {
@@ -82,10 +70,10 @@ def _form(path: Path, row: int, cell: str | None) -> Mapping[str, Any]:
 
 
 def _with_buttons_joined(form: dict[str, Any]) -> Mapping[str, Any]:
-    """Return a form in which buttons that each have a name of their own are one field.
+    """Join buttons that each have a separate name to one field.
 
-    ``{"cat": {"cat": true}, "dog": {"dog": false}}`` says what ``{"choice": {"cat": true, "dog":
-    false}}`` does.
+    ``{"cat": {"cat": true}, "dog": {"dog": false}}`` becomes ``{"choice": {"cat": true, "dog":
+    false}}``.
     """
     alone = {
         name: value[name]
@@ -98,10 +86,10 @@ def _with_buttons_joined(form: dict[str, Any]) -> Mapping[str, Any]:
 
 
 def _answer(path: Path, row: int, field: str, value: Any) -> str | None:
-    """Return what a value of a form says, as a text."""
+    """Return a value of a form as text."""
     if isinstance(value, dict) and value and all(isinstance(on, bool) for on in value.values()):
         return _chosen(path, row, field, value)
-    if isinstance(value, dict) and set(value) == {"label"}:  # of an image or a text classifier
+    if isinstance(value, dict) and set(value) == {"label"}:  # from an image or text classifier
         value = value["label"]
     if value is None or value == "":
         return None
@@ -109,7 +97,7 @@ def _answer(path: Path, row: int, field: str, value: Any) -> str | None:
 
 
 def _chosen(path: Path, row: int, field: str, options: Mapping[str, bool]) -> str | None:
-    """Return the option that is chosen; several at once are no single answer."""
+    """Return the chosen option, or None; raise FormatError if there are several."""
     on = [option for option, chosen in options.items() if chosen]
     if len(on) > 1:
         raise FormatError(
@@ -121,7 +109,7 @@ def _chosen(path: Path, row: int, field: str, options: Mapping[str, bool]) -> st
 
 
 def _with_options_joined(path: Path, columns: Answered) -> Answered:
-    """Return fields in which columns of one option each, ``field.option``, are one field."""
+    """Join columns ``field.option`` of radio buttons to one field."""
     groups: dict[str, list[str]] = {}
     for name, cells in columns.items():
         field, point, option = name.rpartition(".")

@@ -18,7 +18,6 @@ from quietcrowd.formats.mturk_answers import answered_fields
 __all__ = ["read", "read_note", "recognises", "write"]
 
 NAME = "MTurk batch results"
-"""What this module reads, for messages."""
 
 _TASK, _WORKER, _STATUS, _ANSWER = "HITId", "WorkerId", "AssignmentStatus", "Answer."
 
@@ -35,16 +34,14 @@ _AFTER = ("Approve", "Reject")
 
 
 def recognises(names: Sequence[str]) -> bool:
-    """Return whether these columns are those of batch results."""
+    """Return whether these are the columns of batch results."""
     return {_TASK, _WORKER} <= set(names)
 
 
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
-    """Return the answers to one question; a HIT is a task.
+    """Return the answers to one question, see `mturk_answers`; a HIT is a task.
 
-    What is a question, and its answer, `mturk_answers` says.
-
-    Rejected assignments are left out, with a warning, unless `choice` asks for them.
+    Rejected assignments are dropped with a warning, unless `choice` includes them.
     """
     if "label" in wanted and "worker" not in wanted:
         raise FormatError(f"{path}: {NAME} hold no known truths: write a file with task and label")
@@ -65,7 +62,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
-    """Write answers under the whole header; what is not known is empty."""
+    """Write answers under the complete header; unknown columns are empty."""
     check_plain_columns(path, table, NAME)
     held = {_TASK: "task", _WORKER: "worker", f"{_ANSWER}label": "label"}
     empty = pa.nulls(len(table), pa.string())

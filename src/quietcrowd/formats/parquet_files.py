@@ -1,4 +1,4 @@
-"""Parquet; the mechanism of a file of reports stands in the file's metadata."""
+"""Parquet files; a file of reports has the note in its metadata."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from quietcrowd.frames import MARK, mark_in
 __all__ = ["names", "read", "read_note", "write"]
 
 NAME = "Parquet"
-"""What this module reads, for messages."""
 
 KEY = MARK.encode()
 
@@ -29,7 +28,7 @@ def names(path: Path) -> list[str]:
 
 
 def read(path: Path, wanted: tuple[str, ...]) -> pa.Table:
-    """Return the wanted columns, or all where one is missing."""
+    """Return the wanted columns, or all columns if one is missing."""
     found = resolve(path, names(path), wanted)
     if len(found) < len(wanted):
         return pq.read_table(path)
@@ -38,10 +37,10 @@ def read(path: Path, wanted: tuple[str, ...]) -> pa.Table:
 
 
 def read_note(path: Path) -> dict[str, Any] | None:
-    """Return the note in the metadata, or the mark of a frame of pandas, if there is one."""
+    """Return the note in the metadata, or the mark of a pandas frame, or None."""
     schema = pq.read_schema(path)
     metadata = schema.metadata or {}
-    if KEY not in metadata:  # pandas leaves the mark on what is counted per task, without workers
+    if KEY not in metadata:  # pandas keeps the mark on aggregates per task, which lack workers
         return mark_in(schema) if "worker" in schema.names else None
     note = json.loads(metadata[KEY])
     if not isinstance(note, dict):
@@ -50,7 +49,7 @@ def read_note(path: Path) -> dict[str, Any] | None:
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
-    """Write the table, and the note into the metadata."""
+    """Write the table, with the note in the metadata."""
     if note is not None:
         table = table.replace_schema_metadata({KEY: json.dumps(note).encode()})
     with replacing(path) as temporary:

@@ -1,4 +1,4 @@
-"""Files of randomised reports; they carry the mechanism that made them."""
+"""Files of reports, which include their mechanism."""
 
 from __future__ import annotations
 
@@ -34,26 +34,15 @@ RANDOMISED = (
     "These labels are randomised: do not take them for answers, and do not majority-vote them "
     "without correction."
 )
-"""What every file of reports says of itself."""
+"""The warning in every file of reports."""
 
 
 @frozen(kw_only=True, eq=False)
 class ReportNote:
-    """What stands beside the reports of a file.
+    """The note of a file of reports.
 
-    Attributes
-    ----------
-    path : Path
-        Of the file.
-    mechanism : Mechanism
-        What made them.
-    simulated : bool
-        Whether the noise is simulated.
-    tasks, workers : tuple
-        Ids that no row names.
-    copies : mapping of str to str
-        Names of tasks that are one question for which a worker sends one report, and the first
-        one's.
+    `tasks` and `workers` are ids without a row. `copies` maps each copy of a question, for which a
+    worker sends only one report, to the question's first task.
     """
 
     path: Path
@@ -65,44 +54,44 @@ class ReportNote:
 
     @property
     def listed(self) -> Sequence[Any]:
-        """The tasks, but for copies of others."""
+        """The tasks, without copies of others."""
         return [task for task in self.tasks if self.copies.get(task, task) == task]
 
 
 def read_reports(path: str | Path, *more: str | Path, file_format: str | None = None) -> Reports:
-    """Read reports and their mechanism from one file or from many, such as one per device.
+    """Read reports and their mechanism from one file or several, such as one per device.
 
-    Each report counts once: copies of a question in one campaign are read as one task, and of
-    files of several campaigns reports that were sent again are left out.
+    Each report counts once. Copies of a question in a campaign become one task. Reports that were
+    sent again are dropped from files of several campaigns.
 
     Parameters
     ----------
     path, *more : str or Path
-        Files that `write_reports` wrote, all with the same mechanism.
+        Files by `write_reports`, all with the same mechanism.
     file_format : str, optional
-        Of all of them; see `read_answers`.
+        Format of all files; see `read_answers`.
 
     Returns
     -------
     Reports
-        Simulated where one of the files is.
+        Simulated if a file is.
 
     Raises
     ------
     MissingMechanismError
-        Where the mechanism is missing: noise must not be taken for answers.
+        If the mechanism is missing, because noise must not be mistaken for answers.
     FormatError
-        Where a file or its mechanism cannot be read, or two mechanisms differ.
+        If a file or its mechanism cannot be read, or two mechanisms differ.
     AnswerError
-        Where a report is none that the mechanism can give, or one of a worker on a task stands
-        there twice; or where all were sent again and are of several campaigns.
+        If the mechanism cannot produce a report, a worker has two reports on a task, or all reports
+        of several campaigns were sent again.
     OSError
-        Where a file cannot be opened.
+        If a file cannot be opened.
 
     Warns
     -----
     LeftOutWarning
-        Where reports are left out, or tasks read as one.
+        If reports are dropped, or tasks are merged.
     """
     notes = [read_report_note(Path(place), file_format) for place in (path, *more)]
     check_alike(notes)
@@ -124,7 +113,7 @@ def read_reports(path: str | Path, *more: str | Path, file_format: str | None = 
 
 
 def check_alike(notes: Sequence[ReportNote]) -> None:
-    """Raise FormatError where files of reports do not go together."""
+    """Raise FormatError if files of reports cannot be combined."""
     first = notes[0]
     for note in notes:
         if note.mechanism != first.mechanism:
@@ -139,7 +128,7 @@ def check_alike(notes: Sequence[ReportNote]) -> None:
 
 
 def read_report_note(path: Path, file_format: str | None = None) -> ReportNote:
-    """Return what stands beside the reports of a file; errors as of `read_reports`."""
+    """Return the note of a file of reports; errors as in `read_reports`."""
     note = read_note(path, file_format)
     if note is None or "mechanism" not in note:
         if holds_comparisons(path, file_format):
@@ -197,16 +186,10 @@ def _read_columns(note: ReportNote, file_format: str | None) -> pa.Table:
 
 
 def merge_copies(columns: pa.Table, copies: Mapping[str, str]) -> pa.Table:
-    """Return reports with copies of a question as one task, and one row of each worker on it.
+    """Return reports in which copies of a question are one task, with one row per worker.
 
-    It is an original, if there is one, and not a report that was sent again.
-
-    Parameters
-    ----------
-    columns : pyarrow.Table
-        The first column is ``task``; there are ``worker`` and maybe ``again``.
-    copies : mapping of str to str
-        See `ReportNote`.
+    The first column is ``task``. Rows with an original report take precedence over rows with a
+    report that was sent again. `copies` is described in `ReportNote`.
     """
     tasks, names = dictionary_codes(columns["task"])
     workers, people = dictionary_codes(columns["worker"])
@@ -238,7 +221,7 @@ def _noted_ids(path: Path, note: dict[str, Any], name: str) -> tuple[Any, ...]:
 
 
 def _joined(tables: Sequence[pa.Table]) -> pa.Table:
-    """Put tables below each other; columns of more than one type become texts."""
+    """Concatenate tables; columns of several types become text."""
     columns = {}
     for name in dict.fromkeys(name for table in tables for name in table.column_names):
         chunks = [
@@ -252,18 +235,15 @@ def _joined(tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def _all_ids(table: pa.Table, name: str, noted: Iterable[Any]) -> pa.Array:
-    """Return the ids of a column and those that no row names, sorted."""
+    """Return the ids of a column and of the notes, sorted."""
     named = pc.unique(table[name]).drop_null() if name in table.column_names else pa.nulls(0)
     return listed_ids(named, noted)
 
 
 def listed_ids(named: pa.Array, noted: Iterable[Any]) -> pa.Array:
-    """Return the ids that rows name and those that none does, each once, sorted.
+    """Return the unique ids of rows and notes, sorted.
 
-    Raises
-    ------
-    pyarrow.ArrowException
-        Where they cannot be of one type.
+    Raises pyarrow.ArrowException if the ids have no common type.
     """
     if len(named):
         silent = [str(one) for one in noted]
@@ -281,19 +261,7 @@ def report_note(
     workers: Sequence[Any] = (),
     copies: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return what goes with the reports of a file, JSON-ready.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What made them.
-    simulated : bool
-        Whether the noise is simulated.
-    tasks, workers : sequence
-        Ids that no row names.
-    copies : mapping of str to str, optional
-        See `ReportNote`.
-    """
+    """Return the JSON-ready note of a file of reports; parameters as in `ReportNote`."""
     note = {"mechanism": mechanism.to_dict(), "simulated": simulated, "warning": RANDOMISED}
     silent = {"tasks": list(tasks), "workers": list(workers)}
     named = {name: ids for name, ids in silent.items() if ids}
@@ -301,25 +269,25 @@ def report_note(
 
 
 def write_reports(reports: Reports, path: str | Path, *, file_format: str | None = None) -> None:
-    """Write the reports and their mechanism to a file; what is there is replaced.
+    """Write reports and their mechanism to a file; replace an existing file.
 
-    The mechanism goes into the metadata of a Parquet file, the first line of a JSON Lines file,
-    or ``NAME.mechanism.json`` beside a file of any other kind; with it go the ids of tasks and
-    workers that no row names, and the words that these labels are randomised.
+    The note goes into the metadata of a Parquet file, the first line of a JSON Lines file, or
+    ``NAME.mechanism.json`` next to any other file. It contains the mechanism, the ids of tasks and
+    workers without a row, and a warning that the labels are randomized.
 
     Parameters
     ----------
     reports : Reports
-        What to write.
+        The reports.
     path : str or Path
         See `write_table`.
     file_format : str, optional
-        See `write_table`. The files of platforms hold a label per report, and nothing beside it.
+        See `write_table`. Files of platforms can only contain one label per report.
 
     Raises
     ------
     ParameterError
-        Where the format cannot hold such reports, or does not go with the suffix.
+        If the format cannot contain such reports, or does not match the suffix.
     FormatError, FileNotFoundError
         See `write_table`.
     """
@@ -335,7 +303,7 @@ def write_reports(reports: Reports, path: str | Path, *, file_format: str | None
 
 
 def _unnamed(ids: pa.Array, frame: pa.Table, name: str) -> list[Any]:
-    """Return the ids that a column does not name, JSON-ready."""
+    """Return the ids without a row, JSON-ready."""
     if name in frame.column_names:
         ids = ids.filter(pc.invert(pc.is_in(ids, pc.unique(frame[name]))))
     if not (pa.types.is_integer(ids.type) or pa.types.is_string(ids.type)):

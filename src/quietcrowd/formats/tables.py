@@ -1,4 +1,4 @@
-"""From a file's name and its header to what reads and writes it."""
+"""Dispatch to the reader or writer of a file's format, by name and header."""
 
 from __future__ import annotations
 
@@ -46,21 +46,10 @@ __all__ = [
 
 @frozen(kw_only=True)
 class Format:
-    """A kind of file.
+    """A file format, with its name on the command line.
 
-    Attributes
-    ----------
-    name : str
-        On the command line.
-    module : module
-        What reads and writes it.
-    suffixes : tuple of str
-        How names of such files end.
-    platform : bool
-        Whether it is the file of a platform, which holds answers in its own columns. All others
-        are tables of any columns.
-    written : bool
-        Whether such files are written, too.
+    A platform's format contains answers in fixed columns; other formats are tables of any columns.
+    `written` is whether files can be written.
     """
 
     name: str
@@ -124,18 +113,13 @@ FORMATS: Mapping[str, Format] = {
         ),
     )
 }
-"""Every format by its name; the first whose suffix fits is that of a new file."""
+"""Formats by name; a new file has the first format with its suffix."""
 
 
 def find_format(path: Path, name: str | None = None) -> Format:
-    """Return the format of a file: the named one, or what its suffix says.
+    """Return the format with this name, or the first format with the file's suffix.
 
-    Raises
-    ------
-    ParameterError
-        Where the name is unknown.
-    FormatError
-        Where no name is given and the suffix is unknown.
+    Raises ParameterError if the name is unknown, and FormatError if the suffix is.
     """
     if name is not None and name not in FORMATS:
         raise ParameterError(
@@ -156,7 +140,7 @@ def _fits(path: Path, kind: Format) -> bool:
 
 
 def _format_inside(path: Path, name: str | None) -> Format:
-    """Return the format of a file that is there: its beginning may say that it is another's."""
+    """Return the format of an existing file, which may depend on its header."""
     kind = find_format(path, name)
     if name is not None:
         return kind
@@ -172,7 +156,7 @@ def _format_inside(path: Path, name: str | None) -> Format:
 
 
 _INSIDE_JSON = {"jsonl": ("argilla", "doccano"), "label-studio": ("argilla", "label-studio-min")}
-"""Whose files end as those of another format do, and are told from them by their beginning."""
+"""Formats that share another format's suffix and are recognized by the first record."""
 
 
 def read_table(
@@ -188,26 +172,25 @@ def read_table(
     Parameters
     ----------
     path : Path
-        Of the file.
+        The file.
     columns : tuple of str
-        Their names. The file of a platform is read as columns ``task``, ``worker`` and ``label``
-        unless its own columns are named.
+        Names of the columns; a platform's file has ``task``, ``worker`` and ``label``.
     file_format : str, optional
-        One of `FORMATS`. Default: what the suffix and the header say.
+        One of `FORMATS`. Default: determined by suffix and header.
     choice : Choice
-        Which answers of a platform's file are meant.
+        Selection of answers in a platform's file.
     sets : bool
-        Whether a label may be a list of labels.
+        Whether the last column may contain lists of labels.
 
     Raises
     ------
     FormatError
-        Where the suffix is unknown, the file is not what the suffix says, or a cell is several
+        If the suffix is unknown, the file does not have its format, or a cell contains several
         values.
     ParameterError
-        Where the format is unknown, or takes no choice.
+        If the format is unknown, or the columns or the choice do not suit it.
     OSError
-        Where the file cannot be opened.
+        If the file cannot be opened.
     """
     kind = _format_inside(path, file_format)
     if kind.platform:
@@ -229,7 +212,7 @@ def read_table(
 
 
 def _check_cells(path: Path, schema: pa.Schema, name: str) -> None:
-    """Raise FormatError where the cells of a column are lists or objects."""
+    """Raise FormatError if the cells of a column are lists or objects."""
     place = schema.get_field_index(name)
     if place >= 0 and pa.types.is_nested(schema.types[place]):
         raise FormatError(
@@ -240,7 +223,7 @@ def _check_cells(path: Path, schema: pa.Schema, name: str) -> None:
 
 
 def read_names(path: Path, file_format: str | None = None) -> list[str] | None:
-    """Return the names of the columns of a table, or None where a platform's file is none."""
+    """Return the names of a table's columns, or None for a platform's file."""
     kind = _format_inside(path, file_format)
     if kind.platform:
         return None
@@ -249,17 +232,7 @@ def read_names(path: Path, file_format: str | None = None) -> list[str] | None:
 
 
 def holds_truths(path: Path, columns: tuple[str, str, str], file_format: str | None = None) -> bool:
-    """Return whether a file holds truths and no answers: it says nothing of workers.
-
-    Parameters
-    ----------
-    path : Path
-        Of the file.
-    columns : tuple of str
-        Names of the columns of tasks, workers and labels, where it is a table.
-    file_format : str, optional
-        See `read_table`.
-    """
+    """Return whether a file has truths and no workers; `columns` are task, worker and label."""
     kind = _format_inside(path, file_format)
     if kind.module is label_studio_files:
         return not _read(path, kind, label_studio_files.has_annotations)
@@ -272,18 +245,18 @@ def holds_truths(path: Path, columns: tuple[str, str, str], file_format: str | N
 
 
 def read_note(path: Path, file_format: str | None = None) -> dict[str, Any] | None:
-    """Return the note that was written with a table, if any; errors as of `read_table`."""
+    """Return the note of a table, or None; errors as in `read_table`."""
     kind = find_format(path, file_format)
     note: dict[str, Any] | None = _read(path, kind, kind.module.read_note)
     return note
 
 
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-"""How such text begins; no format here does."""
+"""Byte order marks of UTF-16, which no format here uses."""
 
 
 def _read(path: Path, kind: Format, reader: Callable[..., Any], *parameters: Any) -> Any:
-    with path.open("rb") as file:  # what goes wrong from here on is the content's fault
+    with path.open("rb") as file:  # later errors are about the content
         if file.read(2) in UTF_16:
             raise FormatError(f"{path}: this is text in UTF-16: save it as UTF-8")
     try:
@@ -304,18 +277,18 @@ def _read(path: Path, kind: Format, reader: Callable[..., Any], *parameters: Any
 
 
 def check_target(path: Path, file_format: str | None = None) -> None:
-    """Raise unless a table can be written to `path`: before long work, not after it.
+    """Raise unless a table can be written to `path`, before long work begins.
 
     Raises
     ------
     FormatError
-        Where the suffix is unknown, or, where no format is named, is a platform's.
+        If the suffix is unknown, or belongs to a platform and `file_format` is not given.
     ParameterError
-        Where the format is unknown, its files have other suffixes, or none is written.
+        If the format is unknown, has other suffixes, or cannot be written.
     OSError
-        Where no file can be put there.
+        If the directory of the file cannot be written.
     MissingExtraError
-        Where what writes it is not installed.
+        If the library that writes the format is not installed.
     """
     if file_format is None:
         _check_is_table(path)
@@ -354,18 +327,18 @@ def write_table(
     *,
     file_format: str | None = None,
 ) -> None:
-    """Write a dataframe to a file, completely or not at all; what is there is replaced.
+    """Write a dataframe to a file atomically; replace an existing file.
 
     Parameters
     ----------
     frame : pandas, Polars or PyArrow dataframe
-        What to write.
+        The table.
     path : str or Path
-        Its suffix says how: ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl``, ``.xlsx``; or
-        ``.csv.gz``, ``.tsv.gz``, ``.jsonl.gz``.
+        Its suffix determines the format: ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl``, ``.xlsx``,
+        or ``.csv.gz``, ``.tsv.gz``, ``.jsonl.gz``.
     note : mapping, optional
-        What to keep with the table; JSON-ready. Default: what a frame with a column ``worker``
-        says of the reports in it.
+        JSON-ready metadata of the table. Default: the mark of a frame of reports with a column
+        ``worker``.
     file_format : str, optional
         One of ``csv``, ``parquet``, ``jsonl``, ``excel``, ``crowd-kit``, ``mturk``, ``toloka``,
         ``label-studio``, ``label-studio-min``, ``label-studio-csv``.
@@ -377,6 +350,6 @@ def write_table(
     """
     check_target(Path(path), file_format)
     table = as_frame(frame).to_arrow()
-    if note is None and "worker" in table.column_names:  # what is counted per task has none
+    if note is None and "worker" in table.column_names:  # aggregates per task have no workers
         note = mark_of(frame)
     find_format(Path(path), file_format).module.write(table, Path(path), note)
