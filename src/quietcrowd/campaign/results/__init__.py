@@ -1,1 +1,1 @@
-"""From stored reports to stored results, and out again as files. No routes."""
+"""Inference from stored reports to stored results, and export to files. No routes."""

@@ -1,4 +1,4 @@
-"""How much workers agree: as reports do, as answers must have, and who agrees too much."""
+"""Agreement of workers: of reports, of the answers behind them, and workers who agree too much."""
 
 from __future__ import annotations
 
@@ -18,40 +18,38 @@ from quietcrowd.report_domains import LabelSets, OrNull
 __all__ = ["FEWEST_REPORTS", "MOST_ERROR", "CrowdAgreement", "CrowdJudgement", "judge_crowd"]
 
 MOST_ERROR = 0.1
-"""A figure of a larger standard error is not told."""
+"""Maximum standard error of a published estimate."""
 
 FEWEST_WORKERS = 5
-"""With fewer workers nothing is said of how sure a figure is."""
+"""Minimum number of workers for an estimate with a standard error."""
 
 FEWEST_WITH_OWN_NOISE = 100
-"""The same if each worker draws the noise of all reports once, as in two layers.
+"""Minimum if each worker samples a noise level for all reports, as in two layers.
 
-A few workers with little noise then decide the figure and hide its error: of 20 workers at epsilon
-1, each figure with a standard error below 0.1 was wrong by more than two of them; of 100, 4 of 63.
+A few workers with little noise then dominate the estimate and hide its error. Of 20 workers at
+epsilon 1, each estimate with a standard error below 0.1 was off by more than two of them. Of 100
+workers, 4 of 63 were.
 """
 
 _SURE = 10.0
-"""Fewer standard errors from 0, a denominator that came out large would make a ratio look sure."""
+"""Minimum ratio of a denominator to its standard error.
+
+Below it, a denominator that is large by chance would make a ratio look precise.
+"""
 
 FEWEST_REPORTS = 50
-"""Workers with fewer reports that can be compared are not judged."""
+"""Minimum number of comparable reports to flag a worker."""
 
 _DEVIATIONS = 3.3
-"""An honest worker is this many standard errors above the bound once in 1,000 times, at most."""
+"""Standard errors above the bound; an honest worker exceeds them with probability at most 0.001."""
 
 
 @frozen(kw_only=True)
 class CrowdAgreement:
-    """How much workers agree.
+    """Agreement of reports, and of the answers behind them in [0, 1].
 
-    Attributes
-    ----------
-    reports : float or None
-        As their reports do; None where no task has two.
-    answers : float or None
-        As their answers must have, from 0 to 1; None where the noise leaves that open.
-    answers_error : float or None
-        Standard error of `answers`, at most 0.1.
+    `reports` is None if no task has two, and `answers` if the noise leaves it open. `answers_error`
+    is a standard error, at most 0.1.
     """
 
     reports: float | None
@@ -61,52 +59,38 @@ class CrowdAgreement:
 
 @frozen(kw_only=True, eq=False)
 class CrowdJudgement:
-    """What reports tell of the workers beside the truths.
-
-    Attributes
-    ----------
-    agreement : CrowdAgreement
-        How much workers agree.
-    too_consistent : ndarray of intp
-        Positions of workers whose devices seem not to randomise.
-    """
+    """Agreement of the workers, and positions of those whose devices seem not to randomize."""
 
     agreement: CrowdAgreement
     too_consistent: npt.NDArray[np.intp] = field(factory=lambda: np.zeros(0, np.intp))
 
 
 def judge_crowd(rows: ReportRows) -> CrowdJudgement:
-    """Return how much reports agree, and the answers behind them, and who agrees too much.
+    """Estimate the agreement of reports and answers, and find workers who agree too much.
 
-    Of labels it is the share of pairs of reports on one task that are equal; of sets of labels the
-    mean share of its labels that a set has in common with another one; of numbers ``1 - W / T``,
-    with the mean variance W of the reports on a task and the variance T of all. Noise makes reports
-    agree less than answers do: its law says by how much.
+    For labels, agreement is the fraction of equal pairs of reports on one task. For sets of labels,
+    it is the mean fraction of a set's labels that another set contains. For numbers it is
+    ``1 - W / T``, with the mean variance W of the reports on a task and the variance T of all
+    reports. Noise lowers the agreement of reports by an amount that follows from its distribution.
 
-    Two randomised labels are equal with a probability of at most ``q^2 + (k - 1) r^2``, whatever
-    the answers are, with the probability q to keep a label and r to give one certain other one.
-    A worker who sends answers as they are agrees with the reports of others in up to q. Each task
-    is one observation: the share of its other reports that are equal to the worker's. Nobody is
-    named where the mechanism is no randomised response with one public law.
-
-    Parameters
-    ----------
-    rows : ReportRows
-        Of many workers.
+    Two randomized labels are equal with probability at most ``q^2 + (k - 1) r^2`` for any answers.
+    Here q is the probability to keep a label and r the one to report a given other label. A worker
+    who sends true answers agrees with others with probability up to q. Each task is one
+    observation: the fraction of its other reports that equal the worker's. No one is flagged unless
+    the mechanism is randomized response with one public distribution.
 
     Notes
     -----
-    With the probability q to keep a label and r to give one certain other one, a report counts for
-    each label as ``(1 - r) / (q - r)`` if it is that label and as ``-r / (q - r)`` if it is not: in
-    the mean, as the answer does with 1 and 0. Workers draw independently, so that products of
-    two reports count pairs of answers. Where "no answer" is reported too, pairs of answers alone
-    count. So it is with sets: q and r are the probabilities that a set holds the answer, and that
-    it holds one certain other label. ``docs/theory/subset-selection.md``.
+    A report counts for each label as ``(1 - r) / (q - r)`` if it is that label, otherwise as
+    ``-r / (q - r)``. The expectation is 1 for the answer and 0 for other labels. Workers randomize
+    independently, so products of two reports estimate pairs of answers without bias. If "no answer"
+    is reported too, only pairs of answers count. For sets, q and r are the probabilities that a set
+    contains the answer or a given other label; see ``docs/theory/subset-selection.md``.
 
-    Of numbers ``T - W`` has no noise in it. T has that of the channel: its variance is the mean of
-    what workers draw, so a crowd that drew more or less leaves T open, which the standard error
-    over workers shows. The noise of bounded reports depends on the answer: of them that of the
-    reports alone is told.
+    For numbers, ``T - W`` contains no noise, and T contains the noise variance of the channel. That
+    is an average over workers' noise levels. If a crowd sampled more or less noise, T remains
+    uncertain, which the standard error over workers shows. The noise of bounded reports depends on
+    the answer, so only the agreement of reports is estimated.
     """
     mechanism, channel = rows.mechanism, rows.mechanism.channel
     if isinstance(rows.domain, NumericDomain) and not isinstance(rows.domain, FiniteDomain):
@@ -123,7 +107,7 @@ def judge_crowd(rows: ReportRows) -> CrowdJudgement:
 
 
 def _agreement_of(reports: float, found: tuple[float, float] | None) -> CrowdAgreement:
-    """Return what is said of both; of answers nothing where the error would be too large."""
+    """Combine both, without the answers if their error is too large."""
     if found is None or not found[1] <= MOST_ERROR:
         return CrowdAgreement(reports=reports)
     answers, error = found
@@ -135,7 +119,6 @@ def _agreement_of(reports: float, found: tuple[float, float] | None) -> CrowdAgr
 def _of_labels(
     pairs: LabelPairs, rows: ReportRows, rates: tuple[float, float] | None
 ) -> CrowdAgreement:
-    """Return what pairs of reports tell, and the pairs of answers that they stand for."""
     others = int(pairs.sums.others.sum())
     if not others:
         return CrowdAgreement(reports=None)
@@ -152,7 +135,7 @@ def _of_labels(
 
 
 def _of_pairs(sums: PairSums, labels: int, keep: float, other: float) -> tuple[float, float] | None:
-    """Return the share of equal pairs of answers, from what each worker adds to them."""
+    """Estimate the fraction of equal pairs of answers and its standard error."""
     everybody = PairSums(*(part.sum(keepdims=True) for part in sums))
     alike, both = _of_answers(sums, labels, keep, other)
     totals = [part / 2 for part in _of_answers(everybody, labels, keep, other)]
@@ -169,11 +152,11 @@ def _of_pairs(sums: PairSums, labels: int, keep: float, other: float) -> tuple[f
 def _of_answers(
     sums: PairSums, labels: int, keep: float, other: float
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return how many pairs of equal answers, and of answers, sums of reports stand for.
+    """Return the unbiased counts of equal pairs of answers, and of all pairs.
 
-    A report that holds g labels, with o others on its task that hold m, of which it holds e, stands
-    for ``(e - r (g o + m) + r^2 k o) / (q - r)^2`` and ``(g - r k) (m - r k o) / (q - r)^2``. An
-    answer holds one label, NULL none.
+    A report contains g labels. The o others on its task contain m labels, of which it contains e.
+    It counts as ``(e - r (g o + m) + r^2 k o) / (q - r)^2`` and
+    ``(g - r k) (m - r k o) / (q - r)^2``. An answer contains one label, NULL none.
     """
     mixed, scale = other * labels, (keep - other) ** 2
     crossed = sums.given_others + sums.mates
@@ -183,10 +166,10 @@ def _of_answers(
 
 
 def _of_numbers(spread: NumberSpread | None, noise: float | None) -> CrowdAgreement:
-    """Compare the variance of the numbers of a task with that of all.
+    """Compare the variance of the numbers within tasks with that of all.
 
-    Of n numbers on a task, one takes ``n / (n - 1)`` times its squared distance from their mean
-    along with it, and one degree of freedom.
+    Dropping one of n numbers on a task lowers the squares within tasks by ``n / (n - 1)`` times its
+    squared distance from their mean, and the degrees of freedom by one.
     """
     if spread is None:
         return CrowdAgreement(reports=None)
@@ -215,21 +198,16 @@ def _ratio_with_error(
     numerators: npt.NDArray[np.float64],
     denominators: npt.NDArray[np.float64],
 ) -> tuple[float, float] | None:
-    """Return a ratio and its standard error, or None where the reports do not determine it.
+    """Return a ratio and its standard error, or None if the reports do not determine it.
 
-    Parameters
-    ----------
-    numerator, denominator : float
-        Of all workers.
-    numerators, denominators : ndarray, shape (workers,)
-        The same without one of the workers; NaN where nothing is left.
+    `numerators` and `denominators`, of shape (workers,), leave out one worker each; NaN if nothing
+    is left.
 
     Notes
     -----
     The jackknife of n workers: ``(n - 1) / n`` times the sum of squares about the mean of the n
-    ratios that leave one worker out. (Efron and Stein, Annals of Statistics 1981: no less than the
-    variance, in the mean.) It knows nothing of the noise, so it holds where a worker draws noise of
-    its own, too.
+    leave-one-out ratios. In expectation it is at least the variance (Efron and Stein, Annals of
+    Statistics 1981). It assumes nothing of the noise, so workers may sample noise levels.
     """
     if len(denominators) < FEWEST_WORKERS or not (denominators > 0).all():
         return None
@@ -243,7 +221,7 @@ def _error(left_out: npt.NDArray[np.float64]) -> float:
 
 
 def _too_consistent(sums: PairSums, mechanism: Mechanism) -> npt.NDArray[np.intp]:
-    """Return the positions of workers whose devices seem not to randomise."""
+    """Return the positions of workers whose devices seem not to randomize."""
     bound = _most_equals(mechanism)
     if bound is None:
         return np.zeros(0, np.intp)
@@ -256,7 +234,7 @@ def _too_consistent(sums: PairSums, mechanism: Mechanism) -> npt.NDArray[np.intp
 
 
 def _most_equals(mechanism: Mechanism) -> float | None:
-    """Return the largest probability with which two randomised labels are equal."""
+    """Return the maximum probability that two randomized labels are equal, or None if unknown."""
     channel = mechanism.worker_channel
     if channel is None or channel.probabilities is None or mechanism.every_task:
         return None

@@ -1,4 +1,4 @@
-"""Reports and truths as files that the library reads; reports carry what made them."""
+"""Export of reports and truths to files that the library reads."""
 
 from __future__ import annotations
 
@@ -29,19 +29,14 @@ from quietcrowd.mechanisms.sent_again import MARKS
 __all__ = ["ReportExport", "TruthExport"]
 
 _TASKS = 500
-"""Tasks that are read at once."""
+"""Tasks read per query."""
 
 
 @frozen(kw_only=True)
 class ReportExport:
-    """All reports of a campaign that its requester is shown, in an order that random ids give.
+    """Reports of a campaign, a row of its table, that its requester may see.
 
-    Attributes
-    ----------
-    database : Database
-        Where they are.
-    campaign : Row
-        Of the table of campaigns.
+    Random ids determine the order.
     """
 
     database: Database
@@ -49,11 +44,11 @@ class ReportExport:
 
     @property
     def mechanism(self) -> Mechanism:
-        """What made the reports."""
+        """Mechanism that randomized the reports."""
         return parse_mechanism(self.campaign.mechanism)
 
     def note(self) -> dict[str, Any]:
-        """Return what goes with the reports, as files of the library have it."""
+        """Return the metadata of the reports, in the format of report files."""
         with self.database.read() as connection:
             names = connection.scalars(
                 select(tables.task.c.name).where(tables.task.c.campaign_id == self.campaign.id)
@@ -64,11 +59,11 @@ class ReportExport:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns: those of the mechanism, and marks where devices mark reports."""
+        """Columns of the mechanism, and marks if devices mark reports."""
         return (*self.mechanism.columns, *(MARKS if marks_reports(self.campaign) else ()))
 
     def json_lines(self) -> Iterator[str]:
-        """Give the note, and then one report per line."""
+        """Yield the metadata, then one report per line."""
         yield json.dumps(self.note()) + "\n"
         for rows in self._rows():
             yield "".join(
@@ -76,7 +71,7 @@ class ReportExport:
             )
 
     def csv(self) -> Iterator[str]:
-        """Give a table; the note belongs beside it, in a file of its own."""
+        """Yield a table; its metadata belongs in a separate file."""
         yield ",".join(self.columns) + "\r\n"
         for rows in self._rows():
             text = io.StringIO()
@@ -84,7 +79,7 @@ class ReportExport:
             yield text.getvalue()
 
     def arrow(self) -> Iterator[bytes]:
-        """Give a stream of Arrow, with the note in the metadata of its schema."""
+        """Yield an Arrow stream with the metadata in its schema."""
         return arrow_stream(self.note(), self._blocks())
 
     def _blocks(self) -> Iterator[pa.Table]:
@@ -94,33 +89,27 @@ class ReportExport:
             yield block.append_column("campaign", campaign) if marked else block
 
     def _rows(self) -> Iterator[Iterator[Sequence[Any]]]:
-        """Give the rows of each block."""
         for table in self._blocks():
             yield zip(*table.select(self.columns).to_pydict().values(), strict=True)
 
 
 @frozen(kw_only=True)
 class TruthExport:
-    """The truths of the latest inference of a campaign, some at a time.
+    """Truths of the latest inference of a campaign, a row of its table.
 
-    Attributes
-    ----------
-    campaign : Row
-        Of the table of campaigns.
-    found : ShownResults
-        What the inference found; of pages, those of truths.
+    `found` must contain the pages of truths only.
     """
 
     campaign: Any
     found: ShownResults
 
     def json_lines(self) -> Iterator[str]:
-        """Give one truth per line."""
+        """Yield one truth per line."""
         for rows in self.found.rows():
             yield "".join(json.dumps(row) + "\n" for row in rows)
 
     def csv(self) -> Iterator[str]:
-        """Give a table."""
+        """Yield a table."""
         names: list[str] = []
         for rows in self.found.rows():
             text = io.StringIO()
@@ -132,9 +121,9 @@ class TruthExport:
             yield text.getvalue()
 
     def label_studio(self) -> Iterator[str]:
-        """Give all tasks with what workers are shown, and truths as predictions.
+        """Yield all tasks with their data, and truths as predictions.
 
-        Truths are held at once: there are no more than tasks.
+        All truths are in memory; there are at most as many as tasks.
         """
         truths = {
             row["task"]: (row.get("truth"), row.get("confidence"))
@@ -155,7 +144,7 @@ class TruthExport:
         yield "\n]\n"
 
     def _tasks(self) -> Iterator[Any]:
-        """Give the tasks in their order; nothing is being read in between."""
+        """Yield the tasks by position, without a transaction open between blocks."""
         table = tables.task
         wanted = (
             select(table.c.position, table.c.name, table.c.data)
@@ -174,5 +163,5 @@ class TruthExport:
 
 
 def _guarded(row: Sequence[Any]) -> list[Any]:
-    """Return a row as spreadsheets may have it."""
+    """Protect texts against formulas in spreadsheets."""
     return [guard_cell(cell) if isinstance(cell, str) else cell for cell in row]

@@ -1,4 +1,4 @@
-"""The reports of a campaign on disk: as files that are looked at group by group, and as a store."""
+"""Inference from reports on disk: a Parquet file read by row group, and a partitioned store."""
 
 from __future__ import annotations
 
@@ -29,23 +29,14 @@ from quietcrowd.scale import StoreEstimate, infer_store, partition_parquet
 __all__ = ["FiledReports", "file_stored"]
 
 _ROWS_OF_GROUP = 2**17
-"""So many rows are held, and go into a file together; whole workers each."""
+"""Rows of a row group, which contains whole workers; this many rows are in memory."""
 
 
 @frozen(kw_only=True, eq=False)
 class FiledReports:
-    """The reports of a campaign in a folder.
+    """Reports of a campaign in a directory, with the attributes of `StoredReports`.
 
-    Attributes
-    ----------
-    rows, independent : FileRows
-        As of `StoredReports`.
-    again : mapping of str to int
-        As of `StoredReports`.
-    known_truths : pyarrow.Table or None
-        Columns ``task`` and ``label``.
-    large : LargeCampaigns
-        Who passes over them.
+    `known_truths` has the columns ``task`` and ``label``. `large` provides the executor.
     """
 
     rows: FileRows
@@ -55,14 +46,9 @@ class FiledReports:
     large: LargeCampaigns
 
     def infer(self, method: Any, start: Any) -> Inferred:
-        """Return what a method finds, bit for bit as from reports in memory.
+        """Fit a method to the reports; the result equals that of `StoredReports` bit for bit.
 
-        Parameters
-        ----------
-        method : FittingMethod
-            Any.
-        start : TruthEstimate, KeptEstimate or None
-            What an earlier inference found.
+        `start` is the estimate of an earlier inference.
         """
         path = self.independent.path
         folder = path.parent
@@ -91,9 +77,9 @@ class FiledReports:
         )
 
     def _suggested(self, found: StoreEstimate, answers: int) -> npt.NDArray[np.int64]:
-        """Return how many of some further answers each task is to get, shape (tasks,).
+        """Return how many of the further answers each task should get, shape (tasks,).
 
-        One more pass over the store; what is believed of all tasks is held, as there are not many.
+        This is one more pass over the store; the estimates of all tasks are in memory.
         """
         job, places = found.job, range(len(found.store.partitions))
         ids = pa.concat_arrays([found.store.task_ids(place) for place in places])
@@ -112,18 +98,9 @@ class FiledReports:
 def file_stored(
     connection: Connection, given: ReportsToInfer, folder: Path, large: LargeCampaigns
 ) -> FiledReports | None:
-    """Write the reports of a campaign to files, or return None where there are none.
+    """Write the reports of a campaign to files, or return None if there are none.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    given : ReportsToInfer
-        Which they are.
-    folder : Path
-        Where they go.
-    large : LargeCampaigns
-        Who passes over them.
+    The connection must be in a transaction.
     """
     files = {"reports": given.names}
     if given.copies:
@@ -157,14 +134,14 @@ def file_stored(
 
 
 class _Writer:
-    """Writes reports to a file, with the note that says what they are."""
+    """Writer of reports to a Parquet file with their metadata."""
 
     def __init__(self, target: FileRows) -> None:
         self.rows, self._target = 0, target
         self._file: pq.ParquetWriter | None = None
 
     def write(self, group: pa.Table) -> None:
-        """Write whole workers, as one group of rows."""
+        """Write whole workers as one row group."""
         if self._file is None:
             schema = group.schema.with_metadata({MARK: _note(self._target)})
             self._file = pq.ParquetWriter(self._target.path, schema, compression="zstd")
@@ -172,7 +149,6 @@ class _Writer:
         self._file.write_table(group, row_group_size=max(len(group), 1))
 
     def close(self) -> None:
-        """End the file."""
         if self._file is not None:
             self._file.close()
 
@@ -183,7 +159,7 @@ def _note(target: FileRows) -> str:
 
 
 def _groups(blocks: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Give blocks together, as many as go into a group."""
+    """Yield concatenated blocks of at least `_ROWS_OF_GROUP` rows."""
     held: list[pa.Table] = []
     for block in blocks:
         if len(block):

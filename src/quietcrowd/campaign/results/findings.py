@@ -1,4 +1,4 @@
-"""What an inference found, and the same in pages, as it is stored."""
+"""Results of an inference, as rows and as stored pages."""
 
 from __future__ import annotations
 
@@ -17,21 +17,16 @@ from quietcrowd.campaign.store.result_pages import AIMS, KINDS, PAGE_ROWS, Resul
 __all__ = ["Findings", "PagedFindings"]
 
 _IN_MEMORY = 16 * 2**20
-"""Bytes of pages from which on they are put aside in a file, which has no name."""
+"""Bytes of pages in memory; more go to an unnamed temporary file."""
 
 
 @frozen(kw_only=True)
 class Findings:
-    """What an inference found.
+    """Results of an inference, JSON-ready.
 
-    Attributes
-    ----------
-    head : mapping
-        All but the rows, JSON-ready; its ``method`` is None where the inference failed.
-    truths, workers : iterable of mapping
-        Rows, JSON-ready: as many as there are tasks and workers, and read once.
-    aims : iterable of mapping
-        How often tasks are to be asked, as of `task_aims`; none where nothing is handed out by it.
+    `head` contains all but the rows; its ``method`` is None if the inference failed. `truths` and
+    `workers` can be read once. `aims` come from `task_aims`; empty unless the campaign assigns
+    tasks by its results.
     """
 
     head: Mapping[str, Any]
@@ -41,12 +36,9 @@ class Findings:
 
     @contextmanager
     def in_pages(self, folder: str | None = None) -> Iterator[PagedFindings]:
-        """Give the same in pages, which are gone in the end; one page is held at a time.
+        """Provide the pages within a context; one page is in memory at a time.
 
-        Parameters
-        ----------
-        folder : str, optional
-            Where many of them lie meanwhile; default: where temporary files go.
+        Many pages go to a temporary file in `folder`, or in the system's default directory.
         """
         head = _as_json(self.head)
         digest, counts = hashlib.sha256(head.encode()), dict.fromkeys(KINDS, 0)
@@ -55,7 +47,7 @@ class Findings:
                 rows, number = iter(getattr(self, kind)), 0
                 while (page := list(islice(rows, PAGE_ROWS))) or (kind in KINDS and not number):
                     line = f"{kind} {_as_json(page)}\n".encode()
-                    if kind in KINDS:  # how often tasks were given is not shown, nor a hash of it
+                    if kind in KINDS:  # aims are private, so the ETag must not depend on them
                         digest.update(line)
                     file.write(line)
                     number += len(page)
@@ -74,20 +66,10 @@ class Findings:
 
 @frozen(kw_only=True)
 class PagedFindings:
-    """What an inference found, in pages.
+    """Results of an inference in pages.
 
-    Attributes
-    ----------
-    head : str
-        All but the rows, as JSON.
-    etag : str
-        Differs where anything does that is shown.
-    counts : mapping of str to int
-        How many truths and workers there are.
-    failed : bool
-        Whether nothing could be inferred.
-    file : file
-        Of the pages.
+    `head` is JSON. `etag` changes whenever anything that is shown does. `counts` has the numbers of
+    truths and workers.
     """
 
     head: str
@@ -97,7 +79,7 @@ class PagedFindings:
     file: SpooledTemporaryFile[bytes]
 
     def pages(self) -> Iterator[ResultPage]:
-        """Yield all pages, at least one of each kind."""
+        """Yield all pages, at least one of truths and one of workers."""
         self.file.seek(0)
         number, before = 0, ""
         for line in self.file:

@@ -1,8 +1,8 @@
-"""A process of its own that infers truths, so that uploads do not wait for it.
+"""Inference in a separate process, so that uploads do not wait for it.
 
-It reads the address of the database from standard input, and then campaigns, one per line; it
-answers each with a line: done and the seconds that it took, nothing, later (the database cannot be
-reached) or failed. It ends with its input: when the server is gone.
+It reads a line of JSON from standard input (database address, modules, limits), and then campaign
+ids in hex, one per line. It answers each line with ``done`` and the seconds, ``nothing``, ``later``
+(the database is unavailable) or ``failed``. It ends with its input, when the server is gone.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ _Reports: TypeAlias = StoredReports | FiledReports
 
 _CACHED = 8
 _NICE = 10
-"""Uploads come first."""
+"""Lower priority than uploads."""
 
 
 @frozen(kw_only=True)
 class _Earlier:
-    """An estimate to start from, and what it was made of."""
+    """Estimate to start from, and the state of the campaign that it belongs to."""
 
     erasures: int
     exclusions: int
@@ -74,15 +74,7 @@ class _Earlier:
 
 @define
 class Inferrer:
-    """Infers the truths of campaigns; starts from what it found before.
-
-    Attributes
-    ----------
-    database : Database
-        Where reports are read from, and results written to.
-    large : LargeCampaigns
-        What is done where reports do not fit into memory.
-    """
+    """Inference of campaigns from a database, starting from earlier estimates."""
 
     database: Database
     large: LargeCampaigns = field(factory=LargeCampaigns)
@@ -91,8 +83,8 @@ class Inferrer:
     def infer(self, campaign: bytes) -> bool:
         """Write the results of a campaign; return whether there are any.
 
-        What was overtaken meanwhile is not written: see `write_results`. Nothing is inferred where
-        no other results can be told: see `is_settled`. If this version no longer has the mechanism,
+        Nothing is written if the campaign changed meanwhile (see `write_results`), or inferred if
+        the results cannot change (see `is_settled`). If this version no longer has the mechanism,
         the results say so.
         """
         try:
@@ -129,9 +121,9 @@ class Inferrer:
     def _read(
         self, connection: Connection, given: ReportsToInfer, held: ExitStack
     ) -> _Reports | None:
-        """Return the reports that are inferred from, or None where there are none.
+        """Return the reports to infer from, or None if there are none.
 
-        Those of a large campaign are files until what is held is let go.
+        A large campaign's are files that exist until `held` is closed.
         """
         row = given.campaign
         if self.large.include(row):
@@ -146,7 +138,7 @@ class Inferrer:
         left_out: LeftOut,
         given: GivenTasks | None,
     ) -> Findings:
-        """Return what the reports say, or why they say nothing."""
+        """Return the results, or the reason for a failure."""
         row = wanted.campaign
         config_hash = row.config_hash.hex()
         if stored is None:
@@ -217,9 +209,9 @@ class Inferrer:
 def _aims(
     row: Any, stored: _Reports, found: Inferred, given: GivenTasks | None
 ) -> Sequence[Mapping[str, Any]]:
-    """Return how often tasks are to be asked; none where they are not handed out by that.
+    """Return the aims of tasks; empty unless the campaign assigns tasks by its results.
 
-    Nor where an older server let in another method, which cannot say: they are handed out evenly.
+    Also empty for a method of an older server without suggestions; tasks are then assigned evenly.
     """
     if given is None or not found.method.tells_further:
         return ()
@@ -228,12 +220,12 @@ def _aims(
 
 
 def main() -> None:
-    """Serve one server, until its end of the pipe is closed."""
+    """Serve one server until it closes the pipe."""
     if sys.platform != "win32":
         os.nice(_NICE)
     begun = json.loads(sys.stdin.readline())
     for name in begun["modules"]:
-        with suppress(ImportError):  # the campaigns that need it fail, and no others
+        with suppress(ImportError):  # only campaigns that need the module fail
             import_module(name)
     database = Database.open(begun["database"], pool_size=1)
     inferrer = Inferrer(database, LargeCampaigns(**begun["large"]))
@@ -241,7 +233,7 @@ def main() -> None:
         start = time.monotonic()
         try:
             found = inferrer.infer(bytes.fromhex(line.strip()))
-            seconds = time.monotonic() - start if number else 0.0  # the first one imports
+            seconds = time.monotonic() - start if number else 0.0  # the first includes imports
             answer = f"done {seconds:.3f}" if found else "nothing"
         except UNAVAILABLE:
             answer = "later"

@@ -1,4 +1,4 @@
-"""What a method found from the reports of a campaign, wherever these were."""
+"""Result of an inference method, whether from memory or from disk."""
 
 from __future__ import annotations
 
@@ -25,23 +25,11 @@ __all__ = ["Inferred", "KeptEstimate"]
 
 @frozen(kw_only=True, eq=False)
 class Inferred:
-    """What a method found.
+    """Result of an inference method, with the tables of `TruthEstimate` sorted by task and worker.
 
-    Attributes
-    ----------
-    method : FittingMethod
-        What found it.
-    iterations : int
-        How many times the workers were weighed.
-    converged : bool
-        Whether the method has converged.
-    truths, workers : pyarrow.Table
-        As of `TruthEstimate`; tasks and workers are sorted.
-    start : TruthEstimate or KeptEstimate
-        What a later inference of the campaign can start from.
-    suggest : callable
-        Takes a number of answers and returns how many of them each task is to get, by the order of
-        `truths`; while the reports are there, and where the method `tells_further`.
+    A later inference can start from `start`. `suggest` distributes n further answers over the
+    tasks, in the order of `truths`. It works while the reports exist and if the method
+    `tells_further`.
     """
 
     method: Any
@@ -55,17 +43,7 @@ class Inferred:
 
 @frozen(kw_only=True, eq=False)
 class KeptEstimate:
-    """What an inference can start from, kept in a file: of many workers it is large.
-
-    Attributes
-    ----------
-    method : FittingMethod
-        What found it.
-    domain : Domain
-        What a truth can be.
-    file : file
-        Ids of the workers, and what is believed of them; it has no name.
-    """
+    """Estimate to start from, in an unnamed file, because the state of many workers is large."""
 
     method: Any
     domain: Domain
@@ -73,14 +51,9 @@ class KeptEstimate:
 
     @classmethod
     def of(cls, found: StoreEstimate, folder: str | None) -> KeptEstimate:
-        """Keep what a run found until the record is let go.
+        """Store an estimate in a file that exists as long as the returned object.
 
-        Parameters
-        ----------
-        found : StoreEstimate
-            What it found.
-        folder : str, optional
-            Where the file lies; default: where temporary files go.
+        The file is in `folder`, or in the system's default directory for temporary files.
         """
         file: Any = TemporaryFile(dir=folder)  # noqa: SIM115
         kept = cls(method=found.method, domain=found.domain, file=file)
@@ -89,7 +62,7 @@ class KeptEstimate:
         return kept
 
     def state_of(self, workers: pa.Array) -> State | None:
-        """Return what is believed of workers with these ids, matched by what they print as."""
+        """Return the state of workers with these ids, matched as text."""
         self.file.seek(0)
         known, state = pickle.load(self.file)
         if state is None:

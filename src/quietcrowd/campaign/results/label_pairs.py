@@ -1,8 +1,7 @@
-"""Pairs of reports on one task, counted for each worker: what it is judged by how far these agree.
+"""Pairs of reports on one task, counted per worker.
 
-A report holds labels: one if it is an answer, none if it is NULL, several if it is a set.
-
-All sums are of whole numbers, so that no order and no split of the reports changes a bit.
+A report contains labels: an answer one, NULL none, a set several. All sums are integers, so they do
+not depend on the order or partition of the reports.
 """
 
 from __future__ import annotations
@@ -23,27 +22,18 @@ __all__ = ["SHARE_ONE", "LabelPairs", "PairSums"]
 _Counts = npt.NDArray[np.int64]
 
 SHARE_ONE = 2**36
-"""What a share of 1 is stored as: reports of all workers fit."""
+"""Integer for a fraction of 1; the sums of all reports fit into 64 bits."""
 
 
 class PairSums(NamedTuple):
-    """What a worker's reports add up to; each of shape (workers,).
+    """Sums over the pairs of a worker's report and another on its task; each of shape (workers,).
 
-    Attributes
-    ----------
-    equal, others : ndarray of int64
-        Pairs of one of these reports and another one on its task: equal ones, and all. A pair of
-        sets counts among the equal ones as often as it has labels in common.
-    mates : ndarray of int64
-        How many labels the other ones hold.
-    given_equal, given_others, given_mates : ndarray of int64
-        The labels that both hold; and the last two, each pair as often as the own report holds
-        labels.
-    compared : ndarray of int64
-        Reports with another one on their task.
-    shares, squares : ndarray of int64
-        Sums over these of the share of the others that are equal, and of its square; in units of 1
-        / `SHARE_ONE`. Of sets, of the share of their labels.
+    `equal` counts equal pairs, weighted for sets by the number of common labels. `others` counts
+    all pairs, and `mates` the labels in the other reports. `given_equal` counts common labels,
+    without NULL; `given_others` and `given_mates` weight each pair by the labels in the worker's
+    report. `compared` counts reports with another on their task. Over these, `shares` and `squares`
+    sum the fraction of equal others (for sets, of common labels) and its square, in units of
+    ``1 / SHARE_ONE``.
     """
 
     equal: _Counts
@@ -59,14 +49,9 @@ class PairSums(NamedTuple):
 
 @frozen(kw_only=True, eq=False)
 class LabelPairs:
-    """What is counted of reports that are labels.
+    """Pair counts of reports that are labels or sets.
 
-    Attributes
-    ----------
-    held : int
-        How many labels a report holds that is not NULL.
-    sums : PairSums
-        Of each worker.
+    `held` is the number of labels in a report that is not NULL.
     """
 
     held: int
@@ -74,7 +59,7 @@ class LabelPairs:
 
     @classmethod
     def of(cls, rows: ReportRows) -> Self:
-        """Return those of all reports: a look that counts labels, and one that compares."""
+        """Count the pairs in two passes, one for the counts of labels and one to compare."""
         domain: Any = rows.domain
         labels = domain.domain.size if isinstance(domain, LabelSets) else domain.size
         counts = np.zeros((rows.tasks, labels), np.int64)
@@ -94,14 +79,13 @@ def _held_by_each(domain: Domain) -> int:
 
 
 def _labels_of(values: npt.NDArray[Any], domain: Domain) -> npt.NDArray[Any]:
-    """Return the codes of the labels that reports hold, NULL's too; shape (labels, reports)."""
+    """Return the codes of the labels in each report, NULL included; shape (labels, reports)."""
     if isinstance(domain, LabelSets):
         return sets_of(values, domain.domain.size, domain.members).T
     return values[np.newaxis]
 
 
 def _compared(block: RowBlock, counts: _Counts, domain: Domain) -> PairSums:
-    """Return what the reports of the workers of a block add up to."""
     tasks, held = block.tasks, _held_by_each(domain)
     equal = np.full(len(tasks), -held, np.int64)
     for codes in _labels_of(block.values, domain):

@@ -1,6 +1,6 @@
-"""Which campaigns are inferred from partitions on disk, where these lie, and who passes over them.
+"""Settings for campaigns whose inference does not fit into memory.
 
-A server reads this at its start, and its process for inferences goes by it.
+A server reads them at its start and passes them to its inference process.
 """
 
 from __future__ import annotations
@@ -19,23 +19,19 @@ if TYPE_CHECKING:
 __all__ = ["LargeCampaigns"]
 
 _PROCESS, _PER_REPORT, _PER_WORKER = 300e6, 120, 1_300
-"""Bytes that an inference in memory takes, as measured with four labels; more of more labels."""
+"""Bytes of an inference in memory: base, per report and per worker.
+
+They were measured with four labels; more labels need more.
+"""
 
 
 @frozen(kw_only=True)
 class LargeCampaigns:
-    """What is done where an inference in memory would take too much of it.
+    """Settings for inference from disk.
 
-    Attributes
-    ----------
-    memory : float
-        Bytes that it may take.
-    folder : str, optional
-        Where reports lie meanwhile, and partitions, and what is kept for the next inference;
-        default: where temporary files go.
-    scheduler : str, optional
-        Of a Dask cluster that passes over them, as of `quietcrowd.scale.connect`; default: this
-        process.
+    An inference that would need more than `memory` bytes uses files in `folder` (default: the
+    system's temporary directory). `scheduler` is the address of a Dask cluster, see
+    `quietcrowd.scale.connect`; by default this process does the work.
     """
 
     memory: float = 1e9
@@ -43,9 +39,9 @@ class LargeCampaigns:
     scheduler: str | None = None
 
     def include(self, campaign: Any) -> bool:
-        """Return whether a campaign, a row of its table, is one.
+        """Return whether a campaign, a row of its table, needs inference from disk.
 
-        Sketches are about all tasks at once: they are inferred in memory.
+        Sketches are about all tasks at once, so they are inferred in memory.
         """
         if "task" not in parse_mechanism(campaign.mechanism).columns:
             return False
@@ -54,12 +50,9 @@ class LargeCampaigns:
 
     @contextmanager
     def executor(self) -> Iterator[Executor | None]:
-        """Give who passes over partitions; None for this process.
+        """Provide the cluster's executor within a context, or None for this process.
 
-        Raises
-        ------
-        ConnectionError
-            Where no scheduler answers.
+        Raises ConnectionError if no scheduler answers.
         """
         from quietcrowd.scale import connect
 

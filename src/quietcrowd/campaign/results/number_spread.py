@@ -1,7 +1,7 @@
-"""How far numbers on one task lie apart, and all of them: added up for each worker.
+"""Variance of numeric reports within and across tasks, summed per worker.
 
-All sums are of whole numbers, so that no order and no split of the reports changes a bit. Numbers
-are scaled to their range first.
+All sums are integers, so they do not depend on the order or partition of the reports. Numbers are
+first scaled to their range.
 """
 
 from __future__ import annotations
@@ -23,17 +23,12 @@ _Numbers = npt.NDArray[np.float64]
 
 
 class SpreadSums(NamedTuple):
-    """What a worker's numbers add up to; each of shape (workers,), and of float64.
+    """Sums over a worker's numbers; each of shape (workers,) and float64.
 
-    Attributes
-    ----------
-    reports, several : ndarray
-        How many there are, and how many on tasks that have others.
-    taken : ndarray
-        Of n numbers on a task, ``n / (n - 1)`` times each one's squared distance from their mean:
-        what it takes along where it is left out.
-    summed, squared : ndarray
-        Distances from the mean of all numbers, and their squares.
+    `reports` counts them, and `several` those on tasks with other reports. `taken` sums
+    ``n / (n - 1)`` times the squared distance from the task's mean, for n numbers on a task. This
+    is how much the squares within tasks shrink without the number. `summed` and `squared` sum the
+    distances from the mean of all numbers, and their squares.
     """
 
     reports: _Numbers
@@ -45,20 +40,10 @@ class SpreadSums(NamedTuple):
 
 @frozen(kw_only=True, eq=False)
 class NumberSpread:
-    """What is found of reports that are numbers.
+    """Sums over all numeric reports, scaled by their range `extent`.
 
-    Attributes
-    ----------
-    extent : float
-        The range of all numbers, by which they are divided; 0 where they are one number.
-    free : int
-        Degrees of freedom of the numbers within tasks.
-    within : float
-        Sum of the squared distances from the means of tasks.
-    summed, squared : float
-        As of `SpreadSums`, of all workers together.
-    sums : SpreadSums
-        Of each worker.
+    `within` is the sum of squared distances from the task means, with `free` degrees of freedom.
+    `summed` and `squared` are totals of `SpreadSums`.
     """
 
     extent: float
@@ -70,7 +55,7 @@ class NumberSpread:
 
     @classmethod
     def of(cls, rows: ReportRows) -> Self | None:
-        """Return that of all reports, or None where no task has two or all are one number."""
+        """Sum over all reports; None if no task has two or all numbers are equal."""
         domain = check_numeric(rows.domain, "agreement")
         counts = rows.per_task
         low, high = _range(rows, domain)
@@ -94,7 +79,6 @@ class NumberSpread:
 
 
 def _range(rows: ReportRows, domain: NumericDomain) -> tuple[float, float]:
-    """Return the smallest and the largest number."""
     low, high = np.inf, -np.inf
     for block in rows.blocks():
         numbers = domain.numbers(block.values)
@@ -104,7 +88,7 @@ def _range(rows: ReportRows, domain: NumericDomain) -> tuple[float, float]:
 
 @frozen(kw_only=True)
 class _Scale:
-    """How numbers are scaled, from 0 to 1, and what 1 is stored as in sums."""
+    """Scale of numbers to [0, 1], with the integer `unit` that represents 1 in sums."""
 
     domain: NumericDomain
     low: float
@@ -120,7 +104,7 @@ class _Scale:
 
 
 class _Means(NamedTuple):
-    """The mean of all numbers, those of tasks, and how many numbers each task has."""
+    """Mean of all numbers, means of tasks, and the number of reports on each task."""
 
     whole: float
     of_task: _Numbers
@@ -137,7 +121,7 @@ class _Means(NamedTuple):
 
 
 def _measured(block: RowBlock, scale: _Scale, means: _Means) -> tuple[_Counts, ...]:
-    """Return what is added up of the workers of a block, and the squares within tasks."""
+    """Return the sums of a block's workers, with the squares within tasks last."""
     numbers, counts = scale(block.values), means.counts[block.tasks]
     several = counts > 1
     squares = (numbers - means.of_task[block.tasks]) ** 2 * several

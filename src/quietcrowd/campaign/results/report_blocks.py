@@ -1,4 +1,4 @@
-"""The reports of a campaign that its requester is shown, some workers at a time."""
+"""Reports of a campaign that its requester may see, in blocks of whole workers."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from quietcrowd.mechanisms import Mechanism
 __all__ = ["ReportBlocks", "marks_reports"]
 
 _BLOCK = 5_000
-"""Rows that are read at once, but for the reports of one worker, which stay together."""
+"""Rows read per query; the reports of one worker stay together even if they are more."""
 
 
 def marks_reports(campaign: Any) -> bool:
-    """Return whether devices mark reports that they send again, of a row of campaigns.
+    """Return whether devices mark repeated reports in a campaign, a row of its table.
 
-    Not where none is sent again: of some mechanisms, and of campaigns of an older version.
+    They do not in campaigns of an older version, or if the mechanism never repeats a report.
     """
     config = {} if campaign.config is None else json.loads(campaign.config)
     return "requester_id" in config and sent_again(parse_mechanism(campaign.mechanism))
@@ -36,14 +36,9 @@ def marks_reports(campaign: Any) -> bool:
 
 @frozen(kw_only=True)
 class ReportBlocks:
-    """Reports in an order that random ids give.
+    """Reports of a campaign, a row of its table, without `excluded` workers (pseudonyms).
 
-    Attributes
-    ----------
-    campaign : Row
-        Of the table of campaigns.
-    excluded : collection of str
-        Pseudonyms of workers whose reports are left out.
+    Random ids determine the order.
     """
 
     campaign: Any
@@ -52,20 +47,15 @@ class ReportBlocks:
 
     @property
     def mechanism(self) -> Mechanism:
-        """What made the reports."""
+        """Mechanism that randomized the reports."""
         return parse_mechanism(self.campaign.mechanism)
 
     def one_by_one(self, database: Database) -> Iterator[pa.Table]:
-        """Give all reports of some workers at a time; nothing is being read in between.
+        """Yield blocks of whole workers, at least one, each from its own transaction.
 
-        Who takes them slowly keeps no connection, and nothing from being erased. There is one table
-        at least. Its columns are those of the mechanism, and ``again`` where devices mark
-        reports.
-
-        Raises
-        ------
-        ProblemError
-            Where the campaign was deleted meanwhile: half of all reports is none.
+        A slow reader thus holds no connection and delays no deletion. Columns are those of the
+        mechanism, and ``again`` if devices mark reports. Raises ProblemError if the campaign is
+        deleted meanwhile, because a partial result is useless.
         """
         after: bytes | None = b""
         while after is not None:
@@ -74,14 +64,14 @@ class ReportBlocks:
             yield block
 
     def of_one_state(self, connection: Connection) -> Iterator[pa.Table]:
-        """Give the same in one transaction: what others do meanwhile changes nothing."""
+        """Yield the same blocks in one transaction, as a consistent snapshot."""
         after: bytes | None = b""
         while after is not None:
             block, after = self._block(connection, after)
             yield block
 
     def _block(self, connection: Connection, after: bytes) -> tuple[pa.Table, bytes | None]:
-        """Return the next block, and its last worker, or None where it is the last block."""
+        """Return the next block, and its last worker or None for the last block."""
         self._require_campaign(connection)
         rows, more = self._read(connection, after)
         people = self._people(connection, {row.participant_id for row in rows})
@@ -107,7 +97,7 @@ class ReportBlocks:
             raise ProblemError("not-found", "The campaign was deleted meanwhile.")
 
     def _task_names(self, connection: Connection) -> Mapping[bytes, str]:
-        """Return the names of all tasks by their ids: they stay while there are reports."""
+        """Return all task names by id; they cannot change while there are reports."""
         if not self._names:
             task = tables.task.c
             wanted = select(task.id, task.name).where(task.campaign_id == self.campaign.id)
@@ -115,13 +105,13 @@ class ReportBlocks:
         return self._names
 
     def _wanted(self) -> Select[Any]:
-        """Return what is read of reports, in the order of the table's own index."""
+        """Return the query for reports, in the order of the primary key."""
         columns = [one for one in self._table.c if one.name not in ("campaign_id", "report_id")]
         mine = self._table.c.campaign_id == self.campaign.id
         return select(*columns).where(mine).order_by(*self._table.primary_key)
 
     def _read(self, connection: Connection, after: bytes) -> tuple[Sequence[Any], bool]:
-        """Return all rows of the next workers, also of those who wait; and whether to go on."""
+        """Return the rows of the next workers, also of unreleased ones, and whether more follow."""
         length = stored_rule(self.campaign.mechanism).sketch_length
         most = max(2, _BLOCK if length is None else _BLOCK // length)
         worker = self._table.c.participant_id
@@ -135,7 +125,7 @@ class ReportBlocks:
         return whole, True
 
     def _people(self, connection: Connection, ids: Collection[bytes]) -> dict[bytes, str]:
-        """Return the pseudonyms of those of some workers who are shown and not left out."""
+        """Return the pseudonyms of released and included workers by id."""
         found = look_up(connection, tables.participant, self.campaign.id, "id", list(ids))
         wait = waits_for_others(self.campaign)
         shown = (row for row in found if row.standing == "shown" or not wait)

@@ -1,4 +1,4 @@
-"""Reports as they are counted, whole workers at a time: from memory, or from a file."""
+"""Encoded reports in blocks of whole workers, from memory or from a file."""
 
 from __future__ import annotations
 
@@ -24,18 +24,10 @@ __all__ = ["FileRows", "MemoryRows", "ReportRows", "RowBlock"]
 
 
 class RowBlock(NamedTuple):
-    """All reports of some workers.
+    """Reports of some workers; arrays of shape (rows,).
 
-    Attributes
-    ----------
-    tasks : ndarray of int, shape (rows,)
-        Positions among all tasks.
-    workers : ndarray of int, shape (rows,)
-        Positions among the workers of this block.
-    values : ndarray, shape (rows,)
-        As the domain of reports stores them.
-    people : int
-        How many workers there are.
+    `tasks` are positions among all tasks, and `workers` positions among the `people` workers of
+    this block. `values` are codes of the report domain.
     """
 
     tasks: npt.NDArray[np.int32]
@@ -45,24 +37,24 @@ class RowBlock(NamedTuple):
 
 
 class ReportRows(ABC):
-    """All reports, to be looked at as often as one likes."""
+    """Encoded reports of a campaign, which can be read repeatedly."""
 
     mechanism: Mechanism
 
     @property
     def domain(self) -> Domain:
-        """What a report can be."""
+        """Domain of the reports."""
         return self.mechanism.report_domain
 
     @property
     @abstractmethod
     def tasks(self) -> int:
-        """How many tasks there are."""
+        """Number of tasks."""
 
     @property
     @abstractmethod
     def workers(self) -> pa.Array:
-        """Pseudonyms of all who reported, sorted."""
+        """Pseudonyms of all workers with reports, sorted."""
 
     @abstractmethod
     def blocks(self) -> Iterator[RowBlock]:
@@ -70,11 +62,11 @@ class ReportRows(ABC):
 
     @abstractmethod
     def sorted_by_worker(self, parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        """Return what was found of the workers of each block, by the order of `workers`."""
+        """Concatenate an array per block, indexed by worker, and reorder it as `workers`."""
 
     @cached_property
     def per_task(self) -> npt.NDArray[np.int64]:
-        """How many reports each task has."""
+        """Number of reports on each task, shape (tasks,)."""
         counts = np.zeros(self.tasks, np.int64)
         for block in self.blocks():
             counts += np.bincount(block.tasks, minlength=self.tasks)
@@ -82,7 +74,7 @@ class ReportRows(ABC):
 
     @cached_property
     def per_worker(self) -> npt.NDArray[np.int64]:
-        """How many reports each worker gave."""
+        """Number of reports of each worker, shape (workers,)."""
         return self.sorted_by_worker(
             [np.bincount(block.workers, minlength=block.people) for block in self.blocks()]
         )
@@ -92,19 +84,13 @@ class ReportRows(ABC):
 
     @property
     def sent(self) -> int:
-        """How many reports came in: one per worker, where these are sketches."""
+        """Number of reports received; a sketch counts as one."""
         return len(self)
 
 
 @frozen(kw_only=True, eq=False, slots=False)
 class MemoryRows(ReportRows):
-    """Reports in memory: one block.
-
-    Attributes
-    ----------
-    reports : Reports
-        Where they are.
-    """
+    """Reports in memory, as one block."""
 
     reports: Reports
     mechanism: Mechanism = field(init=False)
@@ -140,17 +126,7 @@ class MemoryRows(ReportRows):
 
 @frozen(kw_only=True, eq=False, slots=False)
 class FileRows(ReportRows):
-    """Reports in a Parquet file, each row group of which holds whole workers.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    mechanism : Mechanism
-        What made the reports.
-    names : pyarrow.Array
-        Of all tasks.
-    """
+    """Reports in a Parquet file whose row groups contain whole workers; `names` are all tasks."""
 
     path: Path
     mechanism: Mechanism
@@ -163,7 +139,7 @@ class FileRows(ReportRows):
 
     @cached_property
     def _order(self) -> tuple[pa.Array, pa.Array]:
-        """All workers as they come, and the order of their names."""
+        """Return all workers in file order, and the permutation that sorts them."""
         ids = pa.concat_arrays(
             [dictionary_codes(group["worker"])[1] for group in self._groups(["worker"])]
         )

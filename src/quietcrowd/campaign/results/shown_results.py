@@ -1,4 +1,4 @@
-"""Results as a requester is shown them: read page by page, and all pages of one state."""
+"""Results that a requester may see: single pages, or all pages of one consistent state."""
 
 from __future__ import annotations
 
@@ -27,34 +27,18 @@ from quietcrowd.campaign.terms.tokens import hide_pseudonyms
 __all__ = ["ShownResults"]
 
 _FIRST = ("", 0)
-"""Before the first page of all."""
+"""Position before the first page."""
 
 _AT_ONCE = 8
-"""Pages that are read in one transaction: results of so many are never broken off."""
+"""Pages read per transaction; results of at most this many cannot change while they are read."""
 
 
 @frozen(kw_only=True)
 class ShownResults:
-    """The latest results of a campaign.
+    """Latest results of a campaign (its id).
 
-    Attributes
-    ----------
-    database : Database
-        Where they are.
-    campaign : bytes
-        Its id.
-    etag : str
-        Of these results: others have another one.
-    head : str
-        All but truths and workers, as JSON.
-    counts : dict of str to int
-        How many truths and workers there are.
-    kinds : collection of str
-        Which pages are read.
-    first : sequence of ResultPage
-        Those that were read with the head.
-    names_workers : bool
-        Whether workers are shown, by their pseudonyms.
+    `head` is JSON without truths and workers, whose numbers are `counts`. The pages of `kinds` are
+    read; `first` contains those read with the head. Other results have another `etag`.
     """
 
     database: Database
@@ -74,23 +58,9 @@ class ShownResults:
         campaign: Any,
         kinds: Collection[str] = (),
     ) -> ShownResults:
-        """Return the latest results of a campaign.
+        """Return the latest results of a campaign, a row of its table, with pages of `kinds`.
 
-        Parameters
-        ----------
-        database : Database
-            Where they are.
-        connection : Connection
-            To it, in a transaction.
-        campaign : Row
-            Of the table of campaigns.
-        kinds : collection of str
-            Which pages are read; none by default.
-
-        Raises
-        ------
-        ProblemError
-            Where there are none.
+        The connection must be in a transaction. Raises ProblemError if there are no results.
         """
         table = tables.inference
         found = connection.execute(
@@ -109,7 +79,7 @@ class ShownResults:
         )
 
     def without_workers(self) -> ShownResults:
-        """Return these, read without pages of workers, in which no worker has a pseudonym."""
+        """Return these results without pages of workers or pseudonyms."""
         head = json.loads(self.head)
         for warning in head["warnings"]:
             warning["message"] = hide_pseudonyms(warning["message"])
@@ -122,31 +92,23 @@ class ShownResults:
 
     @property
     def tag(self) -> str:
-        """The ETag as it is sent: another one where no worker is shown."""
+        """ETag header, which differs without workers."""
         return f'"{self.etag}"' if self.names_workers else f'"{self.etag}-0"'
 
     def page(self, connection: Connection, kind: str, number: int) -> tuple[str, bool]:
-        """Return the rows of a page as a JSON array, and whether a page follows.
+        """Return the rows of page `number` (from 0) as a JSON array, and whether a page follows.
 
-        Parameters
-        ----------
-        connection : Connection
-            In the transaction in which the head was read.
-        kind : str
-            Truths or workers.
-        number : int
-            Of the page, from 0. Beyond the last one there are no rows.
+        The connection must be in the transaction that read the head. Beyond the last page there are
+        no rows.
         """
         more = self.counts[kind] > (number + 1) * PAGE_ROWS
         return read_page(connection, self.campaign, kind, number), more
 
     def document(self) -> Iterator[str]:
-        """Give all of it as one JSON document, page by page; kinds that are not read are empty.
+        """Yield one JSON document, page by page; kinds that are not read are empty.
 
-        Raises
-        ------
-        ProblemError
-            Where other results have replaced them: half of these is none.
+        Raises ProblemError if other results have replaced these, because a partial result is
+        useless.
         """
         yield self.head.removesuffix("}")
         for kind, pages in groupby(self._pages(), key=lambda page: page.kind):
@@ -160,12 +122,12 @@ class ShownResults:
         yield "}"
 
     def rows(self) -> Iterator[list[dict[str, Any]]]:
-        """Give the rows of each page; errors as of `document`."""
+        """Yield the rows of each page; errors as in `document`."""
         for page in self._pages():
             yield json.loads(page.content)
 
     def _pages(self) -> Iterator[ResultPage]:
-        """Give pages; nothing is being read in between, so who takes them slowly keeps nothing."""
+        """Yield pages without a transaction open in between, so a slow reader blocks nothing."""
         block = self.first
         while block:
             yield from block
@@ -179,7 +141,6 @@ class ShownResults:
                 )
 
     def _require_same(self, connection: Connection) -> None:
-        """Raise ProblemError where there are others now, or none."""
         held = tables.inference.c
         mine = (held.campaign_id == self.campaign) & are_paged()
         etag = connection.scalar(select(held.etag).where(mine))
@@ -188,7 +149,7 @@ class ShownResults:
 
 
 def _why_none(campaign: Any) -> str:
-    """Return why a campaign has no results, by what its requester knows anyway."""
+    """Explain why a campaign has no results, using only what its requester knows anyway."""
     if campaign.state == "closed" and campaign.retention_days and campaign.delete_at is None:
         return (
             f"All of workers was deleted {campaign.retention_days:,} days after the campaign "

@@ -1,4 +1,4 @@
-"""What a requester sees of an inference: truths, workers, privacy, agreement, and warnings."""
+"""Results of an inference as a requester sees them, with privacy, agreement and warnings."""
 
 from __future__ import annotations
 
@@ -25,30 +25,25 @@ from quietcrowd.privacy.tail_bound import TailBound
 __all__ = ["Again", "snapshot"]
 
 _MOST_OF_ONE = 0.2
-"""A worker with a larger share of all reports is warned of, if it is far above an equal one."""
+"""Maximum fraction of all reports from one worker without a warning, unless within `_UNEVEN`."""
 
 _UNEVEN = 1.25
-"""So many times an equal share is far above it."""
+"""Maximum multiple of an equal fraction without this warning."""
 
 FEW = 3
-"""Tasks with fewer reports are warned of."""
+"""Tasks with fewer reports cause a warning."""
 
 _LOSSES = ("answer_epsilon", "total_epsilon", "answer_tail", "total_tail")
 
 _NAMED = 5
-"""So many workers are named in a warning."""
+"""Maximum number of workers named in a warning."""
 
 
 @frozen
 class Again:
-    """How many reports were sent again, as a requester is told: in multiples of N, rounded down.
+    """Counts of repeated reports per task, rounded down to multiples of `step`.
 
-    Attributes
-    ----------
-    counts : mapping of str to int
-        By task.
-    step : int
-        N: of how many new workers the requester is shown reports at a time, at least.
+    `step` is the minimum number of new workers per release.
     """
 
     counts: Mapping[str, int]
@@ -60,7 +55,7 @@ class Again:
 
     @property
     def all(self) -> int:
-        """The count of all tasks."""
+        """Count over all tasks."""
         return self._rounded(sum(self.counts.values()))
 
     def _rounded(self, count: int) -> int:
@@ -68,7 +63,7 @@ class Again:
 
 
 def _rows(frame: pa.Table) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a frame; what the library calls answers are reports here."""
+    """Yield the rows of a frame; the column ``answers`` counts reports here."""
     names = ["reports" if name == "answers" else name for name in frame.column_names]
     for some in frame.rename_columns(names).to_batches(max_chunksize=PAGE_ROWS):
         for row in some.to_pylist():
@@ -87,28 +82,12 @@ def snapshot(
     excluded: Sequence[str] = (),
     open_to_all: bool = False,
 ) -> Findings:
-    """Return what an inference found; rows are made as they are read.
+    """Return the results of an inference; their rows are generated as they are read.
 
-    Parameters
-    ----------
-    found : Inferred
-        From the reports.
-    rows : ReportRows
-        These.
-    independent : ReportRows
-        Of these, the ones with noise of their own: what everything is inferred from.
-    again : Again or None
-        Of the reports; None where the mechanism never has one sent again.
-    config_hash : str
-        Of the campaign.
-    messages : sequence of str
-        Warnings of the library.
-    answers : int
-        Most answers of a worker.
-    excluded : sequence of str
-        Workers who are left out.
-    open_to_all : bool
-        Whether nobody needs an invite.
+    `independent` contains the reports with independent noise, from which everything is inferred.
+    `again` is None if devices do not mark repeated reports. `messages` are warnings of the library,
+    `answers` is the maximum per worker, and `excluded` workers are pseudonyms. `open_to_all`
+    campaigns need no invite.
     """
     guarantee = rows.mechanism.guarantee(answers=answers, tasks=rows.tasks)
     judged = judge_crowd(independent)
@@ -143,7 +122,7 @@ def snapshot(
 
 
 def _marked(truths: Iterator[dict[str, Any]], again: Again | None) -> Iterator[dict[str, Any]]:
-    """Yield the rows of truths with how many of the reports on the task were sent again."""
+    """Add the number of repeated reports to the rows of truths."""
     for row in truths:
         yield row if again is None else {**row, "again": again.of(row["task"])}
 
@@ -160,7 +139,7 @@ def _privacy(mechanism: Mechanism, guarantee: PrivacyGuarantee) -> dict[str, Any
 
 
 def _tail(tail: TailBound | None) -> dict[str, Any] | None:
-    """Return what is exceeded with a small probability at most; None where nothing is."""
+    """Return the losses exceeded with a small probability only, or None without a tail bound."""
     if tail is None:
         return None
     return {
@@ -173,9 +152,9 @@ def _tail(tail: TailBound | None) -> dict[str, Any] | None:
 def _with_losses(
     workers: pa.Table, rows: ReportRows, guarantee: PrivacyGuarantee
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of workers with what each has spent; losses that are infinite are null.
+    """Add the privacy losses to the rows of workers; infinite losses become null.
 
-    It follows from how many reports somebody made, so it is worked out once for each number.
+    They depend on the number of reports only, so each number is computed once.
     """
     mechanism, tasks = rows.mechanism, rows.tasks
 

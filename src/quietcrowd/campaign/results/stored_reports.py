@@ -1,4 +1,4 @@
-"""The reports of a campaign, as the library knows reports."""
+"""Reports of a campaign as library objects, read from the database."""
 
 from __future__ import annotations
 
@@ -42,21 +42,12 @@ __all__ = [
 
 @frozen(kw_only=True, eq=False, slots=False)
 class ReportsToInfer:
-    """Which reports of a campaign are inferred from, whether in memory or not.
+    """Selection of the reports to infer from, and the tasks they are about.
 
-    Attributes
-    ----------
-    campaign : Row
-        Of the table of campaigns.
-    mechanism : Mechanism
-        What made the reports.
-    names : list of str
-        Of all tasks, sorted.
-    copies : mapping of str to str
-        The names of tasks that a device sends one report for, and the first one's. They are one
-        question, which is inferred once: a copy of a report is no evidence of its own.
-    known_truths : pyarrow.Table or None
-        Columns ``task`` and ``label``; of copies the first one's.
+    `campaign` is a row of its table, and `names` are all tasks, sorted. A device sends one report
+    for all `copies` of a question, which map to the first task. They are inferred once, because
+    repeated reports are no independent evidence. `known_truths` has the columns ``task`` and
+    ``label``; copies appear under the first task.
     """
 
     campaign: Any
@@ -67,7 +58,7 @@ class ReportsToInfer:
 
     @classmethod
     def of(cls, connection: Connection, campaign: Any) -> ReportsToInfer:
-        """Return those of a campaign, in a transaction."""
+        """Return the selection for a campaign; the connection must be in a transaction."""
         mechanism = parse_mechanism(campaign.mechanism)
         task = tables.task.c
         tasks = connection.execute(
@@ -87,13 +78,13 @@ class ReportsToInfer:
 
     @cached_property
     def questions(self) -> list[str]:
-        """The names of the first tasks of all questions, sorted."""
+        """Names of the first task of each question, sorted."""
         return sorted({self.copies.get(name, name) for name in self.names})
 
     def of_tasks(self, found: Inferred) -> Inferred:
-        """Return what was found of questions as found of tasks: copies have one truth.
+        """Expand results per question to tasks: copies have the same truth.
 
-        Further answers are suggested of the first of the copies.
+        Only the first copy receives suggested answers.
         """
         if not self.copies:
             return found
@@ -110,26 +101,19 @@ class ReportsToInfer:
         return evolve(found, truths=truths.set_column(column, "task", names), suggest=suggest)
 
     def blocks(self, connection: Connection) -> Iterator[pa.Table]:
-        """Give the reports of workers who are shown and not left out; whole workers each."""
+        """Yield the reports of released and included workers, whole workers each."""
         excluded = frozenset(names_in_force(connection, self.campaign.id))
         return ReportBlocks(campaign=self.campaign, excluded=excluded).of_one_state(connection)
 
 
 @frozen(kw_only=True, eq=False)
 class StoredReports:
-    """The reports of a campaign in memory.
+    """Reports of a campaign in memory.
 
-    Attributes
-    ----------
-    rows : MemoryRows
-        Under the names of tasks and the pseudonyms of workers who reported.
-    independent : MemoryRows
-        Those with noise of their own, which are inferred from: where a device sends one report for
-        all copies of a question, the copies are one task here.
-    again : mapping of str to int
-        How many reports on a task were sent again, where there are such.
-    known_truths : pyarrow.Table or None
-        Columns ``task`` and ``label``.
+    `rows` has the original tasks. `independent` contains the reports with independent noise, from
+    which truths are inferred: copies of a question are one task if a device sends one report for
+    them. `again` counts repeated reports by task. `known_truths` has the columns ``task`` and
+    ``label``.
     """
 
     rows: MemoryRows
@@ -138,14 +122,10 @@ class StoredReports:
     known_truths: pa.Table | None
 
     def infer(self, method: Any, start: Any) -> Inferred:
-        """Return what a method finds.
+        """Fit a method to the reports.
 
-        Parameters
-        ----------
-        method : FittingMethod
-            Any.
-        start : TruthEstimate, KeptEstimate or None
-            What an earlier inference found: taken where it was one in memory, too.
+        `start` is the estimate of an earlier inference, which is used only if it is a
+        `TruthEstimate`.
         """
         begun = start if isinstance(start, TruthEstimate) else None
         estimate = method.fit(self.independent.reports, begun, gold=self.known_truths, threads=1)
@@ -161,7 +141,7 @@ class StoredReports:
 
 
 def _suggested(estimate: Any, answers: int) -> npt.NDArray[np.int64]:
-    """Return how many of some further answers each task is to get, shape (tasks,)."""
+    """Return how many of the further answers each task should get, shape (tasks,)."""
     method, summary, state = estimate.method, estimate.summary, estimate.state
     counts, _ = further_answers(
         method.further_report(summary, state, None),
@@ -174,14 +154,9 @@ def _suggested(estimate: Any, answers: int) -> npt.NDArray[np.int64]:
 
 @frozen(kw_only=True)
 class LeftOut:
-    """What is shown of a campaign and not inferred from: its requester leaves workers out.
+    """Workers (pseudonyms) whom the requester excluded, and their number of reports.
 
-    Attributes
-    ----------
-    workers : list of str
-        Their pseudonyms.
-    reports : int
-        How many reports they gave; sketches count as one each.
+    A sketch counts as one report.
     """
 
     workers: list[str]
@@ -189,7 +164,7 @@ class LeftOut:
 
 
 def read_left_out(connection: Connection, campaign: Any) -> LeftOut:
-    """Return who is left out of the results of a campaign, a row of its table."""
+    """Return the excluded workers of a campaign, a row of its table."""
     mine = tables.participant.c.campaign_id == campaign.id
     return LeftOut(
         workers=names_in_force(connection, campaign.id),
@@ -198,14 +173,9 @@ def read_left_out(connection: Connection, campaign: Any) -> LeftOut:
 
 
 def read_stored(connection: Connection, given: ReportsToInfer) -> StoredReports | None:
-    """Return the reports of a campaign in memory, or None where there are none.
+    """Return the reports of a campaign in memory, or None if there are none.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    given : ReportsToInfer
-        Which they are.
+    The connection must be in a transaction.
     """
     columns = _joined(given.blocks(connection))
     if not len(columns):
@@ -228,7 +198,7 @@ def read_stored(connection: Connection, given: ReportsToInfer) -> StoredReports 
 
 
 def take_again(columns: pa.Table) -> tuple[pa.Table, Counter[str]]:
-    """Return reports without their marks, and how many on each task are marked."""
+    """Drop the marks of repeated reports; return the reports and the number of marks per task."""
     if "again" not in columns.column_names:
         return columns, Counter()
     counts = pc.value_counts(columns["task"].filter(columns["again"]))
@@ -239,7 +209,7 @@ def take_again(columns: pa.Table) -> tuple[pa.Table, Counter[str]]:
 
 
 def _joined(blocks: Iterable[pa.Table]) -> pa.Table:
-    """Return blocks below each other; texts are stored once each, and rows hold their numbers."""
+    """Concatenate blocks with dictionary-encoded texts, to save memory."""
     packed = []
     for block in blocks:
         columns = {
@@ -251,9 +221,9 @@ def _joined(blocks: Iterable[pa.Table]) -> pa.Table:
 
 
 def copies_of(connection: Connection, campaign: bytes) -> dict[str, str]:
-    """Return the first, by name, of the tasks that show the same, by the names of all of these.
+    """Return the first task by name for each task that shows the same data as others.
 
-    As devices see it: the order of columns makes no difference.
+    Like devices, this ignores the order of columns.
     """
     task = tables.task.c
     wanted = select(task.name, task.data).where(task.campaign_id == campaign, task.data != "{}")

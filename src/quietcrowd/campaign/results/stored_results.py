@@ -1,9 +1,8 @@
-"""Results as they are stored, and what they were made of: later reports make them outdated.
+"""Stored results and the state they were computed from, so that later reports make them outdated.
 
-Where workers wait for others, what there is is what was there at the last release: results are of
-exactly its reports. Who withdraws before they are inferred keeps them away until the next one.
-
-Of results there is a head, and pages of truths and workers: see `result_pages`.
+If workers wait for a release, results are of exactly the reports of the last one. A withdrawal
+before they are inferred delays results until the next release. Results have a head, and pages of
+truths and workers (see `result_pages`).
 """
 
 from __future__ import annotations
@@ -42,20 +41,11 @@ __all__ = [
 
 @frozen(kw_only=True)
 class Provenance:
-    """What results were made of.
+    """State of a campaign from which results were computed.
 
-    Attributes
-    ----------
-    campaign : bytes
-        Its id.
-    reports : int
-        How many there were, also of who is left out; sketches count as one each.
-    erasures : int
-        How often somebody had withdrawn.
-    method : str or None
-        As the campaign names it.
-    exclusions : int
-        How often those who are left out had become others.
+    `reports` includes those of excluded workers, and a sketch counts as one. `erasures` counts
+    withdrawals, `exclusions` the changes of the excluded workers, and `method` is the configured
+    one.
     """
 
     campaign: bytes
@@ -67,28 +57,19 @@ class Provenance:
 
 @frozen(kw_only=True)
 class Attempt:
-    """What there is as an inference begins: if it fails, that is what it failed on.
-
-    Attributes
-    ----------
-    provenance : Provenance
-        What results would be made of.
-    config_hash : str
-        Of the campaign.
-    """
+    """State of a campaign as an inference begins, for a failure message."""
 
     provenance: Provenance
     config_hash: str
 
 
 def write_results(connection: Connection, provenance: Provenance, found: PagedFindings) -> bool:
-    """Write results; return whether they are those of the campaign now.
+    """Write results unless the campaign changed meanwhile; return whether they were written.
 
-    They are not where somebody withdrew, or the method or who is left out was changed meanwhile
-    (another inference is asked for already), or where another server has written those of more
-    reports. Neither can happen until the transaction ends; uploads go on. Why there are no results
-    is written where nothing of as many reports is, so that no failure replaces results that another
-    server found. Pages that are there already are not written again.
+    They are not written after a withdrawal, or a change of the method or the excluded workers;
+    another inference is scheduled then. Neither can happen until the transaction ends, but uploads
+    can. Results of more reports from another server stay. A failure does not replace results of as
+    many reports. Equal pages are not written again.
     """
     if not _still_so(connection, provenance):
         return False
@@ -115,7 +96,7 @@ def write_results(connection: Connection, provenance: Provenance, found: PagedFi
 
 
 def _still_so(connection: Connection, provenance: Provenance) -> bool:
-    """Return whether nobody withdrew, or changed the method or who is left out; until the end."""
+    """Lock the campaign; return whether withdrawals, method and exclusions are unchanged."""
     campaign = tables.campaign.c
     now = connection.execute(
         select(erasures_shown(), method_shown(), campaign.exclusions)
@@ -127,11 +108,10 @@ def _still_so(connection: Connection, provenance: Provenance) -> bool:
 
 
 def _put(connection: Connection, row: Mapping[str, Any], *, failed: bool) -> bool:
-    """Write a row unless there is one of more reports, or of as many where an inference failed.
+    """Write a row unless another server wrote one of more reports; return whether it was written.
 
-    Another server may do so at the same time.
-
-    One statement, as a row that is not there yet cannot be locked.
+    A failure also yields to a row of as many reports. This is one statement, because a missing row
+    cannot be locked.
     """
     held = tables.inference.c
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
@@ -152,7 +132,7 @@ def _put(connection: Connection, row: Mapping[str, Any], *, failed: bool) -> boo
 
 
 def outdated_campaigns(connection: Connection) -> list[bytes]:
-    """Return campaigns with reports whose results are missing, or of other reports or methods."""
+    """Return campaigns whose results are missing or computed from another state."""
     campaign, inference = tables.campaign, tables.inference
     rows = connection.execute(
         select(
@@ -186,14 +166,14 @@ def outdated_campaigns(connection: Connection) -> list[bytes]:
 
 
 def without_reports(connection: Connection, campaigns: Collection[bytes]) -> set[bytes]:
-    """Return which of these campaigns have no reports any more, or are no more."""
+    """Return which of these campaigns are deleted or have no reports."""
     campaign = tables.campaign.c
     wanted = select(campaign.id).where(campaign.id.in_(campaigns), campaign.shown_reports > 0)
     return set(campaigns).difference(connection.scalars(wanted))
 
 
 def read_attempt(connection: Connection, campaign: bytes) -> Attempt | None:
-    """Return what an inference of a campaign that begins now finds, or None where it is none."""
+    """Return the state of a campaign as an inference begins, or None if it has no configuration."""
     row = connection.execute(
         select(
             tables.campaign.c.config_hash,
@@ -216,14 +196,9 @@ def read_attempt(connection: Connection, campaign: bytes) -> Attempt | None:
 
 
 def is_settled(connection: Connection, campaign: Any) -> bool:
-    """Return whether no other results can be told of a campaign before its next release.
+    """Return whether the results of a campaign, a row of its table, cannot change before a release.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    campaign : Row
-        Of the table of campaigns.
+    The connection must be in a transaction.
     """
     if not waits_for_others(campaign):
         return False
@@ -244,10 +219,10 @@ def is_settled(connection: Connection, campaign: Any) -> bool:
 
 
 def write_failure(connection: Connection, attempt: Attempt, reason: str) -> None:
-    """Write, instead of results, why there are none.
+    """Write the reason of a failure instead of results.
 
-    The reports are those that there were as the inference began, the participants those of now:
-    to count them takes as long as to read all reports, and few inferences fail.
+    Reports are counted when the inference begins, but participants now. Counting them takes as long
+    as reading all reports, and few inferences fail.
     """
     findings = failed_findings(
         config_hash=attempt.config_hash,
@@ -261,7 +236,7 @@ def write_failure(connection: Connection, attempt: Attempt, reason: str) -> None
 
 
 def _reporting(connection: Connection, campaign: bytes) -> int:
-    """Return how many participants a requester may know to have sent reports or a sketch."""
+    """Return the number of participants with reports or a sketch that the requester may know."""
     row = connection.execute(
         select(tables.campaign).where(tables.campaign.c.id == campaign)
     ).one_or_none()
@@ -281,7 +256,7 @@ def _reporting(connection: Connection, campaign: bytes) -> int:
 def failed_findings(
     *, config_hash: str, reports: int, participants: int, reason: str, excluded: Sequence[str] = ()
 ) -> Findings:
-    """Return what is told where nothing can be inferred from the reports of a campaign."""
+    """Return the results of a failed inference."""
     return Findings(
         head={
             "config_hash": config_hash,

@@ -1,7 +1,7 @@
-"""How often each task is to be asked, where a campaign hands its tasks out by its results.
+"""Target number of times each task is assigned, for campaigns that assign tasks by their results.
 
-It follows from the reports that the results were made of, and from how often tasks were given until
-then: which is counted as workers join, whoever answers.
+It follows from the reports behind the results and from how often tasks were assigned so far. An
+assignment counts when a worker joins, whether or not the worker answers.
 """
 
 from __future__ import annotations
@@ -20,23 +20,14 @@ from quietcrowd.campaign.store.allotments import fixed_allotment
 __all__ = ["GivenTasks", "next_answers", "read_given", "task_aims"]
 
 GivenTasks = Sequence[tuple[bytes, int]]
-"""Ids of all tasks, in the order of their names, and how often each was given."""
+"""Ids of all tasks in the order of their names, and how often each was assigned."""
 
 
 def read_given(connection: Connection, campaign: Any) -> GivenTasks | None:
-    """Return how often tasks were given, in the transaction in which the reports are read.
+    """Return how often tasks were assigned, or None unless results assign the tasks.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    campaign : Row
-        Of the table of campaigns.
-
-    Returns
-    -------
-    list of (bytes, int) or None
-        See `GivenTasks`; None where the campaign does not hand its tasks out by its results.
+    `campaign` is a row of its table. The connection must be in the transaction that reads the
+    reports.
     """
     if fixed_allotment(campaign) != "suggested":
         return None
@@ -46,16 +37,10 @@ def read_given(connection: Connection, campaign: Any) -> GivenTasks | None:
 
 
 def next_answers(campaign: Any, tasks: int) -> int:
-    """Return how many answers are suggested at a time: those of a batch of workers, or more.
+    """Return how many answers to suggest at a time, given a campaign (row) and its number of tasks.
 
-    One answer of every second task at least: a server may give out many before it shows more.
-
-    Parameters
-    ----------
-    campaign : Row
-        Of the table of campaigns.
-    tasks : int
-        How many there are.
+    At least those of one release, and one answer for every second task: a server may assign many
+    tasks before the next release.
     """
     each: int = json.loads(campaign.config)["answers_per_participant"]
     least: int = campaign.at_least
@@ -65,25 +50,12 @@ def next_answers(campaign: Any, tasks: int) -> int:
 def task_aims(
     given: GivenTasks, reported: npt.NDArray[np.int64], suggested: npt.NDArray[np.int64]
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield how often each task is to be asked, from the beginning.
+    """Yield the target number of assignments per task since the beginning (``task_id``, ``aim``).
 
-    As often as its reports make up for: on average a report is shown of so many tasks given, for
-    not everybody answers, or has done so yet. And as often more as is suggested. What is on its way
-    about one task, more than about others, so counts.
-
-    Parameters
-    ----------
-    given : list of (bytes, int)
-        See `GivenTasks`.
-    reported : ndarray of int, shape (tasks,)
-        Of how many reports about each the results were made; at least one in all.
-    suggested : ndarray of int, shape (tasks,)
-        How many further answers of each are suggested.
-
-    Yields
-    ------
-    mapping
-        ``task_id``, in hex, and ``aim``, a whole number.
+    The target is the number of reports times the mean number of assignments per report, plus the
+    `suggested` answers, both of shape (tasks,). The mean accounts for workers who have not
+    answered. So excess pending assignments of a task count toward its target. At least one report
+    is needed.
     """
     per_report = max(1.0, sum(asked for _, asked in given) / int(reported.sum()))
     aims = np.rint(reported * per_report).astype(np.int64) + suggested

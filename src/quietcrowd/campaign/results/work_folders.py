@@ -1,4 +1,4 @@
-"""Folders of inferences from files: gone in the end, or soon after whoever had one was killed."""
+"""Temporary directories of inferences from files, with cleanup after a killed process."""
 
 from __future__ import annotations
 
@@ -20,12 +20,9 @@ _PREFIX, _LOCK = "quietcrowd-inference-", "lock"
 
 @contextmanager
 def work_folder(parent: str | None) -> Iterator[Path]:
-    """Give a new folder that is its owner's alone; it is locked as long as it is in use.
+    """Provide a new private directory within a context, locked while it is in use.
 
-    Parameters
-    ----------
-    parent : str, optional
-        Where to make it; default: where temporary files go.
+    It is created in `parent` (default: the system's temporary directory).
     """
     with ExitStack() as held:
         folder = _locked_folder(parent, held)
@@ -34,7 +31,7 @@ def work_folder(parent: str | None) -> Iterator[Path]:
 
 
 def _locked_folder(parent: str | None, held: ExitStack) -> Path:
-    """Return a new folder that nobody sweeps."""
+    """Return a new directory whose lock is held before `sweep` can delete it."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
         with suppress(BlockingIOError, FileNotFoundError):  # it is being swept
@@ -44,13 +41,7 @@ def _locked_folder(parent: str | None, held: ExitStack) -> Path:
 
 
 def sweep(parent: str | None) -> None:
-    """Delete folders of processes that are no more.
-
-    Parameters
-    ----------
-    parent : str, optional
-        Where they are; default: where temporary files go.
-    """
+    """Delete the directories of dead processes in `parent` (default: the temporary directory)."""
     for folder in Path(parent or tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError):
             if _is_ours(folder) and (folder / _LOCK).exists():
