@@ -1,1 +1,1 @@
-"""The tables of a server, and what is written into them. No routes, no inference."""
+"""Tables of a server's database and the code that uses them, without routes or inference."""

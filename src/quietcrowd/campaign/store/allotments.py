@@ -1,14 +1,12 @@
-"""Which tasks each worker is given, where a campaign hands out some: drawn as the worker joins.
+"""Assign tasks to workers as they join.
 
-Tasks that the fewest were asked come first, and ties are drawn from the operating system's
-randomness. So no task is asked more often than another by more than one. Joining alone counts:
-whoever leaves, or never sends, was asked all the same. So nobody can tell from the tasks of who
-joins next that somebody left, or answered.
+The tasks that were assigned least often come first, with ties broken by the operating system's
+randomness. So the counts of two tasks never differ by more than one. Withdrawn and silent workers
+count as well: the tasks of the next worker do not reveal a withdrawal or an answer.
 
-Where tasks are handed out by results, those come first that were asked least by what the results
-that are shown say: how often they are to be asked is stored with these, in the transaction in which
-they are written, and gone with them. Nothing else of the reports is looked at, so nobody can tell
-from the tasks of who joins next what is not shown yet. Without such results it is as above.
+In "suggested" campaigns the order depends on the counts minus target counts ("aims"). The aims are
+stored with the results that the requester sees, so tasks reveal nothing that is not shown yet.
+Without such results, tasks are assigned as above.
 """
 
 from __future__ import annotations
@@ -29,13 +27,14 @@ from quietcrowd.campaign.terms.allotment import AllotmentKind
 __all__ = ["allotted_tasks", "draw_allotment", "fixed_allotment", "least_asked", "read_aims"]
 
 _ID = 16
-"""Bytes of the id of a task."""
+"""Bytes of a task's id."""
 
 
 def fixed_allotment(row: Any) -> AllotmentKind | None:
-    """Return how a campaign, a row of its table, hands out its tasks; None: anybody gets all.
+    """Return how a campaign assigns tasks; None if any worker may answer any task.
 
-    Once it is open its configuration says so: a server of an older version opens a draft without.
+    The configuration of an open campaign decides, because a server of an older version opens a
+    draft without assignment.
     """
     said: AllotmentKind | None = row.allotment
     if said is not None and row.config is not None:
@@ -44,19 +43,10 @@ def fixed_allotment(row: Any) -> AllotmentKind | None:
 
 
 def draw_allotment(connection: Connection, row: Any) -> bytes | None:
-    """Draw the tasks of a worker who joins, and count that they were given once more.
+    """Sample a new worker's tasks and increment their counts; None without assignment.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction that writes, with the campaign locked.
-    row : Row
-        Of the table of campaigns; it is open.
-
-    Returns
-    -------
-    bytes or None
-        As they are stored: see `allotted_tasks`. None where the campaign gives all to everybody.
+    Call it in a write transaction, with the open campaign locked. For the format see
+    `allotted_tasks`.
     """
     if fixed_allotment(row) is None:
         return None
@@ -70,7 +60,7 @@ def draw_allotment(connection: Connection, row: Any) -> bytes | None:
 
 
 def _by_times_asked(connection: Connection, campaign: bytes) -> Iterator[list[bytes]]:
-    """Yield the tasks that were asked equally often, by their ids; those that the fewest, first."""
+    """Yield groups of task ids with equal counts, the least often assigned first."""
     task, times = tables.task.c, -1
     mine = task.campaign_id == campaign
     while True:
@@ -82,7 +72,7 @@ def _by_times_asked(connection: Connection, campaign: bytes) -> Iterator[list[by
 
 
 def read_aims(connection: Connection, row: Any) -> dict[bytes, int]:
-    """Return how often tasks are to be asked, by the results that are shown; none without."""
+    """Return the target counts by task id, from the results shown now; empty without results."""
     if fixed_allotment(row) != "suggested":
         return {}
     held, page = tables.inference, tables.result_page
@@ -98,7 +88,7 @@ def read_aims(connection: Connection, row: Any) -> dict[bytes, int]:
 def _by_aim(
     connection: Connection, campaign: bytes, aims: Mapping[bytes, int]
 ) -> Iterator[list[bytes]]:
-    """Yield the tasks that were asked as much less often than they are to be; the least, first."""
+    """Yield groups of task ids with equal count minus target, in ascending order."""
     task = tables.task.c
     groups = defaultdict(list)
     for id_, asked in connection.execute(
@@ -110,15 +100,10 @@ def _by_aim(
 
 
 def least_asked(groups: Iterable[list[bytes]], count: int) -> list[bytes]:
-    """Return so many tasks: those that the fewest were asked, and among equal ones any.
+    """Return the first `count` tasks of the groups, sampled within the last group.
 
-    Parameters
-    ----------
-    groups : iterable of list of bytes
-        The tasks that were asked equally often, by their ids; those that the fewest, first. No more
-        groups are taken than needed.
-    count : int
-        How many different ones are wanted, at most all.
+    Each group contains tasks of equal rank. Groups are consumed lazily; `count` must not exceed the
+    number of tasks.
     """
     chosen: list[bytes] = []
     for tied in groups:
@@ -129,7 +114,7 @@ def least_asked(groups: Iterable[list[bytes]], count: int) -> list[bytes]:
 
 
 def _any_of(tasks: list[bytes], count: int) -> list[bytes]:
-    """Return so many of these, all choices equally likely: the first steps of a shuffle."""
+    """Partial Fisher-Yates shuffle: all subsets are equally likely."""
     for place in range(count):
         other = place + randbelow(len(tasks) - place)
         tasks[place], tasks[other] = tasks[other], tasks[place]
@@ -137,6 +122,6 @@ def _any_of(tasks: list[bytes], count: int) -> list[bytes]:
 
 
 def allotted_tasks(stored: bytes | None) -> tuple[bytes, ...]:
-    """Return the ids of a worker's tasks, in order; none of who joined at an older server."""
+    """Unpack a worker's task ids; empty if the worker joined at a server of an older version."""
     packed = stored or b""
     return tuple(packed[at : at + _ID] for at in range(0, len(packed), _ID))

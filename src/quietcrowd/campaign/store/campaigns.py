@@ -1,4 +1,4 @@
-"""Campaigns in the database: read with their counts, changed, opened, and deleted."""
+"""Campaigns in the database: read, change and delete them."""
 
 from __future__ import annotations
 
@@ -37,20 +37,14 @@ _OWNED = (
     tables.dashboard_token,
     tables.exclusion,
 )
-"""What belongs to a campaign, in the order in which it can be deleted."""
+"""Tables of rows that belong to a campaign, in an order that satisfies foreign keys."""
 
 
 def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[CampaignDocument]:
-    """Return campaigns as their requester sees them: with the counts of the last release.
+    """Return campaigns as the requester sees them, from a query of rows of the table of campaigns.
 
-    Nothing is counted: it would take long where there are many reports.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    wanted : Select
-        Of rows of the table of campaigns.
+    Counts come from the last release. Nothing is counted here, because large tables would take
+    long.
     """
     return [
         CampaignDocument(
@@ -84,7 +78,7 @@ def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[Camp
 
 
 def update_campaign(connection: Connection, row: Any, **values: Any) -> None:
-    """Change columns of a campaign, and count that something of it has changed."""
+    """Change columns of a campaign and increment its version."""
     connection.execute(
         update(tables.campaign)
         .where(tables.campaign.c.id == row.id)
@@ -93,19 +87,16 @@ def update_campaign(connection: Connection, row: Any, **values: Any) -> None:
 
 
 def read_tasks(connection: Connection, campaign: bytes) -> Sequence[Any]:
-    """Return id, name and data of all tasks of a campaign, in the order of their ids."""
+    """Return id, name and data of all tasks of a campaign, ordered by id."""
     task = tables.task.c
     wanted = select(task.id, task.name, task.data).where(task.campaign_id == campaign)
     return connection.execute(wanted.order_by(task.id)).all()
 
 
 def fixed_configuration(row: Any, tasks: Sequence[Any]) -> Configuration:
-    """Return the configuration with which a draft opens; this takes long where tasks are many.
+    """Build the configuration with which a draft opens; slow for many tasks.
 
-    Raises
-    ------
-    ProblemError
-        Where it cannot be opened as it is.
+    Raises `ProblemError` if the draft is incomplete or inconsistent.
     """
     promises = _promises(row)
     try:
@@ -133,7 +124,6 @@ def fixed_configuration(row: Any, tasks: Sequence[Any]) -> Configuration:
 
 
 def _promises(row: Any) -> Promises:
-    """Return what a draft promises workers; ProblemError where one of the promises is missing."""
     try:
         return Promises(
             requester=row.requester_name,
@@ -153,7 +143,7 @@ def _promises(row: Any) -> Promises:
 
 
 def delete_campaign(connection: Connection, campaign: bytes) -> None:
-    """Delete a campaign and all that belongs to it."""
-    for table in (*_OWNED, tables.inference):  # pages of results go with it
+    """Delete a campaign and all its rows."""
+    for table in (*_OWNED, tables.inference):  # deletes result pages by cascade
         connection.execute(delete(table).where(table.c.campaign_id == campaign))
     connection.execute(delete(tables.campaign).where(tables.campaign.c.id == campaign))

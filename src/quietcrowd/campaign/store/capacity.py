@@ -1,6 +1,6 @@
-"""Connections that PostgreSQL gives: asked for before a server begins, and taken at once.
+"""PostgreSQL connections, opened at startup so that a server does not fail later for lack of them.
 
-What a server takes at its start is seen by the next one: none of them is refused later.
+The next server sees the connections that earlier servers have taken.
 """
 
 from __future__ import annotations
@@ -24,19 +24,14 @@ SELECT current_setting('max_connections')::int AS most,
        (SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user) AS of_user,
        (SELECT datconnlimit FROM pg_database WHERE datname = current_database()) AS of_database
 """
-"""A limit of -1 is none; what is in use counts helpers of queries as well."""
+"""A limit of -1 means no limit. `used` includes background processes."""
 
 
 @frozen(kw_only=True)
 class Connections:
-    """Connections to PostgreSQL.
+    """Numbers of PostgreSQL connections: allowed, without reserved ones, and in use.
 
-    Attributes
-    ----------
-    given : int
-        That it gives to all together, but for those that it reserves.
-    used : int
-        Of them that are in use now, with those of this server.
+    `used` includes the connections of this server.
     """
 
     given: int
@@ -44,21 +39,10 @@ class Connections:
 
 
 def claim_connections(database: Database, *, pool_size: int, others: int) -> Connections | None:
-    """Take all connections of a pool; None for SQLite, which has no limit.
+    """Open all connections of the pool; return None for SQLite, which has no limit.
 
-    Parameters
-    ----------
-    database : Database
-        Of which the pool may have some already.
-    pool_size : int
-        How many the pool has.
-    others : int
-        How many more the server will take in processes of its own.
-
-    Raises
-    ------
-    ParameterError
-        Where PostgreSQL does not give as many.
+    `others` is the number of connections that the server will open in its other processes. Raises
+    `ParameterError` if PostgreSQL does not allow that many.
     """
     if database.path is not None:
         return None
@@ -79,7 +63,7 @@ def claim_connections(database: Database, *, pool_size: int, others: int) -> Con
         with ExitStack() as held:
             for _ in range(pool_size):
                 held.enter_context(database.engine.connect())
-    except OperationalError:  # others came in between
+    except OperationalError:  # another process was faster
         raise ParameterError(
             f"PostgreSQL gave {given} connections, and they are in use now: {wanted}; {way_out} "
             "(max_connections)"

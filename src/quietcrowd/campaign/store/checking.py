@@ -1,4 +1,4 @@
-"""Checks of a database, its journal and its copies, for the operator; nothing is changed."""
+"""Read-only checks of a database, its journal and its copies, for the operator."""
 
 from __future__ import annotations
 
@@ -36,17 +36,7 @@ __all__ = ["Finding", "examine"]
 
 @frozen
 class Finding:
-    """The result of a check.
-
-    Attributes
-    ----------
-    part : str
-        What was checked.
-    says : str
-        What was found.
-    good : bool
-        Whether that is as it should be.
-    """
+    """The result of a check: the part checked, a description, and whether it is as it should be."""
 
     part: str
     says: str
@@ -54,16 +44,10 @@ class Finding:
 
 
 def examine(settings: Places, folder: Path | None, now: float) -> Iterator[Finding]:
-    """Check a database, its journal, the clock, and the copies in a directory.
+    """Check a database, its journal, the clock, and the copies in `folder`.
 
-    Parameters
-    ----------
-    settings : Places
-        Of the server, which may run.
-    folder : Path or None
-        Where copies are; None to check none.
-    now : float
-        Seconds since 1970.
+    A server may be running. If `folder` is None, copies are not checked. `now` is in seconds since
+    1970.
     """
     place = place_of_departures(settings)
     with closing(Database.open(settings.database)) as database:
@@ -165,7 +149,6 @@ def _compare_journal(journal: Database, good: list[Generation], now: float) -> F
 
 
 def _trouble(database: Database) -> str | None:
-    """Return why a database cannot be used; None if it can."""
     if database.path is not None:
         return _trouble_of_file(database.path)
     try:

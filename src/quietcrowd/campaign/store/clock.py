@@ -1,8 +1,8 @@
-"""The server's clock, compared with the last day seen: one wrong reading deletes nothing.
+"""The server's clock, compared with the last day seen, so that one wrong reading deletes nothing.
 
 Retention, closing on a date and pruning of copies cannot be undone. They follow `Clock.trusted`:
 the clock, or the last day seen if the clock is implausible. That ends when the clock is plausible
-again, or an operator confirms it.
+again or an operator confirms it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["DAY", "MOST_DAYS", "Clock", "confirm_clock", "observe_clock", "read_
 DAY = 86_400
 
 MOST_DAYS = 7
-"""A clock may be this many days ahead of the last day seen; the server may have been off."""
+"""Days that a clock may be ahead of the last day seen, because the server may have been off."""
 
 _MOST_BACK = 1
 """Days that a clock may be behind the last day seen."""
@@ -35,12 +35,7 @@ _STORE = text(
 class Clock:
     """A reading of the clock.
 
-    Attributes
-    ----------
-    now : float
-        The reading, in seconds since 1970.
-    seen : int, optional
-        The last day seen before, in days since 1970.
+    `now` is in seconds since 1970; `seen`, the last day seen before, in days since 1970.
     """
 
     now: float
@@ -65,11 +60,11 @@ class Clock:
 
     @property
     def trusted(self) -> float:
-        """The time that what cannot be undone follows, in seconds since 1970."""
+        """The time to use for irreversible actions, in seconds since 1970."""
         return self.now if self.seen is None or not self.held else float(self.seen * DAY)
 
     def describe(self) -> str:
-        """Return a sentence about a reading that is held."""
+        """Describe an implausible reading."""
         assert self.seen is not None
         return (
             f"The clock says {self.date}, and the last day seen is {_date(self.seen)}. "
@@ -79,22 +74,16 @@ class Clock:
 
 
 def read_clock(now: float, *databases: Database | None) -> Clock:
-    """Compare the clock with the last day seen.
+    """Compare a reading, in seconds since 1970, with the latest day that the databases have seen.
 
-    Parameters
-    ----------
-    now : float
-        The reading, in seconds since 1970.
-    *databases : Database or None
-        The campaigns and the journal, which keeps the day if an older copy is restored. The later
-        day counts.
+    The journal stores the day as well, in case an older copy of the campaigns is restored.
     """
     days = [day for one in databases if one is not None and (day := _day(one)) is not None]
     return Clock(now=now, seen=max(days, default=None))
 
 
 def observe_clock(now: float, *databases: Database | None) -> Clock:
-    """Do as `read_clock`, and store the day of a plausible reading."""
+    """Call `read_clock`, and store the day if the reading is plausible."""
     clock = read_clock(now, *databases)
     if not clock.held and (clock.seen is None or clock.today > clock.seen):
         confirm_clock(now, *databases)
@@ -102,7 +91,7 @@ def observe_clock(now: float, *databases: Database | None) -> Clock:
 
 
 def confirm_clock(now: float, *databases: Database | None) -> None:
-    """Store the day of a reading, however far it is from the last day seen."""
+    """Store the day of a reading, even if it is implausible."""
     for one in databases:
         if one is not None:
             with one.write() as connection:

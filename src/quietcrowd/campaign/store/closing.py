@@ -1,4 +1,4 @@
-"""Closing: when a requester says so, or once the day that the requester named is over, in UTC."""
+"""Close campaigns, on request or after the last day (UTC) that the requester named."""
 
 from __future__ import annotations
 
@@ -19,28 +19,15 @@ __all__ = ["close_campaign", "close_due", "day_of", "due_campaigns"]
 
 
 def day_of(now: float) -> str:
-    """Return the day of a time, seconds since 1970, in UTC: as 2026-12-31, so that days sort."""
+    """Return the UTC day of a time in seconds since 1970, such as 2026-12-31."""
     return datetime.fromtimestamp(now, UTC).date().isoformat()
 
 
 def close_campaign(connection: Connection, departures: Departures, row: Any, now: float) -> bool:
-    """Take nothing in any more, and show what there is of those who were released.
+    """Close an open campaign and update the requester's view; return whether results may change.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction that writes, with the campaign locked.
-    departures : Departures
-        Where it is kept beside the database, first; taken back if the transaction fails.
-    row : Row
-        Of the table of campaigns; it is open.
-    now : float
-        Seconds since 1970: all of workers is deleted so many days from then.
-
-    Returns
-    -------
-    bool
-        Whether results may be others now.
+    Call it in a write transaction with the campaign locked. The journal of withdrawals is written
+    first, and reverted if the transaction fails. Retention begins at `now` (seconds since 1970).
     """
     end = end_of_retention(row, now)
     keep_ending(connection, departures, row, "closed", end)
@@ -52,28 +39,14 @@ def close_campaign(connection: Connection, departures: Departures, row: Any, now
 
 
 def due_campaigns(connection: Connection, now: float) -> Sequence[bytes]:
-    """Return the open campaigns whose last day is over; `now` as of `close_due`."""
+    """Return the open campaigns whose last day is over at `now` (seconds since 1970)."""
     return connection.scalars(select(tables.campaign.c.id).where(_is_due(now))).all()
 
 
 def close_due(connection: Connection, departures: Departures, campaign: bytes, now: float) -> bool:
-    """Close a campaign if it is open and its last day is over.
+    """Close a campaign if it is open and its last day is over; return whether results may change.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction that writes.
-    departures : Departures
-        Where it is kept beside the database, first.
-    campaign : bytes
-        Its id.
-    now : float
-        Seconds since 1970.
-
-    Returns
-    -------
-    bool
-        Whether results may be others now.
+    Call it in a write transaction; it locks the campaign. For `departures` see `close_campaign`.
     """
     wanted = select(tables.campaign).where(tables.campaign.c.id == campaign, _is_due(now))
     row = connection.execute(wanted.with_for_update()).one_or_none()

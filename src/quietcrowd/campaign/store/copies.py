@@ -1,4 +1,4 @@
-"""Copies of a database, made while it is served: of SQLite a file, of PostgreSQL a dump."""
+"""Copies of a database in use: a file for SQLite, a dump for PostgreSQL."""
 
 from __future__ import annotations
 
@@ -24,46 +24,29 @@ from quietcrowd.exceptions import ParameterError
 __all__ = ["WHEN", "copy_name", "copy_to", "pg_restore", "stem_of"]
 
 WHEN = "%Y%m%dT%H%M%SZ"
-"""How the name of a copy says when it was made, in UTC."""
+"""Format of the UTC time in the name of a copy."""
 
 _SERVICE = "quietcrowd"
 
 
 def copy_name(database: Database, now: float) -> str:
-    """Return how a copy is called that is made now: after its database, and when, in UTC.
-
-    Parameters
-    ----------
-    database : Database
-        Of which it is.
-    now : float
-        Seconds since 1970.
-    """
+    """Return the name of a copy made at `now` (seconds since 1970)."""
     when = datetime.fromtimestamp(now, UTC).strftime(WHEN)
     ending = ".dump" if database.path is None else ""
     return f"{stem_of(database)}.copy-{when}{ending}"
 
 
 def stem_of(database: Database) -> str:
-    """Return how names of copies of a database begin."""
+    """Return the beginning of the names of a database's copies."""
     return str(database.url.database) if database.path is None else database.path.name
 
 
 def copy_to(database: Database, target: Path) -> dict[str, int]:
-    """Write a copy of one state of a database to a new file, while others go on.
+    """Write a consistent copy to a new file with mode 0600, and return its number of rows by table.
 
-    Its owner alone can read it. Of SQLite it is a database, of PostgreSQL a dump for pg_restore.
-
-    Returns
-    -------
-    dict of str to int
-        The number of rows in the copy, by table.
-
-    Raises
-    ------
-    ParameterError
-        If the file exists or cannot be made, the database is damaged, pg_dump is missing or fails,
-        or the URL is that of a connection pooler.
+    The copy is an SQLite database or a dump for pg_restore; other connections can write meanwhile.
+    Raises `ParameterError` if the file exists or cannot be created, the database is damaged, or
+    pg_dump is missing or fails. It also rejects the URL of a connection pooler.
     """
     if not target.parent.is_dir():
         raise ParameterError(f"there is no folder {target.parent}: create it first")
@@ -73,7 +56,7 @@ def copy_to(database: Database, target: Path) -> dict[str, int]:
     program = _program("pg_dump")
     try:
         _refuse_pooler(database)
-        with database.read() as connection:  # the dump is of the state that is counted
+        with database.read() as connection:  # the snapshot makes dump and counts agree
             snapshot = connection.scalar(text("SELECT pg_export_snapshot()"))
             _pg_dump(database, program, target, str(snapshot))
             return _count_rows(connection)
@@ -111,7 +94,6 @@ def _count_rows(connection: Connection) -> dict[str, int]:
 
 
 def _pg_dump(database: Database, program: str, target: Path, snapshot: str) -> None:
-    """Write what pg_dump says of a database, in its custom format, to a new file."""
     try:
         create_private(target)
     except FileExistsError:
@@ -127,10 +109,7 @@ def _pg_dump(database: Database, program: str, target: Path, snapshot: str) -> N
 def pg_restore(database: Database, dump: Path) -> None:
     """Fill an empty database with a dump, in one transaction.
 
-    Raises
-    ------
-    ParameterError
-        If pg_restore is missing or fails; the database is empty then.
+    Raises `ParameterError` if pg_restore is missing or fails; the database stays empty then.
     """
     words = ["--no-owner", "--single-transaction", "--exit-on-error"]
     _run(database, [_program("pg_restore"), *words, str(dump.absolute())])
@@ -147,7 +126,6 @@ def _program(name: str) -> str:
 
 
 def _run(database: Database, words: Sequence[str]) -> None:
-    """Run a program of PostgreSQL on a database."""
     with _service(database) as environment:
         done = subprocess.run(
             [*words, f"--dbname=service={_SERVICE}"],
@@ -164,9 +142,9 @@ def _run(database: Database, words: Sequence[str]) -> None:
 
 @contextmanager
 def _service(database: Database) -> Iterator[dict[str, str]]:
-    """Give an environment in which PostgreSQL's programs find a database.
+    """Yield an environment in which PostgreSQL's programs find a database.
 
-    It stands in a file, as a password among a program's words can be read by everyone.
+    The URL goes to a file, because every user of the machine can read a program's arguments.
     """
     url = database.url
     found = {"host": url.host, "port": url.port, "user": url.username, "password": url.password}

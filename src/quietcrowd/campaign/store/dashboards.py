@@ -1,7 +1,7 @@
-"""What lets a page read the results of one campaign for a while, in place of a requester's key.
+"""Codes and tokens with which a page reads the results of one campaign, without a requester's key.
 
-A code stands in a link, and is good once and for ten minutes; it is exchanged for a token, which
-the page keeps in memory. Of both a hash is stored. They end with the key that they were made by.
+A link contains a code, valid once and for ten minutes. The page exchanges it for a token, which it
+stores in memory. The database stores only hashes. Both expire with the key that created them.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ __all__ = [
 ]
 
 CODE_SECONDS = 600
-"""For which a code is good."""
+"""Validity of a code."""
 
 TOKEN_SECONDS = 12 * 3_600
-"""For which a token is good: a day at work."""
+"""Validity of a token: a day at work."""
 
 _ANOTHER = "quietcrowd campaign dashboard makes another, which works once, for ten minutes."
 
@@ -42,14 +42,9 @@ _PASSES = (tables.dashboard_code, tables.dashboard_token)
 
 @frozen(kw_only=True)
 class Reader:
-    """Somebody who may read results.
+    """A client that may read results of a requester's campaigns.
 
-    Attributes
-    ----------
-    requester : bytes
-        Whose campaigns these are.
-    only : bytes, optional
-        The one campaign that a token reads; None: all, with a key.
+    `only` is the one campaign that a token reads; None, for a key, means all of them.
     """
 
     requester: bytes
@@ -57,16 +52,13 @@ class Reader:
 
     @property
     def sees_workers(self) -> bool:
-        """Whether pseudonyms, and what only the requester is to know, are shown."""
+        """Whether the reader may see pseudonyms and other data meant only for the requester."""
         return self.only is None
 
     def campaign(self, connection: Connection, campaign: str) -> Any:
-        """Return a campaign that may be read.
+        """Return a campaign that this reader may read.
 
-        Raises
-        ------
-        ProblemError
-            Where there is no campaign of this id that may be read: no difference shows.
+        Raises a `ProblemError` that does not reveal whether the campaign exists.
         """
         if self.only is not None and self.only != bytes.fromhex(campaign):
             raise ProblemError("not-found", "This link shows another campaign.")
@@ -74,19 +66,7 @@ class Reader:
 
 
 def issue_code(connection: Connection, holder: KeyHolder, campaign: bytes, now: float) -> str:
-    """Return a new code for a campaign.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction that writes.
-    holder : KeyHolder
-        Of the key that it is made by.
-    campaign : bytes
-        Of the requester.
-    now : float
-        Seconds since 1970.
-    """
+    """Return a new code for a campaign of the key's requester, in a write transaction."""
     code = new_token("qcd_")
     row = {"campaign_id": campaign, "key_sha256": holder.key_hash}
     _store(connection, tables.dashboard_code, code, row, _end(now + CODE_SECONDS, holder))
@@ -94,25 +74,11 @@ def issue_code(connection: Connection, holder: KeyHolder, campaign: bytes, now: 
 
 
 def exchange_code(database: Database, campaign: str, code: str, now: float) -> tuple[str, int]:
-    """Return a token, and the seconds that it is good for, in exchange for a code, which ends.
+    """Exchange a code, which is deleted, for a token; return the token and its validity in seconds.
 
-    Parameters
-    ----------
-    database : Database
-        Where codes are.
-    campaign : str
-        Its id: a code of another one is unknown here.
-    code : str
-        As the link has it.
-    now : float
-        Seconds since 1970.
-
-    Raises
-    ------
-    ProblemError
-        Where there is no such code, or not any more.
+    Raises `ProblemError` if the code is unknown, expired, or belongs to another campaign.
     """
-    with database.write() as connection:  # an expired one stays deleted
+    with database.write() as connection:  # commit even if the code expired
         row = _take(connection, campaign, code)
         if row is not None and now < row.expires_at:
             return _exchanged(connection, row, now)
@@ -120,7 +86,7 @@ def exchange_code(database: Database, campaign: str, code: str, now: float) -> t
 
 
 def _take(connection: Connection, campaign: str, code: str) -> Any:
-    """Return the row of a code, and delete it; None where there is none."""
+    """Delete a code and return its row."""
     table, hashed = tables.dashboard_code, token_hash(code)
     row = connection.execute(
         delete(table)
@@ -131,7 +97,6 @@ def _take(connection: Connection, campaign: str, code: str) -> Any:
 
 
 def _exchanged(connection: Connection, code: Any, now: float) -> tuple[str, int]:
-    """Return a token in the place of a code, and for how long it is good."""
     keys = tables.api_key.c
     holder = connection.execute(
         select(keys.expires_at).where(keys.token_sha256 == code.key_sha256)
@@ -143,7 +108,7 @@ def _exchanged(connection: Connection, code: Any, now: float) -> tuple[str, int]
 
 
 def _end(wanted: float, key: Any) -> int:
-    """Return when what was made by a key ends: not after the key."""
+    """Return the expiry in seconds since 1970, which is never after that of the key."""
     return int(wanted) if key.expires_at is None else min(int(wanted), key.expires_at)
 
 
@@ -152,21 +117,10 @@ def _store(connection: Connection, table: Table, token: str, row: dict[str, Any]
 
 
 def reader_of(database: Database, token: str, now: float) -> Reader:
-    """Return what a token lets read; a text that is none is not looked up.
+    """Return the reader that a token authorizes.
 
-    Parameters
-    ----------
-    database : Database
-        Where tokens are.
-    token : str
-        What is shown.
-    now : float
-        Seconds since 1970.
-
-    Raises
-    ------
-    ProblemError
-        Where it is no token, or not any more.
+    A string of another form is not looked up. Raises `ProblemError` if the token is unknown,
+    expired, or made by a revoked key.
     """
     table, key = tables.dashboard_token, tables.api_key.c
     wanted = (
@@ -182,7 +136,7 @@ def reader_of(database: Database, token: str, now: float) -> Reader:
 
 
 def some_ended(connection: Connection, now: float) -> bool:
-    """Return whether there are codes or tokens whose time is over."""
+    """Return whether there are expired codes or tokens."""
     return any(
         connection.scalar(select(table.c.expires_at).where(table.c.expires_at <= int(now)).limit(1))
         is not None
@@ -191,6 +145,6 @@ def some_ended(connection: Connection, now: float) -> bool:
 
 
 def delete_ended(connection: Connection, now: float) -> None:
-    """Delete all codes and tokens whose time is over, by the seconds since 1970."""
+    """Delete all expired codes and tokens."""
     for table in _PASSES:
         connection.execute(delete(table).where(table.c.expires_at <= int(now)))

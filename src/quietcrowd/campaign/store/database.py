@@ -1,4 +1,4 @@
-"""Where campaigns are stored: SQLite, or PostgreSQL; how rows get in, many at once, and out."""
+"""SQLite or PostgreSQL databases: connections, transactions, backups, bulk inserts and lookups."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 UNAVAILABLE = (InterfaceError, InternalError, OperationalError, PoolTimeoutError)
-"""What is raised while a database cannot be reached, has no room or may only be read: try later."""
+"""Errors of a database that is unreachable, full or read-only: try again later."""
 
 _PRAGMAS = (
     "busy_timeout=10000",
@@ -54,27 +54,27 @@ _PRAGMAS = (
     "secure_delete=ON",
     "trusted_schema=OFF",
 )
-"""What is acknowledged survives a power cut; what is deleted is overwritten."""
+"""Acknowledged writes survive a power failure; deleted data is overwritten."""
 
 _FULL = 2
 
 _BRIEFLY = 0.05
-"""Seconds that emptying the journal waits for readers: those who write wait as long."""
+"""Seconds that emptying the write-ahead log waits for readers; writers wait as long."""
 
 _ANEW = 0.5
-"""Seconds that writing a file anew waits for others."""
+"""Seconds that rewriting a file waits for other connections."""
 
 _CONNECT = "5"
-"""Seconds after which a PostgreSQL that does not answer is one that cannot be reached."""
+"""Seconds until a connection to PostgreSQL times out."""
 
 _POOL_SIZE, _POOL_SECONDS = 4, 5.0
-"""Of a process that serves nobody."""
+"""Defaults, for a process that is not a server."""
 
 _MOST_PARAMETERS = 30_000
-"""Parameters of a statement: SQLite takes 32,766 and PostgreSQL 65,535."""
+"""Parameters per statement: SQLite accepts 32,766 and PostgreSQL 65,535."""
 
 _MOST_IDS = 10_000
-"""Ids of a statement: SQLite takes 32,766 parameters."""
+"""Ids per statement: SQLite accepts 32,766 parameters."""
 
 
 def _url(text: str) -> URL:
@@ -100,14 +100,9 @@ def _file(url: URL) -> Path:
 
 @frozen(kw_only=True)
 class FailedWrite:
-    """The last write that said that nothing can be written.
+    """The last write that failed because nothing can be written.
 
-    Attributes
-    ----------
-    moment : float
-        When, of a clock that does not go back.
-    code : str
-        What the database said.
+    `moment` is a reading of `time.monotonic`, `code` the error code of the database.
     """
 
     moment: float
@@ -116,14 +111,9 @@ class FailedWrite:
 
 @frozen(kw_only=True)
 class Database:
-    """A database of campaigns.
+    """A database of campaigns: its URL and its connections.
 
-    Attributes
-    ----------
-    url : URL
-        Where it is.
-    engine : Engine
-        Its connections. Errors do not show what was to be stored.
+    Error messages do not contain the values to be stored.
     """
 
     url: URL
@@ -135,24 +125,14 @@ class Database:
     def open(
         cls, text: str, *, pool_size: int = _POOL_SIZE, pool_seconds: float = _POOL_SECONDS
     ) -> Database:
-        """Return the database at a URL; nothing is connected yet.
+        """Return the database at a URL, without connecting to it.
 
-        Parameters
-        ----------
-        text : str
-            The URL.
-        pool_size : int
-            Most connections at once.
-        pool_seconds : float
-            For which one is waited for.
-
-        Raises
-        ------
-        ParameterError
-            Where this is no URL of a file of SQLite or of PostgreSQL, or there is no such folder.
+        `pool_size` limits the connections; `pool_seconds` is how long to wait for one. Raises
+        `ParameterError` if the text is not a URL of an SQLite file or of PostgreSQL, or if the
+        directory does not exist.
         """
         url = _url(text)
-        # A pooler such as PgBouncer gives each transaction another connection: none is prepared on.
+        # No prepared statements: a pooler such as PgBouncer changes the connection per transaction.
         arguments = {} if url.drivername == "sqlite" else {"prepare_threshold": None}
         engine = create_engine(
             url,
@@ -172,18 +152,18 @@ class Database:
 
     @property
     def path(self) -> Path | None:
-        """The file of SQLite, or None: what a link points to, as SQLite keeps its journal there."""
+        """The SQLite file or None; links are resolved because SQLite puts its log there."""
         return _file(self.url) if self.url.drivername == "sqlite" else None
 
     @property
     def files_at_most(self) -> int:
-        """Open files that its connections take: SQLite has the database's and the journal's."""
+        """Most files open at once: an SQLite connection opens the database and its log."""
         connections: int = self.engine.pool.size()  # type: ignore[attr-defined]
         return connections * (1 if self.path is None else 2)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Give a connection in a transaction that sees one state of the data."""
+        """Open a transaction that sees one state of the data."""
         with self._noting_damage(), self.engine.connect() as connection:
             if self.path is None:
                 connection.execution_options(isolation_level="REPEATABLE READ")
@@ -192,9 +172,9 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """Give a connection in a transaction that is committed at the end.
+        """Open a transaction that is committed at the end.
 
-        SQLite takes its lock at the start: a lock that is taken halfway cannot be waited for.
+        SQLite locks the database at the start: a lock upgrade within a transaction cannot wait.
         """
         failed: list[Callable[[Database], None]] = []
         try:
@@ -212,7 +192,7 @@ class Database:
 
     @contextmanager
     def _noting_damage(self) -> Iterator[None]:
-        """Note damage that a statement meets; it is one of `UNAVAILABLE`, for SQLite too."""
+        """Record damage, and raise it as one of `UNAVAILABLE`."""
         try:
             yield
         except DBAPIError as error:
@@ -226,13 +206,13 @@ class Database:
 
     @property
     def damage(self) -> str | None:
-        """The code of damage that was found; only a restart, with a restored copy, ends that."""
+        """The error code of damage found so far; it stays until a restart with a restored copy."""
         return next(iter(self._damage[:1]), None)
 
     def is_intact(self) -> bool:
-        """Read a file of SQLite as a whole, and return whether it is undamaged.
+        """Check a whole SQLite file for damage.
 
-        PostgreSQL reports damage when it reads a page: it is not read here.
+        PostgreSQL is not read: it reports damage when it reads a page.
         """
         if self.path is None:
             return self.damage is None
@@ -250,17 +230,13 @@ class Database:
 
     @property
     def failed_write(self) -> FailedWrite | None:
-        """The last write that said that nothing can be written."""
+        """The last write that failed because nothing can be written."""
         return next(iter(self._failed[:1]), None)
 
     def empty_journal(self) -> bool:
-        """Take all that is no more, and what tells what came after what, out of SQLite's journal.
+        """Empty SQLite's write-ahead log, which contains deleted data and the order of writes.
 
-        Returns
-        -------
-        bool
-            Whether the journal is empty: it stays as it is while somebody reads, or empties it
-            just now.
+        Returns False if another connection is reading or checkpointing; the log is unchanged then.
         """
         if self.path is None or not self._journal_holds_something():
             return True
@@ -276,38 +252,31 @@ class Database:
             return False
 
     def write_anew(self) -> bool:
-        """Write a file of SQLite anew: within its pages rows lie in the order in which they came.
+        """Rewrite an SQLite file, so that the order within pages no longer reveals arrival.
 
-        Afterwards they lie in the order of their keys.
-
-        Returns
-        -------
-        bool
-            Whether that was done: not where somebody else has it just then.
+        Afterward rows are in the order of their keys. Returns False if the file is busy or damaged.
         """
         assert self.path is not None
         try:
             with closing(sqlite3.connect(self.path, timeout=_ANEW)) as raw:
                 raw.execute("PRAGMA temp_store=MEMORY")
                 raw.execute("VACUUM")
-        except sqlite3.DatabaseError as error:  # it is busy, or damaged
+        except sqlite3.DatabaseError as error:  # busy or damaged
             if cause_of(error) == "damaged":
                 self._damage[:] = [str(database_code(error))]
             return False
         return True
 
     def backup(self, target: Path) -> None:
-        """Write a copy of one state of the data to a new file, while others go on.
+        """Write a consistent copy of an SQLite database to a new file during other writes.
 
-        Raises
-        ------
-        ParameterError
-            If the database is PostgreSQL, the target exists, or no whole copy can be made.
+        Raises `ParameterError` for PostgreSQL, if the target exists, or if the copy would be
+        incomplete.
         """
         if self.path is None:
             raise ParameterError("a PostgreSQL database is backed up with pg_dump")
         try:
-            create_private(target)  # SQLite fills a file that is empty
+            create_private(target)  # VACUUM INTO accepts an empty file
         except FileExistsError:
             raise ParameterError(f"{target} exists already: a backup overwrites nothing") from None
         try:
@@ -317,19 +286,19 @@ class Database:
             target.unlink()
             if not isinstance(error, (DBAPIError, sqlite3.Error)):
                 raise
-            # a damaged page can make SQLite say that the disk is full
+            # SQLite can report a damaged page as a full disk
             why = explain_code(database_code(error)) if self.is_intact() else DAMAGED
             if why is None:
                 raise
             raise ParameterError(f"{self.path} cannot be copied: {why}") from None
 
     def behind_pooler(self) -> bool:
-        """Return whether a pooler such as PgBouncer stands between this program and PostgreSQL."""
+        """Return whether a pooler such as PgBouncer is between this program and PostgreSQL."""
         if self.path is not None:
             return False
         with self.read() as connection:
             driver: Any = connection.connection.driver_connection
-            own: int = driver.info.backend_pid  # a pooler invents one, to cancel queries with
+            own: int = driver.info.backend_pid  # a pooler invents one
             return own != connection.scalar(select(func.pg_backend_pid()))
 
     def close(self) -> None:
@@ -338,24 +307,24 @@ class Database:
 
 
 def if_it_fails(connection: Connection, done: Callable[[Database], None]) -> None:
-    """Do something with the database after a transaction of `Database.write` that fails.
+    """Register a callback that runs if the current transaction of `Database.write` fails.
 
-    Where its commit failed, it may have come to pass: PostgreSQL may be lost before it says so.
+    A failed commit may still have succeeded: PostgreSQL can become unreachable before it answers.
     """
     connection.get_execution_options()["quietcrowd_failed"].append(done)
 
 
 def create_private(path: Path) -> None:
-    """Create an empty file that is its owner's alone."""
+    """Create an empty file that only its owner can read."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _keep_private(path: Path) -> None:
-    """See to it that the files of a database are their owner's alone, before SQLite opens them.
+    """Restrict the files of a database to their owner, before SQLite opens them.
 
-    What SQLite makes beside the database gets the permissions that this has then.
+    SQLite gives new files next to the database the permissions that the database has then.
     """
-    with suppress(OSError):  # it exists, or SQLite will say why it cannot be made
+    with suppress(OSError):  # it exists, or SQLite will report why it cannot be created
         create_private(path)
     for name in (path.name, f"{path.name}-wal", f"{path.name}-shm", f"{path.name}-journal"):
         file = path.with_name(name)
@@ -391,10 +360,10 @@ def _set_up_sqlite(engine: Engine, path: Path) -> None:
 
 
 def insert_rows(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows, whose values are in the order of the columns of a table.
+    """Insert rows with values in the order of the table's columns.
 
-    The drivers insert many rows one by one, and Python may run another thread after each: where
-    that one is busy, a thousand rows take seconds.
+    Multi-row statements, because the drivers insert rows one by one. Python may switch threads
+    after each row, so a thousand rows would take seconds next to a busy thread.
     """
     columns = table.columns.keys()
     mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
@@ -412,20 +381,10 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[tuple[Any, 
 def look_up(
     connection: Connection, table: Table, campaign: bytes, column: str, ids: Sequence[bytes]
 ) -> Iterator[Row[Any]]:
-    """Yield the rows of a campaign that have one of these ids.
+    """Yield the rows of a campaign whose `column` equals one of the ids, which may be any number.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    table : Table
-        With an index that begins with campaign_id and the column.
-    campaign : bytes
-        Its id.
-    column : str
-        Which of the table's columns holds such ids.
-    ids : sequence of bytes
-        As many as one likes; a row is given as often as its id is.
+    A row is repeated as often as its id. The table needs an index that begins with campaign_id and
+    the column.
     """
     look_up_some = _in_postgresql if connection.dialect.name == "postgresql" else _in_sqlite
     for start in range(0, len(ids), _MOST_IDS):
@@ -436,7 +395,7 @@ def look_up(
 def _in_postgresql(
     table: Table, campaign: bytes, column: str, ids: Sequence[bytes]
 ) -> tuple[str, tuple[Any, ...]]:
-    """Return a statement, and its values; OFFSET keeps the inner query as it is."""
+    """OFFSET 0 prevents the planner from flattening the inner query."""
     found = (
         f"SELECT {', '.join(table.columns.keys())} FROM {table.name} "
         f"WHERE campaign_id = %s AND {column} = wanted.id OFFSET 0"
@@ -450,7 +409,7 @@ def _in_postgresql(
 def _in_sqlite(
     table: Table, campaign: bytes, column: str, ids: Sequence[bytes]
 ) -> tuple[str, tuple[Any, ...]]:
-    """Return a statement, and its values; a CROSS JOIN is done in the order in which it stands."""
+    """CROSS JOIN fixes the join order in SQLite."""
     columns = ", ".join(f"found.{name}" for name in table.columns.keys())  # noqa: SIM118
     statement = (
         f"WITH wanted(id) AS (VALUES {', '.join(['(?)'] * len(ids))}) "

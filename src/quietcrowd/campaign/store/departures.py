@@ -1,13 +1,12 @@
-"""Who left, and which campaigns ended: kept outside of the database, so that no copy undoes it.
+"""Journal of withdrawals and ended campaigns, outside of the database so that no copy undoes it.
 
-An entry is written, and on the disk, before the transaction commits that deletes: who was told that
-all is gone does not come back with a copy, whenever the server ends. An entry of a worker whose
-transaction did not commit is done by the next server that starts: somebody asked for it. That of a
-campaign is taken back: see `endings`.
+An entry is on the disk before the transaction that deletes commits. So a worker who was told that
+all data is deleted does not return with a copy. If the transaction of a withdrawal does not commit,
+the next server that starts repeats it. The entry of a campaign is reverted instead: see `endings`.
 
-Entries have no time, and name nobody: they hold *traces*, hashes of ids, which only who has the ids
-can look up. They lie in the order of these. Those of workers go when their campaign is deleted, or
-its time is over; that it ended stays.
+Entries have no time and no names. They contain *traces*, hashes of ids, which only someone with the
+ids can look up, and are ordered by these. Entries of workers are deleted when their campaign is
+deleted or its retention ends; the entry that the campaign ended stays.
 """
 
 from __future__ import annotations
@@ -55,19 +54,19 @@ __all__ = [
 ]
 
 NOWHERE = "none"
-"""Instead of a URL: who left is kept in the database alone."""
+"""Setting instead of a URL: withdrawals are stored only in the database."""
 
 Ending: TypeAlias = Literal["closed", "deleted"]
 
 _LOCK = 7_117_203
-"""Of PostgreSQL: two servers that start at once make the tables one after the other."""
+"""PostgreSQL advisory lock: servers that start at once create the tables one after the other."""
 
 _SMALL, _SELDOM = 2**20, 60.0
-"""A file of so many bytes is written anew as often as its journal is emptied, a larger one after so
+"""Rewrite a file of up to this many bytes whenever its log is emptied, and a larger one after this
 many seconds."""
 
 _SOME = 10_000
-"""Entries that are read at once."""
+"""Entries to read at once."""
 
 _ANOTHER = (
     "who left must be kept in another database than the campaigns: a copy of it would undo that "
@@ -75,7 +74,7 @@ _ANOTHER = (
 )
 
 CONNECTIONS = 2
-"""Connections that a server has to where it is kept."""
+"""Connections of a server to the journal."""
 
 metadata = MetaData()
 
@@ -102,7 +101,7 @@ tables.journal.to_metadata(metadata)
 tables.clock.to_metadata(metadata)
 
 _PROBE = Table("probe", metadata, Column("line", Text, primary_key=True), **STRICT)
-"""One row, which is written again to see whether anything can be."""
+"""One row, rewritten to test whether writes succeed."""
 
 _FIRST = text("INSERT INTO probe (line) VALUES ('') ON CONFLICT DO NOTHING")
 
@@ -119,17 +118,14 @@ _END = text(
 
 
 def trace_of(*ids: bytes) -> bytes:
-    """Return what stands for a campaign, or for a campaign and a worker of it."""
+    """Return the trace of a campaign, or of a campaign and one of its workers."""
     return hashlib.sha256(b"departures " + b"".join(ids)).digest()
 
 
 def place_of_departures(settings: Places) -> str | None:
-    """Return the URL of where it is kept who left; None for nowhere.
+    """Return the URL of the journal, or None if there is none.
 
-    Raises
-    ------
-    ParameterError
-        Where it is the database itself: a copy would hold it.
+    Raises `ParameterError` if it is the database of campaigns, because a copy would contain it.
     """
     database = Database.open(settings.database)
     try:
@@ -155,13 +151,7 @@ def place_of_departures(settings: Places) -> str | None:
 
 @frozen(kw_only=True)
 class Departures:
-    """What no copy may undo.
-
-    Attributes
-    ----------
-    journal : Database or None
-        Where it is kept; None for nowhere.
-    """
+    """The journal of withdrawals and ended campaigns; without a database it stores nothing."""
 
     journal: Database | None
     _mixed: Event = field(factory=Event, init=False, repr=False, eq=False)
@@ -169,19 +159,10 @@ class Departures:
 
     @classmethod
     def open(cls, settings: Places, database: Database | None = None) -> Departures:
-        """Return what a server of these settings keeps; it is there, and can be written.
+        """Open the journal of a server, and create its tables if necessary.
 
-        Parameters
-        ----------
-        settings : Places
-            Of the server.
-        database : Database, optional
-            Of the campaigns: to see whether it is the same under another name.
-
-        Raises
-        ------
-        ParameterError
-            Where it cannot be kept there.
+        `database`, that of the campaigns, is compared with the journal, also under another name.
+        Raises `ParameterError` if the journal cannot be written or is the database of campaigns.
         """
         place = place_of_departures(settings)
         if place is None:
@@ -202,14 +183,9 @@ class Departures:
             self.journal.close()
 
     def leave(self, campaign: bytes, participant: bytes, kept: bytes) -> None:
-        """Keep that a worker left; on the disk when this returns.
+        """Record a withdrawal; it is on the disk when this returns.
 
-        Parameters
-        ----------
-        campaign, participant : bytes
-            Their ids.
-        kept : bytes
-            What the credential is known by, so that it does not join again.
+        `kept` is the hash that identifies the credential, so that it cannot join again.
         """
         values = {
             "campaign": trace_of(campaign),
@@ -219,16 +195,9 @@ class Departures:
         self._write(lambda connection: connection.execute(_LEAVE, values))
 
     def end(self, campaign: bytes, kind: Ending, delete_at: int | None = None) -> None:
-        """Keep that a campaign was deleted, or closed; on the disk when this returns.
+        """Record that a campaign was closed or deleted; it is on the disk when this returns.
 
-        Parameters
-        ----------
-        campaign : bytes
-            Its id.
-        kind : str
-            Closed or deleted.
-        delete_at : int, optional
-            Of what is closed: when all of workers goes, in seconds since 1970.
+        `delete_at` is the end of retention of a closed campaign, in seconds since 1970.
         """
         values = {"campaign": trace_of(campaign), "kind": kind, "delete_at": delete_at}
         self._write(lambda connection: connection.execute(_END, values))
@@ -236,18 +205,10 @@ class Departures:
     def take_back(
         self, campaign: bytes, *, closed: bool = False, delete_at: int | None = None
     ) -> None:
-        """Forget how a campaign ended: it did not, as the database took no write just then.
+        """Delete the record that a campaign ended, because the database could not commit that.
 
-        Where this is not taken either, it is done as the next server starts.
-
-        Parameters
-        ----------
-        campaign : bytes
-            Its id.
-        closed : bool
-            Whether it was closed before.
-        delete_at : int, optional
-            Of what was: as of `end`.
+        `closed` and `delete_at` describe the state before: see `end`. If this write fails as well,
+        the next server that starts ends the campaign.
         """
         trace = trace_of(campaign)
         before = {"campaign": trace, "kind": "closed", "delete_at": delete_at}
@@ -261,7 +222,7 @@ class Departures:
             self._write(write)
 
     def forget(self, traces: Iterable[bytes]) -> None:
-        """Delete entries of workers of campaigns, by their traces, that are deleted or over."""
+        """Delete the entries of workers of these campaigns, given by their traces."""
         over = list(traces)
 
         def write(connection: Connection) -> None:
@@ -280,14 +241,14 @@ class Departures:
 
     @property
     def path(self) -> Path | None:
-        """The file in which it is kept, if it is one of SQLite."""
+        """The SQLite file of the journal, if it is one."""
         return None if self.journal is None else self.journal.path
 
     def empty_journal(self) -> bool:
-        """Take out of a file of SQLite in which order workers left; see `Database.empty_journal`.
+        """Remove the order of withdrawals from an SQLite file; see `Database.empty_journal`.
 
-        Its pages hold new rows in the order in which they came: it is written anew. A large one is
-        seldom, as that takes long, and few of its pages hold more than one new row.
+        Pages store new rows in the order of arrival, so the file is rewritten. A large file is
+        rewritten rarely: that takes long, and few of its pages contain more than one new row.
         """
         if self.journal is None or self.journal.path is None:
             return True
@@ -303,14 +264,14 @@ class Departures:
         self._settled[0] = time.monotonic()
 
     def endings(self) -> dict[bytes, Any]:
-        """Return how campaigns ended, by their traces, and when all of workers goes."""
+        """Return how campaigns ended and the end of their retention, by trace."""
         if self.journal is None:
             return {}
         with self.journal.read() as connection:
             return {row.campaign_id: row for row in connection.execute(select(ending))}
 
     def ending_of(self, campaign: bytes) -> Any:
-        """Return how a campaign ended, and when all of workers goes; None where it did not."""
+        """Return how a campaign ended and the end of its retention; None if it has not ended."""
         if self.journal is None:
             return None
         with self.journal.read() as connection:
@@ -318,18 +279,18 @@ class Departures:
             return connection.execute(found).one_or_none()
 
     def ended(self, campaign: bytes) -> bool:
-        """Return whether a campaign was closed or deleted before."""
+        """Return whether a campaign was closed or deleted."""
         return self.ending_of(campaign) is not None
 
     def campaigns_left(self) -> set[bytes]:
-        """Return the traces of campaigns that somebody left."""
+        """Return the traces of campaigns with withdrawals."""
         if self.journal is None:
             return set()
         with self.journal.read() as connection:
             return set(connection.scalars(select(departure.c.campaign_id).distinct()))
 
     def left(self, campaign: bytes, participants: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Return who of these left a campaign, and what their credentials are known by."""
+        """Return which of these workers have withdrawn, with the hashes of their credentials."""
         if self.journal is None:
             return {}
         by_trace = {trace_of(campaign, one): one for one in participants}
@@ -340,7 +301,7 @@ class Departures:
             return {by_trace[row.participant_id]: row.credential_hash for row in found}
 
     def credentials_left(self, campaign: bytes) -> Iterator[list[bytes]]:
-        """Yield what credentials are known by that left a campaign, some at a time."""
+        """Yield the hashes of the credentials withdrawn from a campaign, in batches."""
         trace, last = trace_of(campaign), b""
         while self.journal is not None:
             with self.journal.read() as connection:
@@ -369,7 +330,7 @@ def _make_tables(journal: Database, campaigns: Database | None) -> None:
             connection.execute(_FIRST)
         journal.empty_journal()
     except (DBAPIError, sqlite3.Error) as error:
-        shown = journal.url.set(query={}).render_as_string()  # a query may hold a password
+        shown = journal.url.set(query={}).render_as_string()  # the query may contain a password
         raise ParameterError(
             f"the journal of withdrawals {shown} cannot be used: {explain(error)} "
             "Check --departures."

@@ -1,6 +1,7 @@
-"""That a campaign is closed or deleted, kept outside of the database: first, and only if it is.
+"""Record in the journal that a campaign ends, before the database does; revert it on failure.
 
-Whoever is told that it failed finds the campaign as it was, also after the next start of a server.
+A requester who is told that closing or deleting failed finds the campaign unchanged, even after a
+restart.
 """
 
 from __future__ import annotations
@@ -24,24 +25,14 @@ def keep_ending(
     kind: Ending,
     delete_at: int | None = None,
 ) -> None:
-    """Keep that a campaign ends, on the disk when this returns; taken back if it does not.
+    """Record that a campaign is closed or deleted, and revert the record if the transaction fails.
 
-    Where the transaction is rolled back, that is before others can have the campaign. Where its
-    commit fails the campaign is looked at again: it may be deleted all the same. If the database
-    cannot be reached then either, it stays kept, and is done as the next server starts.
+    Call it in a transaction of `Database.write`, with the campaign locked and `row` read before the
+    change. The record is on the disk when this returns; for `delete_at` see `Departures.end`.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction of `Database.write`, with the campaign locked.
-    departures : Departures
-        Where it is kept.
-    row : Row
-        Of the table of campaigns, as it is before.
-    kind : str
-        Closed or deleted.
-    delete_at : int, optional
-        As of `Departures.end`.
+    A rollback reverts the record before the lock is released. After a failed commit the campaign is
+    read again, as the commit may have succeeded. If the database is unreachable then, the record
+    stays and the next server that starts ends the campaign.
     """
     event.listen(connection, "rollback", lambda _: _take_back(departures, row))
     if_it_fails(connection, lambda database: _look_again(database, departures, row.id))
@@ -49,7 +40,7 @@ def keep_ending(
 
 
 def kept_until(row: Any) -> int | None:
-    """Return when all of workers goes of a closed campaign, a row of its table; 0: it is gone."""
+    """Return the end of retention of a closed campaign (a row of its table); 0 if it is over."""
     over = row.delete_at is None and row.retention_days is not None
     return 0 if over else row.delete_at
 
@@ -60,7 +51,7 @@ def _take_back(departures: Departures, row: Any) -> None:
 
 
 def _look_again(database: Database, departures: Departures, campaign: bytes) -> None:
-    """Take back that a campaign ended unless the database says so."""
+    """Revert the record if the campaign still exists, to the state that the database has."""
     wanted = select(tables.campaign).where(tables.campaign.c.id == campaign)
     with suppress(*UNAVAILABLE), database.write() as connection:
         row = connection.execute(wanted.with_for_update()).one_or_none()

@@ -1,8 +1,8 @@
-"""Workers who leave, or are erased, with all that they sent: whether one was there shows nowhere.
+"""Delete workers with all their data, without revealing whether they existed.
 
-Requesters erase by pseudonym, also names that nobody has. What is written then, and in which
-statements, is the same for who is there, who has left and who never was, until results change: how
-long it takes would tell a requester else who has left since the last release.
+Requesters erase by pseudonym, which may be one that no worker has. The statements and the rows
+written are the same for present, withdrawn and unknown workers, until results change. Otherwise the
+time taken would reveal withdrawals since the last release to the requester.
 """
 
 from __future__ import annotations
@@ -24,24 +24,12 @@ __all__ = ["erase_named", "erase_participant"]
 
 
 def erase_participant(connection: Connection, person: Any, kept: bytes) -> bool:
-    """Delete a participant, all reports, and the results that were computed from them.
+    """Delete a worker, all reports and results from them; return whether results may change.
 
-    Where workers are shown together these results go, and what is shown changes, with the next
-    release, or now if the campaign is closed. Who was not shown leaves unseen.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction that writes.
-    person : Row or _Nobody
-        Of the table of participants.
-    kept : bytes
-        What the credential is known by, so that it does not join again.
-
-    Returns
-    -------
-    bool
-        Whether results may have changed.
+    Call it in a write transaction. `kept` is the hash that identifies the credential, so that it
+    cannot join again. If workers wait for a release, results change with the next release, or now
+    if the campaign is closed. The withdrawal of a worker who was not shown yet changes nothing
+    visible.
     """
     campaign = person.campaign_id
     erased = [
@@ -80,7 +68,7 @@ def erase_participant(connection: Connection, person: Any, kept: bytes) -> bool:
 
 @frozen(kw_only=True)
 class _Nobody:
-    """Stands for a participant who is not there, and never was: all of it is random."""
+    """A random stand-in for a worker who does not exist."""
 
     campaign_id: bytes
     id: bytes = field(factory=new_id)
@@ -91,26 +79,11 @@ class _Nobody:
 def erase_named(
     connection: Connection, departures: Departures, campaign: bytes, pseudonym: str
 ) -> bool:
-    """Delete a participant as `erase_participant` does, whom a requester names by pseudonym.
+    """Delete the worker with a pseudonym; return whether results may change.
 
-    Where there is none the same is written, of somebody who never was: who is there and who has
-    left take as long, and leave as much behind.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction that writes, with the campaign locked.
-    departures : Departures
-        Where it is kept beside the database, first.
-    campaign : bytes
-        Its id.
-    pseudonym : str
-        Of the participant.
-
-    Returns
-    -------
-    bool
-        Whether results may have changed.
+    See `erase_participant`. If there is none, the same rows are written for a random worker, to
+    take as long and leave as much behind. Call it in a write transaction with the campaign locked;
+    the journal is written first.
     """
     person = tables.participant
     found = connection.execute(

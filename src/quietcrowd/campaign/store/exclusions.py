@@ -1,15 +1,13 @@
-"""Workers whom a requester leaves out of inference, by pseudonym.
+"""Workers whom a requester excludes from inference, by pseudonym.
 
-That is an act of the requester: results without a worker follow from reports that the requester is
-shown anyway, and tell no more than these. But where workers wait for others, results are of exactly
-the reports of a release, and those of who has withdrawn since are gone. Results in between would
-lack them, or there would be none: either way they told that somebody has left. So what is wanted
-comes into force with the next release, as another method does, or with the closing; at once where
-there is nothing to wait for. See `renew`.
+Results without a worker follow from reports that the requester sees anyway, so they reveal no more.
+But if workers wait for a release, results are those of exactly the released reports, and reports of
+workers withdrawn since are gone. Results in between would reveal the withdrawals. So an exclusion
+takes effect with the next release, or with closing; at once if workers do not wait. See `renew`.
 
-Every pseudonym can be named, also one that nobody has. What is answered and listed is the same for
-who waits, who has left and who never was: naming somebody tells nothing. Who is left out and then
-withdraws stays listed until what is shown changes.
+Any pseudonym can be excluded. Answers and lists are the same for waiting, withdrawn and unknown
+workers, so excluding someone reveals nothing. An excluded worker who withdraws stays listed until
+the requester's view changes.
 """
 
 from __future__ import annotations
@@ -26,25 +24,14 @@ from quietcrowd.campaign.store import tables
 __all__ = ["MOST", "exclude", "include", "is_excluded", "listed", "names_in_force", "renew"]
 
 MOST = 10_000
-"""Most workers that a campaign leaves out."""
+"""Most workers that a campaign excludes."""
 
 
 def exclude(connection: Connection, campaign: bytes, pseudonym: str) -> None:
-    """Leave a worker out from when this comes into force; again has no effect.
+    """Exclude a worker as soon as exclusions take effect; repeating it has no effect.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction that writes, with the campaign locked.
-    campaign : bytes
-        Its id.
-    pseudonym : str
-        Of a worker, or of nobody.
-
-    Raises
-    ------
-    ProblemError
-        Where so many are left out already.
+    Call it in a write transaction with the campaign locked. No worker needs to have the pseudonym.
+    Raises `ProblemError` if `MOST` workers are excluded already.
     """
     table = tables.exclusion
     count = connection.scalar(
@@ -64,7 +51,7 @@ def exclude(connection: Connection, campaign: bytes, pseudonym: str) -> None:
 
 
 def include(connection: Connection, campaign: bytes, pseudonym: str) -> None:
-    """Leave a worker out no more; parameters as those of `exclude`."""
+    """Undo `exclude`, under the same conditions."""
     table = tables.exclusion
     named = (table.c.campaign_id == campaign) & (table.c.pseudonym == pseudonym)
     connection.execute(update(table).where(named).values(wanted=0))
@@ -72,19 +59,10 @@ def include(connection: Connection, campaign: bytes, pseudonym: str) -> None:
 
 
 def renew(connection: Connection, campaign: Any) -> bool:
-    """Bring into force what is wanted; whoever was left out and is there no more is forgotten.
+    """Put pending exclusions into effect, and drop those of absent workers.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction that writes, with the campaign locked.
-    campaign : Row
-        Of the table of campaigns.
-
-    Returns
-    -------
-    bool
-        Whether results may be others now.
+    Call it in a write transaction with the campaign (a row of its table) locked. Returns whether
+    results may change.
     """
     table, person = tables.exclusion, tables.participant.c
     mine = table.c.campaign_id == campaign.id
@@ -109,7 +87,7 @@ def renew(connection: Connection, campaign: Any) -> bool:
 
 
 def listed(connection: Connection, campaign: bytes) -> Sequence[Any]:
-    """Return pseudonym, wanted and in_force of all who are named, by pseudonym."""
+    """Return pseudonym, wanted and in_force of all exclusions, ordered by pseudonym."""
     table = tables.exclusion.c
     wanted = select(table.pseudonym, table.wanted, table.in_force)
     return connection.execute(
@@ -118,18 +96,12 @@ def listed(connection: Connection, campaign: bytes) -> Sequence[Any]:
 
 
 def names_in_force(connection: Connection, campaign: bytes) -> list[str]:
-    """Return the pseudonyms of who is left out of results now."""
+    """Return the pseudonyms excluded from results now."""
     return [row.pseudonym for row in listed(connection, campaign) if row.in_force]
 
 
 def is_excluded(campaign: bytes) -> ColumnElement[bool]:
-    """Return the condition that a row of the table of participants is left out of results.
-
-    Parameters
-    ----------
-    campaign : bytes
-        Its id.
-    """
+    """Return the SQL condition that a row of the table of participants is excluded from results."""
     table = tables.exclusion.c
     named = select(table.pseudonym).where(table.campaign_id == campaign, table.in_force == 1)
     found: ColumnElement[bool] = tables.participant.c.pseudonym.in_(named)

@@ -1,4 +1,4 @@
-"""What a database reports of a failure: a code and its cause, never what was to be stored."""
+"""Codes and causes of database errors, without the values to be stored."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CAUSES: dict[Cause, re.Pattern[str]] = {
     "no access": re.compile(r"58P01|42501|28(000|P01)|SQLITE_(CANTOPEN|PERM|AUTH)(_[A-Z_]+)?"),
     "busy": re.compile(r"55P03|57014|SQLITE_(BUSY|LOCKED)(_[A-Z_]+)?"),
 }
-"""By the SQLSTATE of PostgreSQL, or the name of SQLite. The first that matches counts."""
+"""By SQLSTATE of PostgreSQL or error name of SQLite; the first match counts."""
 
 DAMAGED = (
     "it is damaged. Stop the server, run quietcrowd campaign doctor, and restore a copy with "
@@ -46,12 +46,9 @@ _SENTENCES: dict[Cause, str] = {
 
 
 def database_code(error: BaseException) -> str | None:
-    """Return the SQLSTATE of PostgreSQL, or the name of SQLite, of an error; None for others.
+    """Return the SQLSTATE of PostgreSQL or the error name of SQLite; None for other errors.
 
-    Parameters
-    ----------
-    error : BaseException
-        Of a driver, or of SQLAlchemy around it. PostgreSQL that is not there says no code.
+    Accepts errors of a driver or of SQLAlchemy. An unreachable PostgreSQL has no code.
     """
     cause = getattr(error, "orig", None) or error
     for name in ("sqlstate", "sqlite_errorname"):
@@ -62,23 +59,23 @@ def database_code(error: BaseException) -> str | None:
 
 
 def cause_of_code(code: str | None) -> Cause | None:
-    """Return what a code means; None for any other code."""
+    """Return the cause of an error code; None if it is unknown."""
     return next((one for one, codes in _CAUSES.items() if codes.fullmatch(code or "")), None)
 
 
 def cause_of(error: BaseException) -> Cause | None:
-    """Return the cause of an error; None for any other cause."""
+    """Return the cause of an error; None if it is unknown."""
     return cause_of_code(database_code(error))
 
 
 def explain_code(code: str | None) -> str | None:
-    """Return cause and remedy of a code, in sentences; None for a code of another cause."""
+    """Describe the cause and the remedy of an error code; None if it is unknown."""
     cause = cause_of_code(code)
     return None if cause is None else _SENTENCES[cause]
 
 
 def explain(error: BaseException) -> str:
-    """Return cause and remedy of an error of a database, in sentences."""
+    """Describe the cause and the remedy of a database error."""
     known = explain_code(database_code(error))
     if known is not None:
         return known
@@ -87,7 +84,7 @@ def explain(error: BaseException) -> str:
 
 
 def cannot_write(error: BaseException) -> bool:
-    """Return whether an error says that nothing can be written, whoever tries."""
+    """Return whether an error means that no write can succeed."""
     return cause_of(error) in ("damaged", "full", "read-only", "disk error") or (
         database_code(error) or ""
     ).startswith(("SQLITE_CANTOPEN", "58P01"))

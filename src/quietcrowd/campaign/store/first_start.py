@@ -1,4 +1,4 @@
-"""A missing or empty database is a first start only if nothing is left of an earlier one."""
+"""Detection of a first start: a missing or empty database without remains of an earlier one."""
 
 from __future__ import annotations
 
@@ -18,13 +18,7 @@ __all__ = ["is_empty", "left_behind", "mark_started", "require_first_start"]
 
 
 def require_first_start(database: Database, settings: Places) -> None:
-    """Check that a missing or empty database is one of a first start; nothing is created.
-
-    Raises
-    ------
-    ParameterError
-        If something is left of an earlier start.
-    """
+    """Raise `ParameterError` if an empty or missing database is not that of a first start."""
     left = left_behind(database, settings) if is_empty(database) else []
     if left:
         shown = database.path or database.url.set(query={}).render_as_string()
@@ -48,7 +42,7 @@ def is_empty(database: Database) -> bool:
 
 
 def left_behind(database: Database, settings: Places) -> list[str]:
-    """Return what is left of an earlier start, in words, for a database that is empty."""
+    """Describe what an earlier start left behind, for an empty database."""
     left = _of_journal(settings, bare := _is_bare(database))
     if bare and database.path is not None:
         path = database.path
@@ -59,7 +53,7 @@ def left_behind(database: Database, settings: Places) -> list[str]:
 
 
 def mark_started(database: Database) -> None:
-    """Leave an empty file next to a database of SQLite: a server has started with it."""
+    """Create an empty file next to an SQLite database, as a mark that a server has used it."""
     if database.path is not None and not _marker(database.path).exists():
         create_private(_marker(database.path))
 
@@ -74,7 +68,7 @@ def _is_missing(database: Database) -> bool:
 
 
 def _is_bare(database: Database) -> bool:
-    """Return whether a database has no tables; one that `campaign key` made has some."""
+    """Return whether a database has no tables; `campaign key` creates some."""
     if _is_missing(database):
         return True
     with database.read() as connection:

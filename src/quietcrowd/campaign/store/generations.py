@@ -1,6 +1,6 @@
-"""Generations of copies: each is a directory with a database, its journal and a manifest.
+"""Generations of copies: directories with a database, its journal and a manifest.
 
-A generation is complete before it gets its name, and it replaces nothing.
+A generation gets its name once it is complete, and replaces nothing.
 """
 
 from __future__ import annotations
@@ -30,47 +30,26 @@ from quietcrowd.exceptions import ParameterError
 __all__ = ["KEPT", "copy_alone", "make_generation", "prune", "settle_folder"]
 
 KEPT = 3
-"""Good generations that stay, however old they are."""
+"""Good generations to keep, however old they are."""
 
 _STAMP = r"\.copy-(\d{8}T\d{6}Z)(?:\.dump|-wal)?(?:\.manifest\.json)?"
 
 
 def copy_alone(database: Database, target: Path, now: float) -> None:
-    """Copy a database to a new file, with a manifest next to it.
-
-    Raises
-    ------
-    ParameterError
-        As of `copy_to`.
-    """
+    """Copy a database to a new file, with a manifest next to it; errors as in `copy_to`."""
     rows = copy_to(database, target)
     place = target.with_name(f"{target.name}.{MANIFEST}")
-    place.unlink(missing_ok=True)  # of a copy that is gone
+    place.unlink(missing_ok=True)  # left by a deleted copy
     write_manifest([target], place, now, database, rows)
 
 
 def make_generation(
     database: Database, journal: Database | None, folder: Path, clock: Clock, *, lost: bool = False
 ) -> Generation:
-    """Copy a database, and then its journal, into a new directory.
+    """Copy a database, and then its journal, into a new directory within `folder`.
 
-    Parameters
-    ----------
-    database : Database
-        Of campaigns.
-    journal : Database or None
-        Of withdrawals; None if there is none.
-    folder : Path
-        Where the new directory is made.
-    clock : Clock
-        When.
-    lost : bool
-        Whether the operator knows that the earlier journal is lost.
-
-    Raises
-    ------
-    ParameterError
-        If no whole copy can be made, or the journal lacks entries of the copy before.
+    `lost` means that the operator knows that the earlier journal is lost. Raises `ParameterError`
+    if the copy would be incomplete, or the journal lacks entries of the previous copy.
     """
     name = copy_name(database, clock.now).removesuffix(".dump")
     target = folder / name
@@ -82,7 +61,7 @@ def make_generation(
         staged.mkdir(mode=0o700)
         files, entries = [staged / f"database.{'dump' if database.path is None else 'db'}"], None
         rows = copy_to(database, files[0])
-        if journal is not None:  # after the database: whoever withdraws in between is in it
+        if journal is not None:  # after the database, to include withdrawals in between
             files.append(staged / JOURNAL)
             copy_journal(journal, files[-1])
             entries = entries_of(files[-1])
@@ -112,7 +91,7 @@ def _last_journal(
             return one.journal
     if journal is None or journal.path is None:
         return None
-    older = folder / f"{stem_of(journal)}.newest"  # there was one copy, before generations
+    older = folder / f"{stem_of(journal)}.newest"  # the one copy of versions before generations
     return older if older.is_file() else None
 
 
@@ -134,20 +113,10 @@ def _require_superset(
 
 
 def prune(database: Database, folder: Path, days: int, clock: Clock) -> list[Path]:
-    """Delete copies in a directory that are older, by their names, and return which.
+    """Delete copies named by `copy_name` that are more than `days` old; return the deleted ones.
 
-    The newest good generations stay, and all copies while the clock is implausible.
-
-    Parameters
-    ----------
-    database : Database
-        Whose copies they are; copies of another database stay.
-    folder : Path
-        Where `copy_name` named them.
-    days : int
-        How old they may be.
-    clock : Clock
-        When.
+    The newest good generations and copies of other databases stay. Nothing is deleted while the
+    clock is implausible.
     """
     if clock.held:
         return []
@@ -176,7 +145,7 @@ def prune(database: Database, folder: Path, days: int, clock: Clock) -> list[Pat
 def _made(when: str, default: datetime) -> datetime:
     try:
         return datetime.strptime(when, WHEN).replace(tzinfo=UTC)
-    except ValueError:  # no such day: nobody's copy
+    except ValueError:  # not a date, so not a copy
         return default
 
 

@@ -1,4 +1,4 @@
-"""Images in the database: stored by their hash while a campaign is a draft, read by its workers."""
+"""Images of a campaign's tasks in the database, identified by their hash."""
 
 from __future__ import annotations
 
@@ -28,19 +28,10 @@ _NOT_PLAIN = (
 
 
 def checked_image(sha256: str, content: bytes) -> dict[str, Any]:
-    """Return an image as it is stored, without its campaign.
+    """Return the row of an image without its campaign.
 
-    Parameters
-    ----------
-    sha256 : str
-        What the hash is to be, in hex.
-    content : bytes
-        The image.
-
-    Raises
-    ------
-    ProblemError
-        Where it has another hash, is too large, or no plain image.
+    Raises `ProblemError` if the hash (in hexadecimal) does not match, the format is not supported,
+    or the image is too large or contains metadata.
     """
     kind = media_type(content)
     if kind is None:
@@ -60,12 +51,9 @@ def checked_image(sha256: str, content: bytes) -> dict[str, Any]:
 
 
 def store_image(connection: Connection, campaign: bytes, image: dict[str, Any]) -> None:
-    """Store an image of a draft, which is locked; again has no effect.
+    """Store an image of a locked draft; repeating it has no effect.
 
-    Raises
-    ------
-    ProblemError
-        Where the campaign has no room for it.
+    Raises `ProblemError` if a limit on the number or the total size of images is exceeded.
     """
     table = tables.image.c
     mine = table.campaign_id == campaign
@@ -81,12 +69,9 @@ def store_image(connection: Connection, campaign: bytes, image: dict[str, Any]) 
 
 
 def keep_named_images(connection: Connection, campaign: bytes, named: Collection[str]) -> None:
-    """Delete all images of a campaign but those that its tasks name, as it opens.
+    """Delete the images of a campaign that its tasks do not name, when it opens.
 
-    Raises
-    ------
-    ProblemError
-        Where one that they name is missing.
+    Raises `ProblemError` if an image is missing. `named` contains hexadecimal hashes.
     """
     table = tables.image.c
     mine = table.campaign_id == campaign
@@ -103,12 +88,9 @@ def keep_named_images(connection: Connection, campaign: bytes, named: Collection
 
 
 def read_image(connection: Connection, campaign: bytes, sha256: str) -> Any:
-    """Return the media type and the content of an image that the tasks of a campaign name.
+    """Return media type and content of an image of a campaign.
 
-    Raises
-    ------
-    ProblemError
-        Where they name no such image.
+    Raises `ProblemError` if there is none with this hash (in hexadecimal).
     """
     table = tables.image.c
     found = connection.execute(

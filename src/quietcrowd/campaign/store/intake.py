@@ -1,10 +1,9 @@
-"""What becomes of uploads: many of them, decided in one transaction.
+"""Processing of uploads, in batches of one transaction each.
 
-A worker has one final report per task. The same one again is a success without effect, another one
-a conflict; both are told item by item, and one item does not fail the others. Where each worker is
-given some of the tasks, reports on others are refused like those on tasks that there are not. Where
-workers wait to be shown together, all reports of a worker come in one upload: what comes later is a
-conflict.
+A worker has one final report per task. Repeating it succeeds without effect; a different report is
+a conflict. Both are reported per item, and one item does not fail the others. If a campaign assigns
+tasks, reports on other tasks count as reports on unknown tasks. If workers wait for a release, all
+reports of a worker come in one upload, and later reports are conflicts.
 """
 
 from __future__ import annotations
@@ -34,27 +33,19 @@ _CACHED = 64
 
 @frozen(kw_only=True)
 class WorkerUpload:
-    """An upload, and whose it is.
-
-    Attributes
-    ----------
-    credential : str
-        Of the worker.
-    upload : Upload
-        What was sent.
-    """
+    """An upload with the worker's credential."""
 
     credential: str = field(repr=False)
     upload: Upload
 
     @property
     def participant(self) -> bytes:
-        """Whose it is."""
+        """The worker's id."""
         return participant_id(self.credential)
 
     @property
     def report_ids(self) -> list[bytes]:
-        """Ids of all reports in it."""
+        """Ids of all reports in the upload."""
         texts = [item.report_id for item in self.upload.reports]
         if self.upload.sketch is not None:
             texts.append(self.upload.sketch.report_id)
@@ -62,17 +53,11 @@ class WorkerUpload:
 
 
 class Taken(NamedTuple):
-    """What became of uploads.
+    """Results of a batch: `outcomes` and `campaigns` have one item per upload.
 
-    Attributes
-    ----------
-    outcomes : list of Receipt or ProblemError
-        One for each upload.
-    shown : mapping
-        Campaigns of which a requester is shown more reports now, and from how many workers of whom
-        nothing was shown before.
-    campaigns : list
-        Of each upload the campaign; None where nobody has joined any.
+    `shown` contains the campaigns with more reports visible to the requester than before. It maps
+    them to the number of workers visible for the first time. A campaign is None for an unknown
+    worker.
     """
 
     outcomes: list[Receipt | ProblemError]
@@ -99,7 +84,7 @@ class _Stored(NamedTuple):
 
 @frozen(kw_only=True)
 class _Fixed:
-    """What does not change of an open campaign."""
+    """The unchangeable part of an open campaign."""
 
     tasks: frozenset[bytes]
     rule: ReportRule
@@ -108,7 +93,7 @@ class _Fixed:
     completion_code: str | None
 
     def receipt(self, accepted: int, duplicates: int, rejected: list[Rejected]) -> Receipt:
-        """Return what became of an upload; with the campaign's code once nothing is rejected."""
+        """Return a receipt, with the completion code if nothing is rejected."""
         return Receipt(
             accepted=accepted,
             duplicates=duplicates,
@@ -119,7 +104,7 @@ class _Fixed:
 
 @define(kw_only=True)
 class _Batch:
-    """What is known of the participants of some uploads, and what is to be written."""
+    """State of the workers of a batch, and the rows to insert."""
 
     people: Mapping[bytes, _Person]
     fixed: Mapping[bytes, _Fixed]
@@ -127,32 +112,19 @@ class _Batch:
     reports: dict[bytes, dict[bytes, _Stored]]
     sketches: dict[bytes, tuple[bytes, bytes]]
     taken: set[tuple[bytes, bytes]]
-    known: frozenset[bytes] = frozenset()  # of whom something is stored already
+    known: frozenset[bytes] = frozenset()  # workers with stored reports or sketches
     new_reports: list[tuple[Any, ...]] = Factory(list)
     new_sketches: list[tuple[Any, ...]] = Factory(list)
 
 
 @define
 class Intake:
-    """Decides about uploads; remembers what is fixed of the campaigns that it met."""
+    """A processor of uploads with a cache of the unchangeable parts of campaigns."""
 
     _known: dict[bytes, _Fixed] = Factory(dict)
 
     def take(self, connection: Connection, sent: Sequence[WorkerUpload]) -> Taken:
-        """Decide about uploads and write what is new, in the connection's transaction.
-
-        Parameters
-        ----------
-        connection : Connection
-            In a transaction that writes.
-        sent : sequence of WorkerUpload
-            In the order in which they are decided.
-
-        Returns
-        -------
-        Taken
-            What became of them.
-        """
+        """Decide on uploads in their order, and insert new rows in a write transaction."""
         batch = self._gather(connection, sent)
         with_reports = (one for one, held in batch.reports.items() if held)
         batch.known = frozenset([*batch.sketches, *with_reports])
@@ -224,15 +196,9 @@ class Intake:
 def _show(
     connection: Connection, batch: _Batch, campaign: bytes, senders: Sequence[bytes]
 ) -> int | None:
-    """Show what was sent now, or let it wait.
+    """Show new reports or let them wait; `senders` has one entry per report.
 
-    Of each new report there is the sender.
-
-    Returns
-    -------
-    int, optional
-        Of how many workers something is shown of whom nothing was before; None where no more is
-        shown than before.
+    Returns the number of workers who become visible; None if the requester sees nothing new.
     """
     if any(batch.people[one].waits for one in senders):
         return release_waiting(connection, campaign, set(senders)) or None
@@ -241,11 +207,11 @@ def _show(
 
 
 def _people(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, _Person]:
-    """Return participants and the state of their campaigns, and keep both from changing.
+    """Return workers and their campaigns, and lock both.
 
-    All who write lock campaigns first and then participants: nobody waits for each other. One
-    transaction at a time counts what is new of a campaign. Where workers do not wait to be shown
-    together, results can be written meanwhile.
+    All writers lock campaigns before participants, which prevents deadlocks. One transaction at a
+    time counts the new reports of a campaign. Unless workers wait for a release, the weaker lock
+    allows results to be written meanwhile.
     """
     person, campaign = tables.participant.c, tables.campaign.c
     wanted = person.id.in_(list(ids))
@@ -281,7 +247,6 @@ def _people(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, _Person
 
 
 def _table(fixed: _Fixed) -> Table:
-    """Return the table of what workers of a campaign send."""
     return tables.report if fixed.rule.sketch_length is None else tables.sketch
 
 
@@ -300,7 +265,7 @@ def _read_stored(
 def _read_taken(
     connection: Connection, batch: _Batch, campaign: bytes, ids: Sequence[bytes]
 ) -> None:
-    """Read which report ids the campaign has already, whoever sent them."""
+    """Read which of these report ids the campaign already has, from any worker."""
     table = _table(batch.fixed[campaign])
     found = look_up(connection, table, campaign, "report_id", ids)
     batch.taken.update((campaign, row.report_id) for row in found)
@@ -343,9 +308,9 @@ def _decide_reports(batch: _Batch, person: _Person, fixed: _Fixed, upload: Uploa
         known = task in held
         code = _reason(batch, person, fixed, held, task, report)
         if code is None and not known and person.waits and before:
-            code = "conflict"  # with the one upload in which all of a worker's reports come
+            code = "conflict"  # with the worker's only upload
         if code is None and not known and report.report_id in ids:
-            code = "conflict"  # with one before it in the same upload
+            code = "conflict"  # with an earlier item of this upload
         if code is not None:
             rejected.append(Rejected.model_validate({"report_id": item.report_id, "code": code}))
             continue
@@ -375,7 +340,7 @@ def _reason(
     task: bytes,
     report: _Stored,
 ) -> str | None:
-    """Return why a report is not taken in, or None; one that is held already is fine."""
+    """Return why a report is rejected, or None; an identical stored report is accepted."""
     if task not in fixed.tasks:
         return "unknown-task"
     if not fixed.rule.accepts(report.value, report.bit):

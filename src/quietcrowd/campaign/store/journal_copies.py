@@ -1,4 +1,4 @@
-"""Copies of the journal of withdrawals: files of SQLite, compared with one another and merged."""
+"""Copies of the journal of withdrawals as SQLite files: write, compare and merge them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from quietcrowd.campaign.store.departures import departure, ending, metadata
 __all__ = ["copy_journal", "entries_of", "lost_entries", "merge_journal"]
 
 _SOME = 10_000
-"""Rows that are read at once."""
+"""Rows to read at once."""
 
 _DEPARTURE = text(
     "INSERT INTO departure (campaign_id, participant_id, credential_hash) "
@@ -37,7 +37,7 @@ SELECT count(*) FROM earlier.departure AS it WHERE NOT EXISTS (
     AND (kind = 'deleted' OR delete_at <= ?)
 )
 """
-"""Entries of workers go when their campaign is deleted, or its retention ends."""
+"""Entries of workers are deleted with their campaign or at the end of its retention."""
 
 _LOST_ENDINGS = """
 SELECT count(*) FROM earlier.ending AS it WHERE NOT EXISTS (
@@ -47,9 +47,9 @@ SELECT count(*) FROM earlier.ending AS it WHERE NOT EXISTS (
 
 
 def copy_journal(journal: Database, target: Path) -> None:
-    """Write one state of a journal to a new file of SQLite, whatever the journal is kept in.
+    """Write a consistent copy of a journal, in SQLite or PostgreSQL, to a new SQLite file.
 
-    Rows are written in the order of their keys, so the file does not show who withdrew when.
+    Rows are ordered by their keys, so the file does not reveal the order of withdrawals.
     """
     copy = Database.open(f"sqlite:///{target}")
     with closing(copy), journal.read() as source:
@@ -63,11 +63,11 @@ def copy_journal(journal: Database, target: Path) -> None:
                 for some in rows.partitions(_SOME):
                     insert_rows(connection, table, [tuple(row) for row in some])
     with closing(sqlite3.connect(target)) as raw:
-        raw.execute("PRAGMA journal_mode=DELETE")  # one file
+        raw.execute("PRAGMA journal_mode=DELETE")  # leave no separate log file
 
 
 def entries_of(copy: Path) -> int:
-    """Return how many workers and campaigns a copy has."""
+    """Return the number of entries of a copy: workers and campaigns."""
     with closing(_opened(copy)) as raw:
         return sum(
             int(raw.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
@@ -76,14 +76,9 @@ def entries_of(copy: Path) -> int:
 
 
 def lost_entries(copy: Path, earlier: Path, now: float) -> int:
-    """Return how many entries of an earlier copy a new one lacks without a reason.
+    """Return the number of entries of an earlier copy that a new copy lacks without a reason.
 
-    Parameters
-    ----------
-    copy, earlier : Path
-        As `copy_journal` writes them.
-    now : float
-        Seconds since 1970, as of `Clock.trusted`: retention that has ended is a reason.
+    The end of retention by `now`, the seconds since 1970 of `Clock.trusted`, is a reason.
     """
     with closing(_opened(copy)) as raw:
         raw.execute("ATTACH ? AS earlier", (_url(earlier),))
@@ -93,7 +88,7 @@ def lost_entries(copy: Path, earlier: Path, now: float) -> int:
 
 
 def merge_journal(journal: Database, copy: Path) -> None:
-    """Add the entries of a copy to a journal, which loses none of its own."""
+    """Add the entries of a copy to a journal, and delete none."""
     with closing(_opened(copy)) as raw, journal.write() as connection:
         raw.row_factory = sqlite3.Row
         for table, statement in ((departure, _DEPARTURE), (ending, _ENDING)):
@@ -104,7 +99,6 @@ def merge_journal(journal: Database, copy: Path) -> None:
 
 
 def _opened(copy: Path) -> sqlite3.Connection:
-    """Open a copy that nothing changes."""
     return sqlite3.connect(_url(copy), uri=True)
 
 

@@ -1,8 +1,7 @@
-"""That a database and its journal of who left belong together: both have the same random id.
+"""A random id that a database shares with its journal of withdrawals, and with all copies of both.
 
-The first server takes one. From then on no other journal, and no new and empty one, is taken for
-the journal of this database unless somebody says that it was lost: who left would come back with a
-copy. A copy of the database has the id, and a copy of the journal too.
+The first server creates it. Later servers accept neither another journal nor a new one, unless the
+operator declares the journal lost: withdrawn workers would return with a copy.
 """
 
 from __future__ import annotations
@@ -31,27 +30,17 @@ _REPLACE = text("UPDATE journal SET id = :id")
 
 
 def journal_of(held: Database) -> bytes | None:
-    """Return the id that a database of campaigns, or a journal, has; None where it has none yet."""
+    """Return the journal id stored in a database or a journal; None if it has none yet."""
     with held.read() as connection:
         return connection.scalar(select(tables.journal.c.id))
 
 
 def matching_departures(settings: Places, database: Database) -> Departures:
-    """Return who left, of the journal that is this database's; they get an id if there is none.
+    """Open the journal of a database, and give both an id if they have none.
 
-    Servers that start at once take one: that of the journal, which has it first.
-
-    Parameters
-    ----------
-    settings : Places
-        Of the server.
-    database : Database
-        Of this version's tables.
-
-    Raises
-    ------
-    ParameterError
-        Where the database has another journal, or nothing can be kept at that place.
+    If servers start at once, the first id written to the journal counts. The database must be
+    migrated. Raises `ParameterError` if the database has another journal, or the journal cannot be
+    written.
     """
     known = journal_of(database)
     if known is not None:
@@ -74,26 +63,10 @@ def matching_departures(settings: Places, database: Database) -> Departures:
 
 
 def replace_journal(settings: Places, database: Database, copies: Sequence[Path] = ()) -> bool:
-    """Take what there is, or a new journal, in place of one that was lost.
+    """Accept an existing or new journal instead of a lost one; return whether one was lost.
 
-    Parameters
-    ----------
-    settings : Places
-        Of the server.
-    database : Database
-        Of this version's tables.
-    copies : sequence of Path
-        Copies of the lost journal: their entries are added, and a new journal has its id.
-
-    Returns
-    -------
-    bool
-        Whether one was lost.
-
-    Raises
-    ------
-    ParameterError
-        Where nothing is kept, or it cannot be at that place.
+    The entries of `copies` of the lost journal are added, and a new journal gets its id. Raises
+    `ParameterError` if no journal is configured, or it cannot be written.
     """
     departures = Departures.open(settings, database)
     try:
@@ -113,9 +86,9 @@ def replace_journal(settings: Places, database: Database, copies: Sequence[Path]
 
 
 def leave_journal(database: Database) -> None:
-    """Take it that no journal knows any more who left: a server serves without one.
+    """Replace the journal id of a database that is served without a journal.
 
-    The next server with a journal refuses to start until somebody says that it is known.
+    The next server with a journal raises an error until the operator declares the journal lost.
     """
     if journal_of(database) is not None:
         with database.write() as connection:
@@ -123,7 +96,7 @@ def leave_journal(database: Database) -> None:
 
 
 def _take(held: Database, new: bytes) -> bytes:
-    """Return the id that a database or journal has; it gets this one where it has none."""
+    """Store an id unless there is one; return the stored id."""
     with held.write() as connection:
         connection.execute(_TAKE, {"id": new})
         found: bytes = connection.execute(select(tables.journal.c.id)).scalar_one()
@@ -131,7 +104,7 @@ def _take(held: Database, new: bytes) -> bytes:
 
 
 def _require_file(settings: Places) -> None:
-    """Refuse where the journal is a file that is not there; none is made then."""
+    """Raise an error if the journal is a missing file, before one is created."""
     place = place_of_departures(settings)
     if place is None:
         return

@@ -1,4 +1,4 @@
-"""What is known of a copy: a manifest with ids, counts and hashes, in or next to it."""
+"""Manifests of copies, with ids, row counts and hashes."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ _TEXT, _COUNT = validators.instance_of(str), validators.instance_of(int)
 
 @frozen(kw_only=True)
 class Manifest:
-    """What is known of a copy.
+    """The description of a copy.
 
     Attributes
     ----------
     number : int
-        Counts the copies in a directory, whatever the clock says; 0 for a copy of a database alone.
+        Sequence number of the copy in its directory; 0 for a copy of only a database.
     made : str
-        The time, in UTC.
+        UTC time.
     database, journal : str or None
-        Their random ids, in hexadecimal.
+        Random ids, in hexadecimal.
     rows : dict of str to int
-        The number of rows in the copy of the database, by table.
+        Rows of the database by table.
     entries : int or None
-        The number of workers and campaigns in the copy of the journal; None without one.
+        Workers and campaigns in the journal; None without a journal.
     sha256 : dict of str to str
-        The hash of each file, by its name.
+        Hashes by file name.
     """
 
     number: int = field(validator=_COUNT)
@@ -66,12 +66,7 @@ class Manifest:
 class Generation:
     """A copy with its manifest.
 
-    Attributes
-    ----------
-    place : Path
-        A directory; or a file, of a database alone.
-    manifest : Manifest
-        What is known of it.
+    `place` is a directory, or a file for a copy of only a database.
     """
 
     place: Path
@@ -83,21 +78,21 @@ class Generation:
 
     @property
     def database(self) -> Path:
-        """The copy of the database."""
+        """Copy of the database."""
         return self._folder / next(name for name in self.manifest.sha256 if name != JOURNAL)
 
     @property
     def journal(self) -> Path | None:
-        """The copy of the journal."""
+        """Copy of the journal."""
         return self._folder / JOURNAL if JOURNAL in self.manifest.sha256 else None
 
     def damaged_file(self) -> Path | None:
-        """Return a file that is missing or has changed since; None if all are as they were."""
+        """Return a missing or changed file, or None."""
         files = [self._folder / name for name in self.manifest.sha256]
         return next((file for file in files if not self.is_good(file)), None)
 
     def is_good(self, file: Path) -> bool:
-        """Return whether one of its files is as it was written."""
+        """Return whether a file exists and has the hash of the manifest."""
         return file.is_file() and _sha256(file) == self.manifest.sha256[file.name]
 
 
@@ -112,12 +107,12 @@ def write_manifest(
     number: int = 0,
     entries: int | None = None,
 ) -> Manifest:
-    """Write the manifest of a copy, and see to it that all of it is on the disk.
+    """Write the manifest of a copy to a new file, and wait until all files are on the disk.
 
     Parameters
     ----------
     files : list of Path
-        The copies, first that of the database.
+        The copies, with that of the database first.
     place : Path
         The new file.
     now : float
@@ -146,7 +141,7 @@ def write_manifest(
 
 
 def copy_at(place: Path) -> Generation | None:
-    """Return a copy with its manifest; None if it has none that can be read."""
+    """Return a copy with its manifest; None if the manifest is missing or invalid."""
     beside = place.with_name(f"{place.name}.{MANIFEST}")
     file = place / MANIFEST if place.is_dir() else beside
     try:
@@ -160,15 +155,7 @@ def copy_at(place: Path) -> Generation | None:
 
 
 def generations_in(folder: Path, stem: str) -> list[Generation]:
-    """Return the copies of a database in a directory that have a journal, the newest first.
-
-    Parameters
-    ----------
-    folder : Path
-        With copies.
-    stem : str
-        How their names begin.
-    """
+    """Return the generations in a directory whose names begin with `stem`, the newest first."""
     named = [place for place in folder.iterdir() if place.name.startswith(f"{stem}.copy-")]
     found = [one for place in named if place.is_dir() and (one := copy_at(place)) is not None]
     return sorted(found, key=lambda one: one.manifest.number, reverse=True)

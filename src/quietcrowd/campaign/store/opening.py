@@ -1,7 +1,7 @@
-"""Opening a database: by one server at a time, and with the tables that this version knows.
+"""Open a database for one server at a time, with the tables of this version.
 
-A server makes the tables of a new database. It changes none of a database that holds something:
-`migrate` does, when somebody asks for it.
+A server creates the tables of a new database. It does not change those of a database with data:
+only `migrate` does.
 """
 
 from __future__ import annotations
@@ -58,30 +58,25 @@ __all__ = [
 ]
 
 _LOCK = 7_117_202
-"""Of PostgreSQL: two servers that start at once migrate one after the other."""
+"""PostgreSQL advisory lock: servers that start at once migrate one after the other."""
 
 _TAKING = 0.3
-"""Seconds in which all tables have to be had: so long those who write wait at most, and no longer
-than PostgreSQL waits before it looks for those who wait for each other."""
+"""Seconds to lock all tables. Writers wait at most this long. It is less than PostgreSQL's default
+delay before it checks for deadlocks."""
 
 _LARGEST_ANEW = 2**26
-"""Bytes of an SQLite file up to which a server writes it anew, in memory."""
+"""Largest SQLite file, in bytes, that a server rewrites in memory."""
 
 _PATIENCE = 60.0
-"""Seconds after which tables that others are busy with are given up."""
+"""Seconds until a migration gives up waiting for tables in use."""
 
 
 def migrate(database: Database) -> None:
-    """Create the tables, or bring older ones up to date; more than this version knows stays.
+    """Create or update the tables; tables of a newer compatible version stay unchanged.
 
-    Servers of PostgreSQL go on meanwhile: they wait while tables are changed.
-
-    Raises
-    ------
-    FormatError
-        Where the database was made by a newer version.
-    ParameterError
-        Where it cannot be reached, is no database, or others are busy with its tables for a minute.
+    PostgreSQL servers may run, and wait while tables change. Raises `FormatError` if a newer,
+    incompatible version made the database. Raises `ParameterError` if the database cannot be used,
+    or its tables stay locked for a minute.
     """
     with _one_sentence(database):
         until = time.monotonic() + _PATIENCE
@@ -95,26 +90,16 @@ def migrate(database: Database) -> None:
 
 
 def pending(database: Database) -> list[Revision]:
-    """Return the revisions that a database does not have yet, the first one first.
-
-    Raises
-    ------
-    FormatError, ParameterError
-        As of `migrate`.
-    """
+    """Return the revisions that a database lacks, the first one first; errors as in `migrate`."""
     with _one_sentence(database), database.read() as connection:
         return pending_revisions(found_revision(connection))
 
 
 def require_current(database: Database) -> None:
-    """See to it that a database has the tables of this version; a new one gets them.
+    """Check that a database has the tables of this version, and create them in a new database.
 
-    Raises
-    ------
-    FormatError
-        Where it was made by a newer version, or holds something and is older.
-    ParameterError
-        Where it cannot be reached, or is no database.
+    Raises `FormatError` if a newer, incompatible version made it, or it must be migrated. Raises
+    `ParameterError` if it cannot be used.
     """
     with _one_sentence(database), database.read() as connection:
         found = found_revision(connection)
@@ -129,15 +114,10 @@ def require_current(database: Database) -> None:
 
 
 def ready_beside_server(database: Database, settings: Places) -> None:
-    """Do as `require_current`; no tables are made below a server.
+    """Call `require_current` without interfering with a running server.
 
-    Raises
-    ------
-    FormatError
-        As of `require_current`.
-    ParameterError
-        Where it cannot be reached, is no database, is new and a server has it, or is missing: see
-        `require_first_start`.
+    Also raises `ParameterError` if the database is new and a server uses it, or if
+    `require_first_start` does.
     """
     with _one_sentence(database):
         require_first_start(database, settings)
@@ -149,16 +129,16 @@ def ready_beside_server(database: Database, settings: Places) -> None:
 
 @contextmanager
 def _one_sentence(database: Database) -> Iterator[None]:
-    """Tell in one sentence where a database cannot be used."""
+    """Turn database errors into a `ParameterError`."""
     try:
         yield
     except (DBAPIError, sqlite3.Error) as error:
-        shown = database.url.set(query={}).render_as_string()  # a query may hold a password
+        shown = database.url.set(query={}).render_as_string()  # the query may contain a password
         raise ParameterError(f"the database {shown} cannot be used: {explain(error)}") from None
 
 
 def _upgraded(database: Database) -> bool:
-    """Bring a database up to date; return False where others were busy with its tables."""
+    """Update a database; return False if its tables are in use."""
     config = configuration()
     with database.write() as connection:
         if database.path is None:
@@ -178,10 +158,7 @@ def _upgraded(database: Database) -> bool:
 
 
 def _took_tables(connection: Connection) -> bool:
-    """Take all tables of PostgreSQL for oneself, or none: halfway others would wait for each other.
-
-    Who writes takes campaigns first, so that they are first here.
-    """
+    """Lock all tables of PostgreSQL or, to avoid deadlocks, none; campaigns first, as in writes."""
     there = set(inspect(connection).get_table_names())
     names = [table.name for table in tables.metadata.sorted_tables if table.name in there]
     if not names:
@@ -198,12 +175,9 @@ def _took_tables(connection: Connection) -> bool:
 
 @contextmanager
 def only_server(database: Path | None) -> Iterator[None]:
-    """Hold the lock of an SQLite file; None, a server database, needs none.
+    """Lock an SQLite file; None, for PostgreSQL, needs no lock.
 
-    Raises
-    ------
-    ParameterError
-        Where another server holds it.
+    Raises `ParameterError` if another server holds the lock.
     """
     with ExitStack() as held:
         if database is not None:
@@ -221,20 +195,10 @@ def only_server(database: Path | None) -> Iterator[None]:
 
 @contextmanager
 def ready_database(settings: Places, clock: Callable[[], float] = time.time) -> Iterator[Database]:
-    """Give the database of a server: locked where it is a file, and without those who left it.
+    """Yield the database of a server, locked if it is a file, after replaying the journal.
 
-    Parameters
-    ----------
-    settings : Places
-        Of the server.
-    clock : callable
-        Returns seconds since 1970.
-
-    Raises
-    ------
-    ParameterError, FormatError
-        Where it cannot be opened, is served already, was made by a newer version, or is older, is
-        damaged or missing, or the journal that says who left is not its own.
+    `clock` returns seconds since 1970. Raises `ParameterError` or `FormatError` if the database
+    cannot be opened, is in use, damaged or missing, needs migration, or does not match its journal.
     """
     size, seconds = settings.pool_size, settings.pool_seconds
     database = Database.open(settings.database, pool_size=size, pool_seconds=seconds)
@@ -261,17 +225,9 @@ def ready_database(settings: Places, clock: Callable[[], float] = time.time) -> 
 
 
 def accept_loss(settings: Places) -> bool:
-    """Take it that the journal of who left was lost; return whether it was.
+    """Accept that the journal of withdrawals is lost; return whether it was.
 
-    Parameters
-    ----------
-    settings : Places
-        Of a server, which does not run.
-
-    Raises
-    ------
-    ParameterError, FormatError
-        As of `ready_database` and `replace_journal`.
+    The server must not run. Errors as in `ready_database` and `replace_journal`.
     """
     with closing(Database.open(settings.database)) as database, only_server(database.path):
         with _one_sentence(database):
@@ -281,22 +237,10 @@ def accept_loss(settings: Places) -> bool:
 
 
 def begin_new(settings: Places) -> list[str] | None:
-    """Make a new database although something is left of an earlier start.
+    """Create a new database despite remains of an earlier start.
 
-    Parameters
-    ----------
-    settings : Places
-        Of a server, which does not run.
-
-    Returns
-    -------
-    list of str or None
-        What is left behind, in words; None if there is a database.
-
-    Raises
-    ------
-    ParameterError, FormatError
-        As of `ready_database`.
+    Returns descriptions of the remains; None if there is a database. The server must not run.
+    Errors as in `ready_database`.
     """
     with closing(Database.open(settings.database)) as database, only_server(database.path):
         with _one_sentence(database):
@@ -318,13 +262,12 @@ def _set_aside_wal(database: Database) -> None:
 
 
 def _require_intact(database: Database) -> None:
-    """Refuse a damaged file of SQLite; a large one is checked while it is served."""
+    """Check a small SQLite file; a large one is checked while it is served."""
     small = database.path is not None and database.path.stat().st_size <= _LARGEST_ANEW
     if small and not database.is_intact():
         raise ParameterError(f"the database {database.path} cannot be used: {DAMAGED}")
 
 
 def _write_anew(database: Database) -> None:
-    """Put rows of a file in the order of their keys, where that takes a moment; see `Database`."""
     if database.path is not None and database.path.stat().st_size <= _LARGEST_ANEW:
         database.write_anew()

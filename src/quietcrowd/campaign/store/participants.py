@@ -1,10 +1,10 @@
-"""Workers in the database: joining once per credential, found again, and leaving with all.
+"""Workers in the database: join once per credential, find, and count.
 
-Anyone with a new credential, the requester too, can try to join and so see whether a campaign is
-full. So only releases make it full: it counts the workers that the requester is shown. Workers who
-join between two releases are admitted, however many they are.
+Anyone with a new credential, including the requester, can try to join and so learn whether a
+campaign is full. So its limit counts only the workers that the requester sees, and only releases
+fill it. Any number of workers can join between two releases.
 
-An invite is looked up last: all other refusals are the same whether it was used or not.
+An invite is checked last: all other errors are the same for used and unused invites.
 """
 
 from __future__ import annotations
@@ -43,10 +43,7 @@ __all__ = [
 def public_campaign(connection: Connection, campaign: str, *, lock: bool = False) -> Any:
     """Return a campaign that workers may see.
 
-    Raises
-    ------
-    ProblemError
-        Where there is no campaign of this id, or it is a draft.
+    Raises `ProblemError` if it does not exist or is a draft.
     """
     wanted = select(tables.campaign).where(
         tables.campaign.c.id == bytes.fromhex(campaign), tables.campaign.c.state != "draft"
@@ -64,25 +61,11 @@ def join(
     request: JoinRequest,
     let_in: Callable[[], None],
 ) -> bool:
-    """Let a worker take part; return whether that is new.
+    """Add a worker to a campaign; return whether the worker is new.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction that writes.
-    campaign : str
-        Its id.
-    credential : str
-        Of the worker.
-    request : JoinRequest
-        What was agreed to, and an invite.
-    let_in : callable
-        Is called where somebody new joins a campaign that is open to all; it may raise.
-
-    Raises
-    ------
-    ProblemError
-        Where the campaign, the invite or what was agreed to is not what it should be.
+    Call it in a write transaction. `let_in` is called before a new worker joins a campaign without
+    invites, and may raise. Raises `ProblemError` if the worker cannot join: for example, the
+    campaign is closed or full, the consent or the invite is invalid, or the worker has withdrawn.
     """
     row = public_campaign(connection, campaign, lock=True)
     me, hashed = participant_id(credential), token_hash(credential)
@@ -119,7 +102,7 @@ def join(
 
 
 def _allot_late(connection: Connection, row: Any, person: bytes) -> None:
-    """Give tasks to who joined at a server of an older version, which gave none."""
+    """Assign tasks to a worker who joined at a server of an older version."""
     allotment = draw_allotment(connection, row)
     if allotment is not None:
         mine = tables.participant.c.id == person
@@ -147,17 +130,7 @@ def _require_room(row: Any, agreed: bytes) -> None:
 
 
 def count_joined(connection: Connection, campaign: bytes, more: int) -> None:
-    """Count workers who join, or leave.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction that writes, with the campaign locked.
-    campaign : bytes
-        Its id.
-    more : int
-        How many join; -1: one leaves.
-    """
+    """Add `more` to the number of joined workers, with the campaign locked."""
     table = tables.campaign
     connection.execute(
         update(table).where(table.c.id == campaign).values(joined=table.c.joined + more)
@@ -165,7 +138,7 @@ def count_joined(connection: Connection, campaign: bytes, more: int) -> None:
 
 
 def _use_invite(connection: Connection, campaign: bytes, invite: str | None) -> None:
-    """Delete an invite: what stays would tell who came with it, by the transaction of both."""
+    """Delete an invite: a stored one would link it to the worker, by the transaction of both."""
     known = invite is not None and has_prefix(invite, "qci_")
     if known:
         used = connection.execute(
@@ -189,18 +162,10 @@ def _use_invite(connection: Connection, campaign: bytes, invite: str | None) -> 
 
 
 def revoke_presented(connection: Connection, campaign: bytes, invite: str) -> None:
-    """Revoke an invite; what is stored then does not tell whether it was used, or ever issued.
+    """Revoke an invite, without revealing whether it was used or ever issued.
 
-    One statement for all cases, which writes one row in each: how long it takes tells no more.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction that writes, with the campaign locked.
-    campaign : bytes
-        Its id.
-    invite : str
-        As it was issued.
+    One statement writes one row in all cases, so that the time reveals nothing. Call it in a write
+    transaction with the campaign locked.
     """
     table = tables.invite
     insert_one = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
@@ -213,12 +178,9 @@ def revoke_presented(connection: Connection, campaign: bytes, invite: str) -> No
 
 
 def find_participant(connection: Connection, credential: str, *, lock: bool = False) -> Any:
-    """Return the participant whose credential it is; locked, the campaign is too, and first.
+    """Return the worker with a credential; with `lock`, lock the campaign and then the worker.
 
-    Raises
-    ------
-    ProblemError
-        Where there is none.
+    Raises `ProblemError` if there is none.
     """
     person, campaign = tables.participant.c, tables.campaign.c
     mine = person.id == participant_id(credential)

@@ -1,4 +1,4 @@
-"""Where a server keeps what: all that a store has to know of its settings."""
+"""Settings of a server that the store needs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Places"]
 
 
 class Places(Protocol):
-    """Where campaigns are stored, and who left."""
+    """Location and connection pool of the databases."""
 
     @property
     def database(self) -> str:
@@ -16,15 +16,16 @@ class Places(Protocol):
 
     @property
     def departures(self) -> str | None:
-        """URL of another database, which keeps who left and which campaigns ended.
+        """URL of the journal of withdrawals and ended campaigns, a separate database.
 
-        ``none`` for none. Without it: a file beside that of SQLite, and none for PostgreSQL.
+        ``none`` means no journal. None means a file next to an SQLite database, and no journal for
+        PostgreSQL.
         """
 
     @property
     def pool_size(self) -> int:
-        """Most connections at once to the campaigns."""
+        """Most connections to the campaigns."""
 
     @property
     def pool_seconds(self) -> float:
-        """Seconds for which one is waited for."""
+        """Seconds to wait for a connection."""

@@ -1,7 +1,7 @@
-"""What a requester is told in numbers is kept in the row of a campaign, and here counted anew.
+"""Recount the numbers stored in campaign rows, at server start.
 
-A server does it as it starts. Servers before revision 0006 keep less: where they go on beside newer
-ones while these are upgraded, what they store is counted once the last of them is a newer one.
+Servers before revision 0006 update fewer counts. During a rolling upgrade, their changes are
+counted when a newer server starts after the last of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["recount"]
 
 
 def recount(database: Database) -> None:
-    """Count anew what is kept of each campaign; those whose counts differ are locked meanwhile."""
+    """Correct the stored counts; lock only campaigns whose counts differ."""
     with database.read() as connection:
         differing = connection.scalars(_differing()).all()
     for campaign in differing:
@@ -35,10 +35,10 @@ def _corrected() -> Update:
 
 
 def _counts() -> dict[str, ColumnElement[int]]:
-    """Return the columns that are kept, and what each one has to be.
+    """Return the correct values by column.
 
-    Where workers wait for others, releases alone write what is shown. Invites that were revoked
-    stay counted, and nobody knows any more how many these were.
+    If workers wait, only releases write the counts shown. Revoked invites stay in `invites_made`,
+    and their number is unknown; so it is only increased.
     """
     kept = tables.campaign.c
     at_once = kept.at_least <= 1
@@ -60,7 +60,6 @@ def _counts() -> dict[str, ColumnElement[int]]:
 
 
 def _number_of(table: Table, *conditions: ColumnElement[bool]) -> ColumnElement[int]:
-    """Return how many rows of a table are of the campaign and meet conditions."""
     counted = select(func.count()).select_from(table)
     mine = counted.where(table.c.campaign_id == tables.campaign.c.id, *conditions)
     return mine.correlate(tables.campaign).scalar_subquery()

@@ -1,15 +1,17 @@
-"""What a requester is shown, and when it changes: with releases, of `at_least` new workers each.
+"""Releases: the requester's view changes only when `at_least` new workers can be added at once.
 
-A worker has joined, then waits from sending on, and is shown from the release on that takes in all
-who wait: in the transaction in which the last of `at_least` of them sends. No number counts the
-releases, so who came with whom is not stored.
+A worker is first "joined", then "waiting" from the first upload on, and "shown" after the next
+release. The upload that makes `at_least` workers wait releases all of them, in its transaction.
+Releases are not numbered, so the database does not store which workers came together.
 
-What a requester is shown are columns of the campaign that begin with ``shown_``, results that were
-computed from exactly the reports of a release, and reports once the campaign is closed. Only
-`release_waiting` and `take_stock` write the columns: the former for at least so many new workers,
-the latter once the campaign is closed. So joining, sending and withdrawing change nothing else that
-is shown. Where `at_least` is 1 nothing waits: all is shown as it is, and `show_at_once` keeps the
-counts of participants and reports; withdrawals and the method are those of the moment.
+The requester's view consists of the columns of a campaign that begin with ``shown_``, and of
+results computed from exactly the reports of a release. After closing, reports are added. Only
+`release_waiting`, for at least `at_least` new workers, and `take_stock`, after the campaign closed
+or for a release after withdrawals, write these columns. So joins, uploads and withdrawals change
+nothing else that is visible.
+
+If `at_least` is 1, nothing waits: the view is current, and `show_at_once` updates the counts of
+workers and reports. Withdrawals and the method are read directly then.
 """
 
 from __future__ import annotations
@@ -45,14 +47,14 @@ __all__ = [
 
 
 def waits_for_others(campaign: Any) -> bool:
-    """Return whether workers of a campaign, a row of its table, wait until they are shown."""
+    """Return whether workers of a campaign (a row of its table) wait for a release."""
     return bool(campaign.at_least > 1)
 
 
 def largest_at_least(connection: Connection) -> int:
-    """Return how many workers are shown together in the campaign with most of them, or 1.
+    """Return the largest `at_least` of the campaigns from which workers may withdraw, or 1.
 
-    Campaigns count that are open, and those of which workers are held: these may leave.
+    These are the open campaigns and those with stored workers.
     """
     campaign = tables.campaign.c
     holds = or_(campaign.state == "open", campaign.joined > 0)
@@ -60,22 +62,22 @@ def largest_at_least(connection: Connection) -> int:
 
 
 def _now_or_shown(now: Any, shown: Any) -> Any:
-    """Return what there is in a campaign of a query, or as of its last release."""
+    """Select the current value, or that of the last release if workers wait."""
     return case((tables.campaign.c.at_least > 1, shown), else_=now)
 
 
 def erasures_shown() -> Any:
-    """Return how many withdrawals the requester of a query knows of."""
+    """Return an SQL expression for the number of withdrawals visible to the requester."""
     return _now_or_shown(tables.campaign.c.erasures, tables.campaign.c.shown_erasures)
 
 
 def method_shown() -> Any:
-    """Return the method by which the results of a query are inferred: a new one waits as well."""
+    """Return an SQL expression for the visible results' method; a new method waits as well."""
     return _now_or_shown(tables.campaign.c.method, tables.campaign.c.shown_method)
 
 
 def as_released() -> ColumnElement[bool]:
-    """Return the condition that reports are those of the last release: nobody withdrew since."""
+    """Return the SQL condition that no worker has withdrawn since the last release."""
     campaign = tables.campaign.c
     return or_(campaign.at_least <= 1, campaign.erasures == campaign.shown_erasures)
 
@@ -83,16 +85,10 @@ def as_released() -> ColumnElement[bool]:
 def show_at_once(
     connection: Connection, campaign: bytes, *, participants: int = 0, reports: int = 0
 ) -> None:
-    """Count so many participants and reports more, of a campaign whose workers wait for nobody.
+    """Add to the visible counts of a campaign whose workers do not wait; negative numbers subtract.
 
-    Parameters
-    ----------
-    connection : Connection
-        In the transaction that stores them, with the campaign locked.
-    campaign : bytes
-        Its id.
-    participants, reports : int
-        How many are new; below 0 of those who leave. Sketches count as one report each.
+    Call it in the transaction that stores the changes, with the campaign locked. A sketch counts as
+    one report.
     """
     table = tables.campaign
     connection.execute(
@@ -106,21 +102,10 @@ def show_at_once(
 
 
 def release_waiting(connection: Connection, campaign: bytes, senders: Collection[bytes]) -> int:
-    """Let those wait who have just sent; release all who wait, if they are enough.
+    """Let new senders wait, and release all waiting workers if there are at least `at_least`.
 
-    Parameters
-    ----------
-    connection : Connection
-        In the transaction that stores what they sent, with the campaign locked.
-    campaign : bytes
-        Its id.
-    senders : collection of bytes
-        Participants who have just sent, and had sent nothing before.
-
-    Returns
-    -------
-    int
-        How many were released: none, or all who wait.
+    Returns the number of released workers. Call it in the transaction that stores the uploads, with
+    the campaign locked. `senders` must not have sent anything before.
     """
     person = tables.participant
     connection.execute(
@@ -152,16 +137,10 @@ def release_waiting(connection: Connection, campaign: bytes, senders: Collection
 
 
 def take_stock(connection: Connection, campaign: bytes) -> None:
-    """Show what there is of those who were released; results from who has withdrawn are deleted.
+    """Update the requester's view to the released workers, and put exclusions into effect.
 
-    Who is to be left out of results is so from now on.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction that writes, with the campaign locked.
-    campaign : bytes
-        Its id; workers of it wait for others.
+    Results are deleted if a worker has withdrawn since. Call it in a write transaction, with the
+    campaign locked; its workers must wait for releases.
     """
     person, table = tables.participant, tables.campaign
     row = connection.execute(select(table).where(table.c.id == campaign)).one()
@@ -184,12 +163,11 @@ def take_stock(connection: Connection, campaign: bytes) -> None:
 
 
 def _count(connection: Connection, table: Any, wanted: Any) -> int:
-    """Return how many rows of a table, or of a join, meet a condition."""
     return connection.scalar(select(func.count()).select_from(table).where(wanted)) or 0
 
 
 def reports_of(connection: Connection, wanted: Any) -> int:
-    """Return how many reports there are of participants who meet a condition."""
+    """Count the reports and sketches of workers who meet a condition."""
     person = tables.participant
     return sum(
         _count(

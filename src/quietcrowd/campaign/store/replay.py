@@ -1,4 +1,4 @@
-"""What is done to a database before it is served: nobody comes back with a copy who left."""
+"""Replay the journal on a database before it is served, so that no withdrawn worker returns."""
 
 from __future__ import annotations
 
@@ -20,20 +20,12 @@ from quietcrowd.campaign.store.retention import delete_expired
 __all__ = ["Replayed", "replay"]
 
 _SOME = 5_000
-"""Workers who are looked up at once; those who left are deleted in one transaction."""
+"""Workers per lookup and per transaction."""
 
 
 @frozen(kw_only=True)
 class Replayed:
-    """How much was in a database, and is no more.
-
-    Attributes
-    ----------
-    workers : int
-        Who had left.
-    deleted, closed : int
-        Campaigns that had been.
-    """
+    """Numbers of withdrawn workers, deleted campaigns and closed campaigns that a replay found."""
 
     workers: int
     deleted: int
@@ -41,20 +33,11 @@ class Replayed:
 
 
 def replay(database: Database, departures: Departures, now: float) -> Replayed:
-    """Do again what was done since a database was copied, and may not be undone.
+    """Repeat the withdrawals and endings of campaigns that a restored copy lacks.
 
-    Campaigns are deleted, or closed; where their time is over, all of workers goes. Who left is
-    deleted, and joins no more. Where all of it is done already, nothing is changed. Other servers
-    may go on.
-
-    Parameters
-    ----------
-    database : Database
-        Of this version's tables.
-    departures : Departures
-        Who left, and what ended.
-    now : float
-        Seconds since 1970, as of `Clock.trusted`.
+    Campaigns are deleted or closed, expired data is deleted, and withdrawn workers are deleted and
+    cannot join again. If all of this is done already, nothing changes. Other servers may run. `now`
+    is in seconds since 1970: see `Clock.trusted`.
     """
     if departures.journal is None:
         return Replayed(workers=0, deleted=0, closed=0)
@@ -81,18 +64,17 @@ def replay(database: Database, departures: Departures, now: float) -> Replayed:
 
 
 def _campaigns(database: Database) -> Sequence[Any]:
-    """Return ids and states."""
     with database.read() as connection:
         return connection.execute(select(tables.campaign.c.id, tables.campaign.c.state)).all()
 
 
 def _is_over(ended: Any, now: float) -> bool:
-    """Return whether nothing is held of the workers of a campaign any more."""
+    """Return whether no data of a campaign's workers is left."""
     return ended.kind == "deleted" or (ended.delete_at is not None and ended.delete_at <= int(now))
 
 
 def _keep_endings(database: Database, departures: Departures) -> None:
-    """Keep which campaigns of a database are closed: they were before anything was kept."""
+    """Record closed campaigns that the journal lacks: they closed before there was a journal."""
     known = departures.endings()
     campaign = tables.campaign.c
     with database.read() as connection:
@@ -107,9 +89,9 @@ def _keep_endings(database: Database, departures: Departures) -> None:
 
 
 def _end_again(database: Database, departures: Departures, campaign: bytes) -> Ending | None:
-    """Delete or close a campaign that was; return which, or None where there was nothing to do.
+    """Delete or close a campaign; return None if there is nothing to do.
 
-    How it ended is asked once it is locked: another server may have taken it back just then.
+    The journal is read after locking, because another server may have reverted its entry meanwhile.
     """
     mine = select(tables.campaign).where(tables.campaign.c.id == campaign)
     with database.write() as connection:
@@ -128,7 +110,7 @@ def _end_again(database: Database, departures: Departures, campaign: bytes) -> E
 
 
 def _leave_again(database: Database, departures: Departures, campaign: bytes) -> int:
-    """Delete those who left a campaign, and return how many were there."""
+    """Delete withdrawn workers of a campaign; return the number deleted."""
     erased = 0
     for ids in _participants(database, campaign):
         left = departures.left(campaign, ids)
@@ -140,7 +122,7 @@ def _leave_again(database: Database, departures: Departures, campaign: bytes) ->
 
 
 def _participants(database: Database, campaign: bytes) -> Iterator[Sequence[bytes]]:
-    """Yield the ids of a campaign's participants, some at a time, in their order."""
+    """Yield the ids of workers in batches, ordered."""
     person, last = tables.participant.c, b""
     while True:
         wanted = select(person.id).where(person.campaign_id == campaign, person.id > last)
@@ -153,7 +135,6 @@ def _participants(database: Database, campaign: bytes) -> Iterator[Sequence[byte
 
 
 def _erase(database: Database, campaign: bytes, left: Mapping[bytes, bytes]) -> int:
-    """Delete workers, by their ids, and keep what their credentials are known by."""
     with database.write() as connection:
         if not _locked(connection, campaign):
             return 0
@@ -164,7 +145,7 @@ def _erase(database: Database, campaign: bytes, left: Mapping[bytes, bytes]) -> 
 
 
 def _refuse(database: Database, campaign: bytes, credentials: Sequence[bytes]) -> None:
-    """See to it that credentials join a campaign no more."""
+    """Prevent withdrawn credentials from joining again."""
     with database.read() as connection:
         if _known(connection, campaign, credentials).issuperset(credentials):
             return
@@ -176,12 +157,12 @@ def _refuse(database: Database, campaign: bytes, credentials: Sequence[bytes]) -
 
 
 def _locked(connection: Connection, campaign: bytes) -> bool:
-    """Keep a campaign from changing; return whether there is one."""
+    """Lock a campaign; return whether it exists."""
     mine = select(tables.campaign.c.id).where(tables.campaign.c.id == campaign)
     return connection.scalar(mine.with_for_update()) is not None
 
 
 def _known(connection: Connection, campaign: bytes, hashes: Sequence[bytes]) -> set[bytes]:
-    """Return which of these a campaign knows as the hashes of credentials that left."""
+    """Return the hashes that the campaign already stores as withdrawn."""
     found = look_up(connection, tables.withdrawn, campaign, "credential_hash", hashes)
     return {row.credential_hash for row in found}

@@ -1,4 +1,4 @@
-"""Who may make campaigns: requesters, their keys, and what is theirs."""
+"""Requesters, their keys and their campaigns."""
 
 from __future__ import annotations
 
@@ -30,22 +30,12 @@ __all__ = [
 ]
 
 _LAST = 4
-"""So many characters of a key are stored, for people to tell keys apart: 24 of its 256 bits."""
+"""Characters of a key that are stored, so that people can distinguish keys: 24 of its 256 bits."""
 
 
 @frozen(kw_only=True)
 class KeyHolder:
-    """A requester who shows a key.
-
-    Attributes
-    ----------
-    requester : bytes
-        Whose key it is.
-    key_hash : bytes
-        Of the key.
-    expires_at : int, optional
-        When the key ends, in seconds since 1970.
-    """
+    """A requester authenticated by a key; `expires_at` is in seconds since 1970."""
 
     requester: bytes
     key_hash: bytes
@@ -55,23 +45,10 @@ class KeyHolder:
 def issue_key(
     database: Database, name: str, *, replace: bool = False, expires_at: int | None = None
 ) -> str:
-    """Return a new key of a requester, who is added where there is no requester of that name.
+    """Create a key of a requester, who is added if there is none of that name.
 
-    Parameters
-    ----------
-    database : Database
-        Migrated.
-    name : str
-        Of the requester; not empty.
-    replace : bool
-        Whether all earlier keys of the requester end.
-    expires_at : int, optional
-        When the key ends, in seconds since 1970; default: never.
-
-    Raises
-    ------
-    ParameterError
-        Where the name is empty or no text that a database holds.
+    `replace` revokes all earlier keys. `expires_at` is in seconds since 1970; None means never.
+    Raises `ParameterError` if the name is empty or invalid.
     """
     check_text("name", name)
     if not name.strip() or "\0" in name:
@@ -98,16 +75,16 @@ def issue_key(
 
 
 def keys_of(connection: Connection, requester: bytes) -> list[Any]:
-    """Return the rows of a requester's keys, also of those that have ended."""
+    """Return the rows of a requester's keys, including expired and revoked ones."""
     keys = tables.api_key
     wanted = select(keys).where(keys.c.requester_id == requester).order_by(keys.c.token_sha256)
     return list(connection.execute(wanted))
 
 
 def revoke_keys(connection: Connection, hashes: list[bytes]) -> None:
-    """End keys, and all that they have let a dashboard read.
+    """Revoke keys, and delete the dashboard codes and tokens created with them.
 
-    Their hashes stay, so that whoever shows such a key is told what became of it.
+    The hashes stay, so that a client with a revoked key gets a specific error.
     """
     for table in (tables.dashboard_code, tables.dashboard_token):
         connection.execute(delete(table).where(table.c.key_sha256.in_(hashes)))
@@ -116,29 +93,17 @@ def revoke_keys(connection: Connection, hashes: list[bytes]) -> None:
 
 
 def key_state(row: Any, now: float) -> Literal["valid", "expired", "revoked"]:
-    """Return what became of a key, a row of its table, by the seconds since 1970."""
+    """Return the state of a key (a row of its table) at `now`, in seconds since 1970."""
     if row.revoked:
         return "revoked"
     return "valid" if row.expires_at is None or now < row.expires_at else "expired"
 
 
 def requester_of(database: Database, key: str, now: float) -> KeyHolder:
-    """Return whose key it is; a text that is none is not looked up.
+    """Return the holder of a key; a string of another form is not looked up.
 
-    Parameters
-    ----------
-    database : Database
-        Where keys are.
-    key : str
-        What is shown.
-    now : float
-        Seconds since 1970.
-
-    Raises
-    ------
-    ProblemError
-        Where it is nobody's, has expired or was revoked: only who shows the very key is told of
-        these two.
+    Raises `ProblemError` if the key is unknown, expired or revoked. Only a client with the exact
+    key learns which.
     """
     found = find_shown(database, tables.api_key, select(tables.api_key), key, "qck_")
     if found is None:
@@ -158,10 +123,7 @@ def owned_campaign(
 ) -> Any:
     """Return a campaign of a requester.
 
-    Raises
-    ------
-    ProblemError
-        Where there is no campaign of this id, or it is another requester's: no difference shows.
+    Raises the same `ProblemError` whether the campaign does not exist or has another requester.
     """
     wanted = select(tables.campaign).where(
         tables.campaign.c.id == bytes.fromhex(campaign),

@@ -1,4 +1,4 @@
-"""Putting a copy of a database in its place: brought up to date, without those who left."""
+"""Restore a copy of a database: migrate it and replay the journal."""
 
 from __future__ import annotations
 
@@ -41,18 +41,17 @@ _BESIDE = ("-wal", "-shm", "-journal")
 def restore(
     copy: Path, settings: Places, now: float, *, lost: bool = False
 ) -> tuple[Replayed, Path | None]:
-    """Put a copy in the place of a database; the copy stays as it is.
+    """Replace a database by a copy, which stays unchanged.
 
-    What is put there is finished before: killed at any moment, there is the former SQLite database
-    or the restored one. The former one is kept beside it, as a copy that was made now. PostgreSQL's
-    database has to be empty.
+    The new database is complete before it replaces the old one, so a crash leaves one of them. The
+    old SQLite database is renamed to a copy made now. A PostgreSQL database must be empty.
 
     Parameters
     ----------
     copy : Path
-        A generation, or a copy of a database alone. Copies of the journal next to it count, too.
+        A generation, or a copy of only a database. Copies of the journal next to it are merged too.
     settings : Places
-        With the database, and the journal of withdrawals.
+        Database and journal to restore to.
     now : float
         Seconds since 1970.
     lost : bool
@@ -61,16 +60,16 @@ def restore(
     Returns
     -------
     replayed : Replayed
-        Who had left since, and what had ended.
+        What the replay deleted and closed.
     former : Path, optional
-        Where the former database is now; None where there was none.
+        The old database; None if there was none.
 
     Raises
     ------
     ParameterError
-        Where a server has the database, the copy is not valid, or it is not known who left.
+        If a server uses the database, the copy is invalid, or the journal is missing.
     FormatError
-        Where the copy was made by a newer version.
+        If the copy was made by a newer version.
     """
     file = _require_whole(copy)
     if not lost:
@@ -95,7 +94,7 @@ def restore(
 
 
 def _require_whole(copy: Path) -> Path:
-    """Return the file with the database; refuse one that is not as its manifest says."""
+    """Return the database file of a copy, or raise if the copy differs from its manifest."""
     found = copy_at(copy)
     if found is None:
         if not copy.is_file():
@@ -115,7 +114,7 @@ def _require_kind(file: Path, *, dump: bool) -> None:
 
 
 def _require_departures(settings: Places) -> None:
-    """Refuse where who left was kept in a file that is not there."""
+    """Raise an error if the journal is a missing file."""
     place = place_of_departures(settings)
     if place is None:
         return
@@ -131,7 +130,7 @@ def _require_departures(settings: Places) -> None:
 
 
 def _read_copy(copy: Path, staged: Path) -> None:
-    """Write what is in a copy to a file that is its owner's alone; the copy is only read."""
+    """Check a copy, and write its content to a private file; the copy is only read."""
     create_private(staged)
     try:
         with closing(sqlite3.connect(f"file:{quote(str(copy))}?mode=ro", uri=True)) as raw:
@@ -147,7 +146,6 @@ def _read_copy(copy: Path, staged: Path) -> None:
 def _fill(
     database: Database, dump: Path, copy: Path, settings: Places, now: float, lost: bool
 ) -> Replayed:
-    """Fill an empty database of PostgreSQL."""
     try:
         with database.read() as connection:
             if inspect(connection).get_table_names():
@@ -159,7 +157,7 @@ def _fill(
 
 
 def _finish(database: Database, copy: Path, settings: Places, now: float, lost: bool) -> Replayed:
-    """Bring a copy up to date, and do again what was done since."""
+    """Migrate a copy and replay the journal."""
     migrate(database)
     journals = _journals(copy, database)
     if lost:
@@ -173,7 +171,7 @@ def _finish(database: Database, copy: Path, settings: Places, now: float, lost: 
 
 
 def _journals(copy: Path, database: Database) -> list[Path]:
-    """Return the good copies of a database's journals, in and next to a copy."""
+    """Return the good copies of a database's journal, in and next to a copy."""
     mine, known = identity_of(database), identity_of(database, tables.journal)
     return [
         one.journal
@@ -184,7 +182,7 @@ def _journals(copy: Path, database: Database) -> list[Path]:
 
 
 def _set_aside(database: Database, aside: Path) -> Path | None:
-    """Keep the former database under another name too, with its journal in it or beside it."""
+    """Link the old database to a second name, with its write-ahead log merged or next to it."""
     target = database.path
     assert target is not None
     if not target.exists():
@@ -196,7 +194,7 @@ def _set_aside(database: Database, aside: Path) -> Path | None:
         _copy_file(journal, kept)
     try:
         settled = database.empty_journal()
-    except sqlite3.Error:  # it may be damaged, and replaced for that
+    except sqlite3.Error:  # damage may be the reason to replace it
         settled = False
     try:
         os.link(target, aside)

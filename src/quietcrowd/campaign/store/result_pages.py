@@ -1,12 +1,12 @@
-"""Pages of results: truths and workers, so many rows each, whatever the number of all.
+"""Result pages: truths and workers, in a limited number of rows per page.
 
-A database holds no value above a gigabyte, and a server no results of a million workers at once.
-There is one set of pages of a campaign, and they are replaced in the transaction that replaces the
-head: who reads page by page looks at the ETag in the same transaction, and finds pages of one set.
+PostgreSQL limits a value to one gigabyte, and a server cannot load the results of a million workers
+at once. A campaign has one set of pages, replaced in the transaction that replaces the head.
+Readers check the ETag in the transaction that reads a page, so all pages are of one set.
 
-Servers before revision 0006 may go on beside newer ones while these are upgraded. They write the
-text of results as a whole and another ETag, and neither head nor pages: what they wrote is no
-results to newer servers, which infer again (`are_paged`). `FOR_OLDER` is what these find instead.
+Servers before revision 0006 may run next to newer ones during an upgrade. They write the results as
+one text with another ETag, and no pages. Newer servers ignore such results and infer again:
+`are_paged`. Older servers find `FOR_OLDER` instead of results in pages.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ __all__ = [
 ]
 
 KINDS = ("truths", "workers")
-"""What pages hold, in the order in which all are read."""
+"""Kinds of pages, in the order in which all are read."""
 
 AIMS = "aims"
-"""Of another kind, which nobody is shown: how often each task is to be asked, as these results have
-it. They come and go with the results; there are none where a campaign does not hand tasks out so,
-nor with results of a server that does not know of them."""
+"""An internal kind of page: target counts for the assignment of tasks, computed with the results.
+
+There are none if the campaign does not assign by results, or an older server computed them."""
 
 PAGE_ROWS = 1_000
 """Most rows of a page."""
@@ -63,10 +63,10 @@ FOR_OLDER = json.dumps(
         ],
     }
 )
-"""What servers before revision 0006 say of results in pages."""
+"""The results that servers before revision 0006 return instead of results in pages."""
 
 _AT_ONCE = 16
-"""Pages of one statement."""
+"""Pages per statement."""
 
 
 class ResultPage(NamedTuple):
@@ -78,22 +78,15 @@ class ResultPage(NamedTuple):
 
 
 def are_paged() -> ColumnElement[bool]:
-    """Return the condition that the pages of a row of `tables.inference` are those of its ETag."""
+    """Return the SQL condition that the pages of a row of `tables.inference` belong to its ETag."""
     held = tables.inference.c
     return held.etag == held.pages_etag
 
 
 def put_pages(connection: Connection, campaign: bytes, pages: Iterable[ResultPage]) -> None:
-    """Replace all pages of a campaign.
+    """Replace all pages of a campaign, in the transaction that writes the head.
 
-    Parameters
-    ----------
-    connection : Connection
-        In the transaction that has written the head.
-    campaign : bytes
-        Its id.
-    pages : iterable of ResultPage
-        At least one of each kind, and without gaps; some are held at a time.
+    `pages` is consumed lazily. Each kind must have at least one page, and no gaps.
     """
     table = tables.result_page
     connection.execute(delete(table).where(table.c.campaign_id == campaign))
@@ -107,7 +100,7 @@ def put_pages(connection: Connection, campaign: bytes, pages: Iterable[ResultPag
 
 
 def read_page(connection: Connection, campaign: bytes, kind: str, number: int) -> str:
-    """Return the content of a page; of one beyond the last, an array without rows."""
+    """Return the content of a page; an empty array beyond the last page."""
     page = tables.result_page.c
     wanted = select(page.content).where(
         page.campaign_id == campaign, page.kind == kind, page.number == number
@@ -122,20 +115,9 @@ def read_pages(
     after: tuple[str, int],
     most: int,
 ) -> Sequence[ResultPage]:
-    """Return pages in the order of kinds and numbers.
+    """Return up to `most` pages, ordered by kind and number.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    campaign : bytes
-        Its id.
-    kinds : collection of str
-        Of which kinds.
-    after : (str, int)
-        Kind and number of the page before; ("", 0) for the first.
-    most : int
-        How many are read.
+    `after` is kind and number of the previous page, or ("", 0) for the first.
     """
     page = tables.result_page.c
     found: list[ResultPage] = []

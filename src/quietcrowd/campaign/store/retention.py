@@ -1,4 +1,4 @@
-"""The end of what is held of workers: so many days after a campaign closed all of it goes."""
+"""Retention: delete all data of workers some days after a campaign closed."""
 
 from __future__ import annotations
 
@@ -22,16 +22,14 @@ _DELETED = (
     tables.image,
     tables.exclusion,
 )
-"""In the order in which they can be deleted; results tell of workers, too.
-
-Images go with those whom they were shown to.
-"""
+"""In an order that satisfies foreign keys. Results contain data of workers; images are of no
+further use."""
 
 
 def end_of_retention(campaign: Any, now: float) -> int | None:
-    """Return when all of workers is deleted if a campaign, a row of its table, closes now.
+    """Return the end of retention of a campaign (a row of its table) that closes now.
 
-    In seconds since 1970; None where nothing was promised.
+    In seconds since 1970; None if no retention was promised.
     """
     if campaign.retention_days is None:
         return None
@@ -39,23 +37,16 @@ def end_of_retention(campaign: Any, now: float) -> int | None:
 
 
 def some_expired(connection: Connection, now: float) -> bool:
-    """Return whether there is anything to delete; `now` as of `delete_expired`."""
+    """Return whether `delete_expired` would delete anything."""
     campaign = tables.campaign.c
     return connection.scalar(select(campaign.id).where(campaign.delete_at <= int(now))) is not None
 
 
 def delete_expired(connection: Connection, now: float) -> list[bytes]:
-    """Delete all of workers from the campaigns whose time is over, and return these.
+    """Delete all data of workers of campaigns whose retention has ended by `now`; return their ids.
 
-    The campaigns stay, with their tasks, but for images, and what they fixed; they count no workers
-    any more.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction that writes.
-    now : float
-        Seconds since 1970.
+    Campaigns, tasks and configurations stay, and count no workers. Call it in a write transaction;
+    it locks the campaigns. `now` is in seconds since 1970.
     """
     campaign = tables.campaign
     over = connection.scalars(
@@ -72,7 +63,7 @@ def delete_expired(connection: Connection, now: float) -> list[bytes]:
             .where(campaign.c.id == one)
             .values(
                 delete_at=None,
-                erasures=campaign.c.erasures + 1,  # an inference that is under way comes too late
+                erasures=campaign.c.erasures + 1,  # invalidates inference in progress
                 shown_erasures=campaign.c.erasures + 1,
                 shown_participants=0,
                 shown_reports=0,

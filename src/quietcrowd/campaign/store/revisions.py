@@ -1,8 +1,8 @@
-"""The revisions of the tables: which one a database has, and which would bring it up to date.
+"""Schema revisions: which one a database has, and which are pending.
 
-A revision's name is four digits, as in ``0006``: all of that form only add, so that a server that
-knows a part of them goes on with a database that has more. One that takes something away, or
-renames it, begins a new line, ``2.0010``, which older servers refuse.
+Revisions with four digits, such as ``0006``, only add to the schema, so an older server can use a
+newer database. A revision that removes or renames something begins a new line, such as ``2.0010``,
+which older servers reject.
 """
 
 from __future__ import annotations
@@ -34,27 +34,19 @@ FOLDER = Path(__file__).parent / "migrations"
 _NAME = re.compile(r"(?:(?P<line>\d+)\.)?(?P<number>\d{4})", re.ASCII)
 
 Standing: TypeAlias = Literal["new", "older", "current", "newer"]
-"""Of a database, to this version; one that is newer has more than this version knows of."""
+"""State of a database compared with this version; a newer one has unknown additions."""
 
 
 @frozen(kw_only=True)
 class Revision:
-    """A change of the tables.
-
-    Attributes
-    ----------
-    name : str
-        As it stands in the database.
-    says : str
-        What it changes, in one line.
-    """
+    """A change of the schema: its name in the database and a one-line description."""
 
     name: str
     says: str
 
 
 def configuration() -> Config:
-    """Return what Alembic needs to know."""
+    """Return the configuration of Alembic."""
     config = Config()
     config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
     return config
@@ -71,17 +63,14 @@ def newest_revision() -> str:
 
 
 def found_revision(connection: Connection) -> str | None:
-    """Return the name of the revision that a database has; None where it has no tables yet."""
+    """Return the revision of a database; None if it has no tables yet."""
     return MigrationContext.configure(connection).get_current_revision()
 
 
 def standing_of(found: str | None) -> Standing:
-    """Return how a database of a revision stands to this version.
+    """Compare the revision of a database with this version.
 
-    Raises
-    ------
-    FormatError
-        Where this version cannot use it, and no migration of this version helps.
+    Raises `FormatError` if a newer, incompatible version made it.
     """
     known = [script.revision for script in _scripts()]
     if found is None:
@@ -98,13 +87,7 @@ def standing_of(found: str | None) -> Standing:
 
 
 def pending_revisions(found: str | None) -> list[Revision]:
-    """Return the revisions that a database does not have yet, the first one first.
-
-    Raises
-    ------
-    FormatError
-        As of `standing_of`.
-    """
+    """Return the revisions that a database lacks, oldest first; errors as in `standing_of`."""
     standing = standing_of(found)
     if standing in ("current", "newer"):
         return []

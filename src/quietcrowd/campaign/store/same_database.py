@@ -1,4 +1,4 @@
-"""Whether two names are of one database: whatever they are, a copy of one holds the other then."""
+"""Detection of URLs of the same database: a copy of one would contain the other."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ _TRY = text("SELECT pg_try_advisory_xact_lock(:key)")
 
 
 def same_database(one: Database, other: Database) -> bool:
-    """Return whether two databases are one.
+    """Return whether two databases are the same.
 
-    Of PostgreSQL a lock that nobody else knows is taken in one, and looked for in the other: locks
-    are of a database, under whatever host, port, user or schema it is asked for, and anybody may
-    take them. Of SQLite it is the file.
+    For SQLite, compare the files. For PostgreSQL, take a random advisory lock in one and try it in
+    the other: such locks are per database, for any host, port, user or schema in the URL.
     """
     if one.path is not None and other.path is not None:
         return one.path.exists() and other.path.exists() and one.path.samefile(other.path)

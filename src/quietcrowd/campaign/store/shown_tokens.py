@@ -1,4 +1,4 @@
-"""Which keys, credentials and the like there are, of those that requests show, at once."""
+"""Lookup of the keys, codes, tokens and credentials that requests present."""
 
 from __future__ import annotations
 
@@ -19,16 +19,9 @@ Kind: TypeAlias = Literal["key", "code", "token", "credential", "campaign", "ope
 
 @frozen
 class Shown:
-    """What a request shows for itself.
+    """A secret or a campaign link that a request presents.
 
-    Attributes
-    ----------
-    kind : {"key", "code", "token", "credential", "campaign", "open-campaign"}
-        A requester's key, the code of a link to a dashboard, a token that reads results, or a
-        worker's credential. Or the link of a campaign that is no draft, or of one that is open to
-        all.
-    hash : bytes
-        SHA-256 of it; of a link, the id of the campaign.
+    `hash` is its SHA-256, or the campaign's id for a link ("campaign" or "open-campaign").
     """
 
     kind: Kind
@@ -36,7 +29,10 @@ class Shown:
 
 
 def known_among(connection: Connection, shown: Collection[Shown]) -> set[Shown]:
-    """Return which of these there are; of keys, codes and tokens also what has ended."""
+    """Return which of these exist, including expired keys, codes and tokens.
+
+    A "campaign" must not be a draft; an "open-campaign" must be open to anyone.
+    """
     of = {kind: [one for one in shown if one.kind == kind] for kind in get_args(Kind)}
     return {
         *_credentials(connection, of["credential"]),
@@ -80,20 +76,10 @@ def _campaigns(
 def find_shown(
     database: Database, table: Table, wanted: Select[Any], token: str, prefix: Prefix
 ) -> Any:
-    """Return the row of what somebody shows, or None; a text of another form is not looked up.
+    """Return the row of a presented token, or None; a string of another form is not looked up.
 
-    Parameters
-    ----------
-    database : Database
-        Where it is.
-    table : Table
-        Of what has such tokens, by their hashes.
-    wanted : Select
-        From this table, of what else has to be so.
-    token : str
-        What is shown.
-    prefix : str
-        Of such tokens.
+    `table` contains the hashes of such tokens, and `wanted` selects from it with any further
+    conditions.
     """
     if not has_prefix(token, prefix):
         return None

@@ -1,4 +1,4 @@
-"""What all tables are, of campaigns and of who left, in SQLite and in PostgreSQL."""
+"""Column types and options that all tables share, in SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Integer
 __all__ = ["STRICT", "WHOLE"]
 
 WHOLE = BigInteger().with_variant(Integer(), "sqlite")
-"""64 bits, in a type that strict tables of SQLite know."""
+"""64-bit integers, in a type that SQLite's strict tables accept."""
 
 STRICT: dict[str, Any] = {"sqlite_strict": True, "sqlite_with_rowid": False}
-"""Pages lie in the order of random keys; within, rows as they came: see `Database.write_anew`."""
+"""Pages are ordered by random keys; rows in a page by arrival: see `Database.write_anew`."""

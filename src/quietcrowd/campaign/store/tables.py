@@ -1,17 +1,19 @@
-"""What is stored. No column tells when something came, from where, or after what.
+"""Tables of the database. No column reveals time, origin or order of workers' data.
 
-`campaign.delete_at`, in seconds since 1970, follows from when its requester closed it; what keys,
-codes and tokens of requesters have as `expires_at`, from when they were made.
-`campaign.closes_on` and `campaign.as_of` are days that the requester named. `requester.id` is
-public: it is part of the configurations of the requester's campaigns. `report.again` is 1 if the
-device marks the report as one that it sent before.
-`participant.standing` is joined, waiting or shown: see `releases`; `exclusion`: see `exclusions`.
-`campaign.allotment` says how tasks are handed out, `participant.allotment` which ones somebody was
-given, `task.asked` how many were given one: see `allotments`.
-`clock.day` is the latest day on the server's own clock, stored once a day whether or not anybody
-does anything; so it says nothing of when a worker did something. See `clock`.
-What a requester is told of a campaign in numbers is kept in its row and not counted, as campaigns
-may hold many millions of rows.
+Times, in seconds since 1970, depend only on requesters: `campaign.delete_at` on when the campaign
+was closed, and `expires_at` on when a key, code or token was created. `campaign.closes_on` and
+`campaign.as_of` are days that the requester named. `clock.day` is stored daily, whether or not
+workers are active: see `clock`.
+
+`requester.id` is public, as part of the configurations of the requester's campaigns. `report.again`
+is 1 if the device marks the report as sent before. `participant.standing` is joined, waiting or
+shown: see `releases`. For `exclusion` see `exclusions`.
+
+`campaign.allotment` is the kind of task assignment, `participant.allotment` contains a worker's
+tasks, and `task.asked` counts the workers of a task: see `allotments`.
+
+Counts shown to the requester are stored in the campaign's row, because counting many millions of
+rows takes long.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ metadata = MetaData()
 
 
 def _owner(table: str, *, primary_key: bool = False, index: bool | None = None) -> Column[Any]:
-    """Return the column that says whose a row is: it goes when its owner goes."""
+    """Foreign key whose rows are deleted with their owner."""
     return Column(
         f"{table}_id",
         LargeBinary,
@@ -70,17 +72,15 @@ def _owner(table: str, *, primary_key: bool = False, index: bool | None = None) 
 
 
 def _told(name: str) -> Column[Any]:
-    """Return a column of what workers are told in words."""
     return Column(name, Text, nullable=False, server_default="")
 
 
 def _counted(name: str, first: int) -> Column[Any]:
-    """Return a column of a whole number that rows have from the beginning."""
     return Column(name, WHOLE, nullable=False, server_default=str(first))
 
 
 def _sent(name: str, *columns: Column[Any]) -> Table:
-    """Return a table of what participants send, each with an id that the campaign has once."""
+    """Table of uploads, with report ids unique within a campaign."""
     return Table(
         name,
         metadata,
@@ -155,7 +155,7 @@ campaign = Table(
 
 
 def _pass(name: str) -> Table:
-    """Return a table of what lets somebody read a campaign's results for a while."""
+    """Table of secrets that let a client read the results of a campaign for a while."""
     return Table(
         name,
         metadata,
@@ -265,7 +265,7 @@ inference = Table(
     *(_counted(name, 0) for name in ("truths", "workers", "exclusions")),
     **STRICT,
 )
-"""Heads of results; servers before revision 0006 read `snapshot` alone: see `result_pages`."""
+"""Heads of results; servers before revision 0006 read only `snapshot`: see `result_pages`."""
 
 journal = Table(
     "journal",
@@ -274,7 +274,7 @@ journal = Table(
     Column("id", LargeBinary, nullable=False),
     **STRICT,
 )
-"""One row: the id of the journal of who left, which has such a table too; see `journal_ids`."""
+"""One row: the id that the journal of withdrawals has too; see `journal_ids`."""
 
 clock = Table(
     "clock",
@@ -283,7 +283,7 @@ clock = Table(
     Column("day", WHOLE, nullable=False),
     **STRICT,
 )
-"""One row: the latest day that a server saw on its clock, in days since 1970; see `clock`."""
+"""One row: the latest day on the server's clock, in days since 1970; see `clock`."""
 
 identity = Table(
     "identity",
@@ -292,7 +292,7 @@ identity = Table(
     Column("id", LargeBinary, nullable=False),
     **STRICT,
 )
-"""One row: a random id, which all copies of the database share; see `generations`."""
+"""One row: a random id shared by all copies of the database; see `generations`."""
 
 exclusion = Table(
     "exclusion",
@@ -318,4 +318,4 @@ result_page = Table(
     Column("content", Text, nullable=False),
     **STRICT,
 )
-"""Pages go with the head of their results."""
+"""Pages are deleted with the head of their results."""

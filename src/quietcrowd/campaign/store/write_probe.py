@@ -1,4 +1,4 @@
-"""Whether anything can be written: a small write, now and then, and what became of real ones."""
+"""Test whether databases accept writes, by small periodic writes and the outcome of real ones."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ __all__ = ["Place", "Unwritable", "WriteProbe"]
 Place: TypeAlias = Literal["database", "departures"]
 
 _EVERY = 5.0
-"""Seconds between two small writes; for as long an outcome counts."""
+"""Seconds between probes, and for which an outcome counts."""
 
 _ROWS = 300
-"""Rows that are written and taken back: several pages of either database."""
+"""Rows to write and roll back: several pages of either database."""
 
 _COLUMNS: dict[Place, tuple[str, str]] = {
     "database": ("alembic_version", "version_num"),
     "departures": ("probe", "line"),
 }
-"""The table, of one row, and its column of text."""
+"""Table with one row, and its text column."""
 
 _SPACE = 2**20
 """Free bytes of a disk that is not full."""
@@ -38,14 +38,9 @@ _BRIEFLY = "SET LOCAL lock_timeout = '2s'"
 
 
 class Unwritable(NamedTuple):
-    """Where nothing can be written.
+    """A database that rejects writes: the database of campaigns or the journal.
 
-    Attributes
-    ----------
-    place : {'database', 'departures'}
-        The database of the campaigns, or where it is kept who left.
-    code : str
-        What it says: the SQLSTATE of PostgreSQL, the name of SQLite, or the kind of error.
+    `code` is the SQLSTATE of PostgreSQL, the error name of SQLite, or the class of the error.
     """
 
     place: Place
@@ -54,18 +49,10 @@ class Unwritable(NamedTuple):
 
 @define(kw_only=True)
 class WriteProbe:
-    """Tells whether a database takes what is written, and the journal of who left.
+    """A test whether the database of campaigns and the journal of withdrawals accept writes.
 
-    It writes to tables of which nothing tells who came when, that of the revision and one of its
-    own: rows that need room and are taken back, and the row that is there as it was. So whatever
-    workers do changes nothing in when it writes.
-
-    Attributes
-    ----------
-    database : Database
-        With its tables.
-    departures : Departures
-        Without it nobody can leave.
+    It inserts rows that need disk space and rolls them back, then rewrites an existing row. Neither
+    table reveals when workers act, and workers' actions do not influence when it writes.
     """
 
     database: Database
@@ -75,9 +62,9 @@ class WriteProbe:
     _told: Unwritable | None = field(default=None, init=False)
 
     def why_not(self) -> Unwritable | None:
-        """Return where nothing can be written and what it says, and None where all can.
+        """Return a database that rejects writes, or None.
 
-        It is tried at most once in a few seconds; what real writes met in that time counts too.
+        It probes at most once in `_EVERY` seconds; recent failures of real writes count too.
         """
         with self._lock:
             now = time.monotonic()
@@ -92,14 +79,13 @@ class WriteProbe:
             yield "departures", self.departures.journal
 
     def _damaged(self) -> Unwritable | None:
-        """Return which place is damaged."""
         for place, database in self._places:
             if database.damage is not None:
                 return Unwritable(place, database.damage)
         return None
 
     def _met(self, now: float) -> Unwritable | None:
-        """Return what real writes met lately."""
+        """Return a recent failure of a real write."""
         for place, database in self._places:
             failed = database.failed_write
             if failed is not None and now - failed.moment < _EVERY:
@@ -112,7 +98,7 @@ class WriteProbe:
                 _write(database, *_COLUMNS[place])
             except UNAVAILABLE as error:
                 if cause_of(error) == "full" and _has_space(database):
-                    database.is_intact()  # damage can read as a full disk
+                    database.is_intact()  # damage can look like a full disk
                 return Unwritable(place, database_code(error) or type(error).__name__)
         return None
 

@@ -1,1 +1,1 @@
-"""What both sides of a campaign agree on: configurations, names, limits. It knows neither side."""
+"""Configurations, names and limits that server and device share, without code of either side."""

@@ -1,9 +1,9 @@
-"""Which of a campaign's tasks each worker is asked, where it hands out some of them.
+"""Assignment of tasks to workers.
 
-The server draws them as a worker joins, before anything is answered. A device knows how many they
-are, asks these alone, and keeps to those that it was given first: else a server could ask, some at
-a time, about all of them. Which ones they are may follow from what others reported, their number
-may not: it is what the guarantee of a worker is stated for.
+The server samples a worker's tasks at joining, before any answer. A device knows their number,
+shows only these, and does not accept others later: otherwise a server could learn answers to all
+tasks step by step. The choice of tasks may depend on other workers' reports, but their number does
+not, because the worker's privacy guarantee depends on it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ __all__ = ["ALLOTMENTS", "Allotment", "AllotmentKind"]
 AllotmentKind: TypeAlias = Literal["random", "suggested"]
 
 ALLOTMENTS: tuple[AllotmentKind, ...] = ("random", "suggested")
-"""How tasks can be handed out. ``random``: those that the fewest were asked, ties at random;
-``suggested``: those where further reports are expected to help most, by the results that are shown,
-and ``random`` as long as there are none."""
+"""Kinds of assignment. ``random``: the tasks assigned least often, with random ties. ``suggested``:
+those for which further reports are expected to help most, given the visible results; ``random``
+without results."""
 
 _DRAWN = {
     "random": "at random, whoever you are: among those that the fewest were asked until then.",
@@ -42,17 +42,7 @@ _COMPARED = {
 
 @frozen(kw_only=True)
 class Allotment:
-    """How a campaign hands out its tasks.
-
-    Attributes
-    ----------
-    kind : {"random", "suggested"}
-        See `ALLOTMENTS`.
-    answers : int
-        Tasks that each worker is asked; at least 1.
-    tasks : int
-        All that there are; at least as many.
-    """
+    """Assignment of `answers` of the `tasks` tasks to each worker; for `kind` see `ALLOTMENTS`."""
 
     kind: AllotmentKind
     answers: int
@@ -62,24 +52,10 @@ class Allotment:
     def of(
         cls, kind: Any, *, mechanism: Mechanism, answers: int | None, tasks: int
     ) -> Allotment | None:
-        """Return how a campaign hands out its tasks; None where any worker may answer any.
+        """Return the assignment of a campaign; None if any worker may answer any task.
 
-        Parameters
-        ----------
-        kind : str or None
-            As drafts and configurations have it.
-        mechanism : Mechanism
-            What randomises.
-        answers : int or None
-            Tasks of each worker.
-        tasks : int
-            All that there are.
-
-        Raises
-        ------
-        ParameterError
-            Where there is no such kind, the mechanism reports every task, or a worker cannot be
-            asked so many.
+        Raises `ParameterError` if the kind is unknown, the mechanism reports every task, or
+        `answers` is missing or out of range.
         """
         if kind is None:
             return None
@@ -101,7 +77,7 @@ class Allotment:
 
     @property
     def sentence(self) -> str:
-        """What a worker agrees to."""
+        """The text that a worker agrees to."""
         return (
             f"You are asked {self.answers:,} of the {self.tasks:,} questions, and this device "
             f"answers no others. The server draws them as you join, {_DRAWN[self.kind]} This "

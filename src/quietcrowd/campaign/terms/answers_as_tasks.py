@@ -1,14 +1,14 @@
-"""A file of answers that is taken for a file of tasks: workers would see who answered what.
+"""Detection of a file of answers given as a file of tasks, which would show answers to workers.
 
-Columns of answers may have any names. These are the signs, each of them enough:
+Columns of answers may have any names. Each of these signs is enough:
 
-* a column is called as those who answer are,
-* two rows have the same id, as each answer to one task has,
-* a column holds nothing but possible answers,
-* two columns, each with few values, name every row together, as task and worker do, and a third
-  follows from neither of them.
+* a column has a name for workers,
+* two rows have the same id, as two answers to one task have,
+* a column contains only possible answers,
+* two columns with few values each identify every row together, as task and worker do, and a third
+  column depends on neither of them.
 
-A file that has such columns and is none of answers says what workers are shown.
+For a file of tasks with such columns, the requester must name the fields that workers see.
 """
 
 from __future__ import annotations
@@ -32,37 +32,24 @@ _WORKER = re.compile(
     r"|assessor)s?(id|name|number|nr|no)?|completedby|"
     + "|".join(name.lower() for name in ALIASES["worker"])
 )
-"""What a column of those who answer is called, in letters alone."""
+"""Names of a column of workers, reduced to letters."""
 
 _COLUMNS = 10
-"""So many columns that repeat their values are looked at in pairs."""
+"""Most columns with repeated values to compare in pairs."""
 
 _LEAST_ROWS = 4
-"""Of two tasks and two workers."""
+"""Two tasks and two workers."""
 
 _Columns = Mapping[str, Sequence[Hashable]]
-"""By their names, the values of all rows; None where there is none."""
+"""Values of all rows by column name; None for a missing value."""
 
 
 def check_no_answers(domain: Domain, rows: Sequence[TaskRow], *, quoting: bool = False) -> None:
-    """Raise where a file of tasks looks like one of answers.
+    """Raise `FormatError`, naming a row and a column, if a file of tasks looks like one of answers.
 
-    Rows in which the file itself sets apart what is shown are looked at for their ids alone.
-
-    Parameters
-    ----------
-    domain : Domain
-        Of answers.
-    rows : sequence of TaskRow
-        What was read of the file.
-    quoting : bool
-        Whether a message may quote the header, as on the machine of whoever has the file. Default:
-        a column is named by its place among those that are shown.
-
-    Raises
-    ------
-    FormatError
-        The message names a row and a column.
+    Of rows that separate the shown fields themselves (`set_apart`), only ids are checked. Unless
+    `quoting`, a column is given by its position among the shown ones; quote only on the requester's
+    machine.
     """
     plain = [row for row in rows if not row.set_apart]
     shown = [json.loads(row.data) for row in plain]
@@ -90,7 +77,7 @@ def _refused(sign: str) -> FormatError:
 
 
 def _check_names(rows: Sequence[TaskRow], shown: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse a filled column that is called as those who answer are."""
+    """Reject a filled column with a name for workers."""
     for row, fields in zip(rows, shown, strict=True):
         for name, value in fields.items():
             letters = re.sub(r"[^a-z]", "", name.lower())
@@ -99,7 +86,7 @@ def _check_names(rows: Sequence[TaskRow], shown: Sequence[Mapping[str, Any]]) ->
 
 
 def _check_ids(rows: Sequence[TaskRow]) -> None:
-    """Refuse an id that stands in two rows."""
+    """Reject an id that occurs twice."""
     seen: dict[str, TaskRow] = {}
     for row in rows:
         if row.name is None:
@@ -114,7 +101,6 @@ def _check_ids(rows: Sequence[TaskRow]) -> None:
 
 
 def _columns(shown: Sequence[Mapping[str, Any]]) -> dict[str, list[Hashable]]:
-    """Return what stands in each column, row by row."""
     names = dict.fromkeys(name for fields in shown for name in fields)
     return {name: [_hashable(fields.get(name)) for fields in shown] for name in names}
 
@@ -126,9 +112,9 @@ def _hashable(value: Any) -> Hashable:
 
 
 def _holds_answers(domain: Domain, name: str, columns: _Columns) -> bool:
-    """Return whether a column holds nothing but possible answers, in two rows at least.
+    """Return whether a column contains only possible answers, in at least two rows.
 
-    Numbers are many things: they are answers where rows that agree in another column differ.
+    Numbers can mean anything. They count as answers if rows that agree in another column differ.
     """
     filled = [value for value in columns[name] if value is not None]
     if len(filled) < 2 or not _are_answers(domain, set(filled)):
@@ -142,7 +128,7 @@ def _holds_answers(domain: Domain, name: str, columns: _Columns) -> bool:
 
 
 def _are_answers(domain: Domain, values: Iterable[Hashable]) -> bool:
-    """Return whether all values are possible answers, in upper or lower case."""
+    """Return whether all values are possible answers, ignoring case."""
     if isinstance(domain, FiniteDomain):
         spelled = {str(label).casefold() for label in domain.labels}
         return all(
@@ -157,7 +143,7 @@ def _are_answers(domain: Domain, values: Iterable[Hashable]) -> bool:
 
 
 def _repeating(columns: _Columns) -> list[str]:
-    """Return the first columns of which each value stands in two rows or more, on average."""
+    """Return the first columns in which a value occurs at least twice on average."""
     found = [name for name, values in columns.items() if 1 < len(set(values)) <= len(values) / 2]
     return found[:_COLUMNS]
 
@@ -168,7 +154,7 @@ def _follows(known: Sequence[Hashable], values: Sequence[Hashable]) -> bool:
 
 
 def _has_crossed_columns(columns: _Columns) -> bool:
-    """Return whether a column depends on two together, which name every row, and on neither."""
+    """Return whether two columns identify every row together, and a third depends on neither."""
     count = len(next(iter(columns.values()), ()))
     if any(len(set(values)) == count for values in columns.values()):
         return False
@@ -180,7 +166,7 @@ def _has_crossed_columns(columns: _Columns) -> bool:
 
 
 def _free_of(columns: _Columns, one: str, two: str) -> Iterator[bool]:
-    """Yield for each other column that repeats whether it follows from neither."""
+    """Yield, for each other repeating column, whether it depends on neither column."""
     for name in _repeating(columns):
         if name not in (one, two):
             values = columns[name]

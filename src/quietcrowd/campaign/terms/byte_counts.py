@@ -1,4 +1,4 @@
-"""Numbers of bytes as people write them: 800MB, 1.5 GB, 2GiB."""
+"""Byte counts as people write them: 800MB, 1.5 GB, 2GiB."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COUNT = re.compile(r"\s*(\d{1,15}(?:\.\d{1,6})?)\s*([a-zA-Z]{0,3})\s*")
 
 
 def byte_count(written: str | int) -> int:
-    """Return how many bytes that is; ParameterError where it is no such number."""
+    """Parse a number of bytes; raise `ParameterError` if it is invalid."""
     found = _COUNT.fullmatch(str(written))
     if found is None or found[2].upper() not in _UNITS:
         raise ParameterError(f"bytes must be a number as 800MB, 1.5GB or 2GiB; got {written!r}")

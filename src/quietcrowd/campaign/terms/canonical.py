@@ -1,7 +1,6 @@
-"""One spelling for each JSON value, so that equal values have equal hashes.
+"""Canonical JSON after RFC 8785, so that equal values have equal hashes in Python and in browsers.
 
-As RFC 8785 has it: keys sorted by UTF-16 code units, no spaces, numbers as ECMAScript prints them.
-A browser gets the same bytes.
+Keys are sorted by UTF-16 code units, there is no whitespace, and numbers print as in ECMAScript.
 """
 
 from __future__ import annotations
@@ -17,21 +16,14 @@ from quietcrowd.exceptions import FormatError
 __all__ = ["LARGEST_WHOLE", "canonical_hash", "canonical_json", "json_in_order"]
 
 LARGEST_WHOLE = 2**53 - 1
-"""Whole numbers up to here are the same in every language."""
+"""Largest whole number that every JSON reader stores exactly."""
 
 
 def canonical_json(value: Any) -> bytes:
-    """Return the one spelling of a JSON value, in UTF-8.
+    """Encode a JSON value canonically, in UTF-8.
 
-    Parameters
-    ----------
-    value : None, bool, int, float, str, list or mapping
-        Numbers are such that floats hold them, and finite; keys are texts.
-
-    Raises
-    ------
-    FormatError
-        Where the value, or one in it, is none of these.
+    Raises `FormatError` for other types, keys that are not strings, lone surrogates, and numbers
+    that are not finite or that a float cannot represent.
 
     Examples
     --------
@@ -45,14 +37,14 @@ def canonical_json(value: Any) -> bytes:
 
 
 def canonical_hash(value: Any) -> bytes:
-    """Return the SHA-256 of the one spelling of a JSON value; errors as of `canonical_json`."""
+    """Return the SHA-256 of `canonical_json`."""
     return hashlib.sha256(canonical_json(value)).digest()
 
 
 def json_in_order(members: Mapping[str, Any]) -> str:
-    """Return an object as JSON: its members in their order, the value of each in its one spelling.
+    """Encode an object with its members in their order and their values in canonical form.
 
-    Errors as of `canonical_json`.
+    Raises as `canonical_json` does.
 
     Examples
     --------
@@ -81,7 +73,7 @@ def _spell(value: Any) -> str:
 
 
 def _spell_whole(value: int) -> str:
-    """Print a whole number; beyond 2^53 only what a float prints as, digit by digit."""
+    """Print a whole number; beyond 2^53 only one that equals the digits of its float."""
     spelled = str(value) if abs(value) < 10**21 else ""
     if abs(value) > LARGEST_WHOLE and (not spelled or _spell_float(float(value)) != spelled):
         raise FormatError("a whole number is beyond 2^53: not every reader can hold it")
@@ -89,7 +81,7 @@ def _spell_whole(value: int) -> str:
 
 
 def _spell_float(value: float) -> str:
-    """Print a number as ECMAScript does: fixed between 1e-7 and 1e21, without zeros at the end."""
+    """Print a float as ECMAScript does: fixed between 1e-7 and 1e21, without trailing zeros."""
     if not math.isfinite(value):
         raise FormatError("JSON cannot hold a number that is not finite")
     if value == 0:

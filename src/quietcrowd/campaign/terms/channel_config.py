@@ -1,4 +1,4 @@
-"""What of a mechanism is public, and which reports its channel can give."""
+"""Public description of a mechanism's channel, and validation of its reports."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from quietcrowd.report_domains import LabelSets, Lattice, Numbers, OrNull
 __all__ = ["MAX_LABELS", "MAX_NUMBERS", "ReportRule", "describe_channel", "report_rule"]
 
 MAX_LABELS = 64
-"""Most values of a report that is a label: the table of integers is part of the configuration."""
+"""Most labels of a report: the configuration contains their table of integers."""
 
 MAX_NUMBERS = 20_000
-"""Most numbers of a sketch: it fits into one request."""
+"""Most numbers of a sketch, which must fit into one request."""
 
 
 @frozen(kw_only=True)
 class ReportRule:
-    """Which reports the devices of a campaign can send.
+    """The range of reports that devices of a campaign can send.
 
     Attributes
     ----------
     low, high : int or float
-        Of the value of a report: the position of a label, the number of a set of labels, a number
-        of steps of the grid, or a place among bounded reports. Of each number of a sketch.
+        Bounds of a report's value, or of each number of a sketch. A value is the position of a
+        label, the number of a label set, a count of grid steps, or an index of bounded reports.
     bit_low, bit_high : int or None
-        Of the noisy participation bit beside it; None where there is none.
+        Bounds of the noisy participation bit; None without one.
     every_task : bool
-        Whether every worker reports every task.
+        Whether each worker must report every task.
     sketch_length : int or None
-        How many numbers a worker sends for all tasks together; None where reports are per task.
+        Numbers that a worker sends for all tasks together; None if reports are per task.
     whole : bool
-        Whether these numbers are whole.
+        Whether these numbers are integers.
     """
 
     low: float
@@ -54,14 +54,14 @@ class ReportRule:
     whole: bool = True
 
     def accepts(self, value: int, bit: int | None) -> bool:
-        """Return whether the channel can give this value and this bit."""
+        """Return whether the channel can produce this value and bit."""
         if self.bit_low is None or self.bit_high is None:
             return self.low <= value <= self.high and bit is None
         fits = bit is not None and self.bit_low <= bit <= self.bit_high
         return self.low <= value <= self.high and fits
 
     def packed(self, numbers: Sequence[int | float]) -> npt.NDArray[Any] | None:
-        """Return the numbers of a sketch as an array, or None where no device gives them."""
+        """Return the numbers of a sketch as an array, or None if no device can produce them."""
         whole = all(isinstance(number, int) for number in numbers)
         if len(numbers) != self.sketch_length or (self.whole and not whole):
             return None
@@ -70,22 +70,22 @@ class ReportRule:
         return np.array(numbers, self.dtype)
 
     def cut_off(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return values of reports, or numbers of a sketch, with noise cut off at the bounds."""
+        """Clip noisy values of reports, or numbers of a sketch, to the bounds."""
         within: npt.NDArray[Any] = np.clip(values, self.low, self.high)
         return within
 
     def cut_off_bits(self, bits: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return participation bits with noise cut off at the bounds."""
+        """Clip noisy participation bits to their bounds."""
         within: npt.NDArray[Any] = np.clip(bits, self.bit_low, self.bit_high)
         return within
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of a sketch as it is stored."""
+        """Data type of a stored sketch."""
         return np.dtype("<i8" if self.whole else "<f8")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a client needs to know, JSON-ready."""
+        """Return the part of the channel document that describes reports, JSON-ready."""
         if self.sketch_length is not None:
             numbers = "whole" if self.whole else "real"
             told = {"kind": "sketch", "length": self.sketch_length, "numbers": numbers}
@@ -96,20 +96,10 @@ class ReportRule:
 
 
 def report_rule(mechanism: Mechanism, tasks: int) -> ReportRule:
-    """Return which reports a mechanism can give.
+    """Return the range of a mechanism's reports.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        Of the campaign.
-    tasks : int
-        How many tasks there are.
-
-    Raises
-    ------
-    ParameterError
-        Where its reports have too many labels or numbers, or are not such that JSON can hold them
-        exactly.
+    Raises `ParameterError` if there are too many labels or numbers, or JSON cannot represent them
+    exactly.
     """
     sketch = mechanism.sketch_bounds(tasks)
     if sketch is not None:
@@ -125,7 +115,7 @@ def report_rule(mechanism: Mechanism, tasks: int) -> ReportRule:
 
 
 def _range(domain: Domain, mechanism: Mechanism) -> tuple[int, int]:
-    """Return the least and the largest stored value of a report."""
+    """Return the bounds of the stored value of a report."""
     if isinstance(domain, FiniteDomain | OrNull):
         highest = domain.null_code if isinstance(domain, OrNull) else domain.size - 1
         if highest >= MAX_LABELS:
@@ -156,7 +146,6 @@ def _with_noise(shift: Shift, domain: Lattice) -> tuple[int, int]:
 
 
 def _sketch_rule(bounds: SketchBounds) -> ReportRule:
-    """Return the rule of what a worker sends for all tasks together."""
     if bounds.length > MAX_NUMBERS:
         raise ParameterError(
             f"a worker of a campaign sends at most {MAX_NUMBERS:,} numbers; at this rank they "
@@ -177,10 +166,10 @@ def _sketch_rule(bounds: SketchBounds) -> ReportRule:
 
 
 def describe_channel(mechanism: Mechanism) -> Mapping[str, Any]:
-    """Return the numbers that fix what a device does to an answer, JSON-ready.
+    """Return the channel document, JSON-ready.
 
-    A table of integers, or a grid and the scale of the noise in its steps; never an epsilon alone.
-    Where a worker's law is drawn by the device this is the law of one report of a worker of whom
-    nothing else is known.
+    It contains a table of integers, or a grid and the noise scale in grid steps, and never only an
+    epsilon. If the device samples a distribution per worker, it describes one report of a worker
+    about whom nothing else is known.
     """
     return mechanism.channel.describe()

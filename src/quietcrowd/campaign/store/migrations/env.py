@@ -1,4 +1,4 @@
-"""What Alembic runs: the migrations, in the transaction that it was given."""
+"""Alembic's entry point: run the migrations in the given transaction."""
 
 from alembic import context
 

@@ -21,7 +21,6 @@ def upgrade() -> None:
 
 
 def _create_requesters() -> None:
-    """Create who asks, and with which keys."""
     op.create_table(
         "requester",
         sa.Column("id", sa.LargeBinary(), nullable=False),
@@ -41,7 +40,6 @@ def _create_requesters() -> None:
 
 
 def _create_campaigns() -> None:
-    """Create what is asked, and what was found."""
     op.create_table(
         "campaign",
         sa.Column("id", sa.LargeBinary(), nullable=False),
@@ -93,7 +91,6 @@ def _create_campaigns() -> None:
 
 
 def _create_participants() -> None:
-    """Create who may answer, who does, and who does no more."""
     op.create_table(
         "invite",
         sa.Column("campaign_id", sa.LargeBinary(), nullable=False),
@@ -126,7 +123,6 @@ def _create_participants() -> None:
 
 
 def _create_reports() -> None:
-    """Create what came in."""
     op.create_table(
         "report",
         sa.Column("campaign_id", sa.LargeBinary(), nullable=False),

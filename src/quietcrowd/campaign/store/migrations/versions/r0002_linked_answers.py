@@ -1,4 +1,4 @@
-"""How many of a worker's answers share one fact, as the requester declares it."""
+"""Number of a worker's answers about one fact, as the requester declares it."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,6 +10,6 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Add the column; campaigns that there are have declared nothing."""
+    """Add the column; existing campaigns have declared nothing."""
     whole = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
     op.add_column("campaign", sa.Column("linked", whole, nullable=True))

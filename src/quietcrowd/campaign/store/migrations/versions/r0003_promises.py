@@ -1,9 +1,6 @@
-"""What workers are promised, what a requester is shown, and when it all ends.
+"""Promises to workers, the requester's view since the last release, and the end of retention.
 
-What a requester is shown is as of the last release.
-
-Campaigns that there are have promised nothing: they show each worker's reports at once, and nothing
-of them is deleted by itself.
+Existing campaigns have promised nothing: they show reports at once, and delete nothing by date.
 """
 
 import sqlalchemy as sa

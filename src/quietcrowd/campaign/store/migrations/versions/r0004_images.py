@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Create the table; tasks that there are show none."""
+    """Create the table."""
     op.create_table(
         "image",
         sa.Column("campaign_id", sa.LargeBinary(), nullable=False),

@@ -1,4 +1,4 @@
-"""What a campaign gives to workers whose reports are stored; older ones give nothing."""
+"""Completion codes that campaigns give to workers whose reports are stored."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,7 +1,7 @@
 """Results in pages, and the number of tasks.
 
-Results that there are stay what they are, with their ETag. Their text is read row by row, as it may
-be hundreds of megabytes; it stays for servers of older versions until there are other results.
+Existing results and their ETags stay. Their text, which may have hundreds of megabytes, is read row
+by row. It stays for servers of older versions until the results change.
 """
 
 import json
@@ -31,7 +31,7 @@ INSERT INTO result_page (campaign_id, kind, number, content) VALUES (:id, :kind,
 
 
 def upgrade() -> None:
-    """Count tasks, and make a head and pages of each text."""
+    """Count tasks, and split each text into a head and pages."""
     op.add_column("campaign", sa.Column("tasks", _WHOLE, nullable=False, server_default="0"))
     op.execute(_TASKS)
     for name in ("pages_etag", "head"):
@@ -55,7 +55,6 @@ def upgrade() -> None:
 
 
 def _split(campaign: bytes) -> None:
-    """Store the head and the pages of the results of a campaign."""
     connection = op.get_bind()
     wanted = sa.text("SELECT snapshot FROM inference WHERE campaign_id = :id")
     head, counts = {}, dict.fromkeys(_KINDS, 0)
@@ -76,7 +75,7 @@ def _split(campaign: bytes) -> None:
 
 
 def _put(campaign: bytes, kind: str, count: int, rows: list[str]) -> None:
-    """Store rows as the page that ends with so many of all, and forget them."""
+    """Store rows as the page that ends with row number `count`, and clear them."""
     number = max(count - 1, 0) // _ROWS
     content = f"[{','.join(rows)}]"
     values = {"id": campaign, "kind": kind, "number": number, "content": content}
@@ -85,9 +84,9 @@ def _put(campaign: bytes, kind: str, count: int, rows: list[str]) -> None:
 
 
 def _members(text: str) -> Iterator[tuple[str, str]]:
-    """Yield members of an object and their texts; of truths and workers, the text of each row.
+    """Yield the members of an object as text; for truths and workers, the text of each row.
 
-    There is no space between the parts.
+    The JSON must not contain spaces between tokens.
     """
     place = 1
     while text[place] != "}":

@@ -1,4 +1,4 @@
-"""When keys end, and what lets a dashboard read results; keys that there are have no end."""
+"""Expiry of keys, and codes and tokens for dashboards; existing keys do not expire."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -12,7 +12,7 @@ _WHOLE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
-    """Add the columns, and create the tables."""
+    """Add the columns and create the tables."""
     op.add_column("api_key", sa.Column("expires_at", _WHOLE, nullable=True))
     op.add_column("api_key", sa.Column("last4", sa.Text(), nullable=True))
     op.add_column("api_key", sa.Column("revoked", _WHOLE, nullable=False, server_default="0"))
@@ -21,7 +21,6 @@ def upgrade() -> None:
 
 
 def _create_passes(name: str) -> None:
-    """Create the table of codes, or that of tokens."""
     op.create_table(
         name,
         sa.Column("token_sha256", sa.LargeBinary(), nullable=False),

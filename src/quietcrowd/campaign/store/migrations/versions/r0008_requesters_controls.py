@@ -1,7 +1,6 @@
-"""Who is left out of results, a day to close on, revoked invites, and how many have joined.
+"""Excluded workers, closing dates, revoked invites, and the number of workers who joined.
 
-Campaigns that are open to all get a largest number of workers who have joined, which newer ones get
-as they open.
+Open campaigns that anyone can join get the limit on joined workers that newer ones get on opening.
 """
 
 import sqlalchemy as sa
@@ -22,7 +21,7 @@ def _counted(table: str, name: str) -> None:
 
 
 def upgrade() -> None:
-    """Add the columns and the table, and count."""
+    """Add the columns and the table, and count the workers."""
     op.add_column("campaign", sa.Column("closes_on", sa.Text(), nullable=True))
     op.add_column("campaign", sa.Column("max_joined", _WHOLE, nullable=True))
     for name in ("joined", "crowded", "exclusions"):

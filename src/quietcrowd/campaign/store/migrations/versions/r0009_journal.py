@@ -1,4 +1,4 @@
-"""Which journal says who left: a random id, which that journal has too."""
+"""Random id shared with the journal of withdrawals."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Which tasks each worker was given, where a campaign hands out some; none does that there is."""
+"""Assignment of tasks to workers; existing campaigns assign none."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -12,7 +12,7 @@ _WHOLE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
-    """Add the columns, and what finds the tasks that the fewest were asked."""
+    """Add the columns, and an index to find the tasks assigned least often."""
     op.add_column("campaign", sa.Column("allotment", sa.Text(), nullable=True))
     op.add_column("task", sa.Column("asked", _WHOLE, nullable=False, server_default="0"))
     op.create_index(

@@ -1,4 +1,4 @@
-"""Which reports were sent again, and which day a campaign's questions are about."""
+"""Mark of repeated reports, and the day that a campaign's questions refer to."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -12,6 +12,6 @@ _WHOLE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
-    """Add the columns; no report of an earlier version is marked."""
+    """Add the columns; existing reports are not marked."""
     op.add_column("report", sa.Column("again", _WHOLE, nullable=False, server_default="0"))
     op.add_column("campaign", sa.Column("as_of", sa.Text(), nullable=True))

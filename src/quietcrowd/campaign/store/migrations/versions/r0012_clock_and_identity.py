@@ -1,4 +1,4 @@
-"""The latest day that a server saw on its clock, and the database's random id."""
+"""Latest day on the server's clock, and the database's random id."""
 
 import secrets
 
@@ -14,7 +14,7 @@ _WHOLE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
-    """Create both tables. Copies of a database share its id, so it is drawn once, here."""
+    """Create both tables. The id is created here, because all copies of a database share it."""
     for name, column in (
         ("clock", sa.Column("day", _WHOLE, nullable=False)),
         ("identity", sa.Column("id", sa.LargeBinary(), nullable=False)),
