@@ -1,13 +1,12 @@
-"""A truncated beta law as a table of 1,024 whole weights, from whole numbers alone.
+"""Truncated beta distributions as tables of 1,024 integer weights, computed exactly.
 
-With ``p = others w / T`` for a weight w out of ``T = 2**32``, the beta law of whole shapes has, up
-to a factor, the distribution function
+With ``p = others w / T`` for a weight w out of ``T = 2**32``, the beta distribution with integer
+shapes has, up to a factor, the distribution function
 
     G(x) = sum over j of (-1)^j C(beta - 1, j) x^(alpha + j) T^(beta - 1 - j) / (alpha + j)
 
-at ``x = others w``; times the least common multiple of all alpha + j it is a whole number. So which
-weight is the least above a quantile is decided exactly, on every computer alike
-(``docs/theory/two-layer.md``).
+at ``x = others w``. Multiplied by the least common multiple of all alpha + j it is an integer, so
+quantiles are exact and the same on every computer (``docs/theory/two-layer.md``).
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from quietcrowd.mechanisms.channel import TOTAL
 __all__ = ["STEPS", "beta_high", "beta_weights"]
 
 STEPS = 1024
-"""How many weights there are to draw from; all equally likely."""
+"""Number of equally likely weights in a table."""
 
 
 def _distribution(others: int, alpha: int, beta: int) -> Callable[[int], int]:
-    """Return the distribution function by the weight, up to a factor: whole numbers."""
+    """Return the distribution function of the weight, up to a factor, as integers."""
     common = math.lcm(*range(alpha, alpha + beta))
     factors: list[int] = [
         (1, -1)[j % 2] * math.comb(beta - 1, j) * (common // (alpha + j)) * TOTAL ** (beta - 1 - j)
@@ -44,19 +43,12 @@ def _distribution(others: int, alpha: int, beta: int) -> Callable[[int], int]:
 
 @lru_cache(maxsize=64)
 def beta_weights(others: int, low: int, high: int, alpha: int, beta: int) -> tuple[int, ...]:
-    """Return the weights, in order.
+    """Return the quantiles of a truncated beta distribution as integer weights, in order.
 
-    Each is the least whole number with at least ``(2 i + 1) / 2048`` of the law, truncated to
-    ``low .. high``, below it; the largest are a little more, so that the mean is whole.
-
-    Parameters
-    ----------
-    others : int
-        How many values a report can have besides the one that is kept.
-    low, high : int
-        Bounds of the weight out of 2^32, ``low <= high <= 2^32 / others``.
-    alpha, beta : int
-        Shapes, at least 1.
+    Each is the least integer with at least ``(2 i + 1) / 2048`` of the distribution, truncated to
+    ``low .. high``, below it. The largest are raised slightly to make the mean whole. `others` is
+    the number of possible reports except the answer, ``low <= high <= 2^32 / others``. The shapes
+    are at least 1.
     """
     below = _distribution(others, alpha, beta)
     start = below(low)
@@ -77,24 +69,13 @@ def beta_weights(others: int, low: int, high: int, alpha: int, beta: int) -> tup
 
 
 def beta_high(others: int, low: int, most: int, mean: float, alpha: int, beta: int) -> int | None:
-    """Return the least upper bound up to `most` with which the mean flip probability is `mean`.
+    """Return the least upper bound, at most `most`, that makes the mean flip probability `mean`.
 
-    Parameters
-    ----------
-    others, low, alpha, beta : int
-        See `beta_weights`.
-    most : int
-        The largest upper bound.
-    mean : float
-        Wanted, of the law truncated from `low` on, before it is a table.
-
-    Returns
-    -------
-    int or None
-        None where the mean stays below.
+    The mean is that of the distribution truncated from `low` on, before it becomes a table. None if
+    it stays below `mean`. For the other parameters see `beta_weights`.
     """
     below, moment = _distribution(others, alpha, beta), _distribution(others, alpha + 1, beta)
-    # Both have a factor of their own; a mean is the share of the moments in the law, in 1 / T.
+    # Each function has its own factor. The mean is moment over probability, in units of 1 / T.
     own = math.lcm(*range(alpha, alpha + beta))
     of_moment = math.lcm(*range(alpha + 1, alpha + 1 + beta)) * TOTAL
     over, under = float(mean).as_integer_ratio()

@@ -1,18 +1,18 @@
-"""The law of a bounded report of a number, in integers.
+"""Distribution of a bounded numeric report, in integer weights.
 
-An answer is a place on a public grid, and a report is one of a few more places of its own. For each
-answer the weights of the reports sum to 2^32, so that one uniform word draws a report, and the loss
-is the largest ratio of two weights: integers, as in a `FiniteChannel`. But the table has a closed
-form, and is never made. It adds up three parts:
+An answer is a place on a public grid; reports have slightly more places. For each answer the
+weights of the reports sum to 2^32, so that one uniform word draws a report. The loss is ln of the
+largest ratio of two weights, as in a `FiniteChannel`. The table has a closed form and is never
+built. It is the sum of three parts:
 
-- ``base`` for each report, whatever the answer;
-- ``lift`` for each report in a window of ``window`` places, which begins at the answer's own place;
-- at two places, the ends, ``least`` for each, and ``slope`` for each step that the answer is away
-  from the other end.
+- ``base`` for every report;
+- ``lift`` for each report in a window of ``window`` places, which begins at the answer's place;
+- at each of two places, the ends, ``least``, plus ``slope`` for each step between the answer and
+  the other end.
 
-The window alone is the piecewise mechanism, the ends alone are Duchi's two outcomes. The mean of a
-report is a straight line in the answer, so that there are numbers for the reports by which they are
-unbiased. Derivation: ``docs/theory/bounded-number-mechanisms.md``.
+The window without ends is the piecewise mechanism, the ends without a window are Duchi's. The mean
+of a report is linear in the answer, so the reports can be scaled to be unbiased. Derivation:
+``docs/theory/bounded-number-mechanisms.md``.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from quietcrowd.report_domains import Numbers
 __all__ = ["MOST_EPSILON", "MOST_STEPS", "TOTAL", "BoundedLaw"]
 
 TOTAL = 2**32
-"""What the weights of an answer sum to: as many as there are words."""
+"""Sum of the weights of an answer, which is the number of 32-bit words."""
 
 MOST_STEPS = 2**16
-"""Of the grid: with more, weights out of 2^32 would be too coarse."""
+"""With more steps of the grid, weights out of 2^32 would be too coarse."""
 
 MOST_EPSILON = 16.0
-"""Weights out of 2^32 hold no larger loss with a useful precision."""
+"""Weights out of 2^32 have no useful precision for a larger loss."""
 
 BITS = 96
-"""Binary digits of exp(-epsilon); it is rounded up, towards more noise."""
+"""Binary digits of exp(-epsilon), which is rounded up, towards more noise."""
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Places: TypeAlias = npt.NDArray[Any] | int
@@ -53,23 +53,23 @@ Places: TypeAlias = npt.NDArray[Any] | int
 
 @frozen(kw_only=True, slots=False)
 class BoundedLaw:
-    """The weights of all reports given an answer; they sum to 2^32 for each.
+    """Weights of all reports given an answer; they sum to 2^32 for each.
 
     Attributes
     ----------
     grid : Grid
         Answers are rounded to it.
     base : int
-        Weight of each report whatever the answer is.
+        Weight of every report.
     window : int
-        How many reports an answer makes more likely, those from its own place on; 0: none. Then
-        there are two reports in all, else ``steps + window``.
+        Number of reports that an answer makes likelier, from its own place on. There are
+        ``steps + window`` reports, or two if it is 0.
     lift : int
-        By how much.
+        Additional weight in the window.
     ends : tuple of int
-        Two reports, the same distance from the first and from the last.
+        Two reports, symmetric about the middle.
     least, slope : int
-        The one has ``least + slope (steps - a)`` more given the answer a, the other
+        Given the answer a, the first end has ``least + slope (steps - a)`` more, the second
         ``least + slope a``.
     """
 
@@ -83,21 +83,11 @@ class BoundedLaw:
 
     @classmethod
     def for_loss(cls, grid: Grid, epsilon: float, share: Fraction) -> Self:
-        """Return the law of a loss of at most epsilon.
+        """Return the weights for a loss of at most epsilon, above 0 and at most 16.
 
-        Parameters
-        ----------
-        grid : Grid
-            Of the answers, at most 2^16 steps.
-        epsilon : float
-            Above 0, at most 16.
-        share : Fraction
-            Probability of the part with the window; the ends have the rest. 0 to 1.
-
-        Raises
-        ------
-        ParameterError
-            Where the grid has too many steps, or epsilon is so small that no weight holds it.
+        `share`, 0 to 1, is the probability of the part with the window; the ends have the rest.
+        Raises ParameterError if the grid has more than 2^16 steps, or epsilon is too small for the
+        weights.
         """
         if grid.steps > MOST_STEPS:
             raise ParameterError(
@@ -136,32 +126,32 @@ class BoundedLaw:
 
     @property
     def steps(self) -> int:
-        """How many steps the answers' grid has."""
+        """Number of steps of the answers' grid."""
         return self.grid.steps
 
     @property
     def reports(self) -> int:
-        """How many reports there can be."""
+        """Number of possible reports."""
         return self.steps + self.window if self.window else 2
 
     @property
     def windows(self) -> int:
-        """What of 2^32 is drawn for the window and what lies below it."""
+        """Total weight of base and window."""
         return self.base * self.reports + self.lift * self.window
 
     @cached_property
     def epsilon(self) -> float:
-        """Privacy loss of a report: ln of the largest ratio of two weights of it, rounded up."""
+        """Privacy loss of a report, ln of the largest ratio of two of its weights, rounded up."""
         far = Fraction(self.base + self.lift, self.base) if self.lift else Fraction(1)
         ends = Fraction(self.least + self.slope * self.steps, self.least) if self.slope else far
         return log_ratio_up(max(far, ends))
 
     @cached_property
     def loss(self) -> LossLaw:
-        """How the loss is distributed; the two farthest answers are the worst at every epsilon.
+        """Loss distribution of the two farthest answers, which are the worst at every epsilon.
 
-        Where there is a window and the ends differ, the law is that of a report beside which stands
-        which of them it is of, and no report loses more.
+        With both a window and ends, it is the distribution if a report also showed to which part it
+        belongs. No report loses more.
         """
         lifted, high = self.base + self.lift, self.least + self.slope * self.steps
         ahead, behind = lifted * self.window, self.base * self.window
@@ -172,48 +162,49 @@ class BoundedLaw:
 
     @cached_property
     def step(self) -> Fraction:
-        """Distance of the numbers of two neighbouring reports, in the unit of the answers."""
+        """Distance of the numbers of neighboring reports, in the unit of the answers."""
         rise = self.lift * self.window + self.slope * (self.ends[1] - self.ends[0])
         return Fraction(self.grid.step) * TOTAL / rise
 
     @cached_property
     def origin(self) -> Fraction:
-        """The number of the first report: in the mean, reports are the number of the answer."""
+        """Number of the first report, by which reports are unbiased."""
         return Fraction(self.grid.low) - self.step * self._moment(0, 1)
 
     @cached_property
     def numbers(self) -> Numbers:
-        """What a report can be; its two floats are the nearest of `origin` and `step`."""
+        """Domain of the reports, with the floats nearest to `origin` and `step`."""
         return Numbers(origin=float(self.origin), step=float(self.step), count=self.reports)
 
     def variance(self, place: int) -> float:
-        """Return the variance of a report's number given the answer at a place, nearest float."""
+        """Return the variance of a report given the answer at a place, as the nearest float."""
         return float(self.step**2 * self._spread(place))
 
     def variance_share(self, place: int) -> float:
-        """Return the same in the squared width of the grid, which no float may hold."""
+        """Return `variance` in squared widths of the grid, which may exceed the range of floats."""
         return float((self.step / Fraction(self.grid.width)) ** 2 * self._spread(place))
 
     @cached_property
     def most_variance(self) -> float:
-        """The largest variance, over all answers; it is that of an end or of the middle.
+        """Largest variance over all answers.
 
-        The variance is a quadratic function of the place, the same from both ends.
+        The variance is quadratic in the place and symmetric, so it is that of an end or of the
+        middle.
         """
         return max(self.variance(0), self.variance(self.steps // 2))
 
     @cached_property
     def most_deviation(self) -> float:
-        """The root of `most_variance`, also of numbers whose squares no float holds."""
+        """Root of `most_variance`, even if floats cannot represent the square."""
         spread = max(self._spread(0), self._spread(self.steps // 2))
         return float(self.step) * math.sqrt(spread)
 
     def _spread(self, place: int) -> Fraction:
-        """Return the variance of a report given the answer at a place, in its own steps."""
+        """Return the variance of a report given the answer at a place, in squared places."""
         return self._moment(place, 2) - self._moment(place, 1) ** 2
 
     def _moment(self, place: int, power: int) -> Fraction:
-        """Return the mean of the first or second power of a report, in places of its own."""
+        """Return the mean of the first or second power of a report, in places."""
         weights = (self.least + self.slope * (self.steps - place), self.least + self.slope * place)
         total = self.base * _powers(self.reports, power)
         total += self.lift * (_powers(place + self.window, power) - _powers(place, power))
@@ -221,12 +212,9 @@ class BoundedLaw:
         return Fraction(total, TOTAL)
 
     def weights(self, reports: Places, answers: Places) -> Integers:
-        """Return the weight of each report given the answer beside it.
+        """Return the weight of each report given each answer; 0 for an impossible report.
 
-        Parameters
-        ----------
-        reports, answers : int or ndarray of int
-            Places of each; what broadcasts will do. Of other places the weight is 0.
+        Both are places, and broadcast.
         """
         own, given = np.asarray(reports, np.int64), np.asarray(answers, np.int64)
         inside = (own >= given) & (own < given + self.window)
@@ -237,19 +225,10 @@ class BoundedLaw:
         return found
 
     def drawn(self, answers: npt.NDArray[Any], words: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
-        """Return the report that each word is drawn as, as `Numbers` stores it.
+        """Return the reports that 32-bit words draw, as `Numbers` stores them.
 
-        Parameters
-        ----------
-        answers : ndarray of int, shape (n,)
-            Places on the grid.
-        words : ndarray of uint32, shape (n,)
-            One word per answer.
-
-        Notes
-        -----
-        The first words are those of the base, so many for each report; then come those of the
-        window, so many for each place in it; then those of the first end, and of the second.
+        `answers` are places and have the shape (n,) of `words`. The lowest words draw from the
+        base, report by report. Then come the window, place by place, the first end and the second.
         """
         given, left = answers.astype(np.int64), words.astype(np.int64)
         beyond = left - self.base * self.reports
@@ -261,7 +240,7 @@ class BoundedLaw:
         return reports.astype(self.numbers.dtype)
 
     def describe(self) -> dict[str, int | list[int]]:
-        """Return its integers, JSON-ready."""
+        """Return the integers, JSON-ready."""
         return {
             "base": self.base,
             "window": self.window,
@@ -273,7 +252,7 @@ class BoundedLaw:
 
 
 def _window_weights(total: int, reports: int, window: int, ratio: Fraction) -> tuple[int, int]:
-    """Return base and lift with ``lift <= ratio base``, which leave an even rest of `total`."""
+    """Return base and lift with ``lift <= ratio base`` that leave an even rest of `total`."""
     total -= total % 2
     base = -int(-total // (reports + window * ratio))
     lift = (total - base * reports) // window

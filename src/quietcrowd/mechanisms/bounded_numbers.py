@@ -1,4 +1,4 @@
-"""Mechanisms for numbers whose reports are bounded: drawn exactly from integers, with one word."""
+"""Mechanisms for numbers whose reports are bounded; one word draws a report exactly."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ __all__ = ["BoundedChannel", "BoundedNumbers"]
 
 @frozen(kw_only=True, slots=False)
 class BoundedChannel(Channel):
-    """The law of a bounded report of a number.
+    """Distribution of a bounded report of a number.
 
     Attributes
     ----------
     law : BoundedLaw
-        Its weights, in integers.
+        Integer weights.
     """
 
     law: BoundedLaw
@@ -54,7 +54,7 @@ class BoundedChannel(Channel):
 
     @property
     def variance(self) -> float:
-        """Largest variance of a report, over all answers, in the squared unit of the answers."""
+        """Largest variance of a report over all answers, in squared units of the answers."""
         return self.law.most_variance
 
     @property
@@ -78,21 +78,20 @@ def _check_epsilon(_: Any, __: Any, epsilon: float) -> None:
 
 @frozen(kw_only=True, slots=False)
 class BoundedNumbers(TaskwiseMechanism):
-    """A mechanism for numbers whose reports lie between two public numbers.
+    """Mechanism for numbers whose reports lie between two public numbers.
 
-    An answer is clipped to the domain and rounded to a public grid; a report is drawn from the
-    integer weights of its place. In the mean it is the rounded answer. Missing answers are not
-    reported, so that participation is not protected. A subclass says how likely which part of the
-    law is.
+    An answer is clipped to the domain and rounded to a public grid. A report is drawn from the
+    integer weights of its place; its mean is the rounded answer. Missing answers are not reported,
+    so participation is not protected.
 
     Attributes
     ----------
     domain : Ordinal or Interval
         At least two numbers.
     epsilon : float
-        Privacy loss of one answer at most, natural logarithm, above 0 and at most 16.
+        Largest privacy loss of one answer, natural logarithm, above 0 and at most 16.
     step : float, optional
-        Of the grid, a power of two that makes at most 2^16 steps; see `Grid.over`.
+        Step of the grid, a power of two that makes at most 2^16 steps; see `Grid.over`.
     """
 
     no_memo: ClassVar[None] = None
@@ -104,33 +103,33 @@ class BoundedNumbers(TaskwiseMechanism):
     step: float | None = field(default=None, converter=optional_number)
 
     def __attrs_post_init__(self) -> None:
-        _ = self.channel  # refuses an epsilon that the grid cannot hold
+        _ = self.channel  # rejects an epsilon that is too small for the grid
 
     @property
     @abstractmethod
     def window_share(self) -> Fraction:
-        """Probability that a report is one of the window's part of the law, 0 to 1."""
+        """Probability of the part of the distribution with the window, 0 to 1."""
 
     @cached_property
     def grid(self) -> Grid:
-        """The public grid that answers are rounded to."""
+        """Public grid that answers are rounded to."""
         return Grid.over(self.domain, self.step)
 
     @cached_property
     def channel(self) -> BoundedChannel:
-        """The law of one report given one answer; the same for every worker."""
+        """Distribution of a report given its answer, the same for every worker."""
         law = BoundedLaw.for_loss(self.grid, self.epsilon, self.window_share)
         return BoundedChannel(law=law)
 
     @property
     def report_domain(self) -> Numbers:
-        """What a report can be."""
+        """Domain of the reports."""
         return self.channel.law.numbers
 
     @property
     @override
     def claimed_epsilon(self) -> float:
-        """What was asked for; integers give a little less."""
+        """Requested loss; integer weights lose slightly less."""
         return self.epsilon
 
     @override

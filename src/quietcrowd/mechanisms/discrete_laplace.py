@@ -1,16 +1,14 @@
-"""Whole-numbered Laplace noise, drawn exactly.
+"""Discrete Laplace noise, drawn exactly.
 
-``P(Z = z)`` is proportional to ``exp(-|z| / scale)``. Answers that are at most d steps apart, each
-with this noise, cannot be told apart by more than a factor ``exp(d / scale)``: for every z, and
-not up to the rounding of floats, which tells answers apart (Mironov, CCS 2012).
+``P(Z = z)`` is proportional to ``exp(-|z| / scale)``. For two answers at most d steps apart, the
+probabilities of every report differ by a factor of at most ``exp(d / scale)``, exactly. The
+rounding of floats would reveal answers (Mironov, CCS 2012).
 
-The same noise can be had as a function of given random bytes, in a fixed number of steps. It is the
-difference of two geometric numbers G with ``P(G = g)`` proportional to ``exp(-g / scale)``. The
-binary digits of such a number are independent, and digit i is 1 with probability
-``1 / (1 + exp(2**i / scale))``: so every digit takes one comparison of a 256-bit word with a public
-threshold, and neither the number of steps nor that of bytes depends on the noise. (A sampler that
-rejects and repeats takes a time that tells of the noise.) Derivation and distance from the exact
-law: ``docs/theory/memoisation.md``.
+`laplace_noise` computes the noise from given random bytes, as the difference of two geometric
+numbers. Their binary digits are independent, and digit i is 1 with probability ``1 / (1 + exp(2**i
+/ scale))``. Each digit takes one comparison of a 256-bit word with a public threshold. So the
+numbers of steps and of bytes do not depend on the noise, as they would with a rejection sampler.
+Derivation and error: ``docs/theory/memoisation.md``.
 """
 
 from __future__ import annotations
@@ -49,27 +47,27 @@ __all__ = [
 ]
 
 BLOCK = 2**16
-"""Simulated values that are drawn at a time."""
+"""Simulated values per block."""
 
 EXACT_BLOCK = 2**12
-"""Exact ones."""
+"""Exact values per block."""
 
 LARGEST_POWER = 46
 
 DRAWN_REACH = 32
-"""Geometric numbers beyond so many scales take a rest beside their binary digits."""
+"""Geometric numbers beyond this many scales have a rest in addition to their binary digits."""
 
 WORD_BYTES = 32
 WORD = 2 ** (8 * WORD_BYTES)
 
 REACH = 128
-"""Geometric numbers from given bytes end at so many scales; beyond them lie e^-128 or less."""
+"""Limit of geometric numbers from given bytes, in scales; a mass of at most e^-128 lies beyond."""
 
 _CONTEXT = Context(prec=100)
 
 
 def require_positive_epsilon(epsilon: float) -> None:
-    """Raise ParameterError unless noise can be finite at this privacy loss."""
+    """Raise ParameterError unless a privacy loss is finite and above 0."""
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise ParameterError(
             "epsilon must be a finite number above 0: at 0 the noise would be infinite; "
@@ -84,17 +82,17 @@ def positive_epsilon(_: Any, __: Any, epsilon: float) -> None:
 
 @frozen(kw_only=True)
 class DiscreteLaplace(Noise):
-    """Noise on the whole numbers.
+    """Discrete Laplace noise on the whole numbers.
 
     Parameters
     ----------
     scale : float
-        In steps; taken as the exact rational number that the float is.
+        In steps, as the exact rational number that the float is.
 
     References
     ----------
     C. Canonne, G. Kamath, T. Steinke, "The Discrete Gaussian for Differential Privacy", NeurIPS
-    2020, has the law and another sampler; this one: ``docs/theory/exact-noise.md``.
+    2020, for the distribution; ``docs/theory/exact-noise.md`` for the sampler.
 
     Examples
     --------
@@ -109,13 +107,8 @@ class DiscreteLaplace(Noise):
     def for_loss(cls, distance: Fraction | int, epsilon: float) -> DiscreteLaplace:
         """Return the least noise that hides `distance` steps at a loss of at most `epsilon`.
 
-        The loss exceeds neither the float nor the decimal that it prints as.
-
-        Raises
-        ------
-        ParameterError
-            Where `epsilon` is not above 0, or is so large or so small that the noise would be
-            finer than a step or overflow.
+        The loss exceeds neither the float nor the decimal that it prints as. Raises ParameterError
+        if `epsilon` is not above 0, or the scale would not be from 1 to 2^46 steps.
         """
         require_positive_epsilon(epsilon)
         wanted = Fraction(distance) / least_meant(epsilon)
@@ -130,12 +123,12 @@ class DiscreteLaplace(Noise):
         return cls(scale=ratio_up(wanted))
 
     def loss(self, distance: Fraction | int) -> float:
-        """Return the privacy loss between two numbers that are `distance` steps apart."""
+        """Return the privacy loss between two numbers `distance` steps apart, rounded up."""
         return ratio_up(Fraction(distance) / Fraction(self.scale))
 
     @property
     def variance(self) -> float:
-        """In squared steps: ``2 q / (1 - q)^2`` with ``q = exp(-1 / scale)``."""
+        """Variance in squared steps: ``2 q / (1 - q)^2`` with ``q = exp(-1 / scale)``."""
         half = math.sinh(0.5 / self.scale)
         return 0.5 / (half * half)
 
@@ -158,12 +151,8 @@ class DiscreteLaplace(Noise):
     def sample(self, count: int, rng: Randomness) -> npt.NDArray[np.int64]:
         """Draw `count` independent values.
 
-        Parameters
-        ----------
-        count : int
-            How many. The sampler sees no answer: noise is drawn first and added by the caller.
-        rng : Randomness
-            A generator is for a fast simulation in floats; all else draws exactly.
+        A NumPy generator gives a fast simulation in floats; anything else draws exactly. The
+        sampler sees no answer: the caller adds the noise.
         """
         if not isinstance(rng, np.random.Generator):
             return self.draw(count, word_source(rng))
@@ -177,19 +166,13 @@ class DiscreteLaplace(Noise):
     def draw(self, count: int, words: WordSource) -> npt.NDArray[np.int64]:
         """Draw `count` independent values exactly, from random words.
 
-        A value is the difference of two geometric numbers. Their binary digits below 2^D are
-        independent coins, and what is left, in units of 2^D, is geometric again: almost always 0.
-        So a value takes ``2 (D + 1)`` words, and hardly ever more; how many says nothing of it.
+        A value is the difference of two geometric numbers. Their D lowest binary digits are
+        independent coins. The rest, in units of 2^D, is geometric again and almost always 0. So a
+        value takes ``2 (D + 1)`` words, and almost never more.
 
-        Parameters
-        ----------
-        count : int
-            How many.
-        words : WordSource
-            Where the randomness comes from. `EXACT_BLOCK` values at a time take the first word of
-            each coin: of each value those of its first number, lowest digit first and the rest
-            last, then those of its second. Then each coin that these do not settle takes more, in
-            order, and then each number with a rest.
+        `EXACT_BLOCK` values at a time read the first word of every coin. Per value, the digits of
+        the first number come lowest first, then its rest, then the second number. Undecided coins
+        then read further words in order, and after them the numbers with a rest.
         """
         parts = [
             _draw_block(self.scale, min(EXACT_BLOCK, count - start), words)
@@ -199,7 +182,6 @@ class DiscreteLaplace(Noise):
 
 
 def _draw_block(scale: float, count: int, words: WordSource) -> npt.NDArray[np.int64]:
-    """Return `count` values; see `DiscreteLaplace.draw`."""
     digits, first = _binary_digits(scale), _first_words(scale)
     drawn = words(2 * count * (digits + 1)).reshape(2 * count, digits + 1)
     heads = settled(drawn, np.array(first, np.uint32), partial(_coin, scale), words)
@@ -214,7 +196,7 @@ def _draw_block(scale: float, count: int, words: WordSource) -> npt.NDArray[np.i
 
 
 def _binary_digits(scale: float) -> int:
-    """Return how many digits a number has, but with a chance of e^-32 or less."""
+    """Return D; a geometric number is ``2**D`` or more with probability at most e^-32."""
     digits = 0
     while 2**digits < DRAWN_REACH * scale:
         digits += 1
@@ -223,24 +205,21 @@ def _binary_digits(scale: float) -> int:
 
 @lru_cache(maxsize=64)
 def _first_words(scale: float) -> tuple[int, ...]:
-    """Return what the first word of each coin is compared with."""
+    """Return the number that the first word of each coin is compared with."""
     return tuple(first_digits(_coin(scale, place)) for place in range(_binary_digits(scale) + 1))
 
 
 def _coin(scale: float, digit: int) -> Chance:
-    """Return the chance that a binary digit is 1; of the digit after the last, of a rest."""
+    """Return the chance that a binary digit is 1; after the last digit, that there is a rest."""
     rate = Fraction(2**digit) / Fraction(scale)
     return decaying(rate) if digit == _binary_digits(scale) else logistic(rate)
 
 
 @lru_cache
 def laplace_thresholds(scale: float) -> tuple[int, ...]:
-    """Return, lowest digit first, how many of the 2^256 words make a binary digit 1.
+    """Return how many of the 2^256 words make a binary digit 1, lowest digit first.
 
-    Parameters
-    ----------
-    scale : float
-        Of the noise, in steps, at least 1; taken as the exact rational number that the float is.
+    `scale` is in steps, at least 1, and counts as the exact rational number that the float is.
 
     Examples
     --------
@@ -250,30 +229,21 @@ def laplace_thresholds(scale: float) -> tuple[int, ...]:
     digits = 0
     while 2**digits < REACH * scale:
         digits += 1
-    with localcontext(_CONTEXT):  # whatever the program has set
+    with localcontext(_CONTEXT):  # independent of the program's context
         powers = [Decimal(2**digit) / Decimal(scale) for digit in range(digits)]
         return tuple(int(WORD / (1 + power.exp())) for power in powers)
 
 
 def laplace_bytes(scale: float) -> int:
-    """Return how many random bytes one number takes."""
+    """Return how many bytes `laplace_noise` takes."""
     return 2 * WORD_BYTES * len(laplace_thresholds(scale))
 
 
 def laplace_noise(scale: float, given: bytes) -> int:
-    """Return the noise that `given` stands for.
+    """Return the noise in steps that `given`, `laplace_bytes` uniform bytes, determine.
 
-    Parameters
-    ----------
-    scale : float
-        In steps.
-    given : bytes
-        `laplace_bytes` of them, uniform.
-
-    Returns
-    -------
-    int
-        The law differs from the discrete Laplace law by less than 2^-183 in total variation.
+    Its distribution differs from the discrete Laplace distribution by less than 2^-183 in total
+    variation.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Duchi's mechanism: one of two numbers, and the answer is how likely which of them is."""
+"""Duchi's mechanism: the answer sets the probabilities of two reports."""
 
 from __future__ import annotations
 
@@ -17,32 +17,30 @@ __all__ = ["DuchiMechanism"]
 class DuchiMechanism(BoundedNumbers):
     """Report one of two numbers, one below the domain and one above it.
 
-    On answers from -1 to 1 the report is C or -C, with
-    ``C = (exp(epsilon) + 1) / (exp(epsilon) - 1)``, and C has the probability ``1/2 + x / (2 C)``
-    for an answer x. A report is a single bit. Of the mechanisms for numbers here with a pure loss
-    it has the smallest variance in the worst case at an epsilon below 0.609; unbiased reports of
-    more than two numbers can have a little less.
+    For answers from -1 to 1 the report is C or -C, with ``C = (exp(epsilon) + 1) / (exp(epsilon) -
+    1)``, and C has the probability ``1/2 + x / (2 C)`` for an answer x. A report is a single bit.
+    Below an epsilon of 0.609 it has the smallest worst-case variance of the pure mechanisms for
+    numbers here. Unbiased reports of more than two numbers can have slightly less.
 
     Parameters
     ----------
     domain : Ordinal or Interval
         At least two numbers.
     epsilon : float
-        Privacy loss of one answer at most, natural logarithm, above 0 and at most 16.
+        Largest privacy loss of one answer, natural logarithm, above 0 and at most 16.
     step : float, optional
-        Of the grid, a power of two that makes at most 2^16 steps; see `Grid.over`.
+        Step of the grid, a power of two that makes at most 2^16 steps; see `Grid.over`.
 
     Raises
     ------
     ParameterError
-        Where the domain holds less than two numbers, epsilon is out of its range or too small for
-        the grid, or the step is no power of two or makes too many steps.
+        If an argument is invalid, or epsilon is too small for the grid.
 
     Guarantee
     ---------
-    Pure and exact: the logarithm of a ratio of two integer weights, rounded up, a little less than
-    epsilon. It holds for an answer against another one. Missing answers are not reported: who
-    answered which task shows.
+    Pure and exact: the logarithm of a ratio of two integer weights, rounded up, slightly less than
+    epsilon. It protects an answer against another one. Participation is not protected, since
+    missing answers are not reported.
 
     References
     ----------

@@ -1,10 +1,9 @@
-"""Coins whose chance is an irrational number, thrown exactly with random words.
+"""Coins with irrational chances, thrown exactly with random words.
 
-A coin of chance p shows heads where a uniform number, read from words of 32 bits as its binary
-digits, is less than p. The first word settles nearly every throw: it is compared with the first 32
-digits of p. Only where they are equal, once in 2^32 throws, the next word is compared with the next
-32 digits, and so on, however many it takes: no chance is rounded. A page's code does the same, word
-by word: ``docs/theory/exact-noise.md``.
+A coin of chance p shows heads if a uniform number, read from 32-bit words as its binary digits, is
+less than p. The first word is compared with the first 32 digits of p. Only if they are equal, once
+in 2^32 throws, is the next word compared with the next 32 digits, and so on. No chance is rounded.
+The web page's code does the same, word by word: ``docs/theory/exact-noise.md``.
 """
 
 from __future__ import annotations
@@ -31,39 +30,31 @@ __all__ = [
 ]
 
 Chance: TypeAlias = Callable[[int], int]
-"""Gives ``floor(p 2**n)``, the first n binary digits of a chance p."""
+"""Maps n to ``floor(p 2**n)``, the first n binary digits of a chance p."""
 
 WORD_BITS = 32
 
 GUARD = 20
-"""Decimal digits beyond those that are wanted."""
+"""Decimal digits beyond those requested."""
 
 
 def decaying(rate: Fraction) -> Chance:
-    """Return the chance ``exp(-rate)``; `rate` above 0."""
+    """Return the chance ``exp(-rate)``; `rate` is above 0."""
     return lambda bits: _digits(rate, bits, lambda power: 1 / power)
 
 
 def logistic(rate: Fraction) -> Chance:
-    """Return the chance ``1 / (1 + exp(rate))``; `rate` above 0."""
+    """Return the chance ``1 / (1 + exp(rate))``; `rate` is above 0."""
     return lambda bits: _digits(rate, bits, lambda power: 1 / (1 + power))
 
 
 def first_digits(chance: Chance) -> int:
-    """Return what a first word is compared with."""
+    """Return the number that a first word is compared with."""
     return chance(WORD_BITS)
 
 
 def settle(chance: Chance, words: WordSource) -> bool:
-    """Return whether the coin shows heads, given that the first word was equal to its digits.
-
-    Parameters
-    ----------
-    chance : Chance
-        Of heads.
-    words : WordSource
-        Where further words come from, one at a time.
-    """
+    """Return whether a coin shows heads whose first word equaled its digits, word by word."""
     bits, drawn = WORD_BITS, first_digits(chance)
     while True:
         bits += WORD_BITS
@@ -74,7 +65,7 @@ def settle(chance: Chance, words: WordSource) -> bool:
 
 
 def shows_heads(word: int, chance: Chance, words: WordSource) -> bool:
-    """Return whether one coin shows heads, given its first word."""
+    """Return whether a coin shows heads, given its first word."""
     digits = first_digits(chance)
     return settle(chance, words) if word == digits else word < digits
 
@@ -92,16 +83,9 @@ def settled(
 ) -> npt.NDArray[np.bool_]:
     """Return which coins show heads, given their first words.
 
-    Parameters
-    ----------
-    drawn : ndarray of uint32, shape (throws, coins)
-        First words.
-    digits : ndarray of uint32, shape (coins,)
-        First digits of each coin.
-    chance_of : callable
-        Gives the chance of a coin by its place.
-    words : WordSource
-        Where further words come from: for each throw that is not settled, in order.
+    `drawn` has the shape (throws, coins), `digits`, the first digits of each coin, the shape
+    (coins,). `chance_of` maps the place of a coin to its chance. Undecided throws take further
+    words in order.
     """
     heads: npt.NDArray[np.bool_] = drawn < digits
     for row, coin in np.argwhere(drawn == digits):
@@ -110,9 +94,9 @@ def settled(
 
 
 def _digits(rate: Fraction, bits: int, of_power: Callable[[Decimal], Decimal]) -> int:
-    """Return ``floor(p 2**bits)`` for p a function of ``exp(rate)``, to the last digit.
+    """Return ``floor(p 2**bits)``, exactly, for p a function of ``exp(rate)``.
 
-    More decimal digits are taken until the error cannot matter: p is irrational, so they end.
+    The precision doubles until the error cannot matter; it ends because p is irrational.
     """
     precision = GUARD + bits // 3
     while True:

@@ -1,7 +1,7 @@
-"""From noisy profile sums to predicted answers: the linear algebra of matrix factorisation.
+"""Linear algebra of matrix factorization, from noisy profile sums to predicted answers.
 
-It comes after the noise, so that nothing in it, and no rounding of it, concerns the guarantee.
-All numbers are floats in the answers' own unit.
+It follows the noise, so neither it nor its rounding affects the guarantee. All numbers are floats
+in the unit of the answers.
 """
 
 from __future__ import annotations
@@ -22,16 +22,15 @@ RESTS, GROWS = 1e-9, 1e9
 
 
 def worker_blocks(workers: int, rank: int) -> list[slice]:
-    """Cut the workers into blocks whose matrices fit into memory together."""
+    """Split the workers into blocks whose matrices fit into memory together."""
     size = max(1, BLOCK // rank**2)
     return [slice(start, min(start + size, workers)) for start in range(0, workers, size)]
 
 
 def least_squares_matrices(profile: Floats, answered: list[npt.NDArray[Any]]) -> Floats:
-    """Return ``sum v_j v_j'`` over the tasks that each worker answered.
+    """Return ``sum v_j v_j'`` over the tasks of each worker, shape (workers, rank, rank).
 
-    Shape (workers, rank, rank), of a profile of shape (tasks, rank); `answered` are the tasks of
-    each worker.
+    `profile` has the shape (tasks, rank); `answered` are the tasks of each worker.
     """
     rank = profile.shape[1]
     matrices = np.empty((len(answered), rank, rank))
@@ -44,8 +43,8 @@ def least_squares_matrices(profile: Floats, answered: list[npt.NDArray[Any]]) ->
 def ridge_solve(matrices: Floats, sums: Floats, ridge: float) -> Floats:
     """Return ``(H + ridge I)^-1 b`` for every worker, shape (workers, rank).
 
-    H has the shape (workers, rank, rank), or (1, rank, rank) where it is one for all; b, the
-    `sums`, (workers, rank). ParameterError where a matrix is singular.
+    H, `matrices`, has the shape (workers, rank, rank), or (1, rank, rank) if all workers share it;
+    b, `sums`, has the shape (workers, rank). Raises ParameterError if a matrix is singular.
     """
     rank = sums.shape[1]
     shifted = matrices + ridge * np.eye(rank)
@@ -70,28 +69,13 @@ def semidefinite(matrices: Floats) -> Floats:
 def descend(
     matrices: Floats, sums: Floats, start: Floats, learning_rate: float | None, max_steps: int
 ) -> Floats:
-    """Minimise ``u'Hu - 2 b'u`` for every worker by gradient descent.
+    """Minimize ``u'Hu - 2 b'u`` for every worker by gradient descent.
 
-    Parameters
-    ----------
-    matrices : ndarray, shape (workers, rank, rank)
-        H of each worker; regular.
-    sums, start : ndarray, shape (workers, rank)
-        b and the first u of each worker.
-    learning_rate : float or None
-        Step along the gradient ``2 (H u - b)``; None: ``1 / (2 lambda)`` with the largest
-        eigenvalue lambda of the worker's H.
-    max_steps : int
-        When to give up.
-
-    Returns
-    -------
-    ndarray, shape (workers, rank)
-
-    Raises
-    ------
-    AnswerError
-        Where a gradient does not fall to `RESTS` times its first norm, or grows to `GROWS` times.
+    H, `matrices`, has the shape (workers, rank, rank) and is regular; b, `sums`, `start` and the
+    result have the shape (workers, rank). `learning_rate` is the step along the gradient ``2 (H u -
+    b)``, by default ``1 / (2 lambda)`` with the largest eigenvalue lambda of H. Raises AnswerError
+    if the norm of a gradient does not fall to `RESTS` times its start within `max_steps`, or grows
+    to `GROWS` times.
     """
     if learning_rate is None:
         rates = 0.5 / np.linalg.eigvalsh(matrices)[:, -1]

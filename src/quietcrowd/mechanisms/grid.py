@@ -21,7 +21,7 @@ FINENESS = 10
 MAX_STEPS = 2**24
 SMALLEST = -960
 MOST_EXTRA = 1.01
-"""How much wider than the domain the grid may be."""
+"""Largest ratio of the widths of grid and domain."""
 
 
 def bounded_domain(_: Any, __: Any, domain: Any) -> None:
@@ -41,22 +41,21 @@ def bounded_domain(_: Any, __: Any, domain: Any) -> None:
 
 @frozen(kw_only=True)
 class Grid:
-    """Equidistant numbers over a domain; a step is a power of two.
+    """Equidistant numbers over a domain; the step is a power of two.
 
-    Answers are clipped to the domain and rounded to the grid *before* they meet noise, so that
-    two answers are a whole number of steps apart, at most `steps`: the sensitivity is an integer.
+    Answers are clipped to the domain and rounded to the grid before noise is added. So two answers
+    are a whole number of steps apart, and the sensitivity is the integer `steps`.
 
     Attributes
     ----------
     low : float
-        The lowest number.
+        Lowest number.
     step : float
-        Distance of neighbours.
+        Distance of neighbors.
     steps : int
-        Number of steps from the lowest number to the highest; even, so that the middle is on the
-        grid.
+        Number of steps; even, so that the middle is on the grid.
     high : float
-        The highest number of the domain; the grid may end a little above it.
+        Highest number of the domain; the grid may end slightly above it.
     """
 
     low: float
@@ -66,20 +65,11 @@ class Grid:
 
     @classmethod
     def over(cls, domain: Ordinal | Interval, step: float | None = None) -> Grid:
-        """Return the grid of a domain.
+        """Return the grid of a domain, from its lower bound on.
 
-        Parameters
-        ----------
-        domain : Ordinal or Interval
-            The lowest number of the grid is its lower bound.
-        step : float, optional
-            A power of two. Default: 1/2048 to 1/1024 of the width.
-
-        Raises
-        ------
-        ParameterError
-            Where `step` is no power of two, does not go into the width, or gives more than 2^24
-            steps; where the domain lies too far from 0 for floats, or is too narrow or too wide.
+        `step` is a power of two, by default 1/2048 to 1/1024 of the width. Raises ParameterError if
+        it is not, does not fit an even number of times into the width, or gives more than 2^24
+        steps. Also raises if the domain is too narrow, too wide or too far from 0 for floats.
         """
         if domain.width < 2.0**SMALLEST:
             raise ParameterError(f"{domain.example()} is too narrow for floats on a grid")
@@ -114,7 +104,7 @@ class Grid:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The lowest and the highest number."""
+        """Lowest and highest number."""
         return self.low, self.low + self.width
 
     @property
@@ -123,7 +113,7 @@ class Grid:
         return self.steps // 2
 
     def places(self, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
-        """Clip and round numbers, shape (n,), to places on the grid: 0 to `steps`."""
+        """Clip and round numbers, shape (n,), to places on the grid, 0 to `steps`."""
         nearest = np.rint((numbers - self.low) / self.step)
         return np.clip(nearest, 0, self.steps).astype(np.int32)
 
@@ -132,12 +122,9 @@ class Grid:
         return int(self.places(np.array([number]))[0])
 
     def nearest(self, number: float) -> int:
-        """Return the nearest place to a number, also beyond the ends of the grid.
+        """Return the place nearest to a number, also beyond the ends of the grid.
 
-        Raises
-        ------
-        ParameterError
-            Where the number is not finite, or 2^31 steps away.
+        Raises ParameterError if the number is not finite, or 2^31 steps or more away.
         """
         place = (number - self.low) / self.step
         if not abs(place) < 2**31:
@@ -151,28 +138,19 @@ class Grid:
         return self.low + self.step * place
 
     def describe(self) -> dict[str, Any]:
-        """Return its numbers, JSON-ready."""
+        """Return the attributes, JSON-ready."""
         return {"low": self.low, "step": self.step, "steps": self.steps, "high": self.high}
 
     def lattice(self, noise_scale: float) -> Lattice:
-        """Return what a place with noise can be; 32 bits where the noise cannot exceed them.
+        """Return the domain of places with noise, of 32 bits if 64 scales of noise fit.
 
-        Noise beyond 64 scales has a probability below 10^-27; it is cut off, which is a function
-        of the report alone.
+        Noise beyond 64 scales has a probability below 10^-27. Cutting it off is post-processing.
         """
         bits = 32 if self.steps + 64 * noise_scale < 2**31 else 64
         return Lattice(origin=self.low, step=self.step, bits=bits)
 
 
 def cut_off(noisy: npt.NDArray[np.int64], domain: Lattice) -> npt.NDArray[Any]:
-    """Return places with noise as a domain stores them: cut off at what its dtype holds.
-
-    Parameters
-    ----------
-    noisy : ndarray of int64
-        Places plus noise; overwritten.
-    domain : Lattice
-        Of the reports.
-    """
+    """Clip noisy places, which are overwritten, to the dtype of the reports' domain."""
     most = np.iinfo(domain.dtype).max
     return np.clip(noisy, -most, most, out=noisy).astype(domain.dtype)

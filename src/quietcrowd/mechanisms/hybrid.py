@@ -1,4 +1,4 @@
-"""The hybrid mechanism: the piecewise one or Duchi's, by a coin."""
+"""The hybrid mechanism: a coin chooses between the piecewise mechanism and Duchi's."""
 
 from __future__ import annotations
 
@@ -15,39 +15,38 @@ from quietcrowd.mechanisms.exact_coins import decaying
 __all__ = ["HybridMechanism"]
 
 LEAST_EPSILON = 0.609352
-"""From it on the coin helps: where the largest variance with it is that of Duchi's mechanism."""
+"""From here on the coin helps: the largest variance with it equals that of Duchi's mechanism."""
 
 
 @frozen(kw_only=True, slots=False)
 class HybridMechanism(BoundedNumbers):
-    """Report as the piecewise mechanism does, or, with probability ``exp(-epsilon / 2)``, as Duchi.
+    """Report like the piecewise mechanism or, with probability ``exp(-epsilon / 2)``, like Duchi's.
 
-    With that coin the variance is nearly the same for all answers, and in the worst case less than
-    that of either, on the default grid up to an epsilon of 8: beyond, the windows of the piecewise
-    mechanism are a few steps wide, and it has less. Duchi's two numbers are moved to the nearest
-    ones of the piecewise mechanism, and all of them together so that reports are unbiased. Up to an
-    epsilon of 0.609 it is Duchi's alone.
+    The variance is nearly the same for all answers. In the worst case it is below that of either,
+    on the default grid up to an epsilon of 8. Beyond, the windows of the piecewise mechanism are a
+    few steps wide, and its variance is smaller. Duchi's two numbers move to the nearest ones of the
+    piecewise mechanism, and all numbers shift together so that reports are unbiased. Up to an
+    epsilon of 0.609 the mechanism is Duchi's.
 
     Parameters
     ----------
     domain : Ordinal or Interval
         At least two numbers.
     epsilon : float
-        Privacy loss of one answer at most, natural logarithm, above 0 and at most 16.
+        Largest privacy loss of one answer, natural logarithm, above 0 and at most 16.
     step : float, optional
-        Of the grid, a power of two that makes at most 2^16 steps; see `Grid.over`.
+        Step of the grid, a power of two that makes at most 2^16 steps; see `Grid.over`.
 
     Raises
     ------
     ParameterError
-        Where the domain holds less than two numbers, epsilon is out of its range or too small for
-        the grid, or the step is no power of two or makes too many steps.
+        If an argument is invalid, or epsilon is too small for the grid.
 
     Guarantee
     ---------
-    Pure and exact: the logarithm of a ratio of two integer weights, rounded up, a little less than
-    epsilon. It holds for an answer against another one. Missing answers are not reported: who
-    answered which task shows.
+    Pure and exact: the logarithm of a ratio of two integer weights, rounded up, slightly less than
+    epsilon. It protects an answer against another one. Participation is not protected, since
+    missing answers are not reported.
 
     References
     ----------

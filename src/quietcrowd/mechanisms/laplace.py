@@ -1,4 +1,4 @@
-"""Laplace perturbation: numeric answers with noise, whether or not there is an answer."""
+"""Laplace perturbation: numeric answers plus noise, optionally for unanswered tasks, too."""
 
 from __future__ import annotations
 
@@ -56,20 +56,20 @@ __all__ = ["BIT_GRID", "LaplaceChannel", "LaplacePerturbation", "NoiseScale"]
 NoiseScale: TypeAlias = Literal["width", "paper"]
 
 NULL = -1
-"""What stands in a cell without an answer before it is filled."""
+"""Marks a cell without an answer before it is filled."""
 
 Fill: TypeAlias = Literal["uniform", "midpoint"] | float | None
 
 _FILLINGS = 193
-"""So many numbers stand for all that "uniform" may fill in."""
+"""Number of values that represent all that "uniform" may fill in."""
 
 BIT_GRID = Grid(low=0.0, step=2.0**-10, steps=2**10, high=1.0)
-"""The grid of the participation bit: 0 is "not answered", 1 is "answered"."""
+"""Grid of the participation bit: 0 is "not answered", 1 is "answered"."""
 
 
 @frozen(kw_only=True, slots=False)
 class LaplaceChannel(Channel):
-    """The law of a numeric report: a place on a grid plus discrete Laplace noise.
+    """Distribution of a numeric report: a place on a grid plus discrete Laplace noise.
 
     Attributes
     ----------
@@ -78,9 +78,9 @@ class LaplaceChannel(Channel):
     noise : DiscreteLaplace
         In steps of the grid.
     fill : {"uniform", "midpoint"}, float or None
-        What an unanswered task is reported as, before the noise; None: it is not reported.
+        Value of an unanswered task, before the noise; None if it is not reported.
     participation_noise : DiscreteLaplace or None
-        Of the noisy bit beside the report, in steps of 1/1024.
+        Noise of the participation bit, in steps of 1/1024.
     """
 
     grid: Grid
@@ -90,19 +90,19 @@ class LaplaceChannel(Channel):
 
     @cached_property
     def shift(self) -> Shift:
-        """The grid and the noise."""
+        """Grid and noise."""
         return Shift(grid=self.grid, noise=self.noise)
 
     @cached_property
     def participation(self) -> Shift | None:
-        """The noisy bit beside the report, if there is one."""
+        """Noisy participation bit with each report, if there is one."""
         noise = self.participation_noise
         return None if noise is None else Shift(grid=BIT_GRID, noise=noise)
 
     @property
     @override
     def fillings(self) -> npt.NDArray[np.float64] | None:
-        """What an unanswered task is reported as; for "uniform" numbers spread over the grid."""
+        """Values of an unanswered task; for "uniform", numbers spread over the grid."""
         if self.fill is None:
             return None
         if self.fill == "uniform":
@@ -114,12 +114,12 @@ class LaplaceChannel(Channel):
 
     @property
     def scale(self) -> float:
-        """Scale b of the noise, in the answers' own unit."""
+        """Scale of the noise, in the unit of the answers."""
         return self.shift.scale
 
     @property
     def variance(self) -> float:
-        """Variance of the noise, in the squared unit of the answers."""
+        """Variance of the noise, in squared units of the answers."""
         return self.shift.variance
 
     @cached_property
@@ -130,10 +130,10 @@ class LaplaceChannel(Channel):
     @property
     @override
     def exact_epsilon(self) -> Fraction:
-        """Privacy loss of one report, exactly.
+        """Exact privacy loss of one report.
 
-        One answer against another, or, where the participation bit is released, half of that and
-        the bit together, whichever is more.
+        If the participation bit is released, it is the larger of two losses: for another answer,
+        and for no answer, which changes the number by half as much and also the bit.
         """
         one = Fraction(self.grid.steps) / Fraction(self.noise.scale)
         if self.participation_noise is None:
@@ -174,16 +174,15 @@ def _default_fill(mechanism: LaplacePerturbation) -> Fill:
 class LaplacePerturbation(TaskwiseMechanism):
     """Clip the answer, round it to a public grid, add Laplace noise.
 
-    A report is ``g(a) + Lap(width / epsilon)``, where g clips an answer to the domain and puts a
-    number in place of a missing one, if every worker is to report every task. The sensitivity is
-    the width of the domain, rounded up to an even number of steps of the grid: the largest
-    distance of two answers.
+    A report is ``g(a) + Lap(width / epsilon)``. g clips an answer to the domain and, if every
+    worker reports every task, replaces a missing one by a number. The sensitivity is the width of
+    the domain, rounded up to an even number of steps of the grid.
 
-    With ``participation="released"`` every cell gives two numbers, about the middle c of the
-    domain: ``a - c`` and 1 where there is an answer, 0 and 0 where there is none, with noise of
-    scales ``width / epsilon`` and ``2 / epsilon``. Exchanging an answer for NULL costs half of the
-    width in the first number and 1 in the second, ``epsilon / 2`` each: the noisy bit costs no
-    further privacy, and the truths can be estimated without the bias of filled values.
+    With ``participation="released"`` every cell gives two numbers, with the middle c of the domain:
+    ``a - c`` and 1 for an answer a, 0 and 0 for none. Their noise has the scales ``width /
+    epsilon`` and ``2 / epsilon``. Exchanging an answer for NULL costs half of the width in the
+    first number and 1 in the second, ``epsilon / 2`` each. So the noisy bit costs no further
+    privacy, and truths can be estimated without the bias of filled values.
 
     Parameters
     ----------
@@ -192,28 +191,27 @@ class LaplacePerturbation(TaskwiseMechanism):
     epsilon : float
         Privacy loss of one cell, natural logarithm, above 0.
     fill : {"uniform", "midpoint"}, float or None
-        What a missing answer counts as: a level or a number of the grid that is drawn, the middle
-        of the domain, a number of it. None: missing answers are not reported, and participation is
-        not protected. Default: "uniform", or "midpoint" where participation is released.
+        Replacement for a missing answer: a random level or number of the grid, the middle of the
+        domain, or a number of it. None: missing answers are not reported, and participation is not
+        protected. Default: "uniform", or "midpoint" if participation is released.
     scale : {"width", "paper"}
         Noise of scale width / epsilon, or, as printed, number of levels / epsilon.
     participation : {None, "released"}
         Whether a noisy participation bit is released.
     step : float, optional
-        Of the grid, a power of two; see `Grid.over`.
+        Step of the grid, a power of two; see `Grid.over`.
 
     Raises
     ------
     ParameterError
-        Where the domain holds less than two numbers, epsilon is not above 0, the number to fill in
-        is outside the domain, the step is no power of two, or parameters do not go together.
+        If an argument is invalid, or parameters exclude each other.
 
     Guarantee
     ---------
-    Pure and exact: the number of steps over the scale of the noise, rounded up. It holds for an
-    answer against another one and, unless ``fill`` is None, for an answer against none. With
-    ``scale="paper"`` the loss is ``epsilon width / levels``: less than claimed for the levels 0
-    to 9, more for 0 and 100. All cells of a worker together lose their number times as much.
+    Pure and exact: the number of steps over the scale of the noise, rounded up. It protects an
+    answer against another one and, unless ``fill`` is None, against none. With ``scale="paper"``
+    the loss is ``epsilon width / levels``: less than claimed for the levels 0 to 9, more for 0 and
+    100. All cells of a worker together lose their number times as much.
 
     References
     ----------
@@ -259,7 +257,7 @@ class LaplacePerturbation(TaskwiseMechanism):
                 'participation="released" goes with fill="midpoint" and scale="width" alone; '
                 f"got fill={self.fill!r}, scale={self.scale!r}"
             )
-        _ = self.channel  # refuses an epsilon that the grid cannot hold
+        _ = self.channel  # rejects an epsilon out of range for the grid
 
     @property
     @override
@@ -273,12 +271,12 @@ class LaplacePerturbation(TaskwiseMechanism):
 
     @cached_property
     def grid(self) -> Grid:
-        """The public grid that answers are rounded to."""
+        """Public grid that answers are rounded to."""
         return Grid.over(self.domain, self.step)
 
     @cached_property
     def channel(self) -> LaplaceChannel:
-        """The law of one report given one answer; the same for every worker."""
+        """Distribution of a report given its answer, the same for every worker."""
         distance: Fraction | int = self.grid.steps
         if self.scale == "paper":
             if not isinstance(self.domain, FiniteDomain):
@@ -298,7 +296,7 @@ class LaplacePerturbation(TaskwiseMechanism):
 
     @property
     def report_domain(self) -> Lattice:
-        """What a report can be: numbers in steps of the grid, also outside of the domain."""
+        """Domain of the reports: numbers in steps of the grid, also outside the answers' domain."""
         return self.grid.lattice(self.channel.noise.scale)
 
     @property
@@ -316,13 +314,13 @@ class LaplacePerturbation(TaskwiseMechanism):
 
     @property
     def claimed_epsilon(self) -> float:
-        """What Theorem 1 says."""
+        """Loss according to Theorem 1."""
         return self.epsilon
 
     def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
-        """Return how the loss is distributed; see `Mechanism.loss`.
+        """Return the loss distribution; see `Mechanism.loss`.
 
-        Two numbers per cell, where participation is released, count as a coin of the same loss.
+        The two numbers of a cell, if participation is released, count as a coin of the same loss.
         """
         count = check_counts(answers, tasks, every_task=self.every_task)
         epsilon = self.channel.epsilon
@@ -367,9 +365,9 @@ class LaplacePerturbation(TaskwiseMechanism):
         )
 
     def fillings(self, shape: tuple[int, ...], words: WordSource) -> npt.NDArray[np.int32]:
-        """Return the place that stands for no answer, for every cell, answered or not.
+        """Return a random filling place for every cell, answered or not.
 
-        How many of them are used does not show in how many words are drawn.
+        So the number of words does not depend on how many are used.
         """
         places = self.filling_places
         if len(places) == 1:
@@ -389,7 +387,7 @@ class LaplacePerturbation(TaskwiseMechanism):
         return np.arange(self.grid.steps + 1, dtype=np.int32)
 
     def fixed_reports(self, answers: Answers, secret: Secret) -> Reports:
-        """Give each answer the noise of its task and place; see `Mechanism.fixed_reports`."""
+        """Add to each answer the noise of its task and place; see `Mechanism.fixed_reports`."""
         places = self.grid.places(self.domain.numbers(answers.values))
         cells = cells_of(answers, places, null=NULL if self.every_task else 0)
         noise, bit_noise = self.channel.noise, self.channel.participation_noise
@@ -457,7 +455,6 @@ def _add_noise(
     domain: Lattice,
     rng: Randomness,
 ) -> npt.NDArray[Any]:
-    """Return places with noise, as the domain stores them."""
     noisy = noise.sample(places.size, rng).reshape(places.shape)
     noisy += places
     return cut_off(noisy, domain)

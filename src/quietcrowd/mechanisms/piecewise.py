@@ -1,4 +1,4 @@
-"""The piecewise mechanism: a report is likely near the answer, and rarer elsewhere."""
+"""The piecewise mechanism: reports near the answer are likelier than others."""
 
 from __future__ import annotations
 
@@ -17,33 +17,32 @@ __all__ = ["PiecewiseMechanism"]
 class PiecewiseMechanism(BoundedNumbers):
     """Report a number, more often from a window about the answer than from elsewhere.
 
-    On answers from -1 to 1 a report lies between -C and C, with
-    ``C = (exp(epsilon / 2) + 1) / (exp(epsilon / 2) - 1)``. A window of the width ``C - 1``
-    moves with the answer, from one end to the other; a number in it is ``exp(epsilon)`` times as
-    likely as one outside of it. From an epsilon of about 1.3 on its variance is less than that of
-    Duchi's mechanism, and it falls further as epsilon grows; a method that knows the law gains more
-    than that, for windows of many reports soon leave little room for the truth.
+    For answers from -1 to 1 a report lies between -C and C, with ``C = (exp(epsilon / 2) + 1) /
+    (exp(epsilon / 2) - 1)``. A window of width ``C - 1`` moves with the answer from one end to the
+    other. A number in it is ``exp(epsilon)`` times as likely as one outside. Above an epsilon of
+    about 1.3 the variance is less than that of Duchi's mechanism, and it falls further as epsilon
+    grows. Methods that use the distribution gain more than that: the windows of many reports soon
+    confine the truth.
 
     Parameters
     ----------
     domain : Ordinal or Interval
         At least two numbers.
     epsilon : float
-        Privacy loss of one answer at most, natural logarithm, above 0 and at most 16.
+        Largest privacy loss of one answer, natural logarithm, above 0 and at most 16.
     step : float, optional
-        Of the grid, a power of two that makes at most 2^16 steps; see `Grid.over`.
+        Step of the grid, a power of two that makes at most 2^16 steps; see `Grid.over`.
 
     Raises
     ------
     ParameterError
-        Where the domain holds less than two numbers, epsilon is out of its range or too small for
-        the grid, or the step is no power of two or makes too many steps.
+        If an argument is invalid, or epsilon is too small for the grid.
 
     Guarantee
     ---------
-    Pure and exact: the logarithm of a ratio of two integer weights, rounded up, a little less than
-    epsilon. It holds for an answer against another one. Missing answers are not reported: who
-    answered which task shows.
+    Pure and exact: the logarithm of a ratio of two integer weights, rounded up, slightly less than
+    epsilon. It protects an answer against another one. Participation is not protected, since
+    missing answers are not reported.
 
     References
     ----------
