@@ -1,8 +1,8 @@
-"""Find what is true from a crowd's answers without anyone having to see them.
+"""Truth inference from a crowd's answers under local differential privacy.
 
-The public names stand once, with their modules: in the stub ``__init__.pyi``, which type checkers
-and editors read. A name is loaded when it is first used, so that a worker's device that needs
-`quietcrowd.mechanisms` alone does not load what infers.
+The stub ``__init__.pyi`` lists the public names with their modules, for type checkers, editors and
+this module. Names load lazily, so that a device that only needs `quietcrowd.mechanisms` does not
+load truth inference.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""``python -m quietcrowd`` is the command line."""
+"""Entry point of ``python -m quietcrowd``."""
 
 from quietcrowd.commands.main import main
 

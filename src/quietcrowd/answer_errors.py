@@ -1,4 +1,4 @@
-"""What is wrong with a row of answers, in one line: place, value, way out."""
+"""Errors about rows of answers: a line with place, value and remedy."""
 
 from __future__ import annotations
 
@@ -31,18 +31,10 @@ AdviceName: TypeAlias = Literal[
 
 @frozen(kw_only=True)
 class Advice:
-    """What whoever reads answers in one way can do about what is wrong with them.
+    """Remedies for invalid input.
 
-    Attributes
-    ----------
-    missing, outside : str
-        About an answer that is missing, or outside the domain.
-    twice : str
-        About a worker who answered a task twice.
-    column : str
-        About a column that is missing.
-    empty : str
-        About a frame without rows.
+    `missing` and `outside` are about an answer, `twice` about a repeated answer, `column` about a
+    missing column, and `empty` about a frame without rows.
     """
 
     missing: str = ""
@@ -113,12 +105,15 @@ ADVICE: Mapping[AdviceName, Advice] = MappingProxyType(
         ),
     }
 )
-"""Ways out by what is read: in Python answers, a frame that a method is fitted to, claims that are
-to be released, and reports; by the commands of their names; and a dataset folder."""
+"""Remedies by input.
+
+``answers``, ``frame`` (to fit), ``claims`` (to release) and ``reports`` are inputs in Python.
+``infer``, ``randomize`` and ``partition`` are commands, and ``folder`` is a dataset's directory.
+"""
 
 
 def is_id_type(kind: pa.DataType) -> bool:
-    """Return whether ids may be of this type: texts, numbers that print, or dates."""
+    """Return whether ids may have this type: text, or a primitive type that Arrow can print."""
     if pa.types.is_float16(kind):  # Arrow cannot print these
         return False
     text = pa.types.is_string(plain_type(kind))
@@ -126,13 +121,13 @@ def is_id_type(kind: pa.DataType) -> bool:
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the one type that stands for all kinds of text, and any other type as it is."""
+    """Return the string type for every type of text, and other types unchanged."""
     text = pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     return pa.string() if text else kind
 
 
 def check_ids(column: pa.ChunkedArray, name: str, first: int = 0) -> None:
-    """Raise AnswerError unless every id is there and of a type for ids; rows count from `first`."""
+    """Raise AnswerError unless all ids are present and of a valid type; rows count from `first`."""
     if column.null_count:
         row = first + column.is_null().index(True).as_py()
         raise AnswerError(
@@ -153,10 +148,10 @@ def answered_twice(
     *,
     advice: AdviceName,
 ) -> AnswerError:
-    """Return what to raise where a worker answered a task twice.
+    """Return the error for a repeated answer.
 
-    Names of columns, and ids, are of the task and the worker; the rows are the first one and the
-    one that says so again; `more` is how many rows say again what another one says.
+    `names` and `ids` are of (task, worker), `rows` of (original, repetition). `more` is the number
+    of repeated rows.
     """
     (task, worker), (task_id, worker_id), (other, row) = names, ids, rows
     count = "" if more is None else f" ({more:,} such row{'s' * (more > 1)})"
@@ -176,10 +171,7 @@ def outside_domain(
     advice: AdviceName,
     first: int = 0,
 ) -> AnswerError:
-    """Return what to raise where `column` holds at `row` what is no answer.
-
-    Rows of the message count from `first`.
-    """
+    """Return the error for a missing or invalid answer at `row`; the message adds `first`."""
     value = column[row].as_py()
     if value is None:
         what, way_out = "the answer is missing", ADVICE[advice].missing

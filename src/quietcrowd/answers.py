@@ -1,8 +1,8 @@
-"""The sparse table of who answered what: tasks, workers, answers.
+"""The sparse table of answers by task and worker.
 
-Rows are kept sorted by task, and within a task by worker, as three arrays and a list of task
-boundaries. Ids keep the order of their first row; `Answers.canonical` sorts them too, so that the
-whole order depends on ids alone: reports are in that order.
+Rows are sorted by task, then by worker. Ids are in the order of their first row.
+`Answers.canonical` sorts ids too, so that the order of rows depends only on ids; reports have that
+order.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ OutOfDomain: TypeAlias = Literal["error", "skip"]
 
 @frozen(kw_only=True)
 class DroppedRows:
-    """How many rows were left out: the caller asked for it, or the method cannot use them.
+    """Numbers of rows that were dropped.
 
     Attributes
     ----------
     duplicates : int
-        Rows whose (task, worker) pair stood in another row that was kept.
+        Rows that repeat a (task, worker) pair.
     out_of_domain : int
-        Rows whose answer was missing or not in the domain.
+        Rows with a missing answer or one outside the domain.
     null_reports : int
-        Reports that say "no answer", left out by a method that has no model of them.
+        NULL reports, dropped for a method without a model of them.
     """
 
     duplicates: int = 0
@@ -69,7 +69,7 @@ class DroppedRows:
 
 
 def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return an array that nobody can write to; a copy where the given one may be written to."""
+    """Return a read-only array, which is a copy if the given array is writable."""
     own = np.array(array, order="C", copy=True if array.flags.writeable else None)
     own.flags.writeable = False
     return own
@@ -92,17 +92,17 @@ class Answers:
     Attributes
     ----------
     domain : Domain
-        What an answer can be.
+        Domain of the answers.
     tasks, workers : pyarrow.Array
-        Ids, each once. A task or a worker without any answer is legal.
+        Unique ids, which may have no answer.
     offsets : ndarray of int64, shape (tasks + 1,)
         The rows of task ``t`` are ``offsets[t]`` to ``offsets[t + 1] - 1``.
     worker_codes : ndarray of int32, shape (answers,)
         Position in `workers`; increasing within a task.
     values : ndarray, shape (answers,)
-        Position of the label in a finite domain, or the number itself.
+        Position of the label in a finite domain, or the number.
     dropped : DroppedRows
-        What was left out on the way in.
+        Numbers of rows that were dropped on input.
     """
 
     domain: Domain
@@ -114,7 +114,7 @@ class Answers:
     dropped: DroppedRows = DroppedRows()
 
     def __attrs_post_init__(self) -> None:
-        """Check what the compiled loops rely on: they do not look before they reach."""
+        """Check the arrays, because compiled loops do not check bounds."""
         rows = len(self.values)
         if not (
             len(self.offsets) == len(self.tasks) + 1
@@ -156,47 +156,44 @@ class Answers:
         Parameters
         ----------
         frame : pandas, Polars or PyArrow dataframe
-            One row per answer; any frame that Narwhals knows. Of a lazy one the three columns are
-            collected, by Polars' streaming engine.
+            One row per answer; any frame that Narwhals supports. A lazy Polars frame is collected
+            by the streaming engine, restricted to the three columns.
         domain : Domain
-            What an answer can be.
+            Domain of the answers.
         task, worker, label : str
-            Names of the three columns. Where they are not named, ``taskId``, ``performer`` or
-            ``workerId``, and ``answer`` are taken for those that are missing.
+            Names of the three columns. If none is given, ``taskId``, ``performer`` or ``workerId``,
+            and ``answer`` replace missing ones.
         tasks, workers : iterable, optional
-            All ids, in the wanted order, including those without an answer; they match by what
-            they print as. Default: the ids that occur, in the order of their first row. Where
-            both are given, the frame may have no row at all: a worker who answered nothing has a
-            device too.
+            All ids in the wanted order, including those without an answer; ids match if their text
+            does. Default: the ids in the frame, in the order of their first row. If both are given,
+            the frame may be empty.
         duplicates : {"error", "first", "last"}
-            What to do where a worker answered a task twice.
+            Treatment of workers who answered a task twice.
         out_of_domain : {"error", "skip"}
-            What to do with an answer that is missing or not in the domain. Where the answers are
-            to be randomised, a skipped one shows: no report exists. A mechanism that does not
-            protect participation refuses such answers; see `Mechanism.randomize`.
+            Treatment of answers that are missing or outside the domain. If the answers are
+            randomized, a skipped one is visible, because its report is missing. A mechanism that
+            does not protect participation rejects such answers; see `Mechanism.randomize`.
         advice : str
-            What errors say of how to go on, by what is read: ``answers``, ``frame``, ``claims``,
-            ``reports``, ``infer``, ``randomize``, ``partition`` or ``folder``. Of reports nothing
-            can be left out, and of claims that are to be released nothing for its value.
+            Selects the remedies in errors: ``answers``, ``frame``, ``claims``, ``reports``,
+            ``infer``, ``randomize``, ``partition`` or ``folder``. Reports must not be dropped, and
+            claims for release must not be dropped because of their values.
 
         Returns
         -------
         Answers
-            ``answers.dropped`` counts what was left out.
+            ``answers.dropped`` counts dropped rows.
 
         Raises
         ------
         AnswerError
-            Where a column is missing, an id is missing or not in the given list, an answer is
-            missing or outside the domain, a (task, worker) pair occurs twice, or no row is
-            there and tasks or workers are not listed. The message names row, column and value;
-            rows count from 0.
+            If a column or an id is missing, an id is not listed, an answer is missing or outside
+            the domain, a (task, worker) pair is repeated, or the frame is empty and tasks or
+            workers are not listed. The message names row, column and value; rows count from 0.
 
         Warns
         -----
         NoiseIgnoredWarning
-            Where the frame says that it holds randomised reports, as one of `Reports.to_frame`
-            does. They are read as if they were answers.
+            If the frame is marked as reports, as `Reports.to_frame` does. They are read as answers.
 
         Examples
         --------
@@ -270,12 +267,12 @@ class Answers:
 
     @cached_property
     def answers_per_worker(self) -> npt.NDArray[np.int64]:
-        """How many answers each worker gave, shape (workers,)."""
+        """Number of answers per worker, shape (workers,)."""
         return np.bincount(self.worker_codes, minlength=len(self.workers)).astype(np.int64)
 
     @cached_property
     def answers_per_task(self) -> npt.NDArray[np.int64]:
-        """How many answers each task has, shape (tasks,)."""
+        """Number of answers per task, shape (tasks,)."""
         return np.diff(self.offsets)
 
     @property
@@ -285,17 +282,16 @@ class Answers:
 
     @cached_property
     def rows_by_worker(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]]:
-        """Where each worker's rows are: boundaries, shape (workers + 1,), and row numbers.
+        """Row numbers grouped by worker: offsets, shape (workers + 1,), and row numbers.
 
-        The rows of worker ``u`` are those at places ``ends[u]`` to ``ends[u + 1] - 1`` of the
-        second array, in the order of their tasks.
+        The rows of worker ``u`` are ``rows[ends[u] : ends[u + 1]]``, ordered by task.
         """
         ends = np.concatenate([[0], np.cumsum(self.answers_per_worker)])
         return ends, np.argsort(self.worker_codes, kind="stable")
 
     @cached_property
     def canonical(self) -> Answers:
-        """The same answers with tasks and workers sorted by id: no order of rows shows in it."""
+        """The same answers with tasks and workers sorted by id, for any order of input rows."""
         import pyarrow.compute as pc
 
         task_order, worker_order = (
@@ -322,20 +318,20 @@ class Answers:
         )
 
     def with_values(self, domain: Domain, values: npt.NDArray[Any]) -> Answers:
-        """Return the same (task, worker) pairs with other values, in another domain."""
+        """Return the same (task, worker) pairs with values from another domain."""
         if len(values) != len(self):
             raise ParameterError(f"values must be {len(self)} long; got {len(values)}")
         return evolve(self, domain=domain, values=values)
 
     def without_null(self, null: npt.NDArray[np.bool_], domain: Domain) -> Answers:
-        """Return the table without the rows that say "no answer"; `dropped` counts them.
+        """Return the table without NULL reports, which `dropped` counts.
 
         Parameters
         ----------
         null : ndarray of bool, shape (answers,)
-            Which rows to leave out.
+            Mask of NULL reports.
         domain : Domain
-            Of the values that stay.
+            Domain of the remaining values.
         """
         kept_before = np.concatenate([[0], np.cumsum(~null)])
         return evolve(
@@ -353,7 +349,7 @@ class Answers:
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}
-            Which kind of dataframe.
+            Library of the dataframe.
         """
         return to_native(
             {
@@ -366,12 +362,11 @@ class Answers:
 
 
 def _meant(*names: str) -> list[str]:
-    """Return the names of columns, and what else may stand for those that are usual."""
+    """Return the names of columns and their aliases."""
     return [*names, *(other for name in names for other in ALIASES.get(name, ()))]
 
 
 def _warn_of_reports(frame: Any) -> None:
-    """Warn where a frame that was read as plain answers says that it holds reports."""
     mark = mark_of(frame)
     if mark is not None:
         warnings.warn(
@@ -384,7 +379,7 @@ def _warn_of_reports(frame: Any) -> None:
 
 
 def _side_by_side(*readers: Callable[[], Any]) -> list[Any]:
-    """Run readers in threads: Arrow and NumPy let each other run."""
+    """Call the readers in parallel threads; Arrow and NumPy release the GIL."""
     with ThreadPoolExecutor(len(readers)) as pool:
         return [reading.result() for reading in [pool.submit(reader) for reader in readers]]
 
@@ -392,7 +387,7 @@ def _side_by_side(*readers: Callable[[], Any]) -> list[Any]:
 def _encode_ids(
     column: pa.ChunkedArray, name: str, known: Iterable[Any] | None
 ) -> tuple[npt.NDArray[np.int32], pa.Array]:
-    """Turn a column of ids into positions in a list of ids."""
+    """Return the position of each row's id in a list of ids, and that list."""
     if not len(column) and known is not None:
         return np.zeros(0, np.int32), _listed_ids(known, name)
     check_ids(column, name)
@@ -414,7 +409,7 @@ def _encode_ids(
 
 
 def _listed_ids(known: Iterable[Any], name: str) -> pa.Array:
-    """Return a list of ids; its type is its own, so that no row of private answers shows in it."""
+    """Convert listed ids to an array whose type does not depend on private answers."""
     try:
         listed = pa.array(list(known))
     except (pa.ArrowException, OverflowError) as error:

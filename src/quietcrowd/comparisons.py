@@ -1,7 +1,7 @@
-"""Paired comparisons as answers: the pair shown is the task, and the answer is left or right.
+"""Paired comparisons as answers "left" or "right" to tasks that are named by a pair of items.
 
-A task is named by its pair, the item on the left first, with `BETWEEN` in between. So it needs
-nothing beside it in a file or a campaign, and what is randomised is one of two public labels.
+The name of a task joins both items by `BETWEEN`. Files and campaigns need no other data, and a
+mechanism randomizes one of two public labels.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from quietcrowd.row_order import Duplicates
 __all__ = ["BETWEEN", "SIDES", "Pairs", "comparison_answers", "item_ids", "pairs_of"]
 
 BETWEEN = " | "
-"""What stands between the two items in the name of a task; no item holds it."""
+"""Separates the items in a task's name; items cannot contain it."""
 
 SIDES = Categorical(["left", "right"])
-"""What an answer can be: which item of the pair is preferred."""
+"""Domain of the answers."""
 
 _COLUMNS = ("worker", "left", "right", "label")
 
@@ -48,39 +48,37 @@ def comparison_answers(
     label: str = "label",
     duplicates: Duplicates = "error",
 ) -> Answers:
-    """Read paired comparisons as answers to tasks that any mechanism for labels randomises.
+    """Read paired comparisons as answers that any mechanism for labels can randomize.
 
-    The pair and its order are public: they are what the worker was shown. The answer is which
-    side was preferred, "left" or "right"; the name of the item chosen never leaves as a text.
-    Each comparison is an answer, so that what a worker loses adds up over them.
+    The pair and its order are public, because the worker was shown them. The answer is the
+    preferred side, "left" or "right". Each comparison is an answer, and a worker's privacy loss
+    adds up over comparisons.
 
     Parameters
     ----------
     frame : pandas, Polars or PyArrow dataframe
-        One row per comparison, as crowd-kit has it: the worker, the two items that were shown,
-        and the item that was chosen.
+        One row per comparison, in the form of crowd-kit: worker, two items, and the chosen item.
     worker, left, right, label : str
-        Names of the four columns. ``performer`` or ``workerId`` is taken for ``worker``.
+        Names of the four columns. ``performer`` and ``workerId`` are aliases of ``worker``.
     duplicates : {"error", "first", "last"}
-        What to do where a worker compared a pair twice in the same order.
+        Treatment of workers who compared a pair twice in the same order.
 
     Returns
     -------
     Answers
-        Of "left" and "right". A task is called by its pair, as "tea | coffee".
+        Answers "left" and "right"; a task is named by its pair, such as "tea | coffee".
 
     Raises
     ------
     AnswerError
-        Where a column is missing, a cell is, an item is compared with itself, the label is
-        neither of the two items (ties have no label), the name of an item is empty or holds
-        " | ", or as `Answers.from_frame`. The message names row, column and value; rows count
-        from 0.
+        If a column or a cell is missing, an item is compared with itself, the label is neither item
+        (ties have no label), an item is empty or contains " | ", or as in `Answers.from_frame`. The
+        message names row, column and value; rows count from 0.
 
     Warns
     -----
     NoiseIgnoredWarning
-        Where the frame says that it holds randomised reports.
+        If the frame is marked as reports.
 
     Examples
     --------
@@ -118,15 +116,7 @@ def comparison_answers(
 
 @frozen(kw_only=True, eq=False)
 class Pairs:
-    """The pairs that tasks are named by.
-
-    Attributes
-    ----------
-    items : pyarrow.Array
-        Names of all items, texts, each once, in the order in which they occur.
-    left, right : ndarray of intp, shape (tasks,)
-        Places in `items` of what each task shows.
-    """
+    """The items of tasks: unique names, and each task's left and right position, shape (tasks,)."""
 
     items: pa.Array
     left: npt.NDArray[np.intp]
@@ -134,17 +124,7 @@ class Pairs:
 
 
 def pairs_of(tasks: pa.Array) -> Pairs:
-    """Return the pairs that tasks are named by.
-
-    Parameters
-    ----------
-    tasks : pyarrow.Array
-        Names as `comparison_answers` gives them.
-
-    Raises
-    ------
-    AnswerError
-        Where a name is not that of two items, or they are the same.
+    """Parse names of tasks by `comparison_answers`; raise AnswerError if one is not a valid pair.
 
     Examples
     --------
@@ -167,7 +147,7 @@ def pairs_of(tasks: pa.Array) -> Pairs:
 
 
 def item_ids(frame: Any, left: str = "left", right: str = "right") -> pa.Array:
-    """Return the ids of all items that were shown, each once; texts unless both columns agree."""
+    """Return the unique ids of all items, as text unless both columns have one type."""
     native = as_frame(frame)
     sides = [column_of(native, name).combine_chunks().drop_null() for name in (left, right)]
     if sides[0].type != sides[1].type:
@@ -176,7 +156,7 @@ def item_ids(frame: Any, left: str = "left", right: str = "right") -> pa.Array:
 
 
 def _columns_of(frame: Any, names: tuple[str, ...]) -> dict[str, pa.Array]:
-    """Return the four columns, none of whose cells is missing."""
+    """Return the four columns; raise AnswerError if a cell is missing."""
     native = as_frame(frame)
     if names == _COLUMNS:
         native = with_usual_names(native)
@@ -204,7 +184,6 @@ def _missing(label: bool) -> str:
 def _check_names(
     texts: pa.Array, items: pa.Array, columns: dict[str, pa.Array], names: tuple[str, ...]
 ) -> None:
-    """Raise AnswerError where the name of an item cannot stand in the name of a task."""
     for place, text in enumerate(texts.to_pylist()):
         if not text or BETWEEN in f" {text} ":
             for name in names[1:3]:
@@ -224,7 +203,7 @@ def _check_pairs(
     second: npt.NDArray[np.intp],
     chosen: npt.NDArray[np.intp],
 ) -> None:
-    """Raise AnswerError where an item meets itself, or the label is none of the two."""
+    """Raise AnswerError if both items are the same, or the label is neither."""
     _, left, right, label = names
     same = first == second
     if same.any():

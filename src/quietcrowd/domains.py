@@ -1,7 +1,7 @@
-"""What an answer can be: a label, a level, or a number between two bounds.
+"""Domains: the public sets of possible answers.
 
-A domain is public. It is fixed before anybody answers and never read off the answers, because
-what is read off private answers tells of them.
+A domain must be fixed before workers answer. A domain derived from private answers would reveal
+information about them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _KINDS: dict[str, type[Domain]] = {}
 
 
 class Domain(ABC):
-    """The public set of possible answers."""
+    """A public set of possible answers."""
 
     kind: ClassVar[str]
 
@@ -60,40 +60,40 @@ class Domain(ABC):
     @property
     @abstractmethod
     def dtype(self) -> np.dtype[Any]:
-        """Dtype of stored values; it does not depend on the answers, of whom it would tell."""
+        """Dtype of stored values; independent of the answers, so as not to reveal them."""
 
     @abstractmethod
     def encode(self, column: pa.ChunkedArray) -> tuple[Values, npt.NDArray[np.bool_]]:
-        """Turn a column of answers into stored values.
+        """Convert a column of answers to stored values.
 
         Parameters
         ----------
         column : pyarrow.ChunkedArray, shape (n,)
-            Answers as they came.
+            Answers.
 
         Returns
         -------
         values : ndarray, shape (n,)
-            Codes or numbers, in the smallest dtype that holds them.
+            Codes or numbers of the domain's `dtype`.
         inside : ndarray of bool, shape (n,)
-            Which answers lie in the domain; the others' values mean nothing.
+            Whether each answer is in the domain; other values have no meaning.
         """
 
     @abstractmethod
     def decode(self, values: Values) -> pa.Array:
-        """Turn stored values, shape (n,), back into a column of answers."""
+        """Convert stored values, shape (n,), to a column of answers."""
 
     @abstractmethod
     def holds(self, values: Values) -> bool:
-        """Return whether all these stored values, shape (n,), stand for answers."""
+        """Return whether all stored values, shape (n,), are valid."""
 
     @abstractmethod
     def describe(self) -> str:
-        """Say in a few words which answers there are, for messages."""
+        """Describe the possible answers in a few words, for messages."""
 
     @abstractmethod
     def example(self) -> str:
-        """Say how a caller would write this domain, for messages."""
+        """Return an expression that builds the domain, for messages."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description; `from_dict` is its inverse."""
@@ -103,7 +103,6 @@ class Domain(ABC):
 
     @classmethod
     def _from_parameters(cls, parameters: Mapping[str, Any]) -> Domain:
-        """Build the domain from what `to_dict` gave."""
         return cls(**{one.name: parameters[one.name] for one in fields(cls)})  # type: ignore[arg-type]
 
     @staticmethod
@@ -113,7 +112,7 @@ class Domain(ABC):
         Raises
         ------
         FormatError
-            Where the kind is unknown or a key is missing.
+            If the kind is unknown, or a key is missing or invalid.
         """
         if not isinstance(data, Mapping):
             raise FormatError(f"a domain must be a JSON object; got {data!r}")
@@ -130,7 +129,7 @@ class Domain(ABC):
 
 
 class NumericDomain(Domain):
-    """A domain whose answers are numbers, stored as they are unless a subclass says how."""
+    """A domain of numbers, which are stored unchanged unless a subclass encodes them."""
 
     @property
     @override
@@ -138,7 +137,7 @@ class NumericDomain(Domain):
         return np.dtype(np.float64)
 
     def numbers(self, values: Values) -> npt.NDArray[np.float64]:
-        """Turn stored values, shape (n,), into the numbers that they stand for."""
+        """Convert stored values, shape (n,), to numbers."""
         return values.astype(np.float64, copy=False)
 
     @override
@@ -206,13 +205,13 @@ class FiniteDomain(Domain):
 
     @property
     def size(self) -> int:
-        """How many labels there are."""
+        """Number of labels."""
         return len(self.labels)
 
     @property
     @override
     def dtype(self) -> np.dtype[Any]:
-        """Dtype of the codes: the smallest unsigned integer that also holds `size` itself."""
+        """Dtype of the codes: the smallest unsigned integer type that can store `size`."""
         return np.min_scalar_type(self.size)
 
     @cached_property
@@ -231,9 +230,9 @@ class FiniteDomain(Domain):
         }
 
     def code(self, value: object) -> int | None:
-        """Return the position of a label, or None if the domain does not hold it.
+        """Return the position of a label, or None if it is not in the domain.
 
-        A text stands for the label that it spells: ``"3"`` and ``"3.0"`` for ``3``.
+        A text matches the label that it represents: ``"3"`` and ``"3.0"`` match ``3``.
         """
         if isinstance(value, str):
             code = self._codes_of_texts.get(value)
@@ -252,7 +251,7 @@ class FiniteDomain(Domain):
         except pa.ArrowNotImplementedError:
             return np.zeros(len(column), self.dtype), np.zeros(len(column), dtype=bool)
         codes = [self.code(value) for value in found.to_pylist()]
-        # The last entry is for position -1: a missing answer.
+        # The last entry is for position -1, a missing answer.
         table = np.array([0 if code is None else code for code in codes] + [0], self.dtype)
         known = np.array([code is not None for code in codes] + [False])
         return table[positions], known[positions]
@@ -267,7 +266,7 @@ class FiniteDomain(Domain):
 
     @cached_property
     def _column(self) -> pa.Array:
-        if len({type(label) for label in self.labels}) > 1:  # whole and broken numbers
+        if len({type(label) for label in self.labels}) > 1:  # integers and floats
             return pa.array([float(label) for label in self.labels])
         return pa.array(list(self.labels))
 
@@ -288,12 +287,12 @@ class Categorical(FiniteDomain):
     Parameters
     ----------
     labels : iterable of str, bool, int or float
-        The possible answers, each once. Their order fixes the codes and nothing else.
+        The possible answers, each once. Their order only determines the codes.
 
     Raises
     ------
     ParameterError
-        Where there is no label, a label twice, or one that is not a string or a number.
+        If there is no label, a repeated label, or a label of another type, or if types are mixed.
 
     Examples
     --------
@@ -317,7 +316,7 @@ class Ordinal(FiniteDomain, NumericDomain):
     Raises
     ------
     ParameterError
-        Where there is no level, or the levels do not increase.
+        If there is no level, or the levels do not increase.
 
     Examples
     --------
@@ -332,7 +331,7 @@ class Ordinal(FiniteDomain, NumericDomain):
 
     @property
     def labels(self) -> tuple[Label, ...]:  # type: ignore[override]
-        """The levels, under the name that they share with `Categorical`."""
+        """The levels, under the name that `Categorical` has too."""
         return self.levels
 
     @property
@@ -374,13 +373,12 @@ class Interval(NumericDomain):
     Parameters
     ----------
     low, high : float
-        Bounds, ``low < high``. They are public: answers outside are errors, never a reason to
-        widen the interval.
+        Public bounds, ``low < high``. Answers outside are errors and never widen the interval.
 
     Raises
     ------
     ParameterError
-        Where a bound is not finite or ``low >= high``.
+        If a bound is not finite, or ``low >= high``.
 
     Examples
     --------
@@ -421,7 +419,7 @@ class Interval(NumericDomain):
 
 
 def as_numbers(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
-    """Return a column as float64, with NaN for what is missing or is no number."""
+    """Return a column as float64, with NaN for missing and invalid values."""
     try:
         numbers = column.cast(pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -437,26 +435,14 @@ def _number_or_nan(value: object) -> float:
 
 
 def check_finite(domain: object, user: str) -> FiniteDomain:
-    """Return `domain` if it has finitely many labels.
-
-    Raises
-    ------
-    AnswerError
-        Where it has not; `user` names who asked.
-    """
+    """Return `domain` if it is finite; raise AnswerError, which names `user`, otherwise."""
     if not isinstance(domain, FiniteDomain):
         raise _wrong_domain(f"{user} needs a Categorical or Ordinal domain", domain)
     return domain
 
 
 def check_numeric(domain: object, user: str) -> NumericDomain:
-    """Return `domain` if its answers are numbers.
-
-    Raises
-    ------
-    AnswerError
-        Where they are not; `user` names who asked.
-    """
+    """Return `domain` if it is numeric; raise AnswerError, which names `user`, otherwise."""
     if not isinstance(domain, NumericDomain):
         raise _wrong_domain(f"{user} needs numbers, an Ordinal or Interval domain", domain)
     return domain

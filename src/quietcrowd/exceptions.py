@@ -1,28 +1,28 @@
-"""Everything that quietcrowd raises or warns of.
+"""All exceptions and warnings of quietcrowd.
 
 ::
 
     Exception
     └── QuietcrowdError
-        ├── ParameterError         (ValueError)   a parameter breaks its rule
-        ├── AnswerError            (ValueError)   an answer, a task or a worker breaks its rule
-        ├── FormatError            (ValueError)   a file is not what it should be
-        │   ├── MissingMechanismError             reports without the mechanism that made them
-        │   └── RemovedMechanismError             a mechanism that this version no longer has
-        ├── CampaignError          (RuntimeError) a campaign's server refuses, or tells untruths
-        │   └── UnansweredError                   it cannot be reached, or has too much to do
+        ├── ParameterError         (ValueError)   a parameter is invalid
+        ├── AnswerError            (ValueError)   an answer, task or worker is invalid
+        ├── FormatError            (ValueError)   a file does not have the expected format
+        │   ├── MissingMechanismError             a file of reports lacks their mechanism
+        │   └── RemovedMechanismError             this version no longer has the mechanism
+        ├── CampaignError          (RuntimeError) a campaign's server rejects or states falsehoods
+        │   └── UnansweredError                   the server is unreachable or overloaded
         └── MissingExtraError      (ImportError)  an optional dependency is not installed
     Warning
     └── QuietcrowdWarning          (UserWarning)
-        ├── NoiseIgnoredWarning                   randomised reports are read as plain answers
+        ├── NoiseIgnoredWarning                   the noise in reports is ignored
         ├── NoSignalWarning                       the noise hides how the truths differ
-        ├── SimulatedNoiseWarning                 reports of a simulation are read as workers' own
+        ├── SimulatedNoiseWarning                 simulated reports are read as real ones
         ├── NotConvergedWarning                   a fit stopped before it converged
-        ├── LeftOutWarning                        rows, or known truths, are left out
-        └── SimilarLabelsWarning                  labels differ by capitals or spaces alone
+        ├── LeftOutWarning                        rows, or known truths, are dropped
+        └── SimilarLabelsWarning                  labels differ only by capitals or spaces
 
-Messages name the place, the value that was met, and the way out. They are written for the
-person who holds the data: nothing that a worker's device sends is ever derived from them.
+Messages name the place, the value and the remedy. They are for the person who has the data;
+nothing that a worker's device sends is ever derived from them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ __all__ = [
 
 
 class QuietcrowdError(Exception):
-    """Base of all errors that quietcrowd raises on purpose."""
+    """Base of all errors that quietcrowd raises deliberately."""
 
 
 class ParameterError(QuietcrowdError, ValueError):
@@ -68,15 +68,15 @@ class MissingMechanismError(FormatError):
 
 
 class RemovedMechanismError(FormatError):
-    """A description names a mechanism that an earlier version had; the message says why it went."""
+    """A description names a mechanism of an earlier version; the message gives the reason."""
 
 
 class CampaignError(QuietcrowdError, RuntimeError):
-    """The server of a campaign refuses a request, or states something false."""
+    """The server of a campaign rejects a request, or states something false."""
 
 
 class UnansweredError(CampaignError):
-    """The server of a campaign cannot be reached, or has too much to do: try again later."""
+    """The server of a campaign is unreachable or overloaded; the request may be repeated later."""
 
 
 class MissingExtraError(QuietcrowdError, ImportError):
@@ -84,14 +84,9 @@ class MissingExtraError(QuietcrowdError, ImportError):
 
     @classmethod
     def of(cls, what: str, extra: str) -> MissingExtraError:
-        """Return the error for an extra of this package: no index is asked for it by its name.
+        """Return the error for an extra of quietcrowd, which `what` needs.
 
-        Parameters
-        ----------
-        what : str
-            What needs it.
-        extra : str
-            Its name.
+        The message recommends an installation from a local source or wheel, not from an index.
         """
         return cls(
             f"{what}: install quietcrowd with [{extra}] from where you have it, as pip install "
@@ -100,11 +95,11 @@ class MissingExtraError(QuietcrowdError, ImportError):
 
 
 class QuietcrowdWarning(UserWarning):
-    """Base of all warnings that quietcrowd gives."""
+    """Base of all warnings of quietcrowd."""
 
 
 class NoiseIgnoredWarning(QuietcrowdWarning):
-    """Randomised reports are read as plain answers, or by a method without a model of the noise."""
+    """Reports are read as non-private answers, or by a method without a model of the noise."""
 
 
 class NoSignalWarning(QuietcrowdWarning):
@@ -112,20 +107,20 @@ class NoSignalWarning(QuietcrowdWarning):
 
 
 class SimulatedNoiseWarning(QuietcrowdWarning):
-    """Reports whose noise is simulated protect nobody, and are read as if workers had sent them.
+    """Reports with simulated noise, which protect no one, are read as if workers had sent them.
 
-    Whoever simulates on purpose says
+    To simulate on purpose, call
     ``warnings.simplefilter("ignore", quietcrowd.SimulatedNoiseWarning)``.
     """
 
 
 class LeftOutWarning(QuietcrowdWarning):
-    """Rows that are not valid answers, or truths of unknown tasks, are left out."""
+    """Rows that are not valid answers, or truths of unknown tasks, are dropped."""
 
 
 class SimilarLabelsWarning(QuietcrowdWarning):
-    """Labels that occur differ by capitals or spaces alone, and are counted as different."""
+    """Labels differ only by capitals or spaces, and count as different labels."""
 
 
 class NotConvergedWarning(QuietcrowdWarning):
-    """A fit stopped at its limit of iterations, before its objective converged."""
+    """A fit reached its limit of iterations before its objective converged."""

@@ -1,8 +1,8 @@
-"""Dataframes at the border: PyArrow inside, pandas, Polars or PyArrow outside.
+"""Conversion of dataframes from and to PyArrow.
 
-A frame of reports carries a mark that says so: a JSON object, as text, under the key `MARK` of
-pandas' ``attrs`` and of the metadata of an Arrow schema. It is a text, because pandas copies and
-compares ``attrs`` in nearly everything that it does. Polars has no place for it.
+A frame of reports has a mark under the key `MARK`, in pandas' ``attrs`` or in the metadata of an
+Arrow schema; Polars has no place for it. The mark is a JSON object, as text because pandas often
+copies and compares ``attrs``.
 """
 
 from __future__ import annotations
@@ -42,24 +42,21 @@ __all__ = [
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 
 MARK = "quietcrowd"
-"""Under this key stands what made the reports of a frame."""
+"""Key of the description of the reports in a frame."""
 
 ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"task": ("taskId",), "worker": ("performer", "workerId"), "label": ("answer",)}
 )
-"""Other names of the columns of answers, which crowd-kit knows too."""
+"""Other names of the columns of answers, as in crowd-kit."""
 
 TRUTH_ALIASES = ("truth", "true_label", "agg_label")
-"""Other names of the label where there are no workers: those of estimates and of crowd-kit."""
+"""Other names of the label in frames without workers, as in estimates and crowd-kit."""
 
 
 def as_frame(data: Any) -> nw.DataFrame[Any]:
-    """Return a dataframe of any library as Narwhals sees it; a lazy one is collected.
+    """Return any dataframe as a Narwhals dataframe; collect a lazy one.
 
-    Raises
-    ------
-    AnswerError
-        Where it is no dataframe, or cannot be collected.
+    Raises AnswerError if `data` is not a dataframe or cannot be collected.
     """
     import narwhals as nw
 
@@ -74,21 +71,10 @@ def as_frame(data: Any) -> nw.DataFrame[Any]:
 
 
 def collected(data: Any, columns: Sequence[str]) -> Any:
-    """Return a lazy frame with its wanted columns in memory, and anything else as it is.
+    """Collect the wanted columns of a lazy frame; return anything else unchanged.
 
-    Parameters
-    ----------
-    data : object
-        A frame of Polars that is lazy is collected by its streaming engine, which holds what is
-        wanted and a part of the rest; other lazy frames by their library.
-    columns : sequence of str
-        Names of the wanted columns, or others that may be meant; those that are not there are
-        left to who looks for them.
-
-    Raises
-    ------
-    AnswerError
-        Where it cannot be collected.
+    Polars' streaming engine keeps only the wanted columns and a part of the rest in memory. Missing
+    columns are ignored. Raises AnswerError if the frame cannot be collected.
     """
     import narwhals as nw
 
@@ -101,7 +87,7 @@ def collected(data: Any, columns: Sequence[str]) -> Any:
 
 
 def _read(data: Any) -> Any:
-    """Return a frame as Narwhals sees it, and what is none as it is."""
+    """Return a frame as a Narwhals frame, and anything else unchanged."""
     import narwhals as nw
 
     try:
@@ -121,10 +107,7 @@ def _collect(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
 
 
 def with_usual_names(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
-    """Return a frame of answers whose columns have their usual names where these are missing.
-
-    ``performer`` is taken for ``worker`` as `ALIASES` says, where one other name alone is there.
-    """
+    """Rename unambiguous `ALIASES` to the default names that are missing."""
     renamed = {}
     for name, others in ALIASES.items():
         meant = [other for other in others if other in frame.columns]
@@ -134,12 +117,9 @@ def with_usual_names(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
 
 
 def column_of(frame: nw.DataFrame[Any], name: str, way_out: str = "") -> pa.ChunkedArray:
-    """Return one column as Arrow chunks; NaN in a column of numbers becomes a missing value.
+    """Return a column as Arrow chunks, with NaN as missing.
 
-    Raises
-    ------
-    AnswerError
-        Where the column is missing, or holds values of more than one type.
+    Raises AnswerError, with the remedy `way_out`, if the column is missing, or has mixed types.
     """
     import narwhals as nw
     import pyarrow.compute as pc
@@ -163,7 +143,7 @@ def column_of(frame: nw.DataFrame[Any], name: str, way_out: str = "") -> pa.Chun
             f"{' '.join(str(error).split())}. Convert it to strings first."
         ) from None
     chunks = array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
-    if pa.types.is_dictionary(chunks.type):  # it may list what does not occur, or occurs twice
+    if pa.types.is_dictionary(chunks.type):  # it may have unused or repeated entries
         chunks = chunks.cast(chunks.type.value_type)
     if pa.types.is_floating(chunks.type):
         chunks = pc.if_else(chunks.is_nan(), None, chunks)
@@ -171,7 +151,7 @@ def column_of(frame: nw.DataFrame[Any], name: str, way_out: str = "") -> pa.Chun
 
 
 def _with_names(way_out: str, columns: Sequence[str]) -> str:
-    """Return a way out that names the columns, where they differ by small and capital letters."""
+    """Insert the frame's names into a remedy, if they differ from the default only by case."""
     there = {column.lower(): column for column in columns}
     if not all(name in there for name in ALIASES):
         return way_out
@@ -185,14 +165,9 @@ def _with_names(way_out: str, columns: Sequence[str]) -> str:
 
 
 def dictionary_codes(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], pa.Array]:
-    """Return the position of every value in the list of distinct values, and that list.
+    """Return the position of each value among the distinct values, and these; -1 if missing.
 
-    A missing value has the position -1.
-
-    Raises
-    ------
-    pyarrow.ArrowNotImplementedError
-        Where the values are of a type that cannot be compared.
+    Raises pyarrow.ArrowNotImplementedError if values of the type cannot be compared.
     """
     encoded = column.dictionary_encode()  # its chunks share one dictionary
     if not encoded.num_chunks:
@@ -203,9 +178,9 @@ def dictionary_codes(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], pa
 
 
 def positions_by_text(values: pa.Array, among: pa.Array) -> npt.NDArray[np.intp]:
-    """Return where each value stands among others that print the same, or -1.
+    """Return the position of each value in `among`, compared as text, or -1.
 
-    Texts are what a file and a frame have in common: ``7`` from one is ``"7"`` from the other.
+    Text makes ids from files and frames comparable, such as ``"7"`` and ``7``.
     """
     import pyarrow.compute as pc
 
@@ -214,7 +189,7 @@ def positions_by_text(values: pa.Array, among: pa.Array) -> npt.NDArray[np.intp]
 
 
 def _comparable(ids: pa.Array, others: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Return ids of any two types such that equal ones are those that print the same."""
+    """Convert ids of any two types so that ids with equal text are equal."""
     alike = ids.type == others.type and (
         pa.types.is_integer(ids.type) or pa.types.is_string(ids.type)
     )
@@ -224,15 +199,15 @@ def _comparable(ids: pa.Array, others: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def backend_of(frame: Any) -> Backend:
-    """Return which kind of dataframe this is; pandas for kinds that are none of the three."""
+    """Return the library of a dataframe; pandas for libraries that are not a `Backend`."""
     name = as_frame(frame).implementation.name.lower()
     return name if name in get_args(Backend) else "pandas"
 
 
 def mark_of(data: Any) -> dict[str, Any] | None:
-    """Return what a dataframe says of the reports in it, or None where it says nothing.
+    """Return a dataframe's mark, or None.
 
-    Keys are those of the note in a file of reports: ``mechanism`` and ``simulated``.
+    Its keys are those of the note in a file of reports, ``mechanism`` and ``simulated``.
     """
     frame = as_frame(data)
     if frame.implementation.is_pandas():
@@ -243,7 +218,7 @@ def mark_of(data: Any) -> dict[str, Any] | None:
 
 
 def mark_in(schema: pa.Schema) -> dict[str, Any] | None:
-    """Return the mark in an Arrow schema, or that of the frame of pandas it was made of."""
+    """Return the mark in an Arrow schema, or of the pandas frame from which it was made."""
     metadata = schema.metadata or {}
     if MARK.encode() in metadata:
         return _read_mark(metadata[MARK.encode()])
@@ -254,7 +229,7 @@ def mark_in(schema: pa.Schema) -> dict[str, Any] | None:
 
 
 def _read_mark(text: Any) -> dict[str, Any] | None:
-    """Return a mark from its text; None for what others may have put in its place."""
+    """Parse a mark; return None if it is invalid."""
     try:
         mark = json.loads(text)
     except (TypeError, ValueError, RecursionError):
@@ -263,7 +238,7 @@ def _read_mark(text: Any) -> dict[str, Any] | None:
 
 
 def unmarked(data: Any) -> Any:
-    """Return a dataframe without its mark; the columns are those of the given one."""
+    """Return a dataframe without its mark, which shares its columns."""
     if mark_of(data) is None:
         return data
     native = as_frame(data).to_native()
@@ -275,14 +250,9 @@ def unmarked(data: Any) -> Any:
 
 
 def to_native(columns: Mapping[str, pa.Array], backend: Backend, mark: str | None = None) -> Any:
-    """Return a dataframe of the wanted kind; `mark` is what it says of itself, if it can.
+    """Return a dataframe of the given library, with a mark unless that is Polars.
 
-    Raises
-    ------
-    ParameterError
-        Where the backend is unknown.
-    MissingExtraError
-        Where Polars is asked for and not installed.
+    Raises ParameterError if the backend is unknown, and MissingExtraError if Polars is missing.
     """
     table = pa.table(dict(columns))
     match backend:

@@ -1,4 +1,4 @@
-"""JSON that others wrote: of a name that stands twice in an object no value is lost silently."""
+"""Strict parsing of JSON, which rejects repeated names in an object."""
 
 import json
 from typing import Any
@@ -7,14 +7,10 @@ __all__ = ["parse_json"]
 
 
 def parse_json(text: str) -> Any:
-    """Return what a JSON text says.
+    """Parse JSON.
 
-    Raises
-    ------
-    ValueError
-        Where it is none, or an object in it names something twice.
-    RecursionError
-        Where it is nested too deeply.
+    Raises ValueError if it is invalid or an object repeats a name, and RecursionError if it is
+    nested too deeply.
     """
     return json.loads(text, object_pairs_hook=_named_once)
 

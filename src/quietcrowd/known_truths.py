@@ -1,4 +1,4 @@
-"""Known truths of some tasks, matched to the tasks of answers: what scores and gold tasks share."""
+"""Known truths, matched to the tasks of answers, for scores and gold tasks."""
 
 from __future__ import annotations
 
@@ -18,24 +18,14 @@ from quietcrowd.frames import TRUTH_ALIASES, as_frame, column_of, positions_by_t
 __all__ = ["UNKNOWN", "KnownTruthError", "MatchedTruths", "label_per_task", "number_per_task"]
 
 UNKNOWN = -1
-"""The code of a task whose label is not known."""
+"""Code of a label that is not known."""
 
 MOST_NAMED = 5
-"""So many tasks that the answers do not have are named."""
+"""Most unknown tasks that a warning names."""
 
 
 class KnownTruthError(AnswerError):
-    """A known truth breaks its rule.
-
-    Parameters
-    ----------
-    what : str
-        What is wrong.
-    row : int, optional
-        Where.
-    advice : str, optional
-        A way out in Python.
-    """
+    """An invalid known truth: `what` is wrong, in which `row`, and `advice` for Python."""
 
     def __init__(self, what: str, row: int | None = None, advice: str = "") -> None:
         super().__init__(what, row, advice)
@@ -46,42 +36,35 @@ class KnownTruthError(AnswerError):
         return f"{place}: {self.what}{self.advice}"
 
     def in_file(self, path: object) -> str:
-        """Return what to say where the truths come from a file, and not from Python."""
+        """Return the message for truths from a file."""
         place = path if self.row is None else f"{path}: row {self.row} (the first is row 0)"
         return f"{place}: {self.what}"
 
 
 class MatchedTruths:
-    """Known truths, matched to the tasks of answers once.
+    """Known truths, matched to tasks; ids match if their text does.
 
-    Parameters
-    ----------
-    tasks : pyarrow.Array
-        Ids of all tasks.
-    truths : mapping, pandas Series, dataframe or TruthEstimate
-        Labels by task; or indexed by task, as crowd-kit has them; or columns ``task`` and
-        ``label``, which may be called ``truth``, ``true_label`` or ``agg_label``; or what an
-        estimate found. Tasks match by what their ids print as.
+    `truths` is a mapping from tasks to labels; a Series indexed by task; a dataframe with columns
+    ``task`` and ``label``, ``truth``, ``true_label`` or ``agg_label``; or a `TruthEstimate`.
 
     Attributes
     ----------
     tasks : ndarray of intp
-        Positions of the tasks whose truths are known.
+        Positions of the tasks with known truths.
     labels : pyarrow.ChunkedArray
-        Their truths, as they came.
+        Their truths, not yet encoded.
     of_tasks : pyarrow.Array
         Ids of all tasks.
 
     Raises
     ------
     KnownTruthError
-        Where a column is missing, a task occurs twice, none is among the answers' tasks, or no
-        truth is given.
+        If a column is missing, a task is repeated, all tasks are unknown, or there are no truths.
 
     Warns
     -----
     LeftOutWarning
-        Where some tasks are not among the answers' tasks; it names them.
+        If some tasks are unknown; it names them.
     """
 
     def __init__(self, tasks: pa.Array, truths: Any) -> None:
@@ -107,13 +90,7 @@ class MatchedTruths:
         self.of_tasks = tasks
 
     def codes(self, domain: FiniteDomain) -> npt.NDArray[Any]:
-        """Return the positions of the truths in a finite domain.
-
-        Raises
-        ------
-        KnownTruthError
-            Where one lies outside of it.
-        """
+        """Return the truths' positions in the domain; raise KnownTruthError if one is outside."""
         codes, inside = domain.encode(self.labels)
         if not inside.all():
             numbers = isinstance(domain, NumericDomain)
@@ -126,12 +103,9 @@ class MatchedTruths:
         return codes
 
     def numbers(self) -> npt.NDArray[np.float64]:
-        """Return the truths as numbers; they may lie outside of the domain of the answers.
+        """Return the truths as numbers; raise KnownTruthError if one is not finite.
 
-        Raises
-        ------
-        KnownTruthError
-            Where one is no finite number.
+        Truths may be outside the domain of the answers.
         """
         numbers = as_numbers(self.labels)
         if not np.isfinite(numbers).all():
@@ -145,7 +119,7 @@ class MatchedTruths:
 
 
 def _check_found(names: pa.ChunkedArray, places: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
-    """Return which truths are of a task of the answers; warn of the others, by their names."""
+    """Return a mask of truths of known tasks, and warn of the others."""
     found: npt.NDArray[np.bool_] = places >= 0
     strangers = np.flatnonzero(~found)
     if not len(strangers):
@@ -173,7 +147,7 @@ def _frame_of(truths: Any) -> nw.DataFrame[Any]:
     """Return known truths as a frame with columns ``task`` and ``label``."""
     if isinstance(truths, Mapping):
         return as_frame(_table_of(truths))
-    if hasattr(truths, "truths_as"):  # an estimate: of some tasks it may have found nothing
+    if hasattr(truths, "truths_as"):  # an estimate, which may lack some truths
         found: pa.Table = truths.truths_as("pyarrow").select(["task", "truth"])
         return as_frame(found.rename_columns(["task", "label"]).drop_null())
     read = nw.from_native(truths, pass_through=True, allow_series=True)
@@ -196,9 +170,9 @@ def _table_of(truths: Mapping[Any, Any]) -> pa.Table:
 
 
 def label_per_task(tasks: pa.Array, truths: Any, domain: FiniteDomain) -> npt.NDArray[np.int32]:
-    """Return the code of each task's known label, shape (tasks,); `UNKNOWN` where there is none.
+    """Return the code of each task's known label or `UNKNOWN`, shape (tasks,).
 
-    `truths` is None or as of `MatchedTruths`.
+    `truths` is None or as in `MatchedTruths`.
     """
     codes = np.full(len(tasks), UNKNOWN, np.int32)
     if truths is not None:
@@ -208,9 +182,9 @@ def label_per_task(tasks: pa.Array, truths: Any, domain: FiniteDomain) -> npt.ND
 
 
 def number_per_task(tasks: pa.Array, truths: Any) -> npt.NDArray[np.float64]:
-    """Return each task's known number, shape (tasks,); NaN where there is none.
+    """Return each task's known number or NaN, shape (tasks,).
 
-    `truths` is None or as of `MatchedTruths`.
+    `truths` is None or as in `MatchedTruths`.
     """
     numbers = np.full(len(tasks), np.nan)
     if truths is not None:

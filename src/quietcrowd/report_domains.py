@@ -1,4 +1,4 @@
-"""What a report can be that an answer cannot: NULL, a set, or a number beyond all bounds."""
+"""Domains of reports that answers do not have: NULL, sets, and unbounded numbers."""
 
 from __future__ import annotations
 
@@ -29,12 +29,9 @@ def _has_labels(_: object, __: object, domain: Any) -> None:
 
 @frozen(kw_only=True, slots=False)
 class OrNull(Domain):
-    """The labels of a finite domain, or NULL: no answer.
+    """The labels of a finite domain, and NULL for no answer.
 
-    Parameters
-    ----------
-    domain : Categorical or Ordinal
-        The labels. NULL is stored as the code that follows theirs, and written as a missing value.
+    NULL has the code after those of the labels, and is a missing value in files.
     """
 
     kind: ClassVar[str] = "or-null"
@@ -42,12 +39,12 @@ class OrNull(Domain):
 
     @property
     def null_code(self) -> int:
-        """The code that stands for NULL."""
+        """The code of NULL."""
         return self.domain.size
 
     @property
     def size(self) -> int:
-        """How many reports there can be, NULL among them."""
+        """Number of possible reports, including NULL."""
         return self.domain.size + 1
 
     @property
@@ -92,17 +89,9 @@ class OrNull(Domain):
 
 @frozen(kw_only=True, slots=False)
 class LabelSets(Domain):
-    """Sets of some of the labels of a finite domain, all of one size.
+    """Sets of `members` labels of a finite domain.
 
-    A set is stored, and written, as its number: the place that it has among all of them
-    (`quietcrowd.set_ranks`). `members_of` says which labels it holds.
-
-    Parameters
-    ----------
-    domain : Categorical or Ordinal
-        The labels.
-    members : int
-        How many labels are in a set.
+    A set is stored and written as its rank among all sets, see `quietcrowd.set_ranks`.
 
     Examples
     --------
@@ -118,7 +107,7 @@ class LabelSets(Domain):
 
     @property
     def size(self) -> int:
-        """How many sets there are."""
+        """Number of sets."""
         return math.comb(self.domain.size, self.members)
 
     @property
@@ -142,7 +131,7 @@ class LabelSets(Domain):
         return bool(values.dtype == self.dtype and low >= 0 and high < self.size)
 
     def members_of(self, values: Values) -> list[tuple[Label, ...]]:
-        """Return the labels of each of some sets, given their numbers, shape (n,)."""
+        """Return the labels of sets, given by their ranks, shape (n,)."""
         codes = sets_of(values, self.domain.size, self.members).tolist()
         return [tuple(self.domain.labels[code] for code in one) for one in codes]
 
@@ -172,15 +161,7 @@ def _check_step(_: object, __: object, step: float) -> None:
 
 @frozen(kw_only=True, slots=False)
 class Lattice(NumericDomain):
-    """The numbers ``origin + step k`` for whole k, without an end.
-
-    Parameters
-    ----------
-    origin, step : float
-        Public.
-    bits : {32, 64}
-        Of the stored k.
-    """
+    """The numbers ``origin + step k`` for integers k, stored with `bits` (32 or 64)."""
 
     kind: ClassVar[str] = "lattice"
     origin: float
@@ -219,15 +200,7 @@ class Lattice(NumericDomain):
 
 @frozen(kw_only=True, slots=False)
 class Numbers(NumericDomain):
-    """The numbers ``origin + step k`` for whole k from 0 to ``count - 1``.
-
-    Parameters
-    ----------
-    origin, step : float
-        Public.
-    count : int
-        How many numbers there are, at least 2.
-    """
+    """The numbers ``origin + step k`` for integers k from 0 to ``count - 1``."""
 
     kind: ClassVar[str] = "numbers"
     origin: float
@@ -266,7 +239,7 @@ class Numbers(NumericDomain):
 
 @frozen(kw_only=True, slots=False)
 class Reals(NumericDomain):
-    """Any finite number."""
+    """All finite numbers."""
 
     kind: ClassVar[str] = "reals"
 

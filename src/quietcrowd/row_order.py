@@ -1,4 +1,4 @@
-"""The order that rows of answers stand in: by task, and within a task by worker."""
+"""The order of rows of answers: by task, and within a task by worker."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Duplicates: TypeAlias = Literal["error", "first", "last"]
 
 
 def offsets_of(sorted_tasks: npt.NDArray[np.int32], tasks: int) -> npt.NDArray[np.int64]:
-    """Return where the rows of each task begin and end, shape (tasks + 1,)."""
+    """Return the offsets of each task's rows, shape (tasks + 1,)."""
     return np.concatenate([[0], np.cumsum(np.bincount(sorted_tasks, minlength=tasks))])
 
 
@@ -22,8 +22,8 @@ def sort_rows(
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """Return the order of rows by task, worker and original position, and both sorted codes.
 
-    Task, worker and position are packed into one 64-bit number where they fit: sorting numbers
-    in place is twice as fast as sorting positions by what they point at.
+    Task, worker and position are packed into a 64-bit integer if they fit: an in-place sort is
+    twice as fast as an indirect sort.
     """
     row_bits, worker_bits, task_bits = (
         (size - 1).bit_length() for size in (len(task_codes), workers, tasks)
@@ -47,7 +47,7 @@ def sort_rows(
 def first_or_last(
     task_codes: npt.NDArray[np.int32], worker_codes: npt.NDArray[np.int32], duplicates: Duplicates
 ) -> npt.NDArray[np.bool_]:
-    """Return which of the sorted rows to keep, so that no (task, worker) pair stands twice."""
+    """Return a mask of sorted rows without repeated (task, worker) pairs."""
     again = (task_codes[1:] == task_codes[:-1]) & (worker_codes[1:] == worker_codes[:-1])
     edge = np.array([True])
     return np.concatenate([~again, edge] if duplicates == "last" else [edge, ~again])

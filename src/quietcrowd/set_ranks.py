@@ -1,8 +1,8 @@
-"""The number of a set of labels: sets of one size, counted from 0, exactly.
+"""Ranks of sets of labels that have the same size.
 
 The combinatorial number system (D. E. Knuth, "The Art of Computer Programming", volume 4A, section
-7.2.1.3): the set of codes ``c_1 < c_2 < ... < c_d`` has the number ``sum of C(c_i, i)``. Every
-number below ``C(k, d)`` is that of one set of d of k labels.
+7.2.1.3): the set of codes ``c_1 < c_2 < ... < c_d`` has the rank ``sum of C(c_i, i)``. This is a
+bijection between sets of d of k labels and the integers from 0 to ``C(k, d) - 1``.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import numpy.typing as npt
 __all__ = ["MOST_SETS", "binomials", "ranks_of", "sets_of", "sets_with"]
 
 MOST_SETS = 2**53
-"""There are at most so many sets: every reader of JSON, and every float, holds their numbers."""
+"""Most sets, so that JSON readers and floats represent all ranks exactly."""
 
 
 @lru_cache(maxsize=64)
 def binomials(labels: int, members: int) -> npt.NDArray[np.int64]:
-    """Return ``C(c, i + 1)`` at [i, c], for codes c; what is larger than any number is cut off."""
+    """Return ``C(c, i + 1)`` at [i, c] for codes c, at most `MOST_SETS`."""
     table = np.array(
         [
             [min(math.comb(code, place + 1), MOST_SETS) for code in range(labels)]
@@ -35,14 +35,9 @@ def binomials(labels: int, members: int) -> npt.NDArray[np.int64]:
 
 
 def ranks_of(sets: npt.NDArray[Any], labels: int) -> npt.NDArray[np.int64]:
-    """Return the numbers of sets.
+    """Return the ranks of sets of increasing codes, shape (n, members).
 
-    Parameters
-    ----------
-    sets : ndarray of int, shape (n, members)
-        Codes of labels; those of one set differ, and increase.
-    labels : int
-        How many labels there are; at most `MOST_SETS` sets.
+    `labels` allows at most `MOST_SETS` sets.
 
     Examples
     --------
@@ -57,14 +52,9 @@ def ranks_of(sets: npt.NDArray[Any], labels: int) -> npt.NDArray[np.int64]:
 
 
 def sets_of(ranks: npt.NDArray[Any], labels: int, members: int) -> npt.NDArray[np.int64]:
-    """Return the sets of numbers, shape (n, members): codes of labels, increasing.
+    """Return the sets with these ranks as increasing codes, shape (n, members).
 
-    Parameters
-    ----------
-    ranks : ndarray of int, shape (n,)
-        From 0 on, below ``C(labels, members)``.
-    labels, members : int
-        How many labels there are, and how many are in a set; at most `MOST_SETS` sets.
+    Ranks are below ``C(labels, members)``, which is at most `MOST_SETS`.
 
     Examples
     --------
@@ -81,7 +71,7 @@ def sets_of(ranks: npt.NDArray[Any], labels: int, members: int) -> npt.NDArray[n
 
 
 def sets_with(ranks: npt.NDArray[Any], labels: int, members: int) -> npt.NDArray[np.bool_]:
-    """Return which labels are in which set, shape (n, labels); parameters as of `sets_of`."""
+    """Return a mask of the labels in each set, shape (n, labels); parameters as in `sets_of`."""
     sets = sets_of(ranks, labels, members)
     held = np.zeros((len(sets), labels), np.bool_)
     np.put_along_axis(held, sets, values=True, axis=1)

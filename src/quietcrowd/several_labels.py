@@ -1,7 +1,6 @@
-"""Several labels at once: each label of a task is a question of its own, with yes or no.
+"""Sets of labels as answers to one question with yes or no per task and label.
 
-The question "is this label one of those of this task" is a task with a name of its own, the task's
-and the label's with `BETWEEN` in between. So it needs nothing beside it in a file or a campaign.
+The name of a question joins task and label by `BETWEEN`. Files and campaigns need no other data.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from quietcrowd.row_order import Duplicates
 __all__ = ["BETWEEN", "YES_OR_NO", "binary_answers", "task_and_label"]
 
 BETWEEN = ": "
-"""What stands between task and label in the name of a question; no label holds it."""
+"""Separates task and label in a question's name; labels cannot contain it."""
 
 YES_OR_NO = Categorical(["no", "yes"])
-"""What an answer can be: whether a label is one of those of the task."""
+"""Domain of the answers: whether the label is in the task's set."""
 
 Held: TypeAlias = "tuple[npt.NDArray[np.intp], pa.Array]"
-"""The row of each label that was given, and the labels as texts."""
+"""The row of each given label, and the labels as text."""
 
 
 def binary_answers(
@@ -44,51 +43,51 @@ def binary_answers(
     workers: Iterable[Any] | None = None,
     duplicates: Duplicates = "error",
 ) -> Answers:
-    """Read sets of labels as answers to questions with yes or no, one for each task and label.
+    """Read sets of labels as answers to one question with yes or no per task and label.
 
-    Whoever answers a task answers the questions about all labels, with "no" for those that are not
-    in the set: which rows there are tells nothing of the sets. Each answer is randomised by itself,
-    so that what a worker loses about the set of one task adds up over the labels. For a set to
-    lose at most epsilon, a mechanism gets ``epsilon / len(labels)``; what a set loses then is
+    A worker who answers a task answers the questions about all labels, with "no" for those not in
+    the set. Which rows exist therefore reveals nothing about the sets. Each answer is randomized
+    independently, and the privacy loss of a task's set adds up over the labels. To limit the loss
+    of a set to epsilon, give the mechanism ``epsilon / len(labels)``. The loss of a set is
     ``mechanism.guarantee(answers=len(labels)).worker_epsilon``, and in a list of many tasks the
     ``linked_epsilon`` at ``linked=len(labels)``.
 
     Parameters
     ----------
     frame : pandas, Polars or PyArrow dataframe
-        One row per task and worker, with all labels that the worker gives to the task: a list, a
-        tuple, a set, or a text. No label at all is an empty one.
+        One row per task and worker, with the worker's labels as list, tuple, set, or text. An empty
+        one contains no label.
     labels : iterable of str
-        All labels that can be given, public and fixed beforehand. They match by what they print as.
+        All possible labels, public and fixed beforehand; labels match if their text does.
     task, worker, label : str
         Names of the three columns; see `Answers.from_frame`.
     separator : str, optional
-        What stands between labels, where they are one text. Spaces around labels do not count.
+        Separator of labels in a text. Spaces around labels are ignored.
     tasks, workers : iterable, optional
         All ids, including those without an answer; see `Answers.from_frame`.
     duplicates : {"error", "first", "last"}
-        What to do where a worker answered a task twice; whole sets are kept or left out.
+        Treatment of workers who answered a task twice; it applies to whole sets.
 
     Returns
     -------
     Answers
-        Of "no" and "yes", with ``len(labels)`` tasks for each of the frame, called by task and
-        label, as "7: cat". ``answers.dropped`` counts rows of the frame.
+        Answers "no" and "yes", with ``len(labels)`` tasks for each task of the frame, named by task
+        and label, such as "7: cat". ``answers.dropped`` counts rows of the frame.
 
     Raises
     ------
     AnswerError
-        Where a set is missing, holds a label twice or one that is not among `labels`, or is a text
-        while no separator is named; or as `Answers.from_frame`. The message names row, column and
+        If a set is missing, repeats a label, contains one that is not in `labels`, or is text
+        without a `separator`; or as in `Answers.from_frame`. The message names row, column and
         value; rows count from 0.
     ParameterError
-        Where `labels` is empty, holds one twice, or one that is no text, is empty or has spaces
-        around it, or holds `separator` or ": "; or where a separator is named for lists.
+        If `labels` is empty, repeats a label, or has one that is not text, is empty, is surrounded
+        by spaces, or contains `separator` or ": "; or if a separator is given for lists.
 
     Notes
     -----
-    One question for each label is binary relevance (Tsoumakas and Katakis, 2007); crowd-kit's
-    ``BinaryRelevance`` takes the same frame.
+    One question per label is binary relevance (Tsoumakas and Katakis, 2007). crowd-kit's
+    ``BinaryRelevance`` accepts the same frame.
 
     Examples
     --------
@@ -123,12 +122,7 @@ def binary_answers(
 
 
 def task_and_label(name: str) -> tuple[str, str]:
-    """Return the task and the label that a question is about.
-
-    Raises
-    ------
-    ParameterError
-        Where the name is not one that `binary_answers` gives.
+    """Split a question's name by `binary_answers`; raise ParameterError if it is not one.
 
     Examples
     --------
@@ -145,7 +139,7 @@ def task_and_label(name: str) -> tuple[str, str]:
 
 
 def _check_labels(labels: Any, separator: Any) -> tuple[str, ...]:
-    """Return all labels, where each is a text that can be told from what stands around it."""
+    """Return all labels; raise ParameterError unless they are valid, unique and separable."""
     if isinstance(labels, str):
         raise ParameterError(f"labels must be a list of labels; got the text {labels!r}")
     if separator is not None and (not isinstance(separator, str) or not separator):
@@ -169,7 +163,7 @@ def _check_labels(labels: Any, separator: Any) -> tuple[str, ...]:
 def _which_labels(
     column: pa.Array, known: tuple[str, ...], separator: str | None, name: str
 ) -> npt.NDArray[np.bool_]:
-    """Return which labels each row holds, shape (rows, labels)."""
+    """Return a mask of each row's labels, shape (rows, labels)."""
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
         raise AnswerError(
@@ -199,7 +193,7 @@ def _which_labels(
 
 
 def _given_labels(column: pa.Array, separator: str | None, name: str) -> Held:
-    """Return every label that was given, in the order of the rows."""
+    """Return all given labels, in the order of the rows."""
     import pyarrow.compute as pc
 
     types, kind = pa.types, column.type
@@ -226,7 +220,7 @@ def _given_labels(column: pa.Array, separator: str | None, name: str) -> Held:
     rows = pc.list_parent_indices(held).to_numpy().astype(np.intp)
     given = pc.utf8_trim_whitespace(pc.list_flatten(held))
     lone = np.bincount(rows, minlength=len(column))[rows] == 1
-    meant = ~(lone & (pc.utf8_length(given).to_numpy() == 0))  # an empty text is no label
+    meant = ~(lone & (pc.utf8_length(given).to_numpy() == 0))  # empty text has no label
     return rows[meant], given.filter(pa.array(meant))
 
 

@@ -1,4 +1,4 @@
-"""Rules that parameters all over the house share."""
+"""Validation rules for parameters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 
 
 def check_whole(name: str, value: Any, low: int, high: int | None = None) -> None:
-    """Raise ParameterError unless `value` is an int from `low` to `high`, if any."""
+    """Raise ParameterError unless `value` is an integer from `low` to `high`, if given."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or value < low or (high is not None and value > high):
         end = "" if high is None else f" and at most {high:,}"
@@ -43,7 +43,7 @@ def check_real(name: str, value: Any, low: float) -> None:
     real = isinstance(value, Real) and not isinstance(value, bool)
     try:
         finite = real and math.isfinite(value)
-    except OverflowError:  # a whole number or fraction that no float holds
+    except OverflowError:  # an integer or fraction beyond the range of float
         finite = False
     if not finite or value < low:
         raise ParameterError(f"{name} must be a finite number, at least {low:g}; got {value!r}")
@@ -57,17 +57,14 @@ def check_proportion(name: str, value: Any) -> None:
 
 
 def check_delta(name: str, value: Any) -> None:
-    """Raise ParameterError unless `value` is a delta: a number of at least 0 and below 1."""
+    """Raise ParameterError unless `value` is a number of at least 0 and below 1."""
     check_real(name, value, 0)
     if not value < 1:
         raise ParameterError(f"{name} must be below 1: at 1 everything is allowed; got {value!r}")
 
 
 def check_text(name: str, value: Any) -> None:
-    """Raise ParameterError unless `value` is a text that files can hold.
-
-    Half a surrogate pair has no bytes in UTF-8.
-    """
+    """Raise ParameterError unless `value` is text that UTF-8 can encode (no lone surrogates)."""
     if not isinstance(value, str):
         raise ParameterError(f"{name} must be a text; got {value!r}")
     try:
@@ -79,7 +76,7 @@ def check_text(name: str, value: Any) -> None:
 
 
 def checked_by(check: Callable[..., None], *limits: Any) -> Callable[[Any, Any, Any], None]:
-    """Return an attrs validator that gives a check the attribute's name, value and limits."""
+    """Return an attrs validator that calls `check` with the attribute's name, value and limits."""
 
     def validate(_: Any, attribute: Any, value: Any) -> None:
         check(attribute.name, value, *limits)
@@ -88,20 +85,17 @@ def checked_by(check: Callable[..., None], *limits: Any) -> Callable[[Any, Any, 
 
 
 def at_least(low: float) -> Callable[[Any, Any, Any], None]:
-    """Return an attrs validator that raises ParameterError unless a number is finite and so large.
-
-    The least is `low`.
-    """
+    """Return an attrs validator for finite numbers of at least `low`."""
     return checked_by(check_real, low)
 
 
 def whole_number(low: int, high: int | None = None) -> Callable[[Any, Any, Any], None]:
-    """Return an attrs validator that raises ParameterError unless a value is such an int."""
+    """Return an attrs validator for integers from `low` to `high`."""
     return checked_by(check_whole, low, high)
 
 
 def plain(value: Any) -> Any:
-    """Return the Python number that a NumPy number is; anything else as it is."""
+    """Convert a NumPy scalar to a Python number; return anything else unchanged."""
     return value.item() if getattr(value, "ndim", None) == 0 else value
 
 
@@ -114,7 +108,7 @@ def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
 
 
 def check_names(what: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Raise ParameterError unless all parameters given to `what` are among those that it has."""
+    """Raise ParameterError unless all names in `given` are parameters of `what`."""
     known = list(known)
     for name in given:
         if name not in known:
@@ -125,21 +119,18 @@ def check_names(what: str, given: Iterable[str], known: Iterable[str]) -> None:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message: the known name that is most like a misspelt one, if any is."""
+    """Return the end of a message that suggests the most similar known name, or an empty text."""
     like = get_close_matches(name.lower(), known, n=1)
     return f"; did you mean {like[0]!r}?" if like else ""
 
 
 def one_of(*choices: Any) -> Callable[[Any, Any, Any], None]:
-    """Return an attrs validator that raises ParameterError unless a value is one of the choices."""
+    """Return an attrs validator for values that are one of the choices."""
     return checked_by(check_choice, choices)
 
 
 def find_described(what: str, name: Any, version: Any, known: Mapping[str, Any]) -> Any:
-    """Return the class that a description names: one of those known, each with a ``version``.
-
-    FormatError where the name is unknown or the version is another one; `what` is for its message.
-    """
+    """Return the class in `known` with this name and ``version``; otherwise raise FormatError."""
     if name not in known:
         raise FormatError(f"{what} {name!r} is unknown; known: {', '.join(known)}")
     if isinstance(version, bool) or version != known[name].version:
@@ -150,7 +141,7 @@ def find_described(what: str, name: Any, version: Any, known: Mapping[str, Any])
 
 
 def number(value: Any) -> float:
-    """Return `value` as a float; ParameterError where it is none."""
+    """Return `value` as a float; raise ParameterError if it is not a number."""
     try:
         if isinstance(value, bool | str):
             raise TypeError
