@@ -1,6 +1,3 @@
-"""Claims put to the test: attacks on real reports, and bounds that are proved. Nothing of a device.
-
-The room is not called ``audit``: that is the function.
-"""
+"""Audits of privacy guarantees by attacks on real reports."""
 
 __all__: list[str] = []

@@ -1,8 +1,4 @@
-"""What an attack is: two rows of answers, what workers send who have them, and how it is scored.
-
-An adversary sees what workers who all have the same row of answers sent. An `AuditPlan` is what an
-audit needs of a mechanism: its exact loss, if known, and attacks on its reports.
-"""
+"""Attacks of an audit: two rows of answers, the reports of workers who have them, and a score."""
 
 from __future__ import annotations
 
@@ -34,28 +30,19 @@ if TYPE_CHECKING:
 __all__ = ["Attack", "AuditPlan", "Collisions", "ExactLoss", "Observed", "crowd_of"]
 
 CLOSELY = 3
-"""Numbers of a worker that are looked at closely: those of so many tasks, or coordinates."""
+"""A worker's first numbers, reports or coordinates, that get all statistics."""
 
 MOST_PARTNERS = 256
-"""Numbers of a worker among which two that go together are sought."""
+"""A worker's first numbers that are searched for two correlated ones."""
 
 
 @frozen(kw_only=True)
 class ExactLoss:
-    """What the public numbers of a mechanism give: its loss over all inputs and outputs.
+    """Loss over all inputs and outputs, computed from a mechanism's public numbers.
 
-    Attributes
-    ----------
-    epsilon : float
-        About one answer, given all others.
-    worker_epsilon : float
-        About all answers of a worker together.
-    every_row : bool
-        Whether that is over all pairs of rows; else it is that of the worst pair that was found.
-    delta_at : callable or None
-        The least delta at an epsilon, of the worst pair of inputs, where it can be summed up.
-    rounding : float
-        Relative error of the three; 0 where they are computed in integers and rounded up.
+    Without `every_row`, `worker_epsilon` is only that of the worst pair of rows that was found.
+    `delta_at` returns the least delta at an epsilon for the worst pair of inputs. `rounding` is the
+    relative error of all these; 0 if they are computed in integers and rounded up.
     """
 
     epsilon: float
@@ -67,16 +54,10 @@ class ExactLoss:
 
 @frozen(kw_only=True)
 class Collisions:
-    """How rarely two devices that are independent send the same.
+    """Upper bound on the probability that two independent devices send the same message.
 
-    Attributes
-    ----------
-    answer : object
-        What is stored for the answer that all devices give to all tasks.
-    tasks : int
-        How many tasks there are, at least; more make it rarer.
-    chance : callable
-        From the number of tasks to an upper bound on the chance that two devices send the same.
+    `chance` returns it for a number of tasks, at least `tasks`, all with the stored answer
+    `answer`.
     """
 
     answer: Any
@@ -87,10 +68,7 @@ class Collisions:
 def crowd_of(
     domain: Domain, tasks: Sequence[int], row: Sequence[Any], workers: int, *, first: int = 0
 ) -> Answers:
-    """Return the answers of workers `first`, `first` + 1, ..., who all have the same row.
-
-    None in the row stands for no answer.
-    """
+    """Return answers of workers `first`, `first` + 1, ..., all with one row; None is no answer."""
     answered = [value is not None for value in row]
     values = np.array([value for value in row if value is not None], domain.dtype)
     codes = np.arange(workers, dtype=np.int32)
@@ -106,18 +84,12 @@ def crowd_of(
 
 @frozen(kw_only=True, eq=False)
 class Observed:
-    """What the workers of an audit sent, a row each; NaN stands for what was not sent.
+    """Messages of the workers of an audit, a row each; NaN if not sent.
 
-    Attributes
-    ----------
-    cells : ndarray of float, shape (workers, tasks)
-        The first report of each worker on each task; no tasks where devices send sketches.
-    bits : ndarray of float, shape (workers, tasks), or None
-        The noisy participation bits beside them.
-    sketches : ndarray of float, shape (workers, numbers), or None
-        What devices send where that is not the reports themselves.
-    counts : ndarray of float, shape (workers,)
-        Reports of each worker in all: a repeated one counts, and one on a task not asked about.
+    `cells` contains the first report on each task, shape (workers, tasks), and is empty if devices
+    send sketches. `bits` are noisy participation bits of the same shape, and `sketches` have shape
+    (workers, numbers). `counts` are all reports of each worker, including repeated ones and those
+    on other tasks.
     """
 
     cells: Floats
@@ -129,12 +101,9 @@ class Observed:
     def of(
         cls, reports: Reports, tasks: Sequence[Any], workers: int, *, first: int = 0
     ) -> Observed:
-        """Return what `workers` workers, named `first`, `first` + 1, ..., reported on `tasks`.
+        """Return what workers `first`, `first` + 1, ... reported on `tasks`.
 
-        Raises
-        ------
-        AnswerError
-            Where another worker reports.
+        Raise `AnswerError` if another worker reports.
         """
         table = reports.table
         who = _positions(table.workers, workers, first)
@@ -150,7 +119,7 @@ class Observed:
 
         def spread(values: npt.NDArray[Any]) -> Floats:
             cells = np.full(len(tasks) * workers, np.nan)
-            cells[place[known][::-1]] = values[known][::-1]  # of repeated ones the first stays
+            cells[place[known][::-1]] = values[known][::-1]  # reversed: the first report wins
             return cells.reshape(len(tasks), workers).T
 
         codes = reports.participation_codes
@@ -163,7 +132,7 @@ class Observed:
 
     @classmethod
     def joined(cls, parts: Sequence[Observed]) -> Observed:
-        """Return what the workers of all parts sent, one part after the other."""
+        """Concatenate the workers of all parts."""
 
         def join(columns: list[Floats | None]) -> Floats | None:
             there = [column for column in columns if column is not None]
@@ -178,14 +147,14 @@ class Observed:
 
     @property
     def messages(self) -> list[bytes]:
-        """All that each worker sent, as bytes: equal where it is equal."""
+        """Everything that each worker sent, as bytes that are equal for equal messages."""
         parts = [part for part in (self.cells, self.bits, self.sketches) if part is not None]
         rows = np.concatenate([*parts, self.counts[:, np.newaxis]], axis=1) + 0.0  # -0 is 0
         return [row.tobytes() for row in rows]
 
 
 def _positions(ids: pa.Array, workers: int, first: int) -> npt.NDArray[np.intp]:
-    """Return which of the workers `first`, `first` + 1, ... each id names."""
+    """Return the position of each id among the workers `first`, `first` + 1, ..."""
     expected = pa.array(np.arange(first, first + workers, dtype=np.int32))
     if ids.equals(expected):
         return np.arange(workers)
@@ -206,37 +175,29 @@ def _sent(observed: Observed) -> Floats:
 
 @frozen(kw_only=True)
 class Attack:
-    """Two rows of one worker, and what tells them apart.
+    """Two rows of one worker, and the score and numbers that distinguish them.
+
+    The rows `one` and `other` are stored answers to `tasks`, or None. They differ at the first task
+    only, or at any tasks if `whole`.
 
     Attributes
     ----------
-    name : str
-        What differs, for people.
-    tasks : sequence of int
-        Ids of the tasks.
-    one, other : sequence
-        Of each task what is stored for the worker's answer, or None where there is none; they
-        differ at the first task alone, or, where `whole`, wherever they may.
     score : callable or None
-        Takes what workers with the same row sent; gives a score of each by the public law, shape
-        (workers,), NaN where the law does not foresee it. None: no law is known.
+        Log-likelihood ratio of each worker by the public distribution, shape (workers,), NaN for an
+        impossible message. None if no distribution is known.
     numbers : callable
-        Takes the same; gives numbers of each worker, shape (workers, numbers), of which the first
-        few are looked at closely, the very first above all. Default: what was sent, as it is.
+        Numbers of each worker, shape (workers, numbers), by default the messages. Statistics
+        concentrate on the first few, most of all the very first.
     moved : int
-        In how many of these, the first ones, the rows differ.
+        How many of these numbers, the first ones, differ between the rows.
     plain : tuple of ndarray of float, shape (numbers,), or None
-        What these would be without noise, under either row; whole numbers.
-    whole : bool
-        Whether it is about all answers together, and not about one.
+        These numbers without noise, under either row; integers.
     search : bool
-        Whether the two tasks whose reports go together most come first.
+        Whether the two tasks with the most correlated reports are moved to the front.
     share : float
-        Of the workers that an audit draws.
-    workers : int or None
-        How many there are at most.
+        Fraction of the workers of an audit; `workers` is the maximum.
     alone : bool
-        Whether each device is a call of its own, as it is where workers have devices.
+        Whether each device is a separate call, as on workers' devices.
     """
 
     name: str
@@ -264,7 +225,7 @@ class Attack:
         workers: int,
         rng: np.random.Generator | None,
     ) -> Observed:
-        """Let `workers` workers report the same row, and return what they sent."""
+        """Randomize the same row for `workers` workers, and return the messages."""
         if self.alone:
             parts = [self._part(mechanism, row, 1, rng, first=place) for place in range(workers)]
             return Observed.joined(parts)
@@ -284,11 +245,7 @@ class Attack:
         return Observed.of(reports, self.tasks, workers, first=first)
 
     def statistics(self, one: Observed, other: Observed) -> list[Statistic]:
-        """Return what is looked at in what was sent under either row: the public law first.
-
-        Then how many reports there are, and the numbers of each worker: a few closely, two that go
-        together, and how many are what they would be without noise.
-        """
+        """Return the statistics of both rows' messages, the public distribution's score first."""
         sides = (one, other)
         numbers = [self.numbers(side) for side in sides]
         found = [
@@ -312,7 +269,7 @@ class Attack:
         return found
 
     def _partners(self, numbers: Sequence[Floats]) -> list[Statistic]:
-        """Return what is looked at in two numbers that go together, where these are not first."""
+        """Return statistics of two correlated numbers, unless these come first anyway."""
         if self.search or numbers[0].shape[1] <= CLOSELY:
             return []
         one, other = (side[:, :MOST_PARTNERS] for side in numbers)
@@ -334,18 +291,10 @@ def _learnt(
 
 @frozen(kw_only=True)
 class AuditPlan:
-    """How a mechanism is to be audited.
+    """Attacks on a mechanism, within the assumptions of its guarantee.
 
-    Attributes
-    ----------
-    exact : ExactLoss or None
-        What its public numbers give, where they give it all.
-    attacks : sequence of Attack
-        On what it really sends; each within what the guarantee covers.
-    collisions : Collisions or None
-        How rarely devices send the same, where the public law gives it.
-    tasks : sequence of int or None
-        Ids of all tasks of a worker, where what is stated of all answers depends on them.
+    `exact` and `collisions` are None if the public numbers do not determine them. `tasks` are the
+    ids of all tasks of a worker, if the guarantee depends on them.
     """
 
     exact: ExactLoss | None

@@ -1,4 +1,4 @@
-"""Which rows of answers an audit sets against each other, and by which attacks."""
+"""Rows of answers that an audit compares, for mechanisms with independent reports."""
 
 from __future__ import annotations
 
@@ -35,27 +35,20 @@ NULL = "an answer against none"
 ALL = "all answers against others"
 
 SHORT = 3
-"""Tasks of the rows that most workers have, where each report has noise of its own."""
+"""Tasks in the rows of most workers, if each report has independent noise."""
 
 PART = 0.1
-"""Share of the workers for attacks that look for faults, and do not measure."""
+"""Fraction of the workers for attacks that look for faults instead of measuring the loss."""
 
 DEVICES = 200
-"""Devices that are called one by one, a side."""
+"""Devices a side that are called one by one."""
 
 
 @frozen(kw_only=True)
 class Pair:
-    """Two answers that are set against each other.
+    """Two stored answers to distinguish, None for a missing one.
 
-    Attributes
-    ----------
-    name : str
-        For people.
-    one, other : object
-        What is stored for an answer; None where there is none.
-    score : callable
-        From what workers sent to how much their first report speaks for the one, shape (workers,).
+    `score` returns the log-likelihood ratio of each worker's first report, shape (workers,).
     """
 
     name: str
@@ -65,7 +58,7 @@ class Pair:
 
 
 def ends(mechanism: Mechanism) -> tuple[Any, Any]:
-    """Return what is stored for the lowest and the highest answer."""
+    """Return the stored lowest and highest answer."""
     domain = mechanism.domain
     if isinstance(domain, FiniteDomain):
         return 0, domain.size - 1
@@ -73,13 +66,13 @@ def ends(mechanism: Mechanism) -> tuple[Any, Any]:
 
 
 def places(mechanism: Mechanism, grid: Grid, stored: Sequence[Any]) -> npt.NDArray[np.int64]:
-    """Return the places on the grid of stored answers."""
+    """Return the grid places of stored answers."""
     domain = check_numeric(mechanism.domain, "the mechanism")
     return grid.places(domain.numbers(np.array(stored, domain.dtype))).astype(np.int64)
 
 
 def plain_numbers(mechanism: Mechanism, grid: Grid, row: Sequence[Any]) -> Floats:
-    """Return the places of a row of answers; NaN where there is none."""
+    """Return the grid places of a row of answers; NaN for a missing answer."""
     numbers = np.full(len(row), np.nan)
     answered = [place for place, value in enumerate(row) if value is not None]
     numbers[answered] = places(mechanism, grid, [row[place] for place in answered])
@@ -87,7 +80,7 @@ def plain_numbers(mechanism: Mechanism, grid: Grid, row: Sequence[Any]) -> Float
 
 
 def alone(attack: Attack) -> Attack:
-    """Return the attack on a few devices, each of which is called by itself."""
+    """Return the attack on a few devices that are called one by one."""
     return evolve(
         attack,
         name=f"{attack.name}, each device by itself",
@@ -99,15 +92,15 @@ def alone(attack: Attack) -> Attack:
 
 
 def searched(answers: int) -> bool:
-    """Return whether two tasks are sought among so many: of two there is but one choice."""
+    """Return whether correlated tasks are searched for; two tasks leave no choice."""
     return answers >= SHORT
 
 
 def _row(first: Any, pair: Pair, answers: int) -> list[Any]:
-    """Return a row with a given first cell; noise that serves two cells shows in it.
+    """Return a row with a given first cell, in which noise shared by two cells shows.
 
-    The second cell is as the one, the third as the other, and so on: where such a cell has the
-    noise of the first, their reports are alike under one of the two rows and never under the other.
+    The other cells alternate between `pair.one` and `pair.other`. If such a cell has the noise of
+    the first, their reports are equal under one of the two rows and never under the other.
     """
     return [first, *([pair.one, pair.other] * answers)[: answers - 1]]
 
@@ -118,22 +111,11 @@ def taskwise_attacks(
     plain: Callable[[Sequence[Any]], Floats],
     part: float = PART,
 ) -> list[Attack]:
-    """Return attacks on a mechanism whose reports each have noise of their own.
+    """Return attacks on a mechanism whose reports have independent noise.
 
-    Parameters
-    ----------
-    pairs : sequence of Pair
-        Answers that are set against each other; the first pair is one of two answers.
-    answers : int
-        How many a worker gives.
-    plain : callable
-        From a row of answers to the numbers that would be sent without noise.
-    part : float
-        Share of the workers who have whole rows.
-
-    Notes
-    -----
-    Most workers have short rows, and few have all tasks: one cell differs, or all of them do.
+    Most workers have short rows, and the fraction `part` has all `answers` tasks. The first of
+    `pairs` consists of two answers. `plain` returns the numbers that a row would send without
+    noise.
     """
 
     def attack(pair: Pair, count: int, more: str = "", share: float = 1.0) -> Attack:

@@ -1,9 +1,7 @@
-"""How each kind of mechanism is attacked: what an audit needs of it.
+"""Audit plans for every kind of mechanism, as an adversary knows it.
 
-An attack knows what an adversary knows: the mechanism's public numbers, two rows of one worker,
-and what was sent. Its score is the log-likelihood ratio of the two rows under the *public* law, the
-best statistic where the devices follow it. Where they do not, the score is as good as any other:
-what it proves holds for whatever was sent.
+Scores are log-likelihood ratios under the *public* distribution, the best statistic if devices
+follow it. If they do not, the proved bounds are still valid.
 """
 
 from __future__ import annotations
@@ -29,17 +27,11 @@ __all__ = ["plan_audit", "plan_of_channel"]
 
 
 def plan_audit(mechanism: Mechanism, answers: int) -> AuditPlan:
-    """Return how `quietcrowd.audit` puts the guarantee of a mechanism to the test.
+    """Return the plan of `quietcrowd.audit` for a mechanism.
 
-    `answers` are how many a worker gives, or, where every task is reported, how many tasks there
-    are; ParameterError where these are too many to enumerate.
-
-    Notes
-    -----
-    The plan depends on the kind of the mechanism's channel. `plan_of_channel.register` adds a plan
-    for another kind. Without one a mechanism is attacked by the law of the noise that it adds, or
-    of the sets or the bounded reports that it sends, or, where there is no such law, through the
-    numbers that it sends.
+    `answers` is how many answers a worker gives, or the number of tasks if every task is reported.
+    Raise `ParameterError` if these are too many to enumerate. The plan depends on the kind of
+    channel; `plan_of_channel.register` adds a plan for another kind.
     """
     if answers > MAX_ROW:
         raise ParameterError(f"an audit takes at most {MAX_ROW:,} answers; got {answers:,}")
@@ -48,7 +40,11 @@ def plan_audit(mechanism: Mechanism, answers: int) -> AuditPlan:
 
 @singledispatch
 def plan_of_channel(channel: Channel, mechanism: Mechanism, answers: int) -> AuditPlan:
-    """Return the plan for a mechanism of a channel of no known kind."""
+    """Return the plan for a channel without a registered plan.
+
+    The attack uses its distribution of noise, sets or bounded reports if there is one, and
+    otherwise learns a projection of the reports.
+    """
     if channel.shift is not None:
         return plan_shift(mechanism, channel.shift, answers)
     if channel.sets is not None:
@@ -79,7 +75,6 @@ def _(channel: SketchChannel, mechanism: Mechanism, answers: int) -> AuditPlan:
 
 
 def _plan_unknown(mechanism: Mechanism, answers: int) -> AuditPlan:
-    """Attack a mechanism of another kind through numbers that it sends; a projection is learnt."""
     low, high = ends(mechanism)
     rest = [low] * (answers - 1)
 

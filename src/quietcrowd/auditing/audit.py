@@ -1,8 +1,4 @@
-"""Put a mechanism's guarantee to the test: exactly where that can be, and by attacks always.
-
-This module knows nothing of how a mechanism works. It asks `plan_audit` for the exact
-loss and for attacks, draws real reports, and compares what it finds with what is stated.
-"""
+"""Audit of a mechanism's guarantee: exact if possible, and always by attacks on real reports."""
 
 from __future__ import annotations
 
@@ -33,35 +29,35 @@ if TYPE_CHECKING:
 __all__ = ["audit", "noise_of_audit"]
 
 ANSWERS = 20
-"""Of a worker: faults that join answers show, and rows are short enough for many workers."""
+"""Default answers of a worker, enough to show faults that join answers."""
 
 DRAWS = 200_000
 MOST_CELLS = 5_000_000
-"""Reports of one side that are held at a time."""
+"""Reports of one side in memory at a time."""
 
 MOST_NOISE = 3_000_000
-"""Exact draws of noise that one side of an attack may take: about 20 seconds."""
+"""Exact draws of noise for one side of an attack, about 20 seconds."""
 
 MOST_SEARCHED = 2_000
-"""Tasks among which two that go together are sought, and workers who report them."""
+"""Tasks that are searched for two correlated ones, and workers who report them."""
 
 SEARCH_NOISE = 200_000
-"""Exact draws of noise that the search may take, unless 100 workers need more."""
+"""Exact draws of noise for the search, unless 100 workers need more."""
 
 RISKS = {"epsilon": 0.5, "delta": 0.25, "worker": 0.2, "devices": 0.05}
-"""Shares of the risk of being wrong, one minus the confidence."""
+"""Fractions of the risk of being wrong, one minus the confidence."""
 
 FEWEST = 100
-"""Draws a side."""
+"""Least number of draws a side."""
 
 FEWEST_OF_PART = 2_000
-"""Draws a side of an attack that has a share of the workers, if there are so many."""
+"""Least number of draws a side for a fraction of the workers, if there are that many."""
 
 POINTS = 61
-"""Of the curve."""
+"""Points of the curve."""
 
 LARGEST = 500.0
-"""A loss above it is beyond the end of the curve."""
+"""Losses of at least this are beyond the end of the curve."""
 
 
 def audit(
@@ -72,48 +68,50 @@ def audit(
     draws: int = DRAWS,
     rng: np.random.Generator | None = None,
 ) -> AuditReport:
-    """Audit what a mechanism loses about one of a worker's answers, and about all of them.
+    """Audit a mechanism's privacy loss about one of a worker's answers, and about all of them.
 
-    The *exact* loss is the largest ratio over all inputs and outputs that the mechanism's public
-    numbers give: for finite channels over the tables of integers, rows of n answers included; for
-    noise on a grid from the exact 1-norm by which one cell moves what is sent. The *proven* one
-    comes from reports: those of many workers with one row, and of as many with a row that differs
-    in one cell, or in all of them, are told apart by their log-likelihood ratio, or by scores that
-    are learnt. On a quarter of the reports all this is chosen, and Clopper-Pearson bounds on the
-    others prove lower bounds on epsilon and delta. Besides, devices with equal answers are called
-    one by one and all at once, twice: messages that are equal more often than the law allows show
-    that randomness is used more than once.
+    The *exact* loss is the largest ratio over all inputs and outputs, by the mechanism's public
+    numbers. Finite channels use their tables of integers, also for rows of n answers. Noise on a
+    grid uses the exact 1-norm by which one cell moves the reports.
+
+    The *proven* loss comes from reports. Many workers report one row, and as many a row that
+    differs in one cell, or in all. A log-likelihood ratio or a learned score distinguishes them. A
+    quarter of the reports selects the score and its threshold. Clopper-Pearson bounds on the others
+    prove lower bounds on epsilon and delta.
+
+    Devices with equal answers are also called one by one and all at once, twice. If equal messages
+    occur more often than the public distribution allows, randomness is reused.
 
     Parameters
     ----------
     mechanism : Mechanism
-        What is audited.
+        Mechanism to audit.
     n : int
-        How many answers a worker gives, or, where every task is reported, how many tasks there are.
+        Number of answers of a worker, or number of tasks if every task is reported.
     confidence : float
-        Probability, at least, that all that the report says to be proven is true: `proven_epsilon`,
-        `proven_delta`, `proven_worker_epsilon`, and that randomness is reused if it says so.
-        Where a mechanism is as stated, reports convict it with a probability of at most one minus
-        that. Each point of a curve that is proven holds with this probability as well, not all of
-        them together. The bounds take all workers, of either row, to be independent of each other.
+        Least probability that everything reported as proven is true: `proven_epsilon`,
+        `proven_delta`, `proven_worker_epsilon`, and reused randomness. A mechanism that is as
+        stated is convicted by its reports with a probability of at most one minus that. Each proven
+        point of the curve holds with this probability, not all together. The bounds assume that all
+        workers are independent.
     draws : int
-        Workers for each of two inputs, at least 100; fewer are drawn where their reports are
-        long: at most 5 million reports, or 3 million exact draws of noise, a side. A tenth of them
-        looks for faults that join a worker's answers, or 2,000 if that is more.
+        Workers for each of two inputs, at least 100. Long reports reduce them to 5 million reports
+        or 3 million exact draws of noise a side. A tenth, or 2,000 if that is more, looks for
+        faults that join a worker's answers.
     rng : numpy.random.Generator, optional
-        Audits the simulation in place of what workers send: fast and reproducible.
+        Audits the simulation instead of real reports: fast and reproducible.
 
     Returns
     -------
     AuditReport
-        Printed, it says what is claimed, stated and found.
+        Prints the claimed, stated and found losses.
 
     Raises
     ------
     ParameterError
-        Where a parameter is of another type or out of its range, or `n` exceeds 10,000.
+        If a parameter has the wrong type or is out of range, or `n` exceeds 10,000.
     AnswerError
-        Where reports come from workers who gave no answers, or are no reports of the mechanism.
+        If reports come from workers who gave no answers, or are no reports of the mechanism.
 
     References
     ----------
@@ -167,7 +165,7 @@ def audit(
 
 
 def noise_of_audit(mechanism: Mechanism, n: int, draws: int = DRAWS) -> int:
-    """Return how many exact, slow draws of noise an audit takes; parameters as of `audit`."""
+    """Return how many exact, slow draws of noise an audit takes; for parameters see `audit`."""
     _check(mechanism, n, draws)
     plan = plan_audit(mechanism, n)
     total = 0
@@ -195,7 +193,7 @@ def _noise_a_worker(mechanism: Mechanism, attack: Attack) -> int:
 
 
 def _workers_a_side(mechanism: Mechanism, attack: Attack, draws: int) -> int:
-    """Return how many workers' reports are drawn for each of two inputs."""
+    """Return the number of workers for each of two inputs."""
     noise = max(_noise_a_worker(mechanism, attack), 1)
     most = min(draws, MOST_CELLS // len(attack.tasks), MOST_NOISE // noise)
     if attack.workers is not None:
@@ -210,11 +208,11 @@ def _workers_of_search(mechanism: Mechanism, attack: Attack) -> int:
 
 @frozen(kw_only=True)
 class _Found:
-    """What attacks prove together.
+    """Bounds that all attacks prove together.
 
-    Epsilon, by what and from how many workers a side; the delta at the stated epsilon; the loss
-    about all answers together; these three hold together with the confidence asked for. And the
-    delta at other epsilons.
+    `epsilon` comes from `attack` and `statistic` with `draws` workers a side, `delta` is at the
+    stated epsilon. These two and `worker_epsilon` hold together with the confidence. `deltas` are
+    at the epsilons of the curve.
     """
 
     epsilon: float
@@ -235,7 +233,6 @@ def _attack_all(
     epsilons: npt.NDArray[np.float64],
     rng: np.random.Generator | None,
 ) -> _Found:
-    """Return what the best of all statistics of all attacks proves."""
     found: list[tuple[Attack, Statistic]] = []
     rows: list[Statistic] = []
     for attack in plan.attacks:
@@ -269,7 +266,6 @@ def _attack_all(
 def _statistics(
     mechanism: Mechanism, attack: Attack, count: int, rng: np.random.Generator | None
 ) -> list[Statistic]:
-    """Let `count` workers report either row of an attack, and return what is looked at."""
     if attack.search:
         attack = _search(mechanism, attack, rng)
     one, other = (attack.observe(mechanism, row, count, rng) for row in (attack.one, attack.other))
@@ -277,9 +273,9 @@ def _statistics(
 
 
 def _search(mechanism: Mechanism, attack: Attack, rng: np.random.Generator | None) -> Attack:
-    """Return the attack with the two tasks first whose reports, or bits, go together most.
+    """Return the attack with the two tasks of the most correlated reports, or bits, first.
 
-    Other workers report for that, who give the same answer to all tasks.
+    Additional workers, who give the same answer to all tasks, report for the search.
     """
     tasks, count = list(attack.tasks), _workers_of_search(mechanism, attack)
     answers = crowd_of(mechanism.domain, tasks, [attack.one[0]] * len(tasks), count)
@@ -293,7 +289,7 @@ def _search(mechanism: Mechanism, attack: Attack, rng: np.random.Generator | Non
 
 
 def _end_of_curve(guarantee: PrivacyGuarantee, plan: AuditPlan) -> float:
-    """Return the largest epsilon of the curve: a little beyond all that is known or stated."""
+    """Return the largest epsilon of the curve, a little beyond all known or stated losses."""
     known = [guarantee.epsilon, guarantee.claimed_epsilon]
     if plan.exact is not None:
         known.append(plan.exact.epsilon)

@@ -1,4 +1,4 @@
-"""How mechanisms with bounded reports of numbers are attacked: by the weights of their law."""
+"""Attacks on mechanisms with bounded reports of numbers, by their weights."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ __all__ = ["plan_bounded"]
 
 
 def plan_bounded(mechanism: Mechanism, law: BoundedLaw, answers: int) -> AuditPlan:
-    """Return how reports with the weights of a bounded law are to be audited.
+    """Return the audit plan of a mechanism with a bounded distribution of reports.
 
-    The exact loss is that of all pairs of answers of the domain. Of two outcomes the least delta is
-    that of the two farthest answers; where there is a window, it is not known which two are worst.
+    The exact loss is that of all pairs of answers. With two outcomes the delta is that of the two
+    farthest answers; with a window the worst pair is not known.
     """
     low, high = ends(mechanism)
     bottom, top = places(mechanism, law.grid, [low, high]).tolist()
@@ -59,8 +59,8 @@ def plan_bounded(mechanism: Mechanism, law: BoundedLaw, answers: int) -> AuditPl
 def _largest_loss(law: BoundedLaw, bottom: int, top: int) -> float:
     """Return ln of the largest ratio of two weights of a report, over the answers in between.
 
-    The weight of a report is a straight line in the answer but for the ends of its window. So the
-    largest and the least stand at the domain's ends, or on either side of a window's.
+    The weight of a report is linear in the answer except at the ends of its window. So the largest
+    and the least are at the domain's ends, or on either side of a window's.
     """
     reports = np.arange(law.reports)
     found = np.stack(
@@ -76,7 +76,7 @@ def _largest_loss(law: BoundedLaw, bottom: int, top: int) -> float:
 
 
 def _delta(law: BoundedLaw, bottom: int, top: int, epsilon: float) -> float:
-    """Return the least delta of the two farthest answers, whichever is the one."""
+    """Return the least delta of the two farthest answers, in either direction."""
     reports, factor = np.arange(law.reports), np.exp(epsilon)
     one, other = (law.weights(reports, place) / TOTAL for place in (top, bottom))
     return float(

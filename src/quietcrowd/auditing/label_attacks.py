@@ -1,7 +1,7 @@
-"""How mechanisms for labels are attacked: by the ratios of two rows of a table of integers.
+"""Attacks on mechanisms for labels, by the ratios of two rows of a table of integers.
 
-Where the answers of a worker share a weight that it drew, all its reports together tell of that
-weight, and through it of each answer: the ratio depends on how many of the others agree.
+If the answers of a worker share a drawn weight, the ratio depends on how many of the other reports
+agree.
 """
 
 from __future__ import annotations
@@ -39,16 +39,13 @@ from quietcrowd.privacy.shared_weight import SharedWeight
 __all__ = ["plan_finite", "plan_shared", "table_delta", "table_epsilon", "worst_rows"]
 
 HALF = 0.5
-"""Share of the workers who have whole rows: random words cost little."""
+"""Fraction of the workers who have whole rows, as random words are cheap."""
 
 
 def table_epsilon(weights: npt.NDArray[Any]) -> float:
     """Return ln of the largest ratio in a column, in integers, rounded up.
 
-    Parameters
-    ----------
-    weights : ndarray of int, shape (answers, reports)
-        All rows have the same sum.
+    `weights` has shape (answers, reports), and all rows have the same sum.
 
     Examples
     --------
@@ -65,8 +62,7 @@ def table_epsilon(weights: npt.NDArray[Any]) -> float:
 def table_delta(weights: npt.NDArray[Any], epsilon: float) -> float:
     """Return the least delta at `epsilon`, over all ordered pairs of rows.
 
-    Two rows are enough where a table holds one number on its diagonal and one elsewhere: any other
-    two rows are these with their columns in another order.
+    In randomized response, any two rows are the first two with their columns permuted.
     """
     if is_randomized_response(weights):
         weights = weights[:2]
@@ -78,7 +74,7 @@ def table_delta(weights: npt.NDArray[Any], epsilon: float) -> float:
 
 
 def worst_rows(weights: npt.NDArray[Any], among: int) -> tuple[int, int]:
-    """Return two of the first `among` rows that the largest ratio in a column tells apart."""
+    """Return two of the first `among` rows with the largest ratio in a column."""
     logs = np.log(np.maximum(weights[:among].astype(np.float64), 0.5))
     column = int(np.ptp(logs, axis=0).argmax())
     one, other = int(logs[:, column].argmax()), int(logs[:, column].argmin())
@@ -86,7 +82,7 @@ def worst_rows(weights: npt.NDArray[Any], among: int) -> tuple[int, int]:
 
 
 def plan_finite(mechanism: Mechanism, channel: FiniteChannel, answers: int) -> AuditPlan:
-    """Return how a mechanism with one public table is to be audited."""
+    """Return the audit plan of a mechanism with one public table."""
     weights, labels = channel.weights, getattr(mechanism.domain, "size", channel.answers)
     epsilon = table_epsilon(weights)
     logs = np.log(np.maximum(weights.astype(np.float64), 0.5))
@@ -120,7 +116,7 @@ def _codes(row: Sequence[Any]) -> Floats:
 def plan_shared(
     mechanism: Mechanism, channel: FiniteChannel, worker_law: WorkerLaw, answers: int
 ) -> AuditPlan:
-    """Return how a mechanism is to be audited whose workers draw a weight for all their answers."""
+    """Return the audit plan of a mechanism whose workers draw one weight for all their answers."""
     law = _shared_law(mechanism, worker_law)
     collisions = Collisions(answer=0, chance=partial(_equal_rows, law))
     if answers == 1:
@@ -147,7 +143,7 @@ def _shared_law(mechanism: Mechanism, worker_law: WorkerLaw) -> SharedWeight:
 
 
 def _equal_rows(law: SharedWeight, tasks: int) -> float:
-    """Return the chance that two devices, each with a weight of its own, send equal rows."""
+    """Return the probability that two devices, with independent weights, send equal rows."""
     other = law.weights / law.total
     keep = 1 - law.others * other
     alike = np.outer(keep, keep) + law.others * np.outer(other, other)

@@ -1,10 +1,7 @@
-"""Scores that are learnt from samples: they see what no public law foretells.
+"""Scores that are learned from samples, for faults that the public distribution does not predict.
 
-The log-likelihood ratio under the public law is the best score where devices follow that law. One
-that does not may leave it unmoved: noise that serves two reports, a spread that depends on the
-answer, numbers that never occur. Here the numbers that a worker sent are sorted into bins, one or
-two at a time, and a score is the logarithm of how much more often a bin occurred with one row than
-with the other.
+Examples are noise that serves two reports, a standard deviation that depends on the answer, or
+numbers that never occur.
 """
 
 from __future__ import annotations
@@ -29,13 +26,13 @@ __all__ = [
 ]
 
 View: TypeAlias = Callable[[Floats], Floats]
-"""What of two numbers of each worker, shape (workers, 2), is looked at."""
+"""From two numbers of each worker, shape (workers, 2), to the numbers that are binned."""
 
 BINS = 64
-"""Of one number; of two, the square root for each: 64 together."""
+"""Bins of one number; of two numbers, each has the square root."""
 
 SINGLES = 16
-"""Values at most that get a bin of their own."""
+"""Maximum number of values with individual bins."""
 
 LOW_BITS = 16
 
@@ -43,7 +40,7 @@ SMOOTHING = 0.5
 """Added to every count."""
 
 HALF = 0.5
-"""Whole numbers that differ by less are equal, also where they were computed in floats."""
+"""Integers that differ by less are equal, also if computed in floats."""
 
 
 def _difference(pair: Floats) -> Floats:
@@ -68,13 +65,9 @@ VIEWS: dict[str, View] = {
 
 
 def report_statistics(one: Floats, other: Floats) -> list[Statistic]:
-    """Return statistics of a few numbers that workers sent under two rows.
+    """Return statistics of a few numbers of workers with either row, shape (workers, numbers).
 
-    Parameters
-    ----------
-    one, other : ndarray of float, shape (workers, numbers)
-        Under either row; NaN where a number was not sent. What differs between the rows is
-        sought in the first number, alone and beside each other one.
+    A number not sent is NaN. The first number is examined, separately and with each other one.
     """
     sides = (one, other)
     views = [
@@ -89,19 +82,15 @@ def report_statistics(one: Floats, other: Floats) -> list[Statistic]:
 
 
 def pair_statistics(one: Floats, other: Floats) -> list[Statistic]:
-    """Return statistics of two numbers of each worker together, shape (workers, 2)."""
+    """Return joint statistics of two numbers of each worker, shape (workers, 2)."""
     return [_histogram(name, [view(one), view(other)]) for name, view in VIEWS.items()]
 
 
 def partner_statistics(one: Floats, other: Floats, moved: int) -> list[Statistic]:
-    """Return statistics of those two numbers of each worker that go together most.
+    """Return statistics of the two most correlated numbers of each worker.
 
-    Parameters
-    ----------
-    one, other : ndarray of float, shape (workers, numbers)
-        Under either row; at least two numbers.
-    moved : int
-        One of the two is among so many first numbers: those in which the rows differ.
+    `one` and `other` have shape (workers, numbers). One of the two is among the `moved` first
+    numbers.
     """
     return [
         Statistic(name=name, one=one, other=other, learn=partial(_learn_partners, view, moved))
@@ -116,14 +105,10 @@ def _learn_partners(view: View, moved: int, one: Floats, other: Floats) -> Score
 
 
 def strongest_pair(samples: Sequence[Floats], moved: int) -> tuple[int, int]:
-    """Return the two numbers of a worker that are correlated most, whatever the sign.
+    """Return the positions of the two numbers of a worker with the largest absolute correlation.
 
-    Parameters
-    ----------
-    samples : sequence of ndarray of float, shape (workers, numbers)
-        At least two numbers. Workers of one sample have equal rows.
-    moved : int
-        One of the two is among so many first numbers, and comes first.
+    Each sample has shape (workers, numbers) and equal rows of answers. The first position is below
+    `moved`.
     """
     total = np.zeros((min(moved, samples[0].shape[1]), samples[0].shape[1]))
     for sample in samples:
@@ -137,14 +122,10 @@ def strongest_pair(samples: Sequence[Floats], moved: int) -> tuple[int, int]:
 
 
 def match_statistic(one: Floats, other: Floats, plain: tuple[Floats, Floats]) -> Statistic:
-    """Return how many numbers of a worker are what they would be without noise.
+    """Return how many numbers of a worker equal those without noise.
 
-    Parameters
-    ----------
-    one, other : ndarray of float, shape (workers, numbers)
-        Under either row.
-    plain : tuple of ndarray of float, shape (numbers,)
-        What the one row, and the other, would send as it is; whole numbers.
+    `one` and `other` have shape (workers, numbers). `plain` are the integers that either row would
+    send without noise, shape (numbers,).
     """
 
     def counted(side: Floats) -> Floats:
@@ -166,7 +147,7 @@ def _last_bits(numbers: Floats) -> Floats:
 
 
 def _powers_of_two(numbers: Floats) -> Floats:
-    """Return the largest power of two of which a number is a multiple, as its exponent."""
+    """Return the exponent of the largest power of two that divides a number."""
     fraction, exponent = np.frexp(np.where(np.isfinite(numbers), numbers, 0.0))
     whole = (fraction * 2.0**53).astype(np.int64)
     lowest = np.maximum(whole & -whole, 1).astype(np.float64)
@@ -175,15 +156,10 @@ def _powers_of_two(numbers: Floats) -> Floats:
 
 
 def learn_histogram(one: Floats, other: Floats) -> Score:
-    """Return a score: by how much the bin of a worker's numbers speaks for `one`.
+    """Return a score, the log ratio of the frequencies of a worker's bin in `one` and `other`.
 
-    A value that is frequent, or that occurs far more often on one side, has a bin of its own; the
-    others share bins between quantiles. A number that is missing has a bin as well.
-
-    Parameters
-    ----------
-    one, other : ndarray of float, shape (workers, numbers)
-        Samples of either law.
+    Both have shape (workers, numbers). A value that is frequent, or far more frequent on one side,
+    has a separate bin; the others share bins between quantiles. A missing number has a bin as well.
 
     Examples
     --------
@@ -212,7 +188,7 @@ def learn_histogram(one: Floats, other: Floats) -> Score:
 
 
 def _edges(one: Floats, other: Floats, most: int) -> Floats:
-    """Return lower ends of bins: all values where they are few, else quantiles and single ones."""
+    """Return lower ends of bins: all values if they are few, else quantiles and single values."""
     one, other = (side[~np.isnan(side)] for side in (one, other))
     both = np.sort(np.concatenate([one, other]))
     values = np.unique(both)
@@ -231,7 +207,7 @@ def _edges(one: Floats, other: Floats, most: int) -> Floats:
 def learn_projection(one: Floats, other: Floats) -> Score:
     """Return Fisher's linear discriminant of two samples, shape (workers, numbers), as a score.
 
-    What is missing or infinite counts as 0.
+    Missing and infinite numbers count as 0.
     """
     one, other = _finite(one), _finite(other)
     if min(len(one), len(other)) < 2:

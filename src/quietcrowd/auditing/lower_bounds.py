@@ -1,16 +1,11 @@
-"""Lower bounds on privacy loss that samples prove.
+"""Lower bounds on privacy loss that samples prove (``docs/audit.md``).
 
-Two neighbouring inputs give scores of their reports. The event "the score is at least c" has some
-probability under either. On a quarter of the samples everything is chosen: which statistic, what
-is learnt for it, which side is the likelier one, and c. Clopper-Pearson bounds of the two
-probabilities on the other three quarters then prove a ratio, whatever the choice was. How many
-statistics there are to choose from adds nothing to the risk of being wrong.
+A quarter of the samples selects statistic, learned parameters, side and threshold. Clopper-Pearson
+bounds on the others prove a ratio, so the selection adds nothing to the risk of being wrong.
 
-Where a loss is large, what is rare decides: an event that comes a few dozen times. So both sides
-are counted together as well. A guess is made where a score is at least c > 0, that it is of the one
-input, or at most -c, that it is of the other. If each input's samples are (epsilon, delta)-private,
-the mean chance r of a right guess, over both inputs, and that w of a wrong one have
-``r <= exp(epsilon) w + delta``: it is the mean of two such inequalities.
+Large losses depend on rare events, so both sides are also counted together. A score of at least c >
+0 guesses one input, of at most -c the other. If each input's samples are (epsilon, delta)-private,
+the mean probabilities r of a right and w of a wrong guess satisfy ``r <= exp(epsilon) w + delta``.
 """
 
 from __future__ import annotations
@@ -37,22 +32,22 @@ __all__ = [
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Score: TypeAlias = Callable[[Floats], Floats]
-"""From numbers of samples, shape (samples, numbers), to one for each, shape (samples,)."""
+"""From numbers of samples, shape (samples, numbers), to one score each, shape (samples,)."""
 
 CUTS = 400
-"""So many thresholds are tried at most."""
+"""Maximum number of thresholds."""
 
 CHOOSING = 4
-"""One sample of so many chooses."""
+"""One sample in this many is used for selection."""
 
 LEAST_SAMPLES = 2 * CHOOSING
-"""To learn from one, to judge by another, and to prove."""
+"""Enough to learn, to select and to prove."""
 
 BOTH = 2
-"""Place of the way to guess by which samples of both laws count together."""
+"""Position of the way to guess that counts the samples of both distributions together."""
 
 MOST_RISK = 0.25
-"""Of one limit being wrong; see `_Counts.limits`."""
+"""Largest risk of one limit; see `_Counts.limits`."""
 
 _DUST = 1e-9
 """Scores that differ by less count as equal."""
@@ -60,25 +55,14 @@ _DUST = 1e-9
 
 @frozen(kw_only=True, eq=False)
 class Statistic:
-    """What is looked at in independent samples of two laws.
+    """Scores of independent samples of two distributions, or numbers to learn a score from.
 
-    Attributes
-    ----------
-    name : str
-        For people; it follows "by".
-    one, other : ndarray of float, shape (samples,) or (samples, numbers)
-        Scores of samples of either law, or numbers that a score is learnt from.
-    learn : callable or None
-        Takes numbers of some samples of either law and gives the score; None: they are scores.
-    by_law : bool
-        Whether scores are log-likelihood ratios under laws that the samples may follow. Then what
-        is rare on one side is foreseen from the other side, where it is not: to choose by, not to
-        prove.
+    `one` and `other` are scores, shape (samples,), or numbers, shape (samples, numbers), if `learn`
+    learns a score from samples of either distribution. With `by_law`, scores are log-likelihood
+    ratios under the public distributions. Then rare events of one side are predicted from the other
+    side, for selection only, not for proofs. `name` follows "by".
 
-    Raises
-    ------
-    ParameterError
-        Where there are fewer than eight samples of a law, or a score is NaN.
+    Raises `ParameterError` for fewer than eight samples of a distribution, or a score of NaN.
     """
 
     name: str
@@ -95,9 +79,9 @@ class Statistic:
                 raise ParameterError(f"a score by {self.name} is NaN: give what is missing a value")
 
     def scores(self) -> tuple[list[Floats], list[Floats]]:
-        """Return scores of either side: of samples to choose by, and of the others, that prove.
+        """Return scores of either side, of samples for selection and of samples for proofs.
 
-        Of those that choose, a score is learnt on one half, and judged on the other.
+        A learned score uses half of the first for learning, and is scored on the other half.
         """
         sides = (self.one, self.other)
         prove = [np.delete(side, np.s_[::CHOOSING], axis=0) for side in sides]
@@ -118,18 +102,18 @@ class _Counts:
     false_of: npt.NDArray[Any]
 
     def limits(self, risk: float) -> tuple[Floats, Floats]:
-        """Return lower bounds of the one probability, upper bounds of the other; Clopper-Pearson.
+        """Return Clopper-Pearson bounds, lower for the first probability, upper for the second.
 
-        Each is wrong with a probability of at most `risk`, which is 1/4 at most, also where the
-        samples of a side have two probabilities and the bound is one of their mean.
+        Each is wrong with a probability of at most `risk`, which is at most 1/4. This also holds if
+        the samples of a side have two probabilities and the bound is for their mean.
 
         Notes
         -----
-        A sum of independent events is at most c no more probably than a binomial one of the same
-        mean, where c is below that mean by 1 (Hoeffding 1956, Theorem 4). A binomial number that is
-        at most c with a probability of 1/4 or less has a mean of c + 1 at least (Greenberg and
-        Mohri 2014), unless all of the samples but one are expected to be hits: then nothing is
-        said, neither of all hits but one, nor of a single one.
+        Let c be at most the mean of a sum of independent events minus 1. Then the sum is at most c
+        no more probably than a binomial number of the same mean (Hoeffding 1956, Theorem 4). A
+        binomial number that is at most c with a probability of 1/4 or less has a mean of at least
+        c + 1 (Greenberg and Mohri 2014), unless all samples except one are expected to be hits. So
+        the bound is trivial for all hits except one, and for a single hit.
         """
         from scipy.special import betaincinv
 
@@ -147,7 +131,6 @@ class _Counts:
         return low, high
 
     def at(self, places: npt.NDArray[np.intp]) -> _Counts:
-        """Return the counts of some cuts."""
         return _Counts(
             self.hits[places], self.of[places], self.false_hits[places], self.false_of[places]
         )
@@ -155,18 +138,12 @@ class _Counts:
 
 @frozen
 class Comparison:
-    """Samples of two laws, counted by every statistic, way to guess and cut, one after the other.
+    """Counts of samples of two distributions, for every statistic, way to guess and cut.
 
-    Attributes
-    ----------
-    chosen, proof
-        Counts of the samples that choose and of those that prove. For scores that are not learnt,
-        those that choose count as if they were as many as those that prove; learnt ones, of which
-        there are many, bear the doubt of what they are: else the luckiest would be chosen. What is
-        scored by a law is counted twice: as that law foresees it, and, with the same doubt, as it
-        came.
-    statistics : ndarray of int
-        The number of the statistic.
+    `chosen` and `proof` count the samples for selection and for proofs. Selection scales the counts
+    of unlearned scores to the size of the proof. There are many learned scores, which keep their
+    real counts, or the luckiest would be selected. Scores by a distribution are counted twice: as
+    predicted by it, and unscaled as observed. `statistics` are positions of statistics.
     """
 
     chosen: _Counts
@@ -175,12 +152,9 @@ class Comparison:
 
 
 def compare(statistics: Sequence[Statistic]) -> Comparison:
-    """Return what can be proved by one of several statistics, that samples choose.
+    """Return the counts by which one of several statistics is selected and proves a bound.
 
-    Parameters
-    ----------
-    statistics : sequence of Statistic
-        At least one; of the same samples in the same order, or of independent ones.
+    There is at least one statistic, of the same samples in the same order, or of independent ones.
 
     Examples
     --------
@@ -209,10 +183,10 @@ def compare(statistics: Sequence[Statistic]) -> Comparison:
 
 
 def _ways(one: Floats, other: Floats, *, both: bool) -> list[tuple[Floats, Floats]]:
-    """Return scores of right guesses and of wrong ones, for each way to guess.
+    """Return scores of right and of wrong guesses, for each way to guess.
 
-    That a sample is of the one law, that it is of the other, and either: `both`, which needs as
-    many samples of the one as of the other.
+    The guess is the first distribution, the second or, with `both`, either; that needs equally many
+    samples.
     """
     ways = [(one, other), (-other, -one)]
     if both:
@@ -223,7 +197,7 @@ def _ways(one: Floats, other: Floats, *, both: bool) -> list[tuple[Floats, Float
 def _choices(
     statistic: Statistic, left: Floats, right: Floats, cuts: Floats
 ) -> list[list[npt.NDArray[Any]]]:
-    """Return counts to choose by, once for each way to count; see `Comparison`."""
+    """Return counts for selection, once for each way to count; see `Comparison`."""
     hits, misses = list(_count(left, cuts)), list(_count(right, cuts))
     as_many = CHOOSING - 1
     if statistic.by_law:
@@ -233,7 +207,7 @@ def _choices(
 
 
 def _cuts(scores: Floats) -> Floats:
-    """Return thresholds, a little below scores that occur."""
+    """Return thresholds slightly below scores that occur."""
     ordered = np.sort(scores)
     values = np.unique(ordered)
     if len(values) > CUTS:
@@ -243,16 +217,16 @@ def _cuts(scores: Floats) -> Floats:
 
 
 def _count(scores: Floats, cuts: Floats) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return how many scores reach each cut, and of how many."""
+    """Return how many scores reach each cut, and how many there are."""
     reached = len(scores) - np.searchsorted(np.sort(scores), cuts)
     return reached, np.full_like(reached, len(scores))
 
 
 def _foreseen(left: Floats, right: Floats, cuts: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return how many scores of the right side should reach each cut, and of how many.
+    """Return how many scores of the right side should reach each cut, and how many there are.
 
-    ``Q(L >= c)`` is the mean under P of ``exp(-L)`` where ``L >= c``: used above 0, where no
-    weight is above 1; below, samples of Q count as they came.
+    ``Q(L >= c)`` is the mean under P of ``exp(-L)`` over ``L >= c``. It is used above 0, where no
+    weight exceeds 1; below, samples of Q are counted.
     """
     ordered = np.sort(left[left > 0])
     tails = np.concatenate([np.cumsum(np.exp(-ordered[::-1]))[::-1], [0.0]])
@@ -265,26 +239,9 @@ def proven_epsilon(
 ) -> tuple[float, int]:
     """Return a lower bound on the least epsilon for which the pair (epsilon, delta) holds.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        Of samples of the two laws.
-    confidence : float
-        Probability that the bound holds, at least; below 1.
-    delta : float
-        Of the pair (epsilon, delta), 0 to 1.
-
-    Returns
-    -------
-    bound : float
-        At least 0; infinite never.
-    statistic : int
-        Number of the statistic that proves it.
-
-    Raises
-    ------
-    ParameterError
-        Where `confidence` is not in (0, 1), or `delta` not in [0, 1].
+    It is valid with a probability of at least `confidence`. The second result is the position of
+    the statistic that proves it. Raise `ParameterError` unless `confidence` is in (0, 1) and
+    `delta` in [0, 1].
 
     References
     ----------
@@ -305,9 +262,9 @@ def proven_epsilon(
 
 
 def proven_deltas(comparison: Comparison, confidence: float, epsilons: Floats) -> Floats:
-    """Return a lower bound on delta at each epsilon; parameters as of `proven_epsilon`.
+    """Return a lower bound on delta at each epsilon, which may be infinite; see `proven_epsilon`.
 
-    Each of them holds with the `confidence`, not all of them together. An epsilon may be infinite.
+    Each is valid with the `confidence`, not all of them together.
     """
     if np.isnan(epsilons).any():
         raise ParameterError(f"epsilons must be numbers; got {epsilons!r}")
@@ -323,7 +280,7 @@ def proven_deltas(comparison: Comparison, confidence: float, epsilons: Floats) -
 def _bounds(
     comparison: Comparison, confidence: float, gains: list[Callable[[Floats, Floats], Floats]]
 ) -> tuple[Floats, npt.NDArray[np.intp]]:
-    """Return what each gain is at least, and by which statistic."""
+    """Return a lower bound of each gain, and its statistic."""
     check_proportion("confidence", confidence)
     risk = min((1 - confidence) / 2, MOST_RISK)
     guess = comparison.chosen.limits(risk)

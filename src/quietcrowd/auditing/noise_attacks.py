@@ -1,4 +1,4 @@
-"""How mechanisms are attacked that add noise to each answer: by the law of the noise."""
+"""Attacks on mechanisms that add noise to each answer, by the distribution of the noise."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ __all__ = ["laplace_peak", "plan_laplace", "plan_shift"]
 
 
 def laplace_peak(scale: float) -> float:
-    """Return the largest probability of discrete Laplace noise: two draws agree no more often."""
+    """Return the largest probability of discrete Laplace noise, a bound on equal draws."""
     return math.tanh(0.5 / scale)
 
 
 def _log_laplace(numbers: npt.NDArray[Any], around: Sequence[int], scale: float) -> Floats:
-    """Return ln of the law of numbers, up to a constant: Laplace noise around one of `around`."""
+    """Return log densities, up to a constant, of Laplace noise around a random one of `around`."""
     away = np.abs(numbers[:, np.newaxis] - np.asarray(around, np.float64)) / -scale
     top = away.max(axis=1)
     mean: Floats = top + np.log(np.exp(away - top[:, np.newaxis]).mean(axis=1))
@@ -46,7 +46,7 @@ def _log_laplace(numbers: npt.NDArray[Any], around: Sequence[int], scale: float)
 
 
 def plan_shift(mechanism: Mechanism, shift: Shift, answers: int) -> AuditPlan:
-    """Return how noise of any law is to be audited that is added to each answer."""
+    """Return the audit plan of a mechanism that adds noise of any distribution to each answer."""
     low, high = ends(mechanism)
     bottom, top = places(mechanism, shift.grid, [low, high]).tolist()
     fillings = mechanism.filling_places
@@ -69,7 +69,7 @@ def plan_shift(mechanism: Mechanism, shift: Shift, answers: int) -> AuditPlan:
 
 
 def plan_laplace(mechanism: Mechanism, channel: LaplaceChannel, answers: int) -> AuditPlan:
-    """Return how Laplace noise on each answer is to be audited."""
+    """Return the audit plan of Laplace noise on each answer."""
     grid, noise, bit_noise = channel.grid, channel.noise, channel.participation_noise
     low, high = ends(mechanism)
     bottom, top = places(mechanism, grid, [low, high]).tolist()
@@ -106,7 +106,7 @@ def plan_laplace(mechanism: Mechanism, channel: LaplaceChannel, answers: int) ->
 
 
 def _fillings(mechanism: Mechanism, channel: LaplaceChannel) -> list[int]:
-    """Return the places that stand for a missing answer, equally likely; at most 1,025 of them."""
+    """Return the equally likely places of a missing answer, at most 1,025."""
     grid, domain = channel.grid, mechanism.domain
     if channel.fill is None or channel.fill == "midpoint":
         return [grid.middle]

@@ -1,4 +1,4 @@
-"""What an audit found, as a value."""
+"""Results of an audit."""
 
 from __future__ import annotations
 
@@ -20,42 +20,43 @@ WIDTH = 80
 
 @frozen(kw_only=True, eq=False)
 class AuditReport:
-    """What is claimed, stated and found of a mechanism's privacy loss.
+    """Claimed, stated and found privacy losses of a mechanism.
 
     Attributes
     ----------
     mechanism : str
         Name of the mechanism.
     domain : str
-        What an answer can be.
+        Description of the domain.
     guarantee : PrivacyGuarantee
-        What is claimed and stated, for the number of answers of the audit.
+        Claimed and stated losses, for the number of answers of the audit.
     exact_epsilon, exact_worker_epsilon : float or None
-        Loss about one answer and about all together, from the mechanism's public numbers; None
-        where they do not give it.
+        Loss about one answer and about all together, from the mechanism's public numbers; None if
+        they do not determine it.
     every_row : bool
-        Whether the second is over all pairs of rows; else it is that of the worst pair found.
+        Whether `exact_worker_epsilon` covers all pairs of rows; otherwise the worst pair found.
     rounding : float
-        Relative error of these.
+        Relative error of these losses.
     proven_epsilon, proven_delta : float
-        What real reports prove: epsilon is no less at the stated delta, and delta no less at the
-        stated epsilon.
+        Lower bounds from the reports: on epsilon at the stated delta, on delta at the stated
+        epsilon.
     proven_worker_epsilon : float
-        The loss about all answers together is no less at the stated delta.
+        Lower bound on the loss about all answers together, at the stated delta.
     attack, statistic : str
-        What was told apart best, and by what of the reports: this proves `proven_epsilon`.
+        The attack and the statistic that prove `proven_epsilon`.
     draws : int
-        Workers whose reports proved it, for each of the two inputs.
+        Workers who reported for this proof, for each of the two inputs.
     confidence : float
-        Probability, at least, that all three proven bounds hold, and that randomness is reused if
-        it says so.
+        Least probability that all three proven bounds hold, and that a verdict of reused randomness
+        is true.
     simulated : bool
-        Whether the noise was simulated: then the simulation was audited, and not what workers send.
+        Whether the simulation was audited, not real reports.
     devices : EqualMessages or None
-        How often devices with equal answers sent the same; None where no law says how rare it is.
+        Equal messages of devices with equal answers; None if no distribution bounds how rare they
+        are.
     curve : ndarray of float, shape (2, points)
-        Epsilons, and the delta at each: the least that holds where `curve_exact`, else a lower
-        bound that reports prove.
+        Epsilons, and at each the least delta that holds if `curve_exact`, else a proven lower
+        bound.
     curve_exact : bool
         See `curve`.
     """
@@ -81,12 +82,12 @@ class AuditReport:
 
     @property
     def claimed_epsilon(self) -> float:
-        """What the paper states."""
+        """The epsilon that the paper states."""
         return self.guarantee.claimed_epsilon
 
     @property
     def stated_epsilon(self) -> float:
-        """What the mechanism's guarantee states, at `stated_delta`."""
+        """The epsilon that the mechanism's guarantee states, at `stated_delta`."""
         return self.guarantee.epsilon
 
     @property
@@ -96,12 +97,12 @@ class AuditReport:
 
     @property
     def found_epsilon(self) -> float:
-        """The larger of the exact loss, where there is one, and the one that reports prove."""
+        """The larger of the exact loss, if known, and the proven one."""
         return max(self.exact_epsilon or 0.0, self.proven_epsilon)
 
     @property
     def holds(self) -> bool:
-        """Whether nothing that was found exceeds what the guarantee states."""
+        """Whether no loss that was found exceeds the guarantee."""
         slack = 1 + self.rounding
         exact, row = (0.0, 0.0) if self.stated_delta else (self.exact_epsilon, self._exact_row)
         return (
@@ -123,17 +124,17 @@ class AuditReport:
 
     @property
     def claim_holds(self) -> bool:
-        """Whether the guarantee covers the paper's claim, and nothing found exceeds it."""
+        """Whether the guarantee covers the paper's claim, and no loss that was found exceeds it."""
         least = self.proven_epsilon if self.stated_delta else self.found_epsilon
         return self.guarantee.claim_holds and least <= self.claimed_epsilon + CLAIM_ROUNDING
 
     @property
     def verdict(self) -> Literal["holds", "broken"]:
-        """``"broken"`` where the mechanism loses more than its guarantee states."""
+        """``"broken"`` if the audit refutes the guarantee, otherwise ``"holds"``."""
         return "holds" if self.holds else "broken"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready description; None stands for what is infinite."""
+        """Return a JSON-ready description, with None for infinite losses."""
         guarantee = self.guarantee
         return {
             "mechanism": self.mechanism,
@@ -185,7 +186,7 @@ class AuditReport:
         }
 
     def draw(self, axes: Any) -> None:
-        """Draw the curve, and what is claimed and stated, into Matplotlib axes."""
+        """Draw the curve and the claimed and stated losses into Matplotlib axes."""
         label = "least delta, exact" if self.curve_exact else "delta is at least this: proven"
         axes.plot(*self.curve, color="C0", label=label)
         for name, epsilon, delta, look in (
@@ -247,7 +248,6 @@ class AuditReport:
         )
 
     def _pair(self, epsilon: str) -> str:
-        """Return a loss as it is stated: of differential privacy, with its delta if it has one."""
         if self.stated_delta:
             return f"(epsilon, delta) = ({epsilon}, {show_loss(self.stated_delta, 3)})"
         return f"epsilon = {epsilon}"

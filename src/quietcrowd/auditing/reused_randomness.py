@@ -1,10 +1,8 @@
-"""Whether randomness is used again: equal messages, where the law makes them rare.
+"""Detection of reused randomness: equal messages that the public distribution makes rare.
 
-A guarantee takes the randomness of each report, and of each device, to be its own. Devices that
-share a seed, or draw the same words in each run, may each send reports of the right law; but
-whoever knows one worker's answers then knows the noise of all. Here all devices have the same row
-of answers: those with the same randomness send the same message, and independent ones do so with a
-chance that the public law bounds.
+Devices that share a seed, or repeat random words, may send reports of the right distribution. But
+anyone who knows one worker's answers then knows the noise of all. Here all devices have the same
+answers, so those with the same randomness send the same message.
 """
 
 from __future__ import annotations
@@ -24,36 +22,28 @@ if TYPE_CHECKING:
 __all__ = ["MESSAGES", "EqualMessages", "compare_devices", "tasks_of_devices"]
 
 ALONE = 100
-"""Devices of each of two runs in which they are called one by one."""
+"""Devices in each of two runs in which they are called one by one."""
 
 TOGETHER = 1000
-"""Workers of each of two calls for all at once."""
+"""Workers in each of two calls for all at once."""
 
 MESSAGES = 2 * (ALONE + TOGETHER)
 
 RARE = 2.0**-40
-"""Rows are no longer than they must be for equal ones to be as rare as that."""
+"""Rows grow until equal ones are at least this rare."""
 
 MOST_TASKS = 1000
 
 NEARLY = 1.01
-"""Rows are no longer where all further tasks together gain less than this factor."""
+"""Rows stop growing if all further tasks together gain less than this factor."""
 
 
 @frozen(kw_only=True)
 class EqualMessages:
-    """How often devices with equal answers sent the same, and how rarely independent ones do.
+    """Number of messages of devices with equal answers, and of equal pairs among all pairs.
 
-    Attributes
-    ----------
-    messages : int
-        How many there are in all.
-    equal_pairs : int
-        Pairs of equal ones among all pairs.
-    surprise : float
-        If all randomness is fresh, so many pairs are equal with a probability of at most this.
-    risk : float
-        What is no more likely than that convicts.
+    `surprise` bounds the probability of this many equal pairs if all randomness is fresh.
+    Randomness counts as reused if it is at most `risk`.
     """
 
     messages: int
@@ -68,7 +58,7 @@ class EqualMessages:
 
 
 def tasks_of_devices(collisions: Collisions) -> int:
-    """Return how many tasks the devices report: enough to make equal rows rare, if more do."""
+    """Return the number of tasks that make equal rows rare, if more tasks do."""
     tasks, rarest = collisions.tasks, collisions.chance(MOST_TASKS)
     while tasks < MOST_TASKS and collisions.chance(tasks) > max(RARE, NEARLY * rarest):
         tasks = min(2 * tasks, MOST_TASKS)
@@ -80,16 +70,16 @@ def compare_devices(
 ) -> EqualMessages:
     """Let devices with equal answers report, and count equal messages.
 
-    A false alarm has a probability of `risk` at most.
+    The probability of a false alarm is at most `risk`.
 
     Notes
     -----
-    Two runs of devices each of which is a call of its own, and two calls for workers all at once.
-    In four ways messages are put into pairs that have none in common: neighbours in a call
-    for all, the same place in two such calls, neighbours among devices of their own, the same
-    device in two runs. The number of equal pairs is then binomial at most. By Markov's inequality
-    the number of equal ones among *all* pairs has a bound as well, which finds devices that have
-    one of a few seeds. The least of the five counts, times five.
+    Devices are called one by one in two runs, and all at once in two calls. Disjoint pairs of
+    messages are formed in four ways: neighbors in a joint call, the same place in both joint calls,
+    neighbors among single devices, the same device in both runs. Without reuse, the number of equal
+    pairs is at most binomial. Markov's inequality also bounds the number of equal ones among *all*
+    pairs, which finds devices that have one of a few seeds. The result is the least of the five
+    probabilities, times five.
     """
     tasks = tasks_of_devices(collisions)
     chance = min(1.0, collisions.chance(tasks))
@@ -122,7 +112,7 @@ def compare_devices(
 
 
 def _surprise(pairs: list[tuple[bytes, bytes]], chance: float) -> float:
-    """Return how likely so many equal pairs are at most, or more of them."""
+    """Return an upper bound on the probability of at least this many equal pairs."""
     from scipy.special import bdtrc
 
     equal = sum(one == other for one, other in pairs)

@@ -1,7 +1,7 @@
-"""How a mechanism whose reports are sets of labels is attacked: by which of two labels a set holds.
+"""Attacks on mechanisms with sets of labels as reports.
 
-Of two answers a set tells only whether it holds the one, the other, both or neither. All sets that
-hold the one and not the other are one outcome, and its two chances have the full ratio.
+Given two answers, the sets with the one and not the other are one outcome, and its two
+probabilities have the full ratio.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from quietcrowd.set_ranks import sets_of
 __all__ = ["plan_sets"]
 
 ONE, OTHER = 0, 1
-"""Codes of the two answers; any two are alike."""
+"""Codes of the two answers; all pairs are equivalent."""
 
 HALF = 0.5
-"""Share of the workers who have whole rows: random words cost little."""
+"""Fraction of the workers who have whole rows, as random words are cheap."""
 
 
 def plan_sets(law: SetLaw, answers: int) -> AuditPlan:
-    """Return how a mechanism whose reports are sets of labels is to be audited."""
+    """Return the audit plan of a mechanism whose reports are sets of labels."""
     epsilon = log_ratio_up(law.ratio)
 
     def score(observed: Observed) -> Floats:
@@ -55,25 +55,24 @@ def plan_sets(law: SetLaw, answers: int) -> AuditPlan:
 
 
 def _held(reports: npt.NDArray[np.int64], law: SetLaw) -> npt.NDArray[np.bool_]:
-    """Return whether sets hold the one label, and the other; shape (reports, 2)."""
+    """Return whether sets contain the two labels, shape (reports, 2)."""
     sets = sets_of(reports, law.labels, law.members)
     held: npt.NDArray[np.bool_] = (sets[:, :, np.newaxis] == (ONE, OTHER)).any(axis=1)
     return held
 
 
 def _no_numbers(row: Sequence[Any]) -> Floats:
-    """Return what would be sent without noise: no set stands for an answer."""
     return np.full(len(row), np.nan)
 
 
 def _equal_sets(law: SetLaw) -> Fraction:
-    """Return the chance that two devices with the same answer send the same set."""
+    """Return the probability that two devices with the same answer send the same set."""
     with_answer = math.comb(law.labels - 1, law.members - 1)
     without = law.count - with_answer
     return law.held**2 / with_answer + (1 - law.held) ** 2 / without
 
 
 def _delta(law: SetLaw, epsilon: float) -> float:
-    """Return the least delta at `epsilon`, at least 0; any two answers are alike."""
+    """Return the least delta at `epsilon`, at least 0; any two answers are equivalent."""
     one, other = map(float, law.parted)
     return max(0.0, one - math.exp(epsilon) * other)

@@ -1,8 +1,8 @@
-"""How matrix factorisation is attacked: by the law of the noisy sums that devices compute.
+"""Attacks on matrix factorization, by the distribution of the noisy sums that devices compute.
 
-A cell moves each of them by a little, and a report tells nearly all only where noise leaves every
-one of them on the right side: of `rank` equal parts once in 2^rank times. A task whose profile is
-nearly all in a few coordinates loses no more, and shows it sooner: such a task is attacked.
+A report reveals nearly the whole loss only if the noise leaves every sum on the right side: with
+`rank` equal parts once in 2^rank times. So the attacked task has a profile concentrated on a few
+coordinates: its loss is no larger, but shows sooner.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ __all__ = ["plan_sketch"]
 
 IDS = 12_500
 MOST_NUMBERS = 2_000_000
-"""Among so many ids for each coordinate a task is chosen, whose profiles are no more numbers."""
+"""Profile numbers, at most, among which a task is chosen; `IDS` ids for each coordinate."""
 
 MOST_STARTS = 65
 
 ROUNDED = 2.0**16
-"""Where a device sends what it solved in floats, far fewer sums than so many share one."""
+"""Upper bound on how many sums a device can solve to the same floats."""
 
 
 def plan_sketch(mechanism: Mechanism, channel: SketchChannel, answers: int) -> AuditPlan:
-    """Return how noisy sums over all answers are to be audited."""
+    """Return the audit plan of a mechanism with noisy sums over all answers."""
     low, high = ends(mechanism)
     hides = mechanism.participation_protected
     least = max(64, 2 * channel.profile.rank)
@@ -66,7 +66,7 @@ def plan_sketch(mechanism: Mechanism, channel: SketchChannel, answers: int) -> A
     rest = [low] * (len(tasks) - 1)
     attacks = [attack(VALUE, [high, *rest], [low, *rest])]
     attacks.append(alone(attacks[0]))
-    if hides:  # else which tasks are answered must not differ
+    if hides:  # otherwise the guarantee covers no difference in participation
         far = high if channel.grid.steps - channel.centre >= channel.centre else low
         attacks.append(attack(NULL, [far, *rest], [None, *rest], share=PART))
     signs = _opposed(sketch.profile)
@@ -88,7 +88,7 @@ def _equal_sketches(channel: SketchChannel, hides: bool) -> Callable[[int], floa
 
 
 def _tasks(profile: TaskProfile, count: int) -> list[int]:
-    """Return ids of tasks; the first has the profile that is most in a few coordinates."""
+    """Return ids of tasks, first the one with the most concentrated profile."""
     first = _pointed_task(profile)
     return [first, *[task for task in range(count) if task != first][: count - 1]]
 
@@ -104,10 +104,10 @@ def _pointed_task(profile: TaskProfile) -> int:
 
 
 def _opposed(profile: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return signs of the tasks whose signed profiles have a sum of large 1-norm.
+    """Return signs of the tasks for which the sum of signed profiles has a large 1-norm.
 
-    The best that is found by turns, signs of tasks and signs of coordinates, from each coordinate
-    and from equal signs: a lower bound on the largest, which is hard to find.
+    Signs of tasks and of coordinates are optimized in turns, from several starts. This is a lower
+    bound on the largest norm, which is hard to find.
     """
     starts = [np.ones(profile.shape[1], np.int64), *np.eye(profile.shape[1], dtype=np.int64)]
     found = [_turned(profile, ways) for ways in starts[:MOST_STARTS]]
@@ -115,7 +115,6 @@ def _opposed(profile: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def _turned(profile: npt.NDArray[np.int64], ways: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return signs of tasks that no turn of tasks or of coordinates makes better."""
     signs = np.where(profile @ ways >= 0, 1, -1)
     while True:
         better = np.where(profile @ np.sign(signs @ profile) >= 0, 1, -1)
@@ -131,7 +130,7 @@ def _exact(
     signs: npt.NDArray[np.int64],
     answers: int,
 ) -> ExactLoss:
-    """Return the loss about a cell, and about the rows that are opposed, in integers."""
+    """Return the loss about a cell, and about the rows of opposed signs, in integers."""
     epsilon = _cell_epsilon(mechanism, channel, profile)
     if answers == 1:
         return ExactLoss(epsilon=epsilon, worker_epsilon=epsilon)
@@ -144,7 +143,6 @@ def _exact(
 def _cell_epsilon(
     mechanism: Mechanism, channel: SketchChannel, profile: npt.NDArray[np.int64]
 ) -> float:
-    """Return the loss about a cell from the 1-norms of the task profiles: exact, in integers."""
     grid = channel.grid
     bottom, top = places(mechanism, grid, ends(mechanism)).tolist()
     scale = Fraction(channel.noise.scale)
@@ -162,10 +160,10 @@ def _cell_epsilon(
 
 
 class _SketchLaw:
-    """The law of what devices send, given rows of some tasks."""
+    """Distribution of the messages of devices, given rows of some tasks."""
 
     def __init__(self, mechanism: Mechanism, channel: SketchChannel, tasks: Sequence[int]) -> None:
-        # Devices have the tasks in the order of their ids; rows come in the order of `tasks`.
+        # Profiles in the order of `tasks`, as in the rows; devices sort tasks by id.
         self.profile = channel.profile.matrix(pa.array(list(tasks)))
         self.mechanism, self.channel = mechanism, channel
         moved = np.argsort(-np.abs(self.profile[0]), kind="stable")
@@ -173,7 +171,7 @@ class _SketchLaw:
         self.order = [*moved, *range(len(moved), length)]
 
     def score(self, one: Sequence[Any], other: Sequence[Any]) -> Callable[[Observed], Floats]:
-        """Return the score that tells two rows apart."""
+        """Return the log-likelihood ratio of two rows as a score."""
         exact = [self._exact(row) for row in (one, other)]
         scales = np.full(len(exact[0]), self.channel.noise.scale)
         moment_noise = self.channel.moment_noise(self.profile)
@@ -189,15 +187,14 @@ class _SketchLaw:
         return score
 
     def sums(self, observed: Observed) -> Floats:
-        """Return the noisy sums of each worker, those first that the first task moves most."""
+        """Return the noisy sums of each worker, first those that the first task moves most."""
         return self._sums(observed)[:, self.order]
 
     def plain(self, row: Sequence[Any]) -> Floats:
-        """Return what these sums would be without noise."""
+        """Return these sums without noise."""
         return self._exact(row)[self.order]
 
     def _exact(self, row: Sequence[Any]) -> Floats:
-        """Return what a device with this row computes before noise."""
         channel = self.channel
         answered = np.array([value is not None for value in row])
         stored = [value for value in row if value is not None]
@@ -210,7 +207,7 @@ class _SketchLaw:
         return exact
 
     def _sums(self, observed: Observed) -> Floats:
-        """Return the noisy sums, also where devices send what they solved from them."""
+        """Return the noisy sums; invert the solution if devices send one."""
         sent, length = observed.sketches, self.mechanism.sketch_length  # type: ignore[attr-defined]
         if sent is None or sent.shape[1] != length:
             what = "none" if sent is None else f"{sent.shape[1]:,}"

@@ -38,16 +38,8 @@ _FINEST = 1e-9
 class LossDistribution:
     """Distribution of the loss on a grid, for the worst two rows of answers.
 
-    Attributes
-    ----------
-    step : float
-        Grid step; a loss is a whole number of steps.
-    first : int
-        The least loss, in steps.
-    masses : ndarray, shape (losses,)
-        Upper bounds on the probabilities of the losses from `first` on.
-    lost : float
-        Upper bound on the probability of an infinite loss.
+    `masses` are upper bounds on the probabilities of the losses `first`, `first` + 1, ..., in units
+    of `step`. `lost` bounds the probability of an infinite loss.
 
     Examples
     --------
@@ -242,8 +234,8 @@ def compose_losses(parts: Sequence[tuple[LossLaw, int]], delta: float) -> float:
 def compose_laws(parts: Sequence[tuple[LossLaw, int]]) -> LossDistribution | None:
     """Return a distribution that dominates the total loss of independent releases.
 
-    `parts` contains at least one distribution, each with its number of releases, at least 1.
-    None if a loss is unbounded.
+    `parts` is not empty, and each distribution has at least one release. None if a loss is
+    unbounded.
     """
     if any(math.isinf(law.epsilon) for law, _ in parts):
         return None
@@ -275,10 +267,7 @@ def _alike_together(parts: Sequence[tuple[LossLaw, int]]) -> list[tuple[LossLaw,
 def _on_one_grid(
     laws: Sequence[LossDistribution], parts: Sequence[tuple[LossLaw, int]]
 ) -> list[LossDistribution]:
-    """Return distributions on grids whose steps are a common one times powers of two.
-
-    The step is a small part of an upper bound on the standard deviation of the sum.
-    """
+    """Return distributions on grids whose steps are a common one times powers of two."""
     spread = math.hypot(*(math.sqrt(times) * law.epsilon for law, times in parts))
     step = max(spread / (8 * _FINE), _FINEST)
     return [law.on_grid(step)._within_places() for law in laws]

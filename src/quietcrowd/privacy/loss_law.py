@@ -1,8 +1,8 @@
 """Distributions of the privacy loss of single releases.
 
-Let a report have the distribution P under one row of answers and Q under another. Its loss is
+If a report has the distribution P under one row of answers and Q under another, its loss is
 ``ln(P / Q)``, distributed under P. A pair P, Q with the largest delta at every epsilon dominates
-all other pairs of rows, also in compositions. Derivation and checks: ``docs/theory/accounting.md``.
+all pairs, also in compositions. Derivation and checks: ``docs/theory/accounting.md``.
 """
 
 from __future__ import annotations
@@ -53,10 +53,8 @@ class LossLaw:
 
     Attributes
     ----------
-    masses : ndarray, shape (losses,)
-        Probabilities.
-    losses : ndarray, shape (losses,)
-        Natural logarithms, in no order.
+    masses, losses : ndarray, shape (losses,)
+        Probabilities and natural logarithms, in no order.
     lost : float
         Probability of an infinite loss.
     epsilon : float
@@ -122,14 +120,9 @@ class LossLaw:
 class ReleaseLoss:
     """Loss distributions of everything that a worker reports to one campaign.
 
-    Attributes
-    ----------
-    answer : LossLaw
-        Loss about one answer, given all others of the worker.
-    each : LossLaw
-        Loss about everything that one release discloses; releases are independent.
-    count : int
-        Number of releases: answers or tasks with independent noise, or 1 if one draw serves all.
+    `answer` is about one answer, given all others of the worker; `each` is about one of `count`
+    independent releases. A release is an answer or task with independent noise, or all of them if
+    one draw serves all.
     """
 
     answer: LossLaw
@@ -141,12 +134,8 @@ def pure_law(epsilon: float, delta: float = 0.0) -> LossLaw:
     """Return the distribution that dominates every (epsilon, delta)-private release.
 
     With probability delta everything is disclosed; otherwise a bit is reported, correct with odds
-    ``exp(epsilon)``. `epsilon` may be infinite.
-
-    References
-    ----------
-    P. Kairouz, S. Oh, P. Viswanath, "The Composition Theorem for Differential Privacy", ICML 2015,
-    Theorem 3.3 and its proof.
+    ``exp(epsilon)``. `epsilon` may be infinite. Source: P. Kairouz, S. Oh, P. Viswanath, "The
+    Composition Theorem for Differential Privacy", ICML 2015, Theorem 3.3 and its proof.
     """
     if math.isinf(epsilon):
         return LossLaw(masses=[], losses=[], lost=1.0, epsilon=math.inf)
@@ -182,20 +171,9 @@ def laplace_law(steps: int, scale: float, epsilon: float) -> LossLaw:
 def channel_law(weights: npt.NDArray[np.uint64], epsilon: float) -> LossLaw:
     """Return a distribution of the loss that dominates all pairs of answers of a finite channel.
 
-    Parameters
-    ----------
-    weights : ndarray of int, shape (answers, reports)
-        Each row has the same sum.
-    epsilon : float
-        Ln of the largest ratio in a column, rounded up.
+    `weights` has shape (answers, reports), and its rows have one sum. `epsilon` is ln of the
+    largest ratio in a column, rounded up; raise `ParameterError` if it is infinite.
 
-    Raises
-    ------
-    ParameterError
-        If `epsilon` is infinite.
-
-    Notes
-    -----
     If all ordered pairs of rows contain the same pairs of weights, as in randomized response, any
     of them represents all. Otherwise the largest delta of all pairs is computed at some epsilons
     and interpolated linearly in ``exp(epsilon)``. Every delta is convex there, so the result
@@ -253,10 +231,7 @@ def is_randomized_response(weights: npt.NDArray[np.uint64]) -> bool:
 
 
 def _largest_of(pairs: list[tuple[list[int], list[int]]], epsilon: float) -> LossLaw:
-    """Return a distribution whose delta is piecewise linear and at least that of all pairs.
-
-    All arithmetic is in exact fractions.
-    """
+    """Return a distribution with a piecewise linear delta of at least that of all pairs."""
     total = sum(pairs[0][0])
     reach = epsilon * (1 + 1e-9) + 1e-12
     edges = [reach * place / _PIECES for place in range(-_PIECES, _PIECES + 1)]

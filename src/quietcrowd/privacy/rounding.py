@@ -42,7 +42,7 @@ def as_entered(number: float) -> Fraction:
 def decimal_up(ratio: Fraction) -> float:
     """Return the smallest float whose printed decimal is at least `ratio`.
 
-    Comparing it with an entered limit then equals comparing the exact sum with the entered decimal.
+    It compares with an entered limit as the exact ratio does with the entered decimal.
     """
     nearest = float(ratio)
     return nearest if as_entered(nearest) >= ratio else math.nextafter(nearest, math.inf)

@@ -1,11 +1,10 @@
 """Privacy loss when one random flip probability serves all answers of a worker.
 
-A worker draws an integer weight ``w``, uniform on ``low .. high``, and keeps each of n answers
-with weight ``K = T - (k - 1) w`` out of ``T = 2**32``, or gives each other label with weight
-``w``. A row of reports with c agreements has probability ``L(c) = E[K^c w^(n-c)] / T^n``.
-`cell_epsilon` and `row_epsilon` bound every loss; `cell_law` and `cell_delta` describe its
-distribution. Derivation, bounds and checks: ``docs/theory/two-layer.md`` and
-``docs/theory/accounting.md``. The case n = 1 is Theorem 6.3 of Li et al., KDD 2018.
+A worker draws an integer weight ``w``, uniform on ``low .. high``, and keeps each of n answers with
+weight ``K = T - (k - 1) w`` out of ``T = 2**32``, or gives each other label with weight ``w``. A
+row of reports with c agreements has probability ``L(c) = E[K^c w^(n-c)] / T^n``. Derivation and
+checks: ``docs/theory/two-layer.md``, ``docs/theory/accounting.md``. The case n = 1 is Theorem 6.3
+of Li et al., KDD 2018.
 """
 
 from __future__ import annotations
@@ -72,26 +71,14 @@ _BERNOULLI = _bernoulli(20)
 def cell_epsilon(answers: int, *, labels: int, low: int, high: int, total: int = 2**32) -> float:
     """Return an upper bound on the loss about one of a worker's answers, tight to 1e-9.
 
-    Parameters
-    ----------
-    answers : int
-        Number of answers n that share the weight, at most 10^7.
-    labels : int
-        Number of labels k.
-    low, high : int
-        The weight of each other label is uniform on ``low .. high``.
-    total : int
-        Sum T of the weights of a row.
-
-    Notes
-    -----
-    The worst outputs are "all agree" and "none agrees"::
+    There are n = `answers` answers, at most 10^7, that share the weight, and k = `labels` labels.
+    The weight of each other label is uniform on `low` to `high`, of T = `total`. The worst outputs
+    are "all agree" and "none agrees"::
 
         max( ln E[K^n] / E[K^(n-1) w],  ln E[w^n] / E[w^(n-1) K] )
 
-    The expectations are sums over the integer weights, not integrals of a continuous limit. Few
-    weights are summed term by term. Many use the Euler-Maclaurin formula with its remainder, in 80
-    digits.
+    The expectations are sums over the integer weights: few term by term, many by the
+    Euler-Maclaurin formula with its remainder, in 80 digits.
     """
     _check_answers(answers)
     others = labels - 1
@@ -203,8 +190,8 @@ def _log_sum(
 ) -> tuple[float, float, float]:
     """Return lower bound, estimate and upper bound of ln of the sum of (K / T)^c (w / T)^(n - c).
 
-    Few weights are summed term by term. The sum over many differs from the integral by at most
-    the largest term, since the terms rise to one peak and fall.
+    The terms rise to one peak and fall. So a sum over many differs from the integral by at most the
+    largest term.
     """
     flips = answers - agreements
     scale = (labels - 1) / total

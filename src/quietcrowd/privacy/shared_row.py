@@ -31,14 +31,9 @@ _PIECES = 2047
 class RowChances:
     """Probabilities of rows of reports, by the number of agreements with the row of answers.
 
-    Attributes
-    ----------
-    lower, upper : ndarray of float, shape (n + 1,)
-        Bounds of ln of the probability of one row of n reports with 0 to n agreements.
-    labels : int
-        Number of values that a report can have.
-    epsilon : float
-        Upper bound on the loss between any two rows of answers, by any reports.
+    `lower` and `upper` bound ln of the probability of one row of n reports with 0 to n agreements,
+    shape (n + 1,). `labels` is the number of values of a report. `epsilon` bounds the loss between
+    any two rows of answers, by any reports.
     """
 
     lower: npt.NDArray[np.float64]

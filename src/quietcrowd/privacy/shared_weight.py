@@ -1,14 +1,12 @@
 """Privacy loss of a worker whose reports share one drawn weight: closed forms and enumeration.
 
 A worker draws the weight ``w`` of each other value and keeps the true one with weight
-``K = T - others w`` out of T. With NULL as one of the values, a second, independent draw serves
-all tasks without an answer; then ``w <= K``. Guarantees are stated by the closed forms
-`drawn_cell_epsilon` and `drawn_row_epsilon`, for a public table of equally likely weights.
-Derivation and checks: ``docs/theory/sparse-answers.md``, and ``docs/theory/two-layer.md`` for
-weights above K.
-
-`SharedWeight` enumerates all rows of reports, independently of the closed forms, to check them. A
-row of M reports with c agreements has probability ``L_M(c) = E[K^c w^(M-c)] / T^M``.
+``K = T - others w`` out of T. With NULL as one of the values, a second, independent draw serves all
+tasks without an answer; then ``w <= K``. Guarantees are stated by the closed forms
+`drawn_cell_epsilon` and `drawn_row_epsilon`. `SharedWeight` enumerates all rows of reports without
+them, as a check; a row of M reports with c agreements has probability
+``L_M(c) = E[K^c w^(M-c)] / T^M``. Derivation: ``docs/theory/sparse-answers.md``, and
+``docs/theory/two-layer.md`` for weights above K.
 """
 
 from __future__ import annotations
@@ -58,23 +56,14 @@ def drawn_cell_epsilon(
 ) -> float:
     """Return the loss about one cell of a worker, given all others, rounded up.
 
-    Parameters
-    ----------
-    answers : int
-        Number n of cells that share a weight: answers, or, with NULL, tasks; at most 10^7.
-    weights : sequence of int
-        Table of equally likely weights.
-    others : int
-        Number of values of a report other than the one that is kept.
-    total : int
-        Sum of the weights of a row.
+    There are n = `answers` cells, at most 10^7, that share one of the equally likely `weights`:
+    answers, or, with NULL, tasks. A report has `others` values other than the kept one, and its
+    weights sum to `total`.
 
-    Notes
-    -----
-    ``ln E[K^n] / E[K^(n-1) w]``, if all n reports agree with the true values. With NULL, one draw
-    for all n cells is the worst case: a cell that changes between NULL and an answer leaves fewer
-    cells for each of the two draws. If a weight is above K, the worst case may be that no report
-    agrees: ``ln E[w^n] / E[w^(n-1) K]``.
+    The loss is ``ln E[K^n] / E[K^(n-1) w]``, if all n reports agree with the true values. With
+    NULL, one draw for all n cells is the worst case: a cell that changes between NULL and an answer
+    leaves fewer cells for each of the two draws. If a weight is above K, the worst case may be that
+    no report agrees: ``ln E[w^n] / E[w^(n-1) K]``.
     """
     check_whole("answers", answers, 1, MAX_ANSWERS)
     with localcontext(_DIGITS):
@@ -97,14 +86,12 @@ def drawn_row_epsilon(
 ) -> float:
     """Return the loss about all cells of a worker together, rounded up.
 
-    `null` states whether a second draw serves the tasks without an answer. For other parameters see
-    `drawn_cell_epsilon`.
+    For parameters see `drawn_cell_epsilon`; with `null`, a second draw serves the tasks without an
+    answer.
 
-    Notes
-    -----
-    Without NULL ``ln E[K^n] / E[w^n]``: all reports agree with one row and none with the other.
-    With NULL the other row may have half of its cells under each draw, which makes its report
-    less likely still: ``ln E[K^n] / (E[w^(n/2)] E[w^(n - n/2)])``. If a weight is above K,
+    Without NULL the loss is ``ln E[K^n] / E[w^n]``: all reports agree with one row and none with
+    the other. With NULL the other row may have half of its cells under each draw, which makes its
+    report less likely still: ``ln E[K^n] / (E[w^(n/2)] E[w^(n - n/2)])``. If a weight is above K,
     ``E[K^c w^(n-c)]`` may fall with c before it rises. It is log-convex: its maximum is at an end
     and its minimum at the only turning point.
     """
@@ -149,18 +136,10 @@ def _require_numbers(_: object, __: object, weights: Floats) -> None:
 
 @frozen(kw_only=True, eq=False, slots=False)
 class SharedWeight:
-    """Distribution of a worker's weight, as a few weights with their probabilities.
+    """Distribution of a worker's weight: `weights` out of `total` with probabilities `chances`.
 
-    Attributes
-    ----------
-    weights, chances : ndarray of float, shape (nodes,)
-        Weights out of `total`, and their probabilities.
-    others : int
-        Number of values of a report other than the one that is kept.
-    null : bool
-        Whether one of the values is NULL, with an independent draw.
-    total : int
-        Sum of the weights of a row.
+    A report has `others` values other than the kept one. With `null` one of the values is NULL,
+    with an independent draw.
 
     Examples
     --------

@@ -1,11 +1,9 @@
 """Proved bounds on the privacy loss of one report behind an honest shuffler.
 
-Each worker sends one report, and the shuffler publishes the reports without their senders. Only the
-number of reports by other honest workers counts, since these hide a report.
-
-Three bounds are upper bounds of the delta at an epsilon. The exact one is for two labels and up to
-1,000 others, over all their answers; the blanket is for randomized response, and clones are for
-anything with a pure loss. Derivations and checks: ``docs/theory/shuffling.md``.
+Only the number of reports by other honest workers counts, since these hide a report. Three bounds
+are upper bounds of the delta at an epsilon. The exact one is for two labels and up to 1,000 others;
+the blanket is for randomized response, and clones are for anything with a pure loss. Derivations
+and checks: ``docs/theory/shuffling.md``.
 """
 
 from __future__ import annotations
@@ -60,14 +58,10 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 @frozen(kw_only=True)
 class KeepOrReplace:
-    """Randomized response that keeps an answer or replaces it by another label, uniformly.
+    """Randomized response over `size` labels.
 
-    Attributes
-    ----------
-    size : int
-        Number of labels, at least 2.
-    keep, other : float
-        Probability to keep an answer, and to give one certain other label; ``keep > other > 0``.
+    It keeps an answer with probability `keep`, and gives each other label with probability `other`;
+    ``keep > other > 0``.
     """
 
     size: int
@@ -79,14 +73,8 @@ class KeepOrReplace:
 class ShuffledLoss:
     """Pair (epsilon, delta) of one report among others, with the bound that proves it.
 
-    Attributes
-    ----------
-    epsilon : float
-        Natural logarithm, rounded up; at most the loss of the report without a shuffler.
-    delta : float
-        Delta of the pair.
-    bound : {"exact", "blanket", "clones", "local"}
-        The bound that proves it.
+    `epsilon` is rounded up, and at most the loss of the report without a shuffler. `bound` is
+    "exact", "blanket", "clones" or "local".
     """
 
     epsilon: float
@@ -100,16 +88,9 @@ def shuffled_loss(
 ) -> ShuffledLoss:
     """Return the least epsilon that is proved for one report among shuffled ones.
 
-    Parameters
-    ----------
-    local : float
-        Pure loss of one report, natural logarithm; finite.
-    others : int
-        Number of other honest reports: same mechanism, and their workers disclose nothing.
-    delta : float
-        Above 0 and below 1.
-    response : KeepOrReplace, optional
-        The mechanism, if it is randomized response; this improves the bound.
+    `local` is the pure loss of one report, finite. `others` counts the other honest reports: same
+    mechanism, and their workers disclose nothing. `delta` is above 0 and below 1. `response`
+    improves the bound if the mechanism is randomized response.
 
     Examples
     --------
@@ -228,12 +209,9 @@ def _counts_of_others(keep: float, others: int) -> Floats:
 def clones_delta(local: float, others: int, epsilon: float, dust: float = 0.0) -> float:
     """Return a bound of the delta at an epsilon, for any mechanism with the pure loss `local`.
 
-    `dust` is a probability that may be added to the result instead of being enumerated.
-
-    References
-    ----------
-    V. Feldman, A. McMillan, K. Talwar, "Hiding Among the Clones", FOCS 2021, Theorem 3.1 and its
-    proof; ``docs/theory/shuffling.md``.
+    `dust` is a probability that may be added to the result instead of being enumerated. Source: V.
+    Feldman, A. McMillan, K. Talwar, "Hiding Among the Clones", FOCS 2021, Theorem 3.1 and its
+    proof.
     """
     keep = 1 / (1 + math.exp(-local))
     pair = KeepOrReplace(size=2, keep=keep, other=1 - keep)
@@ -243,10 +221,8 @@ def clones_delta(local: float, others: int, epsilon: float, dust: float = 0.0) -
 def blanket_delta(response: KeepOrReplace, others: int, epsilon: float, dust: float = 0.0) -> float:
     """Return a bound of the delta at an epsilon, for randomized response; see `clones_delta`.
 
-    References
-    ----------
-    B. Balle, J. Bell, A. Gascon, K. Nissim, "The Privacy Blanket of the Shuffle Model", CRYPTO
-    2019; ``docs/theory/shuffling.md``.
+    Source: B. Balle, J. Bell, A. Gascon, K. Nissim, "The Privacy Blanket of the Shuffle Model",
+    CRYPTO 2019.
     """
     share = min(1.0, response.size * response.other)
     return _group_delta(response, share, others, epsilon, dust)

@@ -84,11 +84,8 @@ def _signs(count: int) -> npt.NDArray[np.float64]:
 def spectral_norm_bound(rows: npt.NDArray[np.int64]) -> int:
     """Return an upper bound of the largest 1-norm of ``sum_j s_j v_j``, from a singular value.
 
-    `rows` are the vectors ``v_j``, shape (n, d).
-
-    Notes
-    -----
-    With positive weights ``x_j`` and ``y_k``, the Cauchy-Schwarz inequality gives
+    `rows` are the vectors ``v_j``, shape (n, d). With positive weights ``x_j`` and ``y_k``, the
+    Cauchy-Schwarz inequality gives
 
         sum_jk s_j v_jk t_k <= sqrt(sum 1 / x_j^2) sqrt(sum 1 / y_k^2) sigma,
 

@@ -4,10 +4,9 @@ A pair (epsilon, delta) of differential privacy does not prove that a loss excee
 probability of at most delta; this may happen several times as often. A tail bound covers the
 reports of a worker and one alternative that is fixed beforehand, another answer or row of answers.
 
-A dominating pair of distributions bounds every delta, but no tail. Among mechanisms with a loss of
-at most 1, one exceeds 0.5 with probability 0.81, randomized response with 0.73. So tails are
-computed from the distribution of the loss if all different rows share one, and from the curve of
-deltas otherwise. Derivation and checks: ``docs/theory/tail-bounds.md``.
+A dominating pair of distributions bounds every delta, but no tail. So tails are computed from the
+distribution of the loss if all different rows share one, and from the curve of deltas otherwise.
+Derivation and checks: ``docs/theory/tail-bounds.md``.
 """
 
 from __future__ import annotations
@@ -42,18 +41,10 @@ _CURVE = 256
 
 @frozen(kw_only=True)
 class TailBound:
-    """Losses, in natural logarithms, that are each exceeded with a small probability at most.
+    """Losses, natural logarithms, each exceeded with a probability of at most `probability`.
 
-    Attributes
-    ----------
-    probability : float
-        q: each of the losses below is exceeded with at most this probability, 0 to 1.
-    epsilon : float
-        Loss about one answer, given all others of the worker.
-    linked_epsilon : float
-        Loss about a fact that some answers share, given the others; see `PrivacyGuarantee.linked`.
-    worker_epsilon : float
-        Loss about all answers together.
+    They are about one answer given all others of the worker, about a fact that some answers share
+    given the others (see `PrivacyGuarantee.linked`), and about all answers together.
     """
 
     probability: float
@@ -115,20 +106,11 @@ def tail_of_curve(curve: Iterable[tuple[float, float]], probability: float) -> f
 
 
 def composed_tail(parts: Sequence[tuple[LossLaw, int]], probability: float) -> float:
-    """Return a bound on the total loss of independent releases at a probability, rounded up.
+    """Return a bound on the total loss of independent releases at a probability q, rounded up.
 
-    Parameters
-    ----------
-    parts : sequence of (LossLaw, int)
-        Each distribution, with its number of releases.
-    probability : float
-        q, 0 to 1. The loss against one alternative row of answers to all releases, fixed
-        beforehand, exceeds the result with a probability of at most q.
-
-    Returns
-    -------
-    float
-        At most the sum of the pure losses.
+    `parts` contains each distribution with its number of releases. The loss against one alternative
+    row of answers to all releases, fixed beforehand, exceeds the result with a probability of at
+    most q. The result never exceeds the sum of the pure losses.
     """
     pure = sum_losses([(law.pure_epsilon, times) for law, times in parts])
     useful = [(law, times) for law, times in parts if times and (law.epsilon or law.lost)]
