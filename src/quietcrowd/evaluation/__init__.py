@@ -1,4 +1,4 @@
-"""How good an estimate is, and what privacy costs."""
+"""Accuracy of estimates, and the cost of privacy."""
 
 from quietcrowd.evaluation.calibration_error import (
     excess_calibration_error,

@@ -1,4 +1,4 @@
-"""What privacy costs: the same crowd, randomised many times, inferred by several methods."""
+"""Experiments: randomize the same crowd many times, and score several methods on the reports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from quietcrowd.validation import check_real, whole_number
 __all__ = ["Experiment", "ExperimentResult"]
 
 Maker: TypeAlias = Callable[..., Mechanism]
-"""Makes a mechanism from ``domain=`` and ``epsilon=``."""
+"""A function of ``domain=`` and ``epsilon=`` that returns a mechanism."""
 
 
 @frozen(kw_only=True)
@@ -43,14 +43,13 @@ class _Cell:
 
 @frozen(kw_only=True, eq=False)
 class _Crowd:
-    """One data set with what its plain answers give."""
+    """One data set, with the non-private estimates by method."""
 
     dataset: Dataset
     score: Score
     plain: Mapping[str, TruthEstimate[Any]]
 
     def score_of(self, name: str, estimate: TruthEstimate[Any]) -> tuple[float, ...]:
-        """Return the scores of what a method found."""
         return self.score.of(estimate, self.plain.get(name))
 
 
@@ -61,11 +60,11 @@ class ExperimentResult:
     Attributes
     ----------
     frame : pandas.DataFrame
-        One row per mechanism, claimed epsilon and method: ``claimed_epsilon``, ``mechanism``,
-        ``method``, ``exact_epsilon_mean`` and ``exact_epsilon_busiest`` (what one answer loses
-        for a worker with the mean and with the largest number of answers),
+        One row per mechanism, claimed epsilon and method. Columns: ``claimed_epsilon``,
+        ``mechanism``, ``method``, ``exact_epsilon_mean`` and ``exact_epsilon_busiest`` (epsilon of
+        one answer, for a worker with the mean and with the largest number of answers),
         ``participation_protected``, the score and its standard error (``error_rate``,
-        ``error_rate_se``, or ``mae``, ``mae_se``), ``change`` (from the same method on the plain
+        ``error_rate_se``, or ``mae``, ``mae_se``), ``change`` (from the same method on non-private
         answers), ``change_se``, further scores with their standard errors (``rmse``,
         ``centred_error``, ``correlation``, ``weight_distance``), ``trials``.
         Rows of the mechanism ``none`` are the non-private result and the best constant guess.
@@ -74,9 +73,9 @@ class ExperimentResult:
     score : str
         Column of the score: ``error_rate`` or ``mae``.
     mean_answers, most_answers : int
-        Answers of the mean and of the busiest worker.
+        Mean and largest number of answers of a worker.
     skipped : tuple of str
-        Why a mechanism was not run at a claimed epsilon, one sentence each.
+        Reasons why mechanisms were not run, one sentence each.
     """
 
     frame: pd.DataFrame
@@ -87,14 +86,14 @@ class ExperimentResult:
     skipped: tuple[str, ...] = ()
 
     def plot(self, path: str | Path) -> None:
-        """Draw the scores against the claimed epsilon into a PNG file.
+        """Plot the scores against the claimed epsilon into a PNG file.
 
         Raises
         ------
         ParameterError
-            Where the name ends neither in ``.png`` nor in ``.svg``.
+            If the file name ends neither in ``.png`` nor in ``.svg``.
         MissingExtraError
-            Where Matplotlib is not installed.
+            If Matplotlib is not installed.
         """
         plot_scores(self.frame, Path(path), title=self.dataset, score=self.score)
 
@@ -157,31 +156,29 @@ def _not_empty(_: object, attribute: Any, values: Sequence[Any] | Mapping[str, A
 
 @frozen(kw_only=True)
 class Experiment:
-    """A data set, mechanisms, claimed epsilons, methods, and a number of trials.
+    """A comparison of mechanisms and methods on a data set, at several claimed epsilons.
 
-    Methods for labels are scored by their error rate; if one of the methods estimates numbers, all
-    are scored by their mean absolute error.
+    The score is the error rate if all methods infer labels, otherwise the mean absolute error.
 
     Parameters
     ----------
     dataset : Dataset, or sequence of Dataset
-        Answers and truths. Of several, drawn alike, each trial takes the next.
+        Answers and truths. Trials use several data sets, sampled alike, in turn.
     mechanisms : sequence of Mechanism classes, or mapping of str to function
         A class is built with ``from_claimed_epsilon``, a function called with ``domain=`` and
-        ``epsilon=``. Where that is impossible at one of the epsilons, the pair is left out and
-        the result says why.
+        ``epsilon=``. Impossible combinations are skipped, and listed in the result.
     epsilons : sequence of float
-        What the papers' theorems claim.
+        Epsilons that the papers' theorems claim.
     methods : mapping of str to method
-        Truth-inference methods by the names that the result gives them.
+        Truth-inference methods by name.
     trials : int
-        At least 2. In each trial all methods see the same reports.
+        At least 2. In each trial, all methods use the same reports.
     seed : int
-        Each cell and trial has a stream of its own, so that neither the order of the cells nor
-        what else is run changes a figure.
+        Each mechanism and trial has a separate random stream, so that results do not depend on what
+        else is run.
     equal_exact : bool
-        Whether to run, beside every mechanism that loses more than it claims, the one-layer
-        mechanism at that exact epsilon (of the mean worker).
+        Whether to add the one-layer mechanism at the exact epsilon of every mechanism that exceeds
+        its claim, for a worker with the mean number of answers.
 
     Examples
     --------
@@ -216,14 +213,14 @@ class Experiment:
         Parameters
         ----------
         progress : bool
-            Whether to show a bar on standard error.
+            Whether to show a progress bar on standard error.
 
         Raises
         ------
         AnswerError
-            Where the domain does not suit the methods or the truths do not fit the answers.
+            If a method cannot read answers of the domain, or the truths do not match the answers.
         ParameterError
-            Where no mechanism can have any of the claimed epsilons.
+            If no mechanism can be run at any of the claimed epsilons.
         """
         self._check_methods_suit()
         first = self.dataset[0].answers
@@ -261,7 +258,6 @@ class Experiment:
         )
 
     def _check_methods_suit(self) -> None:
-        """Raise AnswerError where a method does not read answers of the domain."""
         for dataset in self.dataset:
             for method in self.methods.values():
                 method.known(dataset.answers.tasks, dataset.answers.domain, None)
@@ -276,7 +272,7 @@ class Experiment:
         return _Crowd(dataset=dataset, score=score, plain=plain)
 
     def _read_by_a_method(self, cell: _Cell, skipped: list[str]) -> bool:
-        """Say which methods cannot read a mechanism's reports; return whether one can."""
+        """Record methods that cannot read a mechanism's reports; return whether any can."""
         channel = cell.mechanism.channel
         unable = [n for n, method in self.methods.items() if not method.reads_reports(channel)]
         for name in unable:
@@ -312,7 +308,7 @@ class Experiment:
     def _trial(self, cell: _Cell, trial: int, crowd: _Crowd) -> dict[str, tuple[float, ...]]:
         key = zlib.crc32(repr(cell.mechanism).encode())
         rng = np.random.default_rng(np.random.SeedSequence((self.seed, key, trial)))
-        # The rows of a data set are what was answered: those that were left out are none of it.
+        # Dropped rows are not part of the data set, so which ones were dropped may be public.
         answers = crowd.dataset.answers
         reports = cell.mechanism.randomize(answers, rng=rng, participation_public=True)
         with warnings.catch_warnings():
@@ -326,7 +322,7 @@ class Experiment:
 
 @frozen(kw_only=True)
 class _Sizes:
-    """Answers of the mean and of the busiest worker, and the number of tasks."""
+    """Mean and largest number of answers per worker, and the number of tasks."""
 
     mean: int
     most: int
@@ -398,7 +394,7 @@ def _row(
 
 
 def _further(names: Sequence[str], scores: Any) -> dict[str, float]:
-    """Return means and standard errors of the scores beside the main one."""
+    """Return means and standard errors of the scores except the main one."""
     found = {}
     for place, name in enumerate(names, start=1):
         found[name] = _mean(scores[:, place])
@@ -407,13 +403,13 @@ def _further(names: Sequence[str], scores: Any) -> dict[str, float]:
 
 
 def _mean(values: Any) -> float:
-    """Return the mean of the trials in which there is a value; NaN where there is none."""
+    """Return the mean, ignoring NaN."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else float("nan")
 
 
 def _standard_error(values: Any) -> float:
-    """Return the standard error of a mean; 0 for a single value, which is no random number."""
+    """Return the standard error of a mean; 0 for a single value, which is not random."""
     if len(values) < 2 or np.isnan(values).any():
         return 0.0
     return float(values.std(ddof=1) / np.sqrt(len(values)))

@@ -1,4 +1,4 @@
-"""How far estimated truths are from known ones."""
+"""Errors of estimated truths, compared with known ones."""
 
 from __future__ import annotations
 
@@ -33,13 +33,7 @@ __all__ = [
 
 
 class Score(MatchedTruths, ABC):
-    """Known truths, and how good an estimate is, compared with them.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The main score, less being better, and further ones.
-    """
+    """Known truths with scores of estimates; the first of `names` is the main one, an error."""
 
     names: ClassVar[tuple[str, ...]]
 
@@ -47,14 +41,9 @@ class Score(MatchedTruths, ABC):
     def of(
         self, estimate: TruthEstimate[Any], plain: TruthEstimate[Any] | None
     ) -> tuple[float, ...]:
-        """Return the scores of an estimate.
+        """Return the scores of an estimate, in the order of `names`.
 
-        Parameters
-        ----------
-        estimate : TruthEstimate
-            What is scored.
-        plain : TruthEstimate or None
-            What the same method finds in the plain answers, if it can read them.
+        `plain` is the same method's estimate from non-private answers, if it can read them.
         """
 
     @abstractmethod
@@ -67,22 +56,21 @@ class Score(MatchedTruths, ABC):
 
 
 class KnownLabels(Score):
-    """Known labels; estimates are scored by the share of wrong ones.
+    """Known labels; the score is the fraction of wrong estimates.
 
     Parameters
     ----------
     answers : Answers
         In a finite domain.
     truths : dataframe
-        Columns ``task`` and ``label``; tasks match by what their ids print as.
+        Columns ``task`` and ``label``; tasks are matched by their ids as text.
     domain : Domain, optional
-        What a truth can be; by default, what an answer can be.
+        Domain of truths; default: that of the answers.
 
     Raises
     ------
     AnswerError
-        Where a task is not among the answers' tasks or occurs twice, a label lies outside the
-        domain, or no truth is given.
+        If a task is unknown or occurs twice, a label is outside of the domain, or truths are empty.
     """
 
     names: ClassVar[tuple[str, ...]] = ("error_rate",)
@@ -95,14 +83,10 @@ class KnownLabels(Score):
         self.known = self.codes(domain)
 
     def error_rate(self, estimate: TruthEstimate[Any]) -> float:
-        """Return the share of known truths that an estimate gets wrong.
+        """Return the fraction of known truths that an estimate gets wrong.
 
-        A task of which the estimate knows no answer counts as wrong.
-
-        Raises
-        ------
-        AnswerError
-            Where the estimate is of other tasks, or of the same in another order, or of numbers.
+        A task without answers counts as wrong. Raises `AnswerError` if the estimate has other
+        tasks, tasks in another order, or numbers.
         """
         self._check_tasks(estimate)
         if isinstance(estimate, NumericEstimate):
@@ -124,14 +108,13 @@ class KnownLabels(Score):
 
 
 class KnownNumbers(Score):
-    """Known numbers; they may lie outside of the domain of the answers.
+    """Known numbers, which may be outside of the answers' domain.
 
-    Scores are errors, the correlation, and how far the weights are from the plain ones: half the
-    sum of the distances of the workers' shares of all weight, 0 to 1, from those that the same
-    method finds in the plain answers.
+    The scores are errors, the correlation, and the weight distance: half the sum of the absolute
+    differences of the workers' qualities from those of the same method's non-private estimate.
 
-    Parameters and errors are those of `KnownLabels`, but that answers may be in any domain, and a
-    truth has to be a finite number.
+    For parameters and errors see `KnownLabels`. Answers may have any domain, and truths must be
+    finite numbers.
     """
 
     names: ClassVar[tuple[str, ...]] = (
@@ -147,15 +130,10 @@ class KnownNumbers(Score):
         self.known = self.numbers()
 
     def estimated(self, estimate: TruthEstimate[Any]) -> npt.NDArray[np.float64]:
-        """Return the estimated numbers, one for each known one.
+        """Return the estimates of the known numbers.
 
-        A task of which the estimate knows no answer counts as the mean of the others.
-
-        Raises
-        ------
-        AnswerError
-            Where the estimate is of other tasks, or of the same in another order, or of labels
-            that are no numbers.
+        A task without answers gets the mean of the others. Raises `AnswerError` if the estimate has
+        other tasks, tasks in another order, or labels that are not numeric.
         """
         self._check_tasks(estimate)
         found = estimate.estimates.truths
@@ -167,20 +145,20 @@ class KnownNumbers(Score):
         return chosen
 
     def mean_absolute_error(self, estimate: TruthEstimate[Any]) -> float:
-        """Return the mean distance of estimated from known numbers."""
+        """Return the mean absolute error of an estimate."""
         return float(np.abs(self.estimated(estimate) - self.known).mean())
 
     def root_mean_square_error(self, estimate: TruthEstimate[Any]) -> float:
-        """Return the root mean square of the distances of estimated from known numbers."""
+        """Return the root mean square error of an estimate."""
         return float(np.sqrt(((self.estimated(estimate) - self.known) ** 2).mean()))
 
     def centred_error(self, estimate: TruthEstimate[Any]) -> float:
-        """Return the root mean square error after taking the mean from both: see `correlation`."""
+        """Return the standard deviation of the errors; see the function `centred_error`."""
         estimated = self.estimated(estimate)
         return float(np.std(estimated - self.known))
 
     def correlation(self, estimate: TruthEstimate[Any]) -> float:
-        """Return the correlation of estimated and known numbers; NaN where one does not vary."""
+        """Return the correlation of estimates and truths; NaN if one of them does not vary."""
         estimated = self.estimated(estimate)
         if np.ptp(estimated) == 0 or np.ptp(self.known) == 0:
             return float("nan")
@@ -211,29 +189,29 @@ class KnownNumbers(Score):
 
 
 def error_rate(estimate: TruthEstimate[Any], truths: Any) -> float:
-    """Return the share of known truths that an estimate gets wrong.
+    """Return the fraction of known truths that an estimate gets wrong.
 
     Parameters
     ----------
     estimate : TruthEstimate
-        On a finite domain.
+        In a finite domain.
     truths : dataframe or pandas Series
-        Columns ``task`` and ``label``, or labels indexed by task. A task that nobody
-        answered counts as wrong.
+        Columns ``task`` and ``label``, or labels indexed by task. A task without answers counts as
+        wrong.
 
     Raises
     ------
     AnswerError
-        Where a truth does not fit the answers; see `KnownLabels`.
+        If a task is unknown or occurs twice, or a truth is outside of the domain.
     ParameterError
-        Where `estimate` is not what `fit` returned.
+        If `estimate` is not a `TruthEstimate`.
     """
     answers = _answers_of(estimate)
     return KnownLabels(answers, truths, estimate.summary.domain).error_rate(estimate)
 
 
 def error_rate_change(private: TruthEstimate[Any], plain: TruthEstimate[Any], truths: Any) -> float:
-    """Return the error rate from reports minus that from the plain answers.
+    """Return the error rate from reports minus that from non-private answers.
 
     The utility measure of Li et al., KDD 2018, section 7.1.2; it can be negative.
     """
@@ -246,22 +224,23 @@ def constant_error_rate(answers: Answers, truths: Any) -> float:
 
 
 def mean_absolute_error(estimate: TruthEstimate[Any], truths: Any) -> float:
-    """Return the mean distance of estimated from known numbers.
+    """Return the mean absolute error of estimated numbers.
 
     Parameters
     ----------
     estimate : TruthEstimate
         Of numbers, or of the levels of an `Ordinal` domain.
     truths : dataframe or pandas Series
-        Columns ``task`` and ``label``, or labels indexed by task. A task that nobody
-        answered counts as the mean of the estimated ones.
+        Columns ``task`` and ``label``, or labels indexed by task. A task without answers gets the
+        mean of the other estimates.
 
     Raises
     ------
     AnswerError
-        Where a truth does not fit the answers; see `KnownNumbers`.
+        If a task is unknown or occurs twice, a truth is not a finite number, or estimated labels
+        are not numeric.
     ParameterError
-        Where `estimate` is not what `fit` returned.
+        If `estimate` is not a `TruthEstimate`.
 
     References
     ----------
@@ -273,28 +252,28 @@ def mean_absolute_error(estimate: TruthEstimate[Any], truths: Any) -> float:
 def mean_absolute_error_change(
     private: TruthEstimate[Any], plain: TruthEstimate[Any], truths: Any
 ) -> float:
-    """Return the mean absolute error from reports minus that from the plain answers.
+    """Return the mean absolute error from reports minus that from non-private answers.
 
     The utility measure of H. Sun et al., IEEE Big Data 2018, section VI-A. It can be negative:
-    answers that are clipped to the domain are biased, and a constant guess may be nearer.
+    answers clipped to the domain are biased, and a constant guess may be closer.
     """
     return mean_absolute_error(private, truths) - mean_absolute_error(plain, truths)
 
 
 def centred_error(estimate: TruthEstimate[Any], truths: Any) -> float:
-    """Return the root mean square error after taking the mean from estimates and truths.
+    """Return the root mean square error after subtracting the means of estimates and truths.
 
-    A constant guess has the truths' standard deviation, wherever the truths lie: unlike the
-    mean absolute error it does not reward a guess for lying near most of them. Parameters and
-    errors as of `mean_absolute_error`.
+    A constant guess scores the standard deviation of the truths. Unlike the mean absolute error,
+    this does not reward a guess close to most truths. For parameters and errors see
+    `mean_absolute_error`.
     """
     return KnownNumbers(_answers_of(estimate), truths).centred_error(estimate)
 
 
 def correlation(estimate: TruthEstimate[Any], truths: Any) -> float:
-    """Return the correlation of estimated and known numbers; NaN where one does not vary.
+    """Return the correlation of estimates and truths; NaN if one of them does not vary.
 
-    Parameters and errors as of `mean_absolute_error`.
+    For parameters and errors see `mean_absolute_error`.
     """
     return KnownNumbers(_answers_of(estimate), truths).correlation(estimate)
 

@@ -1,4 +1,4 @@
-"""Pictures of results, drawn with Matplotlib without a screen."""
+"""Plots of results, with Matplotlib but without a display."""
 
 from __future__ import annotations
 
@@ -31,26 +31,20 @@ __all__ = [
 ]
 
 EQUAL_EXACT = "one-layer*"
-"""The one-layer mechanism at the exact epsilon that another mechanism really has."""
+"""The one-layer mechanism at another mechanism's exact epsilon."""
 
 _LOOKS = (("-", "o"), ("--", "s"), ("-.", "^"), (":", "v"))
 
 
 PICTURES = (".png", ".svg")
-"""What the name of a picture can end in."""
+"""Accepted suffixes of picture files."""
 
 
 def check_picture(path: Path) -> None:
-    """Raise unless a picture can be drawn into `path`: before long work, not after it.
+    """Check before long computations that a picture can be written to `path`.
 
-    Raises
-    ------
-    ParameterError
-        Where the name ends neither in ``.png`` nor in ``.svg``.
-    OSError
-        Where no file can be put there.
-    MissingExtraError
-        Where Matplotlib is not installed.
+    Raises `ParameterError` if the suffix is neither ``.png`` nor ``.svg``, `OSError` if the file
+    cannot be written, and `MissingExtraError` if Matplotlib is not installed.
     """
     if path.suffix.lower() not in PICTURES:
         raise ParameterError(f"the name of a picture must end in .png or .svg; got {path.name!r}")
@@ -64,15 +58,15 @@ SCORE_NAMES = {
     "rmse": "root mean square error",
     "weight_distance": "distance of the weights from the plain ones",
 }
-"""What the columns of scores are called."""
+"""Labels of score columns."""
 
 
 def plot_scores(frame: pd.DataFrame, path: Path, *, title: str, score: str) -> None:
-    """Draw scores with two standard errors against the claimed epsilon.
+    """Plot scores with two standard errors against the claimed epsilon, into a PNG file.
 
-    A colour per method, a line and a marker per mechanism; dotted lines are the non-private
-    results, a grey one the constant guess. Where a mechanism runs at another epsilon than the
-    claimed one, that stands beside its points.
+    Methods have colors, and mechanisms have line styles and markers. Dotted lines are the
+    non-private results and, in gray, the constant guess. Points of `EQUAL_EXACT` are labeled with
+    their epsilon.
     """
     check_picture(path)
     figure = new_figure()
@@ -139,10 +133,9 @@ AXIS_NAMES = {
 
 
 def plot_panels(frame: pd.DataFrame, path: Path, *, title: str, across: str, panel: str) -> None:
-    """Draw changes of the mean absolute error, with two standard errors, in panels.
+    """Plot changes of the mean absolute error, with two standard errors, in panels.
 
-    A colour per mechanism. The grey line is the best constant guess, also as a change from the
-    plain answers.
+    Mechanisms have colors. The gray line is the change of the best constant guess.
     """
     check_picture(path)
     panels = list(frame.loc[frame["mechanism"] != "none", panel].drop_duplicates())
@@ -161,7 +154,7 @@ def plot_panels(frame: pd.DataFrame, path: Path, *, title: str, across: str, pan
 
 
 def save_with_legend(figure: Any, panels: Sequence[Any], path: Path) -> None:
-    """Put one legend beside all panels, if they have any lines, and write the picture."""
+    """Add one legend for all panels, if they have any lines, and write the picture."""
     shown: dict[str, Any] = {}
     for axes in panels:
         handles, labels = axes.get_legend_handles_labels()
@@ -174,7 +167,7 @@ def save_with_legend(figure: Any, panels: Sequence[Any], path: Path) -> None:
 
 
 def save_picture(figure: Any, path: Path) -> None:
-    """Write a picture, whole, as its name says; the same one has the same bytes."""
+    """Write a picture atomically, in the format of its suffix; equal figures give equal bytes."""
     import matplotlib as mpl
 
     kind = path.suffix.lower().removeprefix(".")
@@ -184,14 +177,14 @@ def save_picture(figure: Any, path: Path) -> None:
 
 
 MOST_ACROSS = 3
-"""So many panels stand side by side."""
+"""Most panels in a row."""
 
 
 def plot_methods(frame: pd.DataFrame, path: Path, *, title: str, panel: str, score: str) -> None:
-    """Draw a score of each method against the claimed epsilon, with two standard errors.
+    """Plot a score of each method against the claimed epsilon, with two standard errors.
 
-    A colour and a marker per method, a panel per data set, each with a scale of its own. At
-    "plain" stands what a method finds in the plain answers; the grey line is the best constant.
+    There is a color and a marker per method, and a panel with a separate scale per data set.
+    "plain" marks non-private results; the gray line is the best constant guess.
     """
     check_picture(path)
     panels = list(frame[panel].drop_duplicates())
@@ -283,9 +276,9 @@ def _draw_panel(axes: Any, frame: pd.DataFrame, across: str, panel: str, value: 
 
 
 def constant_changes(frame: pd.DataFrame, crowd: str) -> dict[Any, float]:
-    """Return what the best constant guess changes, by crowd: against the non-private result.
+    """Return the error of the best constant guess minus that of the non-private result, by crowd.
 
-    `crowd` is the column that tells crowds apart.
+    `crowd` is the column that identifies crowds.
     """
     references = frame[frame["mechanism"] == "none"]
     return {
@@ -296,7 +289,7 @@ def constant_changes(frame: pd.DataFrame, crowd: str) -> dict[Any, float]:
 
 
 def _constant_line(frame: pd.DataFrame, across: str, panel: str, value: Any) -> dict[Any, float]:
-    """Return what the constant guess changes at each x of a panel."""
+    """Return the change of the constant guess at each x of a panel."""
     crowd = "sparsity" if "sparsity" in frame else "dataset"
     changes = constant_changes(frame, crowd)
     here = frame[(frame["mechanism"] != "none") & (frame[panel] == value)].sort_values(across)
@@ -304,12 +297,9 @@ def _constant_line(frame: pd.DataFrame, across: str, panel: str, value: Any) -> 
 
 
 def plot_audit(report: AuditReport, path: Path) -> None:
-    """Draw delta against epsilon, and what is claimed and stated.
+    """Plot delta against epsilon, with the claimed and the stated guarantee.
 
-    Raises
-    ------
-    ParameterError, FileNotFoundError, MissingExtraError
-        As `check_picture`.
+    Errors are those of `check_picture`.
     """
     check_picture(path)
     figure = new_figure()

@@ -1,4 +1,4 @@
-"""Pictures of what a collector learns about one task. For the collector's eyes only."""
+"""Plots of one task's claims, which are not private and only for the collector."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from quietcrowd.synthesis.weights import Weighting
 __all__ = ["LOW_WEIGHT", "places_around", "plot_task_densities"]
 
 LOW_WEIGHT = 0.1
-"""A claim is marked whose combined weight is below this part of a uniform one."""
+"""Claims with a combined weight below this fraction of a uniform weight are marked."""
 
 LONGEST = 60
-"""Longer ids of tasks are cut off in titles."""
+"""Most characters of a task's id in a title."""
 
 _CURVES: tuple[tuple[Weighting, str, str], ...] = (
     ("combined", "red", "-"),
@@ -37,31 +37,31 @@ def plot_task_densities(
     truth: float | None = None,
     true_density: Density | None = None,
 ) -> None:
-    """Draw the densities of the claims about one task, and the claims.
+    """Plot the claims about one task, and their densities.
 
-    By combined weights in red, by global ones in black, by uniform ones in green. Claims are
-    circles below the axis, and crosses where their combined weight is less than a tenth of a
+    The curves are weighted by combined (red), global (black) and uniform weights (green). Claims
+    are circles below the axis, or crosses if their combined weight is less than a tenth of a
     uniform one.
 
     Parameters
     ----------
     density : CrowdDensity
-        Of all tasks.
+        Density of all tasks.
     task : id
         As in the claims.
     path : Path
         Ends in ``.png`` or ``.svg``.
     truth : float, optional
-        A vertical line.
+        Drawn as a vertical line.
     true_density : callable, optional
-        From places to densities; a blue line.
+        Function from positions to densities, drawn as a blue line.
 
     Raises
     ------
     AnswerError
-        Where no claim is about the task.
-    ParameterError, FileNotFoundError, MissingExtraError
-        As of `check_picture`.
+        If there is no claim about the task.
+    ParameterError, OSError, MissingExtraError
+        See `check_picture`.
     """
     check_picture(path)
     place = density.position(task)
@@ -90,7 +90,7 @@ def plot_task_densities(
 def places_around(
     claims: npt.NDArray[np.float64], bandwidth: float, truth: float | None
 ) -> npt.NDArray[np.float64]:
-    """Return where to evaluate densities: all over, and close by around each claim."""
+    """Return positions for evaluation: over the whole range, and densely around each claim."""
     shown = claims if truth is None else np.append(claims, truth)
     over = np.linspace(shown.min() - 4 * bandwidth, shown.max() + 4 * bandwidth, 500)
     near = np.unique(claims)[:, np.newaxis] + bandwidth * np.linspace(-4, 4, 65)
@@ -100,7 +100,7 @@ def places_around(
 def _mark_claims(
     axes: Any, claims: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]
 ) -> None:
-    """Put a mark below the axis for each claim: another one where its weight is low."""
+    """Draw a marker below the axis for each claim."""
     low = weights < LOW_WEIGHT / len(weights)
     height = -0.04 * axes.get_ylim()[1]
     axes.axhline(0, color="grey", linewidth=0.8)
@@ -122,6 +122,6 @@ def _mark_claims(
 
 
 def _short(task: Any) -> str:
-    """Return the id of a task as a title can show it."""
+    """Return a task's id on one line, shortened for a title."""
     text = " ".join(str(task).split())
     return f"task {text}" if len(text) <= LONGEST else f"task {text[: LONGEST - 1]}…"

@@ -1,7 +1,7 @@
-"""Helpers for those who test with quietcrowd, and the conformance battery of its own parts.
+"""Test helpers for mechanisms and methods: conformance checks and Hypothesis strategies.
 
-The battery is a set of plain functions that raise AssertionError. Every method and every mechanism
-of the library passes it; whoever adds one calls `check_method` or `check_mechanism`.
+All mechanisms and methods of the library pass `check_mechanism` and `check_method`, which raise
+`AssertionError`. Call them in the tests of new ones.
 """
 
 from quietcrowd.exceptions import MissingExtraError

@@ -1,4 +1,4 @@
-"""Comparison of estimates to the last bit."""
+"""Bitwise comparison of estimates."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["assert_estimates_equal", "assert_same", "by_id"]
 def assert_estimates_equal(
     left: TruthEstimate[Any], right: TruthEstimate[Any], *, tied_tasks: bool = True
 ) -> None:
-    """Raise AssertionError unless two estimates agree to the last bit, in any order of rows.
+    """Raise `AssertionError` unless two estimates are bitwise equal, apart from the order of rows.
 
     Parameters
     ----------
     left, right : TruthEstimate
-        Tasks and workers are matched by what their ids print as.
+        Tasks and workers are matched by their ids as text.
     tied_tasks : bool
-        Whether the truths of tied tasks, which are drawn, have to agree too.
+        Whether to compare the truths of tied tasks, which are random.
     """
     for name, key in (("truths", "task"), ("workers", "worker")):
         ours, theirs = (
@@ -32,7 +32,7 @@ def assert_estimates_equal(
 
 
 def by_id(frame: pd.DataFrame, key: str) -> pd.DataFrame:
-    """Return a frame sorted by what its ids print as."""
+    """Sort a frame by its ids as text."""
     frame = frame.assign(**{key: frame[key].astype(str)})
     return frame.sort_values(key).reset_index(drop=True)
 
@@ -40,7 +40,7 @@ def by_id(frame: pd.DataFrame, key: str) -> pd.DataFrame:
 def assert_same(
     left: pd.DataFrame, right: pd.DataFrame, *, tied_tasks: bool, name: str = "truths"
 ) -> None:
-    """Raise AssertionError unless two frames agree to the last bit, tied tasks excepted or not."""
+    """Raise `AssertionError` unless two frames are bitwise equal, optionally without tied tasks."""
     if not tied_tasks and "tied" in left:
         pd.testing.assert_series_equal(left["tied"], right["tied"])
         left, right = (frame[~frame["tied"]] for frame in (left, right))

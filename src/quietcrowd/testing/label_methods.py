@@ -1,4 +1,4 @@
-"""The conformance battery of methods for labels."""
+"""Conformance checks of methods for labels."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ __all__ = ["check_label_method"]
 SEED = 20_180_819
 
 SPLIT = 10**6
-"""A task that workers disagree on, and the first of them."""
+"""A task that workers disagree on, and the first of these workers."""
 
 
 def check_label_method(method: FittingMethod[Any, Any], feed: shared.Feed) -> None:
-    """Run the battery; see `check_method`."""
+    """Run all checks; see `check_method`."""
     for labels in (("no", "yes"), (1, 2, 3, 4, 5)):
         crowd = synthetic_crowd(tasks=60, workers=15, answers_per_task=4, labels=labels, seed=SEED)
         answers = crowd.answers
@@ -65,7 +65,7 @@ def _check_label_names(method: FittingMethod[Any, Any], answers: Answers) -> Non
 
 
 def _check_agreement(method: FittingMethod[Any, Any], answers: Answers) -> None:
-    """Agreement is what it says, and confidence tells a close vote from a clear one."""
+    """Check the definition of agreement, and that confidence is higher if workers agree."""
     estimate = cast(LabelEstimate, fit(method, answers))
     found = estimate.estimates
     tied = found.tied[answers.task_codes]
@@ -89,7 +89,7 @@ def _check_agreement(method: FittingMethod[Any, Any], answers: Answers) -> None:
 def _with_a_split_task(answers: Answers) -> Answers:
     """Add a task on which two new workers, who answer nothing else, disagree.
 
-    It ties for methods that hold all labels for equally frequent.
+    Methods that assume equally frequent labels tie on it.
     """
     finite = check_finite(answers.domain, "the battery")
     split = pd.DataFrame({"task": SPLIT, "worker": [SPLIT, SPLIT + 1], "label": finite.labels[:2]})
@@ -118,7 +118,7 @@ def _check_small_cases(method: FittingMethod[Any, Any]) -> None:
 
 
 def _check_tie_breaks(method: FittingMethod[Any, Any]) -> None:
-    """Ties are flagged, drawn without a favourite, and drawn the same again."""
+    """Check that ties are flagged, broken uniformly at random, and reproducible."""
     domain = Categorical(["a", "b", "c"])
     tasks = 3_000
     frame = pd.DataFrame(
@@ -133,7 +133,7 @@ def _check_tie_breaks(method: FittingMethod[Any, Any]) -> None:
     assert truths["tied"].all()
     counts = truths["truth"].value_counts()
     assert set(counts.index) == {"a", "c"}, "a tie is not drawn from the tied labels alone"
-    # 4.9 standard deviations: a false alarm once in 10^6 seeds, and the seed is fixed.
+    # 4.9 standard deviations: one false alarm in 10^6 seeds, and the seed is fixed.
     assert abs(counts["a"] - tasks / 2) < 4.9 * np.sqrt(tasks) / 2
     assert truths["truth"].tolist() == fit(method, answers).truths["truth"].tolist()
     other = fit(attrs.evolve(method, seed=method.seed + 1), answers).truths

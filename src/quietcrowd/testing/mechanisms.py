@@ -1,4 +1,4 @@
-"""The conformance battery of mechanisms."""
+"""Conformance checks of mechanisms."""
 
 from __future__ import annotations
 
@@ -29,18 +29,20 @@ SEED = 20_180_819
 _ORIGIN = np.zeros(1, np.int64)
 _FEW_SETS = 2**12
 RISK = 1e-9
-"""Chance, at most, that all counts of one comparison convict a mechanism that is right."""
+"""Largest probability that the counts of one comparison reject a correct mechanism."""
 
 
 def check_mechanism(mechanism: Mechanism) -> None:
-    """Run the conformance battery on a mechanism.
+    """Check that a mechanism conforms to its description; raise `AssertionError` if not.
 
-    The same pairs leave as came in, or all pairs where every worker reports every task, in an
-    order that depends on ids alone; real reports follow the channel; what is stated is no less than
-    the channel loses; every report lies in its domain; a fixed generator gives the same reports
-    again; nothing of the answers shows in the dtype; a worker without answers, one with a single
-    answer, and a crowd without any answer are legal; JSON gives back an equal mechanism; guarantees
-    grow with the number of answers.
+    * Reports contain the given (task, worker) pairs, or all if every worker reports every task.
+      Their order depends only on ids.
+    * Reports follow the channel, are in the report domain, and repeat with a fixed generator.
+    * The dtype does not depend on the answers.
+    * A worker without answers, a single answer, and a crowd without answers are valid.
+    * The stated epsilon equals that of the channel, or may be less if there is a delta.
+      Guarantees grow with the number of answers.
+    * A registered mechanism survives a round trip through JSON.
     """
     answers = _answers_in(mechanism.domain, rows=240)
     reports = mechanism.randomize(answers)
@@ -77,7 +79,7 @@ def _sent(reports: Reports) -> pd.DataFrame:
 
 
 def _check_types(mechanism: Mechanism, answers: Answers, reports: Reports) -> None:
-    """Check that the types of what is sent do not depend on the answers."""
+    """Check that the types of reports do not depend on the answers."""
     least = np.full_like(answers.values, getattr(answers.domain, "low", 0))
     if isinstance(answers.domain, FiniteDomain):
         least = np.zeros_like(answers.values)
@@ -89,7 +91,7 @@ def _check_types(mechanism: Mechanism, answers: Answers, reports: Reports) -> No
 
 
 def _check_order(mechanism: Mechanism, answers: Answers) -> None:
-    """Check that the order of the rows that came in, which may tell of answers, stays behind."""
+    """Check that reports do not depend on the order of rows, which could depend on answers."""
     frame = answers.to_frame()
     by_answer = frame.sort_values("label", kind="stable")
     one, other = (
@@ -122,7 +124,7 @@ def _check_noise(mechanism: Mechanism, workers: int = 30_000) -> None:
 
 
 def _listed_law(mechanism: Mechanism) -> npt.NDArray[np.float64]:
-    """Return the table of a law that is given by its log-likelihood alone."""
+    """Compute the table of a channel that is given only by its log-likelihood."""
     domain, reports = mechanism.domain, mechanism.report_domain
     assert isinstance(domain, FiniteDomain), "noise cannot be checked: there are too many answers"
     assert isinstance(reports, FiniteDomain | OrNull), "noise cannot be checked: too many reports"
@@ -131,7 +133,7 @@ def _listed_law(mechanism: Mechanism) -> npt.NDArray[np.float64]:
 
 
 def _one_each(domain: Domain, values: npt.NDArray[Any], null: npt.NDArray[np.bool_]) -> Answers:
-    """Return answers of as many workers to one task; some of them have none."""
+    """Return one answer per worker to one task; none where `null`."""
     workers = np.arange(len(values))
     return Answers(
         domain=domain,
@@ -156,7 +158,7 @@ def _check_table_noise(mechanism: Mechanism, table: npt.NDArray[np.float64], wor
 
 
 def _check_set_noise(mechanism: Mechanism, law: SetLaw, workers: int) -> None:
-    """Compare how often each label is in a set, and each set where there are few."""
+    """Compare how often each label is in a set, and the counts of sets if there are few."""
     shown = np.arange(min(law.labels, 3))
     codes = shown[np.arange(workers) % len(shown)].astype(mechanism.domain.dtype)
     nobody_silent = np.zeros(workers, np.bool_)
@@ -177,7 +179,7 @@ def _check_set_noise(mechanism: Mechanism, law: SetLaw, workers: int) -> None:
 def _ends_of(
     mechanism: Mechanism, grid: Grid, kinds: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
-    """Return the lowest answer where a kind is 0, else the highest, and the places of the two."""
+    """Return the lowest answer for kind 0 and else the highest, and the grid positions of both."""
     ends = np.array([mechanism.domain.low, mechanism.domain.high])  # type: ignore[attr-defined]
     values = ends[np.minimum(kinds, 1)]
     if isinstance(mechanism.domain, FiniteDomain):
@@ -187,7 +189,7 @@ def _ends_of(
 
 
 def _check_bounded_noise(mechanism: Mechanism, law: BoundedLaw, workers: int) -> None:
-    """Compare counts of the ends, and of reports between some edges, with the law."""
+    """Compare counts of the ends, and of bins of other reports, with the distribution."""
     kinds = np.arange(workers) % 2
     values, places = _ends_of(mechanism, law.grid, kinds)
     given = mechanism.randomize(_one_each(mechanism.domain, values, kinds == 2)).table.values
@@ -249,7 +251,7 @@ def _check_sketch_noise(mechanism: MatrixFactorization) -> None:
 def _check_law(
     noisy: npt.NDArray[np.int64], law: Noise, places: npt.NDArray[np.int64] = _ORIGIN
 ) -> None:
-    """Compare counts between some edges with a mixture of laws around equally likely places."""
+    """Compare binned counts with a mixture of noise around equally likely positions."""
     step = max(1.0, law.scale / 2)
     edges = np.unique(np.rint(places.mean() + step * np.arange(-6, 7)).astype(np.int64))
     below = law.below(edges[:, np.newaxis] - places[np.newaxis, :]).mean(axis=1)
@@ -260,7 +262,7 @@ def _check_law(
 def _check_counts(
     counts: npt.NDArray[np.int64], probabilities: npt.NDArray[np.float64], total: int
 ) -> None:
-    """Compare each count with its binomial law: its tails are not those of a normal law."""
+    """Compare each count with its binomial distribution; a normal one has other tails."""
     chances = np.clip(probabilities, 0.0, 1.0)
     tails = np.minimum(at_most(counts, total, chances), at_least(counts, total, chances))
     assert (2 * len(counts) * tails >= RISK).all(), (
@@ -306,7 +308,7 @@ def _check_reports(mechanism: Mechanism, answers: Answers, reports: Reports) -> 
 def _check_guarantees(mechanism: Mechanism) -> None:
     one = mechanism.guarantee(tasks=1)
     assert one.worker_epsilon == one.epsilon
-    if one.delta:  # stated at an epsilon below the pure loss
+    if one.delta:  # stated at an epsilon below the pure one
         assert one.epsilon <= mechanism.channel.epsilon
     else:
         assert one.epsilon >= mechanism.channel.epsilon, "less is stated than the channel loses"

@@ -1,4 +1,4 @@
-"""Checks that every truth-inference method passes, whatever an answer is."""
+"""Conformance checks that methods for labels and for numbers share."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = [
 AnyMethod: TypeAlias = FittingMethod[Any, Any]
 
 Feed: TypeAlias = Callable[[Answers], Any]
-"""Turns answers into what a method is fitted to: themselves, or reports."""
+"""Converts answers to the input of a method: answers or reports."""
 
 
 def fit(method: AnyMethod, data: Any, **options: Any) -> TruthEstimate[Any]:
@@ -56,7 +56,7 @@ def extend(method: AnyMethod, start: TruthEstimate[Any], data: Any) -> TruthEsti
 
 
 def check_row_order(method: AnyMethod, answers: Answers, feed: Feed) -> None:
-    """Check that no order of the rows that came in changes a bit."""
+    """Check that the order of rows does not change a bit."""
     frame = answers.to_frame()
     expected = fit(method, feed(Answers.from_frame(frame, answers.domain)))
     for seed in range(3):
@@ -66,7 +66,7 @@ def check_row_order(method: AnyMethod, answers: Answers, feed: Feed) -> None:
 
 
 def check_names(method: AnyMethod, answers: Answers) -> None:
-    """Check that no name changes a bit, but for tie-breaks by the names of tasks."""
+    """Check that renaming does not change a bit, except for ties, which depend on task names."""
     frame, domain = answers.to_frame(), answers.domain
     expected = fit(method, answers)
 
@@ -99,7 +99,7 @@ def _workers(estimate: TruthEstimate[Any]) -> pd.DataFrame:
 
 
 def check_partitions(method: AnyMethod, answers: Answers, feed: Feed) -> None:
-    """Check that no number of partitions or threads changes a bit."""
+    """Check that the number of partitions and threads does not change a bit."""
     with noise_ignored():
         partition, summary, _ = method.prepare(Observations.read(feed(answers), method))
     whole = run_loop(method, [partition], summary, threads=1)
@@ -116,10 +116,7 @@ def check_partitions(method: AnyMethod, answers: Answers, feed: Feed) -> None:
 
 
 def check_libraries(method: AnyMethod, answers: Answers, *, numbers: bool = False) -> None:
-    """Check that frames of every library go in and come back.
-
-    Answers that are `numbers` are floats: what whole ones are, some methods ask.
-    """
+    """Check frames of every library; with `numbers`, answers are converted to floats first."""
     frame = answers.to_frame()
     if numbers:
         frame = frame.astype({"label": "float64"})
@@ -146,7 +143,7 @@ def check_libraries(method: AnyMethod, answers: Answers, *, numbers: bool = Fals
 
 
 def check_warm_start(method: AnyMethod, answers: Answers, feed: Feed) -> None:
-    """Check that one can start from an estimate, also with a newcomer in the crowd."""
+    """Check that a fit can start from an estimate, also with a new worker."""
     cold = fit(method, feed(answers))
     warm = fit(method, feed(answers), start=cold)
     assert warm.iterations <= max(cold.iterations, 3), f"{warm.iterations} after {cold.iterations}"
@@ -156,9 +153,9 @@ def check_warm_start(method: AnyMethod, answers: Answers, feed: Feed) -> None:
 
 
 def check_extension(method: AnyMethod, answers: Answers, feed: Feed) -> None:
-    """Check that new tasks, and newcomers, can be added to an estimate.
+    """Check that new tasks and workers can be added to an estimate.
 
-    A tenth of the tasks is new, so what is known of the workers hardly changes.
+    A tenth of the tasks is new, so the estimates of workers change little.
     """
     frame = answers.to_frame()
     new = frame["task"].isin(frame["task"].unique()[::10])
@@ -192,10 +189,10 @@ def _answers_by_worker(estimate: TruthEstimate[Any]) -> dict[Any, int]:
 def check_gold(
     method: AnyMethod, answers: Answers, feed: Feed, truths: pd.DataFrame, wrong: pd.DataFrame
 ) -> None:
-    """Check that known truths stay as they are, and count for the other tasks and the workers.
+    """Check that known truths stay unchanged, and influence workers.
 
-    `truths` and `wrong` hold some tasks' truths, columns ``task`` and ``label``: the real ones, and
-    others that no method would infer.
+    `truths` and `wrong` have columns ``task`` and ``label`` for some tasks: the real truths, and
+    others that a method would not infer.
     """
     for known in (truths, wrong):
         estimate = fit(method, feed(answers), gold=known)
@@ -216,7 +213,7 @@ def check_gold(
         fit(method, feed(answers), gold=known).workers_as("pandas").drop(columns="worker")
         for known in (None, wrong)
     )
-    if before.drop(columns="answers").nunique().max() > 1:  # the method tells workers apart
+    if before.drop(columns="answers").nunique().max() > 1:  # the method distinguishes workers
         assert not before.equals(after), "known truths tell nothing of the workers"
     stranger = truths.assign(task=[f"{task} too" for task in truths["task"]])
     for broken in (stranger, pd.concat([truths, truths]), truths.iloc[:0]):

@@ -1,4 +1,4 @@
-"""The conformance battery of truth-inference methods."""
+"""Conformance checks of truth-inference methods."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ SEED = 20_180_819
 def check_method(
     method: FittingMethod[Any, Any], mechanism: type[Mechanism] | None = None, **parameters: Any
 ) -> None:
-    """Run the conformance battery on a truth-inference method.
+    """Check that a truth-inference method conforms; raise `AssertionError` if not.
 
-    Any order of rows, any names of tasks, workers and labels, any unit of numbers, ids of any type,
-    single answers, ties, every dataframe library, any number of partitions and threads, a warm
-    start, a round trip through JSON.
+    The checks cover the order of rows, names of tasks, workers and labels, units of numbers, types
+    of ids, and single answers. They also cover ties, dataframe libraries, partitions, threads, a
+    warm start, and a round trip through JSON.
 
     Parameters
     ----------
     method : FittingMethod
-        What to check.
+        The method to check.
     mechanism : type of Mechanism, optional
-        Whose reports the method needs, if it cannot read plain answers.
+        Mechanism of the reports, for a method that cannot read non-private answers.
     **parameters
-        Of the mechanism.
+        Parameters of the mechanism.
     """
 
     def feed(answers: Answers) -> Any:

@@ -1,4 +1,4 @@
-"""The conformance battery of methods for numbers."""
+"""Conformance checks of methods for numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SEED = 20_181_210
 def check_numeric_method(
     method: FittingMethod[Any, Any], feed: shared.Feed, *, plain: bool
 ) -> None:
-    """Run the battery; see `check_method`. `plain`: whether the method reads plain answers."""
+    """Run all checks; see `check_method`. `plain`: the method reads non-private answers."""
     crowd = sparse_crowd(tasks=40, workers=23, sparsity=0.5, truths="uniform", seed=SEED)
     answers = crowd.answers
     shared.check_row_order(method, answers, feed)
@@ -43,7 +43,7 @@ def check_numeric_method(
 
 
 def _check_errors(method: FittingMethod[Any, Any], answers: Answers) -> None:
-    """Errors and spreads are what they say, truths lie among the answers, qualities sum to 1."""
+    """Check errors, standard deviations, the range of truths, and that qualities sum to 1."""
     estimate = cast(NumericEstimate, fit(method, answers))
     truths = estimate.estimates.truths
     table = answers.to_frame().assign(truth=truths[answers.task_codes])
@@ -71,7 +71,7 @@ def _check_errors(method: FittingMethod[Any, Any], answers: Answers) -> None:
 
 
 def _check_standard_errors(estimate: NumericEstimate, table: pd.DataFrame) -> None:
-    """Compare with those of a weighted mean, where the method gives any."""
+    """Compare with the standard errors of a weighted mean, if the method has any."""
     weights = estimate.quality[estimate.answers.worker_codes]
     parts = table.assign(weight=weights, part=(weights * (table["label"] - table["truth"])) ** 2)
     sums = parts.groupby("task")[["weight", "part"]].sum()
@@ -83,7 +83,7 @@ def _check_standard_errors(estimate: NumericEstimate, table: pd.DataFrame) -> No
 
 
 def _check_units(method: FittingMethod[Any, Any], answers: Answers) -> None:
-    """Another unit and another zero of the scale change nothing but the numbers' names."""
+    """Check that another unit and origin of the scale change only the unit of results."""
     frame = answers.to_frame().astype({"label": "float64"})
     expected = cast(NumericEstimate, fit(method, frame))
     moved = cast(NumericEstimate, fit(method, frame.assign(label=frame["label"] * 250.0 - 1000.0)))

@@ -14,7 +14,7 @@ __all__ = ["crowds", "finite_domains"]
 
 @st.composite
 def finite_domains(draw: st.DrawFn, min_size: int = 2, max_size: int = 6) -> Categorical:
-    """Draw a categorical domain of texts or whole numbers."""
+    """Draw a categorical domain of strings or integers."""
     kind: st.SearchStrategy[Any] = draw(
         st.sampled_from([st.integers(-5, 50), st.text("abcxyz", min_size=1, max_size=3)])
     )
@@ -28,9 +28,9 @@ def crowds(
     max_tasks: int = 8,
     max_workers: int = 8,
 ) -> pd.DataFrame:
-    """Draw a frame of answers with columns ``task``, ``worker``, ``label``, in any order.
+    """Draw a frame with columns ``task``, ``worker`` and ``label``, in random order.
 
-    At least one answer, no (task, worker) pair twice.
+    It has at least one answer, and no (task, worker) pair twice.
     """
     chosen = domain if domain is not None else draw(finite_domains())
     pairs = draw(

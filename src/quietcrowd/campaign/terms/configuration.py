@@ -1,6 +1,6 @@
-"""The configuration that a worker agrees to: fixed when a campaign opens, and hashed.
+"""Configurations: what workers agree to, fixed and hashed when a campaign opens.
 
-The server writes it; a worker's device computes it once more, from the mechanism alone.
+The server writes the configuration; the worker's device recomputes it from the mechanism.
 """
 
 from __future__ import annotations
@@ -39,23 +39,15 @@ __all__ = [
 ]
 
 FIRST_VERSION, PROMISING_VERSION, ALLOTTING_VERSION, VERSION = 1, 2, 3, 4
-"""Versions of configurations, the last of which is written. The first one has no promises, the
-first two assign no tasks, and only the last one has the id of a requester."""
+"""Versions of configurations; only the last is still written. Version 1 has no promises, versions 1
+and 2 assign no tasks, and only version 4 has the requester's id."""
 
 _DAY = re.compile(r"[1-9]\d{3}-\d{2}-\d{2}", re.ASCII)
 
 
 @frozen(kw_only=True)
 class Configuration:
-    """What is fixed once a campaign is open.
-
-    Attributes
-    ----------
-    text : bytes
-        Canonical JSON.
-    hash : bytes
-        Its SHA-256.
-    """
+    """The fixed terms of an open campaign: canonical JSON, and its SHA-256."""
 
     text: bytes
     hash: bytes
@@ -75,40 +67,38 @@ def build_configuration(
     requester_id: str | None = None,
     as_of: str | None = None,
 ) -> Configuration:
-    """Return the configuration of a campaign.
+    """Build the configuration of a campaign.
 
     Parameters
     ----------
     campaign : str
-        Its id.
+        Id of the campaign.
     title, description : str
-        What it is about.
+        Shown to workers.
     mechanism : Mechanism
-        What devices do to answers.
+        Applied by devices.
     answers : int or None
-        Most answers of a worker; None: to every task. With an allotment, how many tasks each
-        worker is asked.
+        Most answers of a worker; None for all tasks. With an allotment, tasks assigned to a worker.
     linked : int or None
-        Most answers of a worker that share one fact; None: as many as `largest_group` finds.
+        Most answers of a worker that share one fact; None for the result of `largest_group`.
     tasks : sequence of (id, name, data)
-        All of them, in the order of their ids.
+        All tasks, ordered by id.
     promises : Promises or None
-        What workers are told besides; None: nothing, as in the first version.
+        None for the first version.
     allotment : {"random", "suggested"}, optional
-        How each worker is given some of the tasks; None: any worker may answer any.
+        Kind of task assignment; None if any worker may answer any task.
     requester_id : str, optional
-        Public id of the requester, 16 bytes in hex; None: an older version.
+        Public id of the requester, 16 bytes in hexadecimal; None for an older version.
     as_of : str, optional
-        The day that all questions are about, as 2026-12-01; with a `requester_id`.
+        The day that all questions refer to, such as 2026-12-01; requires `requester_id`.
 
     Raises
     ------
     ParameterError
-        Where `as_of` is invalid, there is no task, there are more than the mechanism or one upload
-        allow, or more copies and near-copies of one question than are declared to be linked; or
-        tasks cannot be handed out: see `Allotment.of`.
+        If `as_of` or the allotment is invalid, there are no tasks or too many, or more tasks are
+        copies or near-copies of one question than `linked` declares.
     FormatError
-        Where JSON cannot hold it.
+        If JSON cannot represent the configuration.
     """
     if not tasks:
         raise ParameterError("a campaign needs at least one task")
@@ -140,7 +130,7 @@ def build_configuration(
 
 
 def check_as_of(day: Any) -> None:
-    """Raise ParameterError unless a day is of the calendar, from the year 1000 on."""
+    """Raise `ParameterError` unless a day is a valid date from the year 1000 on."""
     try:
         found = isinstance(day, str) and _DAY.fullmatch(day) and date.fromisoformat(day)
     except ValueError:
@@ -150,7 +140,7 @@ def check_as_of(day: Any) -> None:
 
 
 def loss_of_tasks(mechanism: Mechanism, answers: int, names: Sequence[str]) -> float | None:
-    """Return what all answers to these tasks lose; None where their number alone says it."""
+    """Return the epsilon of all answers to these tasks; None if it depends only on their number."""
     if not mechanism.loss_depends_on_tasks:
         return None
     return mechanism.guarantee(answers=answers, tasks=names).worker_epsilon
@@ -159,9 +149,9 @@ def loss_of_tasks(mechanism: Mechanism, answers: int, names: Sequence[str]) -> f
 def campaign_guarantee(
     mechanism: Mechanism, answers: int, linked: int, tasks: int, worker_epsilon: float | None
 ) -> PrivacyGuarantee:
-    """Return what a worker who gives all answers loses at most; see `describe_campaign`.
+    """Return the guarantee of a worker who gives all answers; see `describe_campaign`.
 
-    All answers together lose no less than one of them, whatever `worker_epsilon` says.
+    The epsilon of all answers is at least that of one answer, even if `worker_epsilon` is smaller.
     """
     guarantee = mechanism.guarantee(answers=answers, tasks=tasks, linked=linked)
     if worker_epsilon is None:
@@ -177,7 +167,7 @@ def campaign_guarantee(
 def _linked(
     declared: int | None, most: int, tasks: Sequence[tuple[str, str, Any]], mechanism: Mechanism
 ) -> int:
-    """Return how many answers of a worker share one fact, at most all that a worker gives."""
+    """Return the number of a worker's answers that share one fact, at most `most`."""
     found = min(largest_group([(name, data) for _, name, data in tasks], mechanism), most)
     if declared is not None and declared < found:
         raise ParameterError(
@@ -188,17 +178,9 @@ def _linked(
 
 
 def hash_tasks(tasks: Sequence[tuple[str, str, Any]]) -> str:
-    """Return what stands for all tasks in a configuration: a SHA-256 in hex.
+    """Return the SHA-256 of all tasks, ordered by id, in hexadecimal.
 
-    Parameters
-    ----------
-    tasks : sequence of (id, name, data)
-        All of them, in the order of their ids.
-
-    Raises
-    ------
-    FormatError
-        Where JSON cannot hold them.
+    Raises `FormatError` if JSON cannot represent them.
     """
     listed = [{"task_id": id_, "task": name, "data": data} for id_, name, data in tasks]
     return canonical_hash(listed).hex()
@@ -220,33 +202,29 @@ def describe_campaign(
     requester_id: str | None,
     as_of: str | None,
 ) -> dict[str, Any]:
-    """Return all that a worker agrees to, JSON-ready: public facts, and what follows from them.
+    """Return the content of a configuration, JSON-ready.
 
     Parameters
     ----------
-    campaign, title, description, mechanism
-        As those of `build_configuration`.
+    campaign, title, description, mechanism, promises, requester_id, as_of
+        See `build_configuration`.
     answers : int
         Most answers of a worker.
     linked : int
         Most of these that share one fact.
     tasks : int
-        How many there are.
+        Number of tasks.
     tasks_hash : str
-        Of all tasks; see `hash_tasks`.
+        See `hash_tasks`.
     worker_epsilon : float or None
-        Loss about all answers where it depends on which tasks these are; see `loss_of_tasks`.
-    promises : Promises or None
-        As those of `build_configuration`; there are some where tasks are handed out.
+        See `loss_of_tasks`.
     allotment : Allotment or None
-        How each worker is given some of the tasks, if so.
-    requester_id, as_of
-        As those of `build_configuration`.
+        Requires promises.
 
     Raises
     ------
     ParameterError
-        Where `as_of` is invalid.
+        If `as_of` is invalid.
     """
     if as_of is not None:
         check_as_of(as_of)
@@ -287,10 +265,7 @@ def _privacy(
     allotment: Allotment | None,
     as_of: str | None,
 ) -> Mapping[str, Any]:
-    """Return what a worker loses at most, in numbers and in sentences.
-
-    An infinite loss, as of who answered what, has no number in JSON: it is null.
-    """
+    """Return the guarantee in numbers and in sentences; null is an infinite epsilon."""
     return {
         "guarantee": {
             "answer_epsilon": finite_loss(guarantee.epsilon),
@@ -310,7 +285,7 @@ def agreed_sentences(
     allotment: Allotment | None = None,
     as_of: str | None = None,
 ) -> tuple[str, ...]:
-    """Return all sentences that a worker agrees to; parameters as those of `describe_campaign`."""
+    """Return all sentences that a worker agrees to; for the parameters see `describe_campaign`."""
     day = () if as_of is None else (f"All questions are about the day {as_of}.",)
     asked = () if allotment is None else (allotment.sentence,)
     more = () if promises is None else promises.sentences

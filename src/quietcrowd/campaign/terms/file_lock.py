@@ -1,4 +1,4 @@
-"""One process at a time: a lock on a file, which ends with the process, however that ends."""
+"""A lock file that admits one process at a time, and is released when the process ends."""
 
 from __future__ import annotations
 
@@ -31,20 +31,10 @@ else:
 
 @contextmanager
 def file_lock(path: Path, *, wait: bool) -> Iterator[None]:
-    """Hold the lock of a file, which is made where there is none and stays.
+    """Lock a file, which is created if necessary and not deleted.
 
-    Parameters
-    ----------
-    path : Path
-        Of the lock.
-    wait : bool
-        Whether to wait until it is free.
-
-    Raises
-    ------
-    OSError
-        Where somebody else holds it, in this process or another one, and `wait` is False; where
-        the file cannot be made.
+    Unless `wait`, raises `OSError` if the lock is held, even by this process. Also raises `OSError`
+    if the file cannot be created.
     """
     handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
     try:
@@ -52,6 +42,6 @@ def file_lock(path: Path, *, wait: bool) -> Iterator[None]:
         try:
             yield
         finally:
-            _unlock(handle)  # closed alone, a child that is just being forked would hold it on
+            _unlock(handle)  # after a mere close, a child forked meanwhile would keep the lock
     finally:
         os.close(handle)

@@ -1,8 +1,8 @@
-"""Images that tasks show beside words: named by the SHA-256 of their bytes, known by their bytes.
+"""Images of tasks, named by the SHA-256 of their bytes.
 
-A column of a task is an image where its value is ``{"image": SHA-256 in hex, "alt": words}`` and
-nothing else: so the hash of the tasks, which workers agree to, is that of their images as well.
-SVG is not taken: it is a page, with programs in it.
+A column of a task is an image if its value is exactly ``{"image": SHA-256 in hex, "alt": text}``.
+So the hash of the tasks, which workers agree to, covers the images. SVG is not accepted, because it
+can contain scripts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["SUFFIXES", "image_in", "image_kind", "media_type", "name_image", "na
 SUFFIXES: Mapping[str, str] = MappingProxyType(
     {"image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp"}
 )
-"""What images there are, by their media types, and how names of their files end."""
+"""Accepted media types, with the suffixes of their files."""
 
 _STARTS = {
     "image/jpeg": re.compile(rb"\xff\xd8\xff"),
@@ -32,19 +32,15 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 def media_type(content: bytes) -> str | None:
-    """Return what image these bytes are, by how they begin; None for what is none of ours."""
+    """Return the media type by the first bytes; None for other formats."""
     return next((kind for kind, start in _STARTS.items() if start.match(content)), None)
 
 
 def image_kind(content: bytes) -> str:
     """Return the media type of an image that devices show.
 
-    Only the header is decoded: a device does so before a viewer allocates memory for the pixels.
-
-    Raises
-    ------
-    ValueError
-        If it is no PNG, JPEG or WebP, its header is damaged, or it has too many pixels.
+    Only the header is decoded, before a viewer allocates memory for the pixels. Raises `ValueError`
+    if the format is not accepted, the header is damaged, or there are too many pixels.
     """
     kind = media_type(content)
     if kind is None:
@@ -69,7 +65,7 @@ def _png_size(content: bytes) -> tuple[int, int]:
 
 
 JPEG_FRAMES = frozenset({0xC0, 0xC1, 0xC2, 0xC9, 0xCA})
-"""Codes of the segments with height and width, of the processes that programs decode."""
+"""Codes of segments with height and width, for the coding processes that programs decode."""
 
 
 def _jpeg_size(content: bytes) -> tuple[int, int]:
@@ -79,7 +75,7 @@ def _jpeg_size(content: bytes) -> tuple[int, int]:
         if code in JPEG_FRAMES:
             height, width = struct.unpack_from(">HH", content, place + 5)
             return width, height
-        # any number of bytes FF may stand before a code
+        # any number of fill bytes FF may precede a code
         place += 1 if code == 0xFF else 2 + struct.unpack_from(">H", content, place + 2)[0]
     return 0, 0
 
@@ -103,20 +99,12 @@ _SIZES = {"image/jpeg": _jpeg_size, "image/png": _png_size, "image/webp": _webp_
 
 
 def name_image(sha256: str, alt: str) -> dict[str, str]:
-    """Return the column of a task that shows an image.
-
-    Parameters
-    ----------
-    sha256 : str
-        Of its bytes, in hex.
-    alt : str
-        What it shows, for whoever does not see it.
-    """
+    """Return the value of a column that shows an image, with an alternative text."""
     return {"image": sha256, "alt": alt}
 
 
 def image_in(value: Any) -> str | None:
-    """Return the SHA-256, in hex, of the image that a column of a task shows; None without one."""
+    """Return the SHA-256 (in hexadecimal) of the image in a column; None if it is not an image."""
     if not isinstance(value, Mapping) or value.keys() != {"image", "alt"}:
         return None
     named, alt = value["image"], value["alt"]
@@ -126,12 +114,9 @@ def image_in(value: Any) -> str | None:
 
 
 def named_images(shown: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return the hashes of all images, each once, in their order: that in which they are fetched.
+    """Return the hashes of all images without duplicates, in the order in which they are fetched.
 
-    Parameters
-    ----------
-    shown : iterable of mapping
-        What each task shows.
+    `shown` contains the data of each task.
     """
     found = {image_in(value) for data in shown for value in data.values()}
     return tuple(sorted(one for one in found if one is not None))

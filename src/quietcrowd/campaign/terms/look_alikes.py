@@ -1,4 +1,4 @@
-"""Texts that look alike: the skeletons of UTS #39, with the confusable characters of Unicode 15.0.
+"""Texts that look alike: skeletons of UTS #39, with the confusable characters of Unicode 15.0.
 
 The page for workers reads the same table.
 """
@@ -14,13 +14,13 @@ from pathlib import Path
 __all__ = ["TABLE", "letters_alike", "skeleton"]
 
 TABLE = Path(str(files("quietcrowd.campaign"))) / "web" / "worker" / "terms" / "confusables.js"
-"""The table as a module of the page; its header describes the format."""
+"""The table as a JavaScript module of the page; its header describes the format."""
 
 
 def skeleton(text: str) -> str:
     """Return the same text for all texts that look alike by UTS #39.
 
-    It has ``m`` where UTS #39 has ``rn``, so that most English words are their own skeletons.
+    It has ``m`` for ``rn``, unlike UTS #39, so that most English words equal their skeletons.
 
     Examples
     --------
@@ -31,10 +31,10 @@ def skeleton(text: str) -> str:
 
 
 def letters_alike(text: str) -> str:
-    """Return a text with look-alike letters replaced; numbers, accents and most marks stay.
+    """Replace look-alike letters, but not numbers, accents and most marks.
 
-    Letters that look like a mark become that mark, except in scripts where they are everyday
-    letters, as the Hebrew yod.
+    Letters that look like a mark become that mark, except everyday letters of some scripts, such as
+    the Hebrew yod.
     """
     return _replaced(text, _letters())
 
@@ -46,7 +46,7 @@ def _replaced(text: str, table: Mapping[int, str]) -> str:
 
 @cache
 def _confusables() -> Mapping[int, str]:
-    """Return the prototype of each code point that has another one."""
+    """Return the prototype by code point, for code points with another prototype."""
     table: dict[int, str] = {}
     prototype, code = "", 0
     for word in TABLE.read_text("utf-8").split("`")[1].split():

@@ -1,4 +1,4 @@
-"""The mechanism of a campaign: as somebody describes it, as it is stored, and what it reports."""
+"""Mechanisms of campaigns: parse descriptions, and decode reports."""
 
 from __future__ import annotations
 
@@ -28,18 +28,14 @@ __all__ = [
 _MOST_LEVELS = 1_000
 _IN_PAGE = ("fill", "statistics")
 UNREADABLE = (QuietcrowdError, ArithmeticError, AttributeError, TypeError, ValueError)
-"""What reading a description may raise that is none."""
+"""Exceptions that an invalid description may raise."""
 
 
 def usable_mechanism(described: Mapping[str, Any]) -> Mechanism:
-    """Return the mechanism that somebody described, if a campaign can have it.
+    """Return a described mechanism if a campaign can use it.
 
-    Raises
-    ------
-    FormatError
-        Where it cannot; the message says which it can have, and nothing of the description.
-    RemovedMechanismError
-        If an earlier version had the mechanism, and this one does not.
+    Raises `RemovedMechanismError` for a mechanism of an earlier version, otherwise `FormatError`.
+    Its message lists the accepted mechanisms, and does not quote the description.
     """
     domain = described.get("domain")
     levels = (
@@ -65,9 +61,9 @@ def usable_mechanism(described: Mapping[str, Any]) -> Mechanism:
 
 
 def why_not_in_page(mechanism: Mechanism) -> str | None:
-    """Return why no page can randomise with a mechanism, and what can; None where one can.
+    """Return why a web page cannot run a mechanism, and a remedy; None if it can.
 
-    ``whyNot`` in ``campaign/web/worker/mechanisms/draw.js`` refuses the same.
+    ``whyNot`` in ``campaign/web/worker/mechanisms/draw.js`` rejects the same mechanisms.
     """
     if not isinstance(mechanism, MatrixFactorization) or mechanism.variant in _IN_PAGE:
         return None
@@ -79,24 +75,19 @@ def why_not_in_page(mechanism: Mechanism) -> str | None:
 
 @lru_cache(maxsize=256)
 def parse_mechanism(text: str) -> Mechanism:
-    """Return the mechanism that a stored text describes."""
+    """Return the mechanism of a stored description."""
     return Mechanism.from_dict(json.loads(text))
 
 
 def stored_rule(text: str, tasks: int = 1) -> ReportRule:
-    """Return which reports a stored mechanism can give.
+    """Return the range of a stored mechanism's reports.
 
-    Parameters
-    ----------
-    text : str
-        As of `parse_mechanism`.
-    tasks : int
-        How many there are. How long a sketch is, and of which numbers, is the same for any.
+    The length and the type of a sketch do not depend on `tasks`, but its bounds do.
     """
     return report_rule(parse_mechanism(text), tasks)
 
 
 def decoded(domain: Domain, codes: Sequence[int]) -> pa.Array:
-    """Return stored values of reports as the labels or numbers that they stand for."""
+    """Decode stored values of reports into labels or numbers."""
     dtype: np.dtype[Any] = domain.dtype
     return domain.decode(np.array(codes, dtype))

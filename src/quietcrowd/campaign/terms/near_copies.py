@@ -1,32 +1,35 @@
-"""How many tasks of a campaign ask for one fact, as far as their words show it.
+"""Detection of tasks that ask for the same fact, as far as their words show it.
 
-Three grades. *Copies* show the same data. *Near-copies* show the same letters in every column, and
-differ in marks, spaces, ids, and a number that only counts them, as in ``3. Are you well?``: they
-count as copies whose answers share a fact. Tasks that are *alike* have one prompt, whatever numbers
-are in it, and may have other words beside it, as a question about many pictures does: a reader has
-to tell whether they ask for one fact, so they are pointed out. A question in other words is not
-found. An image is one word, its hash, whatever is written for those who do not see it.
+There are three grades:
 
-Letters that look alike are the same letter, as the Latin and the Cyrillic ``a``. No single spelling
-of a text serves every case: the capital ``I`` looks like ``l``, and its small letter does not. So a
-task has up to three keys, and tasks that share one are near-copies, as are those of a chain of
-shared keys:
+* *Copies* show the same data.
+* *Near-copies* show the same letters in every column. They may differ in punctuation, spaces, ids,
+  and a number that only counts them, as in ``3. Are you well?``. Their answers share a fact.
+* Tasks that are *alike* have the same prompt, apart from numbers. Their other columns may differ,
+  as in one question about many pictures. Only a person can decide whether they ask for one fact,
+  so they are reported.
 
-1. Its letters in small letters, each then replaced by the one that it looks like.
-2. The same after look-alike letters were replaced first.
-3. All that it shows, as it looks.
+Paraphrases are not found. An image counts as one word, its hash, whatever its alternative text.
 
-The letters of a task are the first of these that there are:
+Letters that look alike are equal, such as the Latin and the Cyrillic ``a``. No single normal form
+serves every case: the capital ``I`` looks like ``l``, and its lower-case form does not. So a task
+has up to three keys, and tasks connected by a chain of shared keys are near-copies:
 
-1. Those of its values, whatever the columns are called.
-2. Those of the keys of columns and of nested objects, which are shown as well, but for that of an
-   only column. A key that is a mere name, one word of at most twelve letters as ``n`` or
-   ``image_id``, is left out.
-3. What it shows, or its name where it has no data, but for case, spaces, unseen signs and marks at
-   an end: then tasks that look alike are near-copies, and another number or id is another task.
+1. Its letters in lower case, then each replaced by its look-alike. 2. The same, with look-alikes
+also replaced before. 3. All that it shows, by its look.
 
-Tasks of one question whose values have letters are one group, then, whatever their keys; so are
-those that ask in a key alone. A question of one short word in a key beside numbers is not found.
+The letters of a task are the first of these that exist:
+
+1. Those of its values, whatever the columns' names.
+2. Those of the keys of columns and nested objects, which are shown as well, except the key of an
+   only column. A mere name is ignored: one word of at most twelve letters, such as ``n`` or
+   ``image_id``.
+3. Its data, or its name if it has no data, apart from case, spaces, invisible characters and final
+   punctuation. Tasks that look alike are near-copies then, and another number or id makes another
+   task.
+
+So tasks with one question in their values form one group, whatever their keys. So do those with the
+question only in a key. A question of one short word in a key next to numbers is not found.
 """
 
 from __future__ import annotations
@@ -44,27 +47,26 @@ from quietcrowd.mechanisms import Mechanism
 __all__ = ["alike", "largest_group", "letters_hashes", "look_alike_tasks", "sent_again"]
 
 Shown: TypeAlias = tuple[str, Mapping[str, Any]]
-"""The name of a task, and what it shows."""
+"""Name and data of a task."""
 
 Words: TypeAlias = tuple[str, ...]
 
 Fold: TypeAlias = Callable[[str], str]
-"""What gives texts that count as the same one spelling."""
+"""A normalization: equivalent texts get the same form."""
 
 _ID = re.compile(r"(?=.*\d)(?![_-])(?:[\da-f_-]+|(?:[\d_-]*[^\W\d_]){1,8}[\d_-]*)(?<![_-])")
-"""One word with a digit in it and at most eight letters, or of hex digits alone.
+"""One word with a digit and at most eight letters, or of hexadecimal digits only.
 
-So are ``17``, ``a8f3``, ``row-17``; but not ``17.jpg`` or ``take-drugs-17``.
-"""
+Examples are ``17``, ``a8f3`` and ``row-17``, but not ``17.jpg`` or ``take-drugs-17``."""
 
 _UNSEEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0"
     "\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
-"""What no reader sees beside format characters: letters, marks, and places kept for such."""
+"""Invisible letters and marks, and code points reserved for them, other than format characters."""
 
 _NAME = re.compile(r"\w{1,12}")
-"""A key that names a column and asks nothing."""
+"""A key that only names a column."""
 
 _COUNT = re.compile(r"^\W*(?:[^\W\d]+\W+)?\d+\s*[.:)\]-]|(?<=[.?!])\W*\d+\W*$")
 """A number that counts tasks: ``3. ...``, ``(3) ...``, ``Question 3: ...``, ``...? (3)``."""
@@ -72,29 +74,23 @@ _COUNT = re.compile(r"^\W*(?:[^\W\d]+\W+)?\d+\s*[.:)\]-]|(?<=[.?!])\W*\d+\W*$")
 _BETWEEN = re.compile(r"(?<=\d)[\W_]+(?=\d)")
 _MARKS = re.compile(r"(?<!\d)[\W_]+|[\W_]+(?!\d)")
 _END = re.compile(r"(?<=[^\W_])[\W_]+\Z")
-"""Marks between two numbers, any other, and those at the end of a text."""
+"""Marks between two numbers, other marks, and those at the end of a text."""
 
 
 def sent_again(mechanism: Mechanism) -> bool:
-    """Return whether one report serves all copies of a question: noise is drawn for each by itself.
+    """Return whether a device sends one report for all copies of a question.
 
-    Not so where a worker's answers share what is drawn, as a flip probability or the
-    sums of a sketch; nor where a device cannot fix beforehand what it would send.
+    It does not if a worker's answers share randomness, such as a flip probability or the sums of a
+    sketch. Nor does it if it cannot fix its reports in advance.
     """
     return mechanism.independent_reports and mechanism.no_memo is None
 
 
 def largest_group(tasks: Iterable[Shown], mechanism: Mechanism) -> int:
-    """Return how many reports at most are on copies and near-copies of one question, at least 1.
+    """Return the largest number of reports on copies and near-copies of one question, at least 1.
 
-    Copies count once where one report serves them all.
-
-    Parameters
-    ----------
-    tasks : iterable of (name, data)
-        All tasks of a campaign.
-    mechanism : Mechanism
-        What randomises.
+    Copies count once if one report serves them all. `tasks` contains all (name, data) of a
+    campaign.
     """
     once = sent_again(mechanism)
     sizes = (
@@ -105,13 +101,7 @@ def largest_group(tasks: Iterable[Shown], mechanism: Mechanism) -> int:
 
 
 def look_alike_tasks(tasks: Iterable[Shown]) -> tuple[tuple[str, ...], ...]:
-    """Return the names of near-copies whose letters look alike and are other characters.
-
-    Parameters
-    ----------
-    tasks : iterable of (name, data)
-        All tasks of a campaign.
-    """
+    """Return groups of names of near-copies written in different look-alike letters."""
     groups = _near_copies(tasks)
     return tuple(
         tuple(name for name, _ in group)
@@ -121,10 +111,7 @@ def look_alike_tasks(tasks: Iterable[Shown]) -> tuple[tuple[str, ...], ...]:
 
 
 def letters_hashes(name: str, data: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the SHA-256, in hex, of each key of a task: near-copies share one, or a chain of them.
-
-    See above for what these are.
-    """
+    """Return the SHA-256, in hexadecimal, of each key of a task; see the module's docstring."""
     keys = (
         _letters(name, data, _folded, skeleton),
         _letters(name, data, _folded_letters, skeleton),
@@ -134,7 +121,7 @@ def letters_hashes(name: str, data: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _near_copies(tasks: Iterable[Shown]) -> list[list[Shown]]:
-    """Return the groups of near-copies; a task without any is a group as well."""
+    """Group tasks by chains of shared keys; a task without near-copies is a group as well."""
     parents: dict[str, str] = {}
 
     def root_of(key: str) -> str:
@@ -155,14 +142,9 @@ def _near_copies(tasks: Iterable[Shown]) -> list[list[Shown]]:
 
 
 def _letters(name: str, data: Mapping[str, Any], fold: Fold, last: Fold) -> Any:
-    """Return the letters of a task, JSON-ready; see above for which these are.
+    """Return the letters of a task, JSON-ready; see the module's docstring.
 
-    Parameters
-    ----------
-    name, data
-        The task.
-    fold, last : callable
-        What gives texts that count as the same one spelling: as they are read, and at the end.
+    `fold` normalizes texts as they are read, `last` at the end.
     """
     columns = [_words(value, fold) for value in data.values()]
     for texts in (columns, [_words(key, fold) for key in _asking_keys(data, fold)]):
@@ -174,14 +156,9 @@ def _letters(name: str, data: Mapping[str, Any], fold: Fold, last: Fold) -> Any:
 
 
 def alike(tasks: Iterable[Shown]) -> tuple[tuple[str, ...], ...]:
-    """Return the names of tasks that have one prompt and show other data beside it.
+    """Return groups of names of tasks with the same prompt and different data.
 
-    The prompt is the column with most words, which are two at least.
-
-    Parameters
-    ----------
-    tasks : iterable of (name, data)
-        All tasks of a campaign.
+    The prompt is the column with the most words, at least two.
     """
     groups: dict[str, list[tuple[str, bytes]]] = {}
     for name, data in tasks:
@@ -198,20 +175,20 @@ def alike(tasks: Iterable[Shown]) -> tuple[tuple[str, ...], ...]:
 
 
 def _asking_keys(data: Mapping[str, Any], fold: Fold) -> list[str]:
-    """Return all shown keys that are more than names."""
+    """Return all visible keys that are more than names."""
     shown = [*(data if len(data) > 1 else ()), *_keys(list(data.values()))]
     return [key for key in shown if not _NAME.fullmatch(_look(key, fold))]
 
 
 def _keys(value: Any) -> list[str]:
-    """Return all keys in a value, those of nested objects as well."""
+    """Return all keys in a value, including those of nested objects."""
     if isinstance(value, Mapping):
         return [*value, *(key for part in value.values() for key in _keys(part))]
     return [key for part in value for key in _keys(part)] if isinstance(value, list) else []
 
 
 def _looks(value: Any, look: Callable[[str], str]) -> Any:
-    """Return a value with its texts as they look; an object is given as a list."""
+    """Normalize all texts in a value; an object becomes a sorted list."""
     if isinstance(value, Mapping):
         pairs = [[look(key), _looks(part, look)] for key, part in value.items()]
         return sorted(pairs, key=canonical_json)
@@ -225,15 +202,15 @@ def _look(text: str, fold: Fold) -> str:
 
 
 def _name_letters(name: str, fold: Fold) -> str:
-    """Return the letters and numbers of a task's name, numbers apart; its look where it has none.
+    """Return the letters and numbers of a name, with numbers separated; its look if there are none.
 
-    Names are often numbers alone: none of them is taken for one that only counts.
+    Names often consist of numbers, so no number counts as one that only counts tasks.
     """
     return _MARKS.sub("", _BETWEEN.sub(" ", fold(name))) or _look(name, fold)
 
 
 def _texts(value: Any) -> list[str]:
-    """Return all texts in a value, those of nested ones as well."""
+    """Return all texts in a value, including nested ones."""
     if isinstance(value, dict):
         return [text for key in sorted(value) for text in _texts(value[key])]
     if isinstance(value, list):
@@ -242,9 +219,9 @@ def _texts(value: Any) -> list[str]:
 
 
 def _words(value: Any, fold: Fold) -> Words:
-    """Return the words of what a column shows: case, spaces and marks make no difference.
+    """Return the words of a column, regardless of case, spaces and marks.
 
-    Numbers, marks and ids alone are no words. An image is a word.
+    Numbers, marks and ids without other words are ignored. An image is one word.
     """
     image = image_in(value)
     if image is not None:
@@ -258,7 +235,7 @@ def _words(value: Any, fold: Fold) -> Words:
 
 
 def _folded(text: str) -> str:
-    """Return a text without its case and without what is not seen, in one of its spellings."""
+    """Return a text in normalization form KC, without case and invisible characters."""
     if text.isascii():
         return text.casefold()
     seen = "".join(letter for letter in text if unicodedata.category(letter) != "Cf")

@@ -1,4 +1,4 @@
-"""Campaigns that anyone who has the link can join: what their requesters are told, and how many."""
+"""Campaigns that anyone with the link can join: the warning to requesters, and a limit."""
 
 from __future__ import annotations
 
@@ -14,13 +14,8 @@ USUAL_MOST_PARTICIPANTS = 10_000
 
 
 def most_participants(join_mode: str, named: int | None) -> int | None:
-    """Return from how many workers on that are shown a campaign is full; None: it never is.
+    """Return the number of visible workers at which a campaign is full; None for no limit.
 
-    Parameters
-    ----------
-    join_mode : str
-        Of the campaign: where it is open to all there is a limit in any case.
-    named : int or None
-        As its requester says.
+    `named` is the requester's limit. Campaigns open to anyone always have one.
     """
     return USUAL_MOST_PARTICIPANTS if named is None and join_mode == "open" else named

@@ -1,7 +1,7 @@
-"""Plain images: what shows, and nothing else.
+"""Removal of invisible data from images.
 
-Pixels, colour profiles, and the orientation of a photograph stay, to the last byte. Everything else
-goes: Exif, XMP, IPTC, comments, previews, unknown chunks, and what follows the end.
+Pixels, color profiles and the orientation of a photograph stay unchanged. Everything else is
+removed: Exif, XMP, IPTC, comments, previews, unknown chunks, and bytes after the end.
 
 Sources: ITU-T T.81 (JPEG), PNG (Third Edition), RFC 9649 (WebP).
 """
@@ -24,23 +24,16 @@ _ANIMATED = "the image is animated: save one of its frames"
 
 
 def plain_image(content: bytes) -> bytes:
-    """Return an image without what does not show; a plain image is returned as it is.
+    """Remove invisible data from a PNG, JPEG or WebP; an image without such data stays unchanged.
 
-    Parameters
-    ----------
-    content : bytes
-        A PNG, a JPEG or a WebP.
-
-    Raises
-    ------
-    ValueError
-        If it is none of these, has too many pixels, or is damaged, cut off or animated.
+    Raises `ValueError` for other formats, too many pixels, and damaged, truncated or animated
+    images.
     """
     return b"".join(_READERS[image_kind(content)](content))
 
 
 def _part(content: bytes, start: int, length: int) -> bytes:
-    """Return bytes that have to be there."""
+    """Return a slice, or raise if the content is too short."""
     if length < 0 or start + length > len(content):
         raise ValueError(_CUT_OFF)
     return content[start : start + length]
@@ -54,14 +47,14 @@ _JPEG_END, _JPEG_SCAN, _EXIF, _COMMENT = 0xD9, 0xDA, 0xE1, 0xFE
 _AFTER_SCAN = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
 _JPEG_TABLES = frozenset({0xC4, 0xCC, 0xDB, 0xDC, 0xDD})
 _JPEG_SHOWN = {0xE0: b"JFIF\0", 0xE2: b"ICC_PROFILE\0", 0xEE: b"Adobe"}
-"""Application segments that say how pixels look, and how each begins."""
+"""Application segments that affect the look of pixels, with their first bytes."""
 
 
 def _jpeg(content: bytes) -> Iterator[bytes]:
     place, frames = 2, 0
     yield content[:place]
     while True:
-        while _part(content, place, 2) == b"\xff\xff":  # they fill up
+        while _part(content, place, 2) == b"\xff\xff":  # fill bytes
             place += 1
         marker, code = _part(content, place, 2)
         if marker != 0xFF:
@@ -86,7 +79,7 @@ def _jpeg(content: bytes) -> Iterator[bytes]:
 
 
 def _shown(code: int, segment: bytes) -> bytes:
-    """Return what stays of a segment of a JPEG."""
+    """Return the part of a JPEG segment to keep."""
     if code == _EXIF:
         return _turned(segment)
     if code in _JPEG_SHOWN:
@@ -99,7 +92,7 @@ def _shown(code: int, segment: bytes) -> bytes:
 
 
 def _turned(segment: bytes) -> bytes:
-    """Return a segment of Exif that says nothing but how the image is to be turned."""
+    """Reduce a segment of Exif to the orientation."""
     if segment[4:10] != b"Exif\0\0":
         return b""
     tiff = segment[10:]
@@ -126,7 +119,7 @@ _PNG_SHOWN = frozenset(
 _PNG_ANIMATION = b"acTL"
 _AT_ONCE = 2**20
 _PNG_MOST = 9 * MAX_PIXELS
-"""Bytes of pixels and filters beyond which no image of this format is decoded."""
+"""Most bytes of pixels and filters to decode."""
 
 
 def _png(content: bytes) -> Iterator[bytes]:
@@ -149,7 +142,7 @@ def _png(content: bytes) -> Iterator[bytes]:
 
 
 def _inflates(pixels: bytes) -> bool:
-    """Return whether these bytes are one whole compressed stream, and nothing else."""
+    """Return whether the bytes are exactly one complete compressed stream."""
     stream, size = zlib.decompressobj(), 0
     try:
         while not stream.eof and size <= _PNG_MOST:

@@ -1,4 +1,4 @@
-"""Text that somebody else wrote, on its way to a terminal; also why a server refuses."""
+"""Untrusted text for terminals, and messages of failed requests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["one_line", "printable", "refusal"]
 
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""They make text run the other way, also what follows it."""
+"""Characters that reverse the direction of text, including the text after them."""
 
 _UNKNOWN = "\ufffd"
 
@@ -19,7 +19,7 @@ _LONGEST_REFUSAL = 600
 
 
 def printable(text: str) -> str:
-    """Return a text without what moves a terminal's cursor or turns its letters round.
+    """Replace characters that control a terminal or reverse the direction of text.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a text in one line, without what `printable` takes out."""
+    """Join the lines of a text, and make it `printable`."""
     return printable(" ".join(text.split()))
 
 
@@ -41,9 +41,9 @@ def _harmless(letter: str) -> bool:
 
 
 def refusal(response: httpx.Response) -> str:
-    """Return why a request was refused: of a problem document (RFC 9457), or the status.
+    """Return the reason of a failed request from its problem document (RFC 9457), or the status.
 
-    Where the document names the rules that are broken, nothing else is told.
+    If the document lists violated rules, only these are returned.
     """
     try:
         problem = response.json()

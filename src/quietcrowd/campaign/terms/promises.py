@@ -1,6 +1,6 @@
-"""What workers are told besides their losses: who asks, how long things are kept, what is shown.
+"""Promises to workers beyond privacy: requester, retention, and when reports become visible.
 
-The server keeps these promises, and a device cannot check that it does.
+The server keeps these promises; a device cannot check that.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ __all__ = [
 LONGEST_REQUESTER = 200
 LONGEST_CONTACT = 200
 LONGEST_PURPOSE = 1_000
-"""Most characters of what is said in words."""
+"""Most characters of each text."""
 
 USUAL_RETENTION_DAYS, MAX_RETENTION_DAYS = 90, 3_650
-"""Days after closing until all of workers is deleted."""
+"""Days after closing until all data of workers is deleted."""
 
 USUAL_AT_LEAST, MAX_AT_LEAST = 5, 1_000
-"""Workers whose reports are shown together at least."""
+"""Smallest number of workers in a release."""
 
 _LENGTHS = {
     "requester": LONGEST_REQUESTER,
@@ -45,20 +45,16 @@ _LENGTHS = {
 
 @frozen(kw_only=True)
 class Promises:
-    """What workers are told besides their losses.
+    """The promises of a campaign.
 
     Attributes
     ----------
-    requester : str
-        Who asks.
-    contact : str
-        Where whoever asks can be reached.
-    purpose : str
-        What the answers are for.
+    requester, contact, purpose : str
+        Name of the requester, how to reach them, and the purpose of the answers.
     retention_days : int
-        Days after closing until the server deletes all that it holds of workers; at least 1.
+        Days after closing until the server deletes all data of workers.
     at_least : int
-        Reports are shown of so many new workers at a time, or more; 1: each worker's at once.
+        Smallest number of new workers per release; 1 shows the reports of each worker at once.
     """
 
     requester: str = field(validator=checked_by(check_text))
@@ -79,28 +75,22 @@ class Promises:
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Promises:
-        """Return the promises that a configuration names.
-
-        Raises
-        ------
-        ParameterError
-            Where one is missing, or is not what it must be.
-        """
+        """Read the promises of a configuration; raise `ParameterError` if one is invalid."""
         said: dict[str, Any] = {name: config.get(name) for name in PROMISED}
         return cls(**said)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return them JSON-ready, as members of a configuration."""
+        """Return the members of a configuration, JSON-ready."""
         return asdict(self)
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What a worker agrees to, without a word of whoever asks."""
+        """The sentences that a worker agrees to, without the requester's words."""
         return (_shown(self.at_least), _withdrawn(self.at_least), _kept(self.retention_days))
 
 
 PROMISED = tuple(Promises.__annotations__)
-"""The names of all promises."""
+"""Names of all promises."""
 
 
 def _shown(least: int) -> str:

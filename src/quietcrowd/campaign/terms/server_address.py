@@ -1,9 +1,8 @@
-"""Addresses of servers: a network is crossed with HTTPS alone, and one server has one name.
+"""Server addresses in normal form, with HTTPS required on networks.
 
-A device knows a server by its address: what it sent there before, and which noise it drew for that.
-A second spelling of an address must not be a second server. So a host is written in lower case, in
-ASCII (IDNA), without a dot at its end, an IP address in its shortest form, and a port only where it
-is not the usual one. All names of this machine are one origin.
+A device stores its earlier reports and noise by server address, so a variant of an address must not
+be a second server. The host is in lower case, in ASCII (IDNA), without a final dot. An IP address
+has its shortest form, and the default port is omitted. All names of this machine are one origin.
 """
 
 from __future__ import annotations
@@ -38,12 +37,9 @@ _IN_PAGE = re.compile(r"https?://[a-z0-9._-]+(:[0-9]+)?(/[A-Za-z0-9._~-]+)*", re
 
 
 def spell_server(parts: SplitResult) -> str:
-    """Return the one spelling of a server's address, without a path: where requests go.
+    """Return the normal form of a server's address, without a path.
 
-    Raises
-    ------
-    ValueError
-        Where the host or the port is not valid.
+    Raises `ValueError` if the host or the port is invalid.
     """
     host, port = _spell_host(parts.hostname or ""), parts.port
     shown = f"[{host}]" if ":" in host else host
@@ -52,12 +48,9 @@ def spell_server(parts: SplitResult) -> str:
 
 
 def origin_of(server: str) -> str:
-    """Return what a device knows a server by: its address, of which this machine has one alone.
+    """Return the origin by which a device identifies a server, from the result of `spell_server`.
 
-    Parameters
-    ----------
-    server : str
-        As `spell_server` gives it; what follows as a path is left out.
+    A path is ignored, and all names of this machine have the same origin.
     """
     parts = urlsplit(server)
     if not is_here(parts.hostname or ""):
@@ -66,18 +59,18 @@ def origin_of(server: str) -> str:
 
 
 def is_protected(server: str) -> bool:
-    """Return whether nobody on the way reads what is sent: HTTPS, or this machine."""
+    """Return whether the connection is encrypted or stays on this machine."""
     parts = urlsplit(server)
     return parts.scheme == "https" or (parts.scheme == "http" and is_here(parts.hostname or ""))
 
 
 def without_user(url: str) -> str:
-    """Return an address for messages: without who asks, which may hold a password."""
+    """Remove user information, which may contain a password, from a URL for messages."""
     return _USER.sub("//...@", url)
 
 
 def _spell_host(host: str) -> str:
-    """Return the one spelling of a host; ValueError where it is not valid."""
+    """Return the normal form of a host; raise `ValueError` if it is invalid."""
     if ":" in host:
         address = ipaddress.IPv6Address(host)
         plain = address.ipv4_mapped or address
@@ -90,7 +83,7 @@ def _spell_host(host: str) -> str:
     if not _NUMERIC.fullmatch(name):
         return name
     try:
-        number = socket.inet_aton(name)  # 127.1 and 2130706433 are addresses, too
+        number = socket.inet_aton(name)  # accepts forms such as 127.1 and 2130706433
     except OSError:
         raise ValueError("no address of a host") from None
     if not any(number):
@@ -99,14 +92,14 @@ def _spell_host(host: str) -> str:
 
 
 def _in_ascii(host: str) -> str:
-    """Return the name that is looked up for a host with other letters, as httpx does."""
-    import idna  # comes with httpx, without which nothing is asked
+    """Encode an internationalized host as httpx does."""
+    import idna  # a dependency of httpx, which sends the requests
 
     return idna.encode(host.removesuffix("."), uts46=True).decode()
 
 
 def is_here(host: str) -> bool:
-    """Return whether a host is this machine, by its name alone."""
+    """Return whether a host is this machine, judging only by its name."""
     if host == _HERE:
         return True
     try:
@@ -117,29 +110,21 @@ def is_here(host: str) -> bool:
 
 @frozen(kw_only=True)
 class ServerAddress:
-    """Where a requester's server is.
-
-    Attributes
-    ----------
-    url : str
-        As ``https://example.org``, without a slash at the end.
-    """
+    """The address of a server, such as ``https://example.org``, without a final slash."""
 
     url: str
 
     @property
     def local(self) -> bool:
-        """Whether the server is this machine, spoken to without HTTPS."""
+        """Whether the server is on this machine, and used without HTTPS."""
         return self.url.startswith("http:")
 
     @classmethod
     def read(cls, text: str) -> ServerAddress:
-        """Return the address that a text is.
+        """Parse an address.
 
-        Raises
-        ------
-        ParameterError
-            Where it is not valid, or a key would go through a network without HTTPS.
+        Raises `ParameterError` if it is invalid, or would send a key through a network without
+        HTTPS.
         """
         shown = repr(without_user(re.split("[?#]", text, maxsplit=1)[0]))
         try:
@@ -162,17 +147,10 @@ class ServerAddress:
 
 
 def address_in_page(text: str) -> str:
-    """Return the one spelling of a server's address that can stand in a page and in its policy.
+    """Return the normal form of an address for use in a page and in its content security policy.
 
-    Parameters
-    ----------
-    text : str
-        As ``https://example.org`` or ``https://example.org/below``.
-
-    Raises
-    ------
-    ParameterError
-        As of `ServerAddress.read`; and where the host has no name or the path other marks.
+    Raises `ParameterError` as `ServerAddress.read` does, and for IPv6 or special characters in the
+    path.
     """
     address = ServerAddress.read(text).url
     if _IN_PAGE.fullmatch(address) is None:
@@ -184,14 +162,10 @@ def address_in_page(text: str) -> str:
 
 
 def address_of_host(host: str) -> str:
-    """Return the address of a server by what a request names as its ``Host``.
+    """Return the server's address from the ``Host`` header of a request.
 
-    Whoever is asked through a network is asked with HTTPS, since devices speak nothing else.
-
-    Raises
-    ------
-    ParameterError
-        Where the host is not valid.
+    It has HTTPS except on this machine, because devices accept nothing else. Raises
+    `ParameterError` if the host is invalid.
     """
     if _HOST.fullmatch(host) is None:
         raise ParameterError("the server is asked under a name that is not valid")

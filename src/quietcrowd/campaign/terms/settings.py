@@ -1,4 +1,4 @@
-"""Limits of the protocol, and what servers are usually limited to."""
+"""Limits of the protocol."""
 
 from __future__ import annotations
 
@@ -22,56 +22,55 @@ __all__ = [
 ]
 
 PREFIX = "/api/v1"
-"""What all paths of the interface begin with."""
+"""Prefix of all paths of the API."""
 
 MAX_BODY = 2**20
 """Most bytes of a request."""
 
 MAX_SMALL_BODY = 4_096
-"""Most bytes of a request of somebody who is not known yet: to join, or to read what is public."""
+"""Most bytes of a request by an unknown client: to join, or to read public data."""
 
 BODY_SECONDS = 20.0
-"""In which the head of a request has to be here, and then its body: a megabyte, at half a megabit a
+"""Seconds to receive the head of a request, and then its body: a megabyte at half a megabit a
 second."""
 
 TAKING_SECONDS = 60.0
-"""In which the next piece of an answer has to be taken."""
+"""Seconds for the client to accept the next part of a response."""
 
 MAX_AT_ONCE = 64 * MAX_BODY
-"""Most bytes of requests that are worked on at once: read, they take several times as much."""
+"""Most bytes of requests processed at once; parsing needs several times as much memory."""
 
 MAX_REPORTS = 5_000
 """Most reports of one upload, and most tasks of a campaign whose workers report every task.
 
-All reports of a worker fit into one upload, so that how many there are, and in which order, tells
-nothing: 5,000 of them are at most 0.8 MB.
-"""
+All reports of a worker fit into one upload (5,000 are at most 0.8 MB), so that the number and
+order of uploads reveal nothing."""
 
 MAX_TASKS = 20_000
-"""Most tasks of a campaign: a worker reads all of them at once."""
+"""Most tasks of a campaign, because a worker reads all of them at once."""
 
 MAX_COMPLETION_CODE = 100
-"""Most characters of what a campaign gives to workers whose reports are stored."""
+"""Most characters of a completion code."""
 
 MAX_ITERATIONS = 10_000
-"""Most iterations that the method of a campaign may ask for."""
+"""Most iterations of a campaign's method."""
 
 MAX_TASK_TEXT = 8_000_000
-"""Most characters of all tasks of a campaign: names, and what workers are shown, as JSON."""
+"""Most characters of all tasks of a campaign: names and data as JSON."""
 
 MAX_IMAGE = MAX_BODY
-"""Most bytes of an image: it comes in one request."""
+"""Most bytes of an image, which is sent in one request."""
 
 MAX_PIXELS = 40_000_000
-"""Most pixels of an image: a device needs four bytes for each, however small the file is."""
+"""Most pixels of an image; a device needs four bytes for each, even if the file is small."""
 
 MAX_IMAGES = 1_000
-"""Most images of a campaign: a worker fetches all of them, at most 20 a second in the long run."""
+"""Most images of a campaign; a worker fetches all of them, at most 20 a second on average."""
 
 MAX_IMAGE_BYTES = 50 * 2**20
 """Most bytes of all images of a campaign."""
 
 
 def place_of(host: str, port: int) -> str:
-    """Return an address and a port as they stand in a URL."""
+    """Return host and port as in a URL."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

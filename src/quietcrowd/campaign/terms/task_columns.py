@@ -1,4 +1,4 @@
-"""The columns of a file of tasks: which one names a task, which is known, and which are shown."""
+"""Columns of a file of tasks: name, known truth, and data shown to workers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from quietcrowd.exceptions import FormatError
 __all__ = ["SortedColumns", "TaskColumns", "is_of_a_service"]
 
 _NAMES = ("task", "external_id", "id")
-"""Columns that may name a task: the first that is there does, the others are data."""
+"""Columns that may name a task: the first one present does, the others are data."""
 
 _GOLD = "gold"
 _OURS = frozenset({*_NAMES, _GOLD})
@@ -20,30 +20,30 @@ _OURS = frozenset({*_NAMES, _GOLD})
 _SHOWN = ("input:", "input.")
 _KNOWN = "golden:"
 _TASK_IDS = ("assignment:task_id", "hitid")
-"""What names a task of Toloka or MTurk."""
+"""Task ids of Toloka and MTurk."""
 
 _OF_OTHERS = ("output:", "hint:", "assignment:", "answer.")
 _OF_MTURK = frozenset({"hitid", "workerid", "assignmentid"})
 _WORKERS = frozenset({"worker", "worker_id", "workerid", "performer", "annotator"})
 _LABELS = frozenset({"label", "answer"})
 _ANNOTATIONS = frozenset({"annotations", "annotation_id", "completed_by", "drafts", "predictions"})
-"""What Label Studio calls answers, in its JSON, JSON_MIN and CSV."""
+"""Names of answers in Label Studio's JSON, JSON_MIN and CSV."""
 
 
 @frozen(kw_only=True)
 class SortedColumns:
-    """What the columns of one task are.
+    """The columns of one task by their meaning.
 
     Attributes
     ----------
     name : any
-        The id of the task as the file gives it; None where it gives none.
+        The task's id in the file; None if there is none.
     named_by : str or None
-        The column that gave it.
+        The column of the id.
     shown : mapping
-        What workers see.
+        Data shown to workers.
     known_truth : any
-        What is known to be true; None where nothing is.
+        None if unknown.
     """
 
     name: Any
@@ -54,27 +54,23 @@ class SortedColumns:
 
 @frozen(kw_only=True)
 class TaskColumns:
-    """Which columns are meant, as far as whoever sends the file says so.
+    """The requester's choice of columns.
 
     Attributes
     ----------
     name : str or None
-        The column that names a task. Default: the first of ``task``, ``external_id`` and ``id``
-        that is there.
+        The column that names a task. Default: the first of ``task``, ``external_id`` and ``id``.
     shown : tuple of str or None
-        The columns that workers see. Default: all but the name and ``gold``.
+        The columns that workers see. Default: all except the name and ``gold``.
     """
 
     name: str | None = None
     shown: tuple[str, ...] | None = field(default=None)
 
     def check_spelling(self, number: int, fields: Iterable[str]) -> None:
-        """Refuse what is almost called as what names a task, or as its known truth.
+        """Raise `FormatError` if a field differs from a reserved name only in case or spaces.
 
-        Raises
-        ------
-        FormatError
-            Where there is such a field; the message names the row.
+        The message names the row.
         """
         exact = set(fields)
         alike = {name.strip().lower() for name in exact if name not in (*_OURS, self.name)}
@@ -88,26 +84,24 @@ class TaskColumns:
     def sort(
         self, number: int, fields: Mapping[str, Any], data: Mapping[str, Any] | None = None
     ) -> SortedColumns:
-        """Return what a task is called, what workers are shown of it, and its known truth.
+        """Split the columns of a task into name, shown data and known truth.
 
-        Of a task with columns of Toloka or MTurk workers are shown those that begin with
-        ``INPUT:`` or ``Input.`` alone, and ``GOLDEN:`` is the known truth. All fields of any other
-        task are shown.
+        Of Toloka and MTurk, only columns that begin with ``INPUT:`` or ``Input.`` are shown, and
+        ``GOLDEN:`` is the known truth. Of other files, all fields are shown.
 
         Parameters
         ----------
         number : int
-            Of the row, for messages.
+            Row, for messages.
         fields : mapping
-            All that the file says of the task.
+            All fields of the task.
         data : mapping, optional
-            What the file itself sets apart as that which is shown. Default: the other fields.
+            Fields that the file itself separates as shown. Default: the other fields.
 
         Raises
         ------
         FormatError
-            Where the task comes with answers of workers, says something that is not to be shown,
-            or has no such column as is meant to name it.
+            If the task contains workers' answers or hints, or lacks the column `name`.
         """
         outer = dict(fields)
         inner = outer if data is None else dict(data)
@@ -120,7 +114,7 @@ class TaskColumns:
     def _take_name(
         self, number: int, outer: dict[str, Any], inner: dict[str, Any]
     ) -> tuple[str | None, Any]:
-        """Take out of the fields what names the task, and return by which column."""
+        """Remove the field that names the task; return its column and value."""
         if self.name is None:
             found = next((name for name in _NAMES if name in outer), None)
             return (None, None) if found is None else (found, outer.pop(found))
@@ -131,7 +125,7 @@ class TaskColumns:
 
 
 def _is_kept(name: str, shown: tuple[str, ...]) -> bool:
-    """Return whether a column is shown, or is what a service calls the task or its truth."""
+    """Return whether a column is shown, or is a service's task id or known truth."""
     low = name.strip().lower()
     asked = low.startswith(_SHOWN) and name.strip()[len(_SHOWN[0]) :] in shown
     return name in shown or asked or low.startswith(_KNOWN) or low in _TASK_IDS
@@ -140,10 +134,10 @@ def _is_kept(name: str, shown: tuple[str, ...]) -> bool:
 def _sort_service(
     number: int, named_by: str | None, name: Any, fields: Mapping[str, Any], truth: Any
 ) -> SortedColumns:
-    """Refuse answers of workers, and take apart the columns of Toloka and MTurk."""
+    """Reject workers' answers, and sort the columns of Toloka and MTurk."""
     spelled = {name.strip().lower(): name for name in fields}
     filled = {low for low, name in spelled.items() if fields[name] not in (None, "", [])}
-    labelled = "label" in filled and isinstance(fields[spelled["label"]], list)  # by doccano
+    labelled = "label" in filled and isinstance(fields[spelled["label"]], list)  # labels of doccano
     if filled & _ANNOTATIONS or labelled or (filled & _WORKERS and filled & _LABELS):
         raise _refused(number)
     if not is_of_a_service(fields):
@@ -169,7 +163,7 @@ def _sort_service(
 
 
 def is_of_a_service(fields: Iterable[str]) -> bool:
-    """Return whether a column is one of Toloka or MTurk, whose own names say what is shown."""
+    """Return whether a column is one of Toloka or MTurk, whose names define what is shown."""
     return any(
         low in _OF_MTURK or low.startswith((*_SHOWN, _KNOWN, *_OF_OTHERS))
         for low in (name.strip().lower() for name in fields)

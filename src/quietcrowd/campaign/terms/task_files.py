@@ -1,4 +1,4 @@
-"""Files of tasks: CSV, TSV, JSON and JSON Lines, and those of Label Studio, Toloka and MTurk."""
+"""Files of tasks in CSV, TSV, JSON and JSON Lines, also from Label Studio, Toloka and MTurk."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OF_LABEL_STUDIO = frozenset(
         *("unresolved_comment_count", "last_comment_updated_at", "comment_authors", "state"),
     }
 )
-"""What Label Studio says of a task beside its data: nothing that workers are shown."""
+"""Fields of Label Studio next to the data, which are not shown to workers."""
 
 
 @frozen(kw_only=True)
@@ -40,18 +40,17 @@ class TaskRow:
     Attributes
     ----------
     row : int
-        Where it stands in the file.
+        Row number from 1, including a header; in a JSON list, the position.
     name : str or None
-        Its id, if the file gives one.
+        Id in the file.
     data : str
-        What workers see: a JSON object, its columns in the order of the file.
+        JSON object shown to workers, with its columns in the order of the file.
     known_truth : str, number, bool or None
-        What is known to be true, if anything is.
+        None if unknown.
     named_by : str or None
-        The column that gave its name.
+        The column of the id.
     set_apart : bool
-        Whether the file itself sets apart what is shown: under ``data``, or as a column of Toloka
-        or MTurk.
+        Whether the file itself separates shown data: in ``data``, or in columns of Toloka or MTurk.
     """
 
     row: int
@@ -99,9 +98,9 @@ def _text(content: bytes) -> str:
 
 
 def _read_table(content: bytes, columns: TaskColumns, usual: str) -> Iterator[TaskRow]:
-    """Read a table: a name and ``gold`` where there are such columns, all others are data.
+    """Read a table with an optional name and ``gold``; all other columns are data.
 
-    The header shows whether commas, semicolons or tabs separate the columns.
+    The delimiter (comma, semicolon or tab) is inferred from the header.
     """
     text = _text(content)
     try:
@@ -122,7 +121,7 @@ def _read_table(content: bytes, columns: TaskColumns, usual: str) -> Iterator[Ta
 
 
 def _check_header(names: Sequence[str]) -> None:
-    """Refuse columns that are not told apart."""
+    """Reject missing and duplicate column names."""
     if not names or len(set(names)) < len(names) or "" in names:
         raise FormatError("row 1: columns must have names, and each its own")
     if len(names) == 1 and not {";", "\t"}.isdisjoint(names[0]):
@@ -137,7 +136,7 @@ def _read_json_lines(content: bytes, columns: TaskColumns = _USUAL) -> Iterator[
 
 
 def _read_json(content: bytes, columns: TaskColumns = _USUAL) -> Iterator[TaskRow]:
-    """Read a list of objects, or one object; see `_record`. A row is a place in the list."""
+    """Read a list of objects, or one object; see `_record`."""
     found = _parsed(1, _text(content))
     for number, record in enumerate(found if isinstance(found, list) else [found], start=1):
         yield _record(number, record, columns)
@@ -153,9 +152,9 @@ def _parsed(number: int, text: str) -> Any:
 
 
 def _record(number: int, record: Any, columns: TaskColumns) -> TaskRow:
-    """Return a task of JSON: a name, ``gold`` and ``data``; without ``data``, the rest is data.
+    """Return a task from a JSON object with a name, ``gold`` and ``data``.
 
-    What Label Studio says of a task beside its data is not taken: annotations least of all.
+    Without ``data``, the other fields are data. Label Studio's fields next to the data are ignored.
     """
     if not isinstance(record, dict):
         raise FormatError(f"row {number}: it must be an object")
@@ -190,23 +189,13 @@ READERS: Mapping[str, _Reader] = {
     "application/json": _read_json,
     "application/x-ndjson": _read_json_lines,
 }
-"""What reads a file of each media type. Errors name the row, and never what stands there."""
+"""Readers by media type. Errors name the row, and do not quote its content."""
 
 
 def encode_known_truths(domain: Domain, rows: Sequence[TaskRow]) -> list[str | None]:
-    """Return known truths as they are stored, in JSON; None where there is none.
+    """Encode the known truths of tasks as JSON; None if unknown.
 
-    Parameters
-    ----------
-    domain : Domain
-        Of answers.
-    rows : sequence of TaskRow
-        Their truths are labels or numbers, or texts that spell one.
-
-    Raises
-    ------
-    FormatError
-        Where a truth is outside of the domain: the message names the row, and not the truth.
+    Raises `FormatError`, naming the row but not the truth, if a truth is outside of the domain.
     """
     stored: list[str | None] = []
     for row in rows:

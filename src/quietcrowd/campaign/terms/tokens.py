@@ -1,4 +1,4 @@
-"""Keys, credentials, invites, codes and tokens: 32 random bytes each; a hash of them is stored."""
+"""Keys, credentials, invites, codes and tokens: 32 random bytes each, stored as hashes."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ __all__ = [
 ]
 
 Prefix: TypeAlias = Literal["qck_", "qcw_", "qci_", "qcd_", "qcr_"]
-"""Of a requester's key, a worker's credential, an invite, the code of a link to a dashboard, and a
-token that reads results: a leak of one can be searched for."""
+"""Prefix of a requester's key, a worker's credential, an invite, a dashboard code, and a token to
+read results. Prefixes make leaked secrets searchable."""
 
 _NAME = "worker-[0-9a-f]{16}"
 
 PSEUDONYM = rf"^{_NAME}$"
-"""What pseudonyms look like."""
+"""Pattern of pseudonyms."""
 
 _TOKEN = re.compile(r"qc[kwidr]_[A-Za-z0-9_-]{43}", re.ASCII)
 _TOKEN_LIKE = re.compile(r"(qc[kwidr]_)[A-Za-z0-9_-]+", re.ASCII)
@@ -41,7 +41,7 @@ _LISTED = re.compile(rf" \({_NAME}[^()]*\)")
 
 
 def new_token(prefix: Prefix) -> str:
-    """Return 32 random bytes in base64url, after a prefix that says what they are for."""
+    """Return 32 random bytes in base64url after a prefix."""
     return prefix + base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
 
 
@@ -51,53 +51,53 @@ def has_prefix(token: str, prefix: Prefix) -> bool:
 
 
 def hide_tokens(text: str) -> str:
-    """Return a text in which nobody can read a token; for messages."""
+    """Mask tokens in a message."""
     return _TOKEN_LIKE.sub(r"\1...", text)
 
 
 def hide_pseudonyms(text: str) -> str:
-    """Return a message without the pseudonyms in it: a list in brackets goes with its brackets."""
+    """Replace pseudonyms in a message with "a worker", and drop parenthesized lists of them."""
     return re.sub(_NAME, "a worker", _LISTED.sub("", text))
 
 
 def token_hash(token: str) -> bytes:
-    """Return what is stored of a token: its SHA-256. 32 random bytes need no slower hash."""
+    """Return the SHA-256 of a token, as stored; 32 random bytes need no slower hash."""
     return hashlib.sha256(token.encode()).digest()
 
 
 def withdrawn_hash(credential: str) -> bytes:
-    """Return what is kept of the credential of who withdrew: no hash that was stored before."""
+    """Return the hash of a withdrawn credential, which differs from any stored before."""
     return hashlib.sha256(f"withdrawn {credential}".encode()).digest()
 
 
 def erased_hash(hashed: bytes) -> bytes:
-    """Return what is kept of a credential whose `token_hash` is known and which is not."""
+    """Return the hash stored for an erased credential of which only the `token_hash` is known."""
     return hashlib.sha256(b"erased " + hashed).digest()
 
 
 def same_hash(one: bytes, other: bytes) -> bool:
-    """Return whether two hashes are equal, in a time that does not tell where they differ."""
+    """Compare hashes in constant time."""
     return hmac.compare_digest(one, other)
 
 
 def participant_id(credential: str) -> bytes:
-    """Return who a credential stands for: the first 16 bytes of its SHA-256.
+    """Return the worker's id, the first 16 bytes of the credential's SHA-256.
 
-    The worker's device draws the credential, so that joining twice is joining once.
+    Repeated joins with the same credential are therefore one.
     """
     return token_hash(credential)[:16]
 
 
 def key_id(key_hash: bytes) -> bytes:
-    """Return what a key is called where it is not shown: the first 16 bytes of its hash."""
+    """Return the id of a key, the first 16 bytes of its hash."""
     return key_hash[:16]
 
 
 def new_id() -> bytes:
-    """Return 16 random bytes: an id that tells nothing of when it was made."""
+    """Return 16 random bytes, which do not reveal the time of creation."""
     return secrets.token_bytes(16)
 
 
 def new_pseudonym() -> str:
-    """Return the name under which a requester sees a worker of one campaign."""
+    """Return a random name by which a requester sees a worker of one campaign."""
     return f"worker-{secrets.token_hex(8)}"
