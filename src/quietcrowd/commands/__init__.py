@@ -1,1 +1,1 @@
-"""The command line, one file per group of commands. Imports from all folders; none imports it."""
+"""Command line, with one module per group of commands; no other package imports it."""

@@ -1,7 +1,7 @@
-"""``quietcrowd answer``: a worker answers a campaign; what is sent is randomised here.
+"""``quietcrowd answer``: a worker answers a campaign, and the device randomizes the answers.
 
-A worker decides on the answers and on the law of the noise. Drawing and sending are one step after
-that: no report is shown before it is sent.
+A worker decides on the answers, knowing the distribution of the noise. Then one step samples the
+reports and sends them, so no report is shown before it is sent.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def answer(
 
 
 def _send_again(client: Client, file: Path | None, *, as_json: bool) -> None:
-    """Send what is on its way since an earlier time: there is nothing to decide."""
+    """Send reports that were committed earlier."""
     if file is not None:
         raise AnswerError(
             "you have answered this campaign, and your reports are on their way: leave out "
@@ -140,7 +140,6 @@ def _send_again(client: Client, file: Path | None, *, as_json: bool) -> None:
 
 
 def _take_part(client: Client, file: Path | None, *, yes: bool, as_json: bool) -> None:
-    """Go from what is agreed to, by way of the answers, to what is sent."""
     most = client.affordable()
     if not as_json:
         tell_terms(client, most)
@@ -163,7 +162,7 @@ def _take_part(client: Client, file: Path | None, *, yes: bool, as_json: bool) -
 
 
 def _asked_alone(client: Client, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return answers to what this worker is asked, and tell how many others there are."""
+    """Drop answers to tasks that were not assigned to this worker, with a note."""
     others = client.not_asked & given.keys()
     if others:
         note(f"Left out: {counted(len(others), 'answer')} to questions that you are not asked.")
@@ -175,14 +174,14 @@ def _count(given: Mapping[str, Any]) -> int:
 
 
 def _repeated(client: Client, given: Mapping[str, Any]) -> Sequence[str]:
-    """Return the tasks on which these answers would be a second report."""
+    """Return the tasks that would get a second report with these answers."""
     if client.terms.mechanism.every_task:
         return client.repeated
     return [name for name in client.repeated if given.get(name) is not None]
 
 
 def _mind_repeats(client: Client, repeated: Sequence[str], *, yes: bool) -> None:
-    """Tell of questions that get a second report with fresh noise; stop where it is not wanted."""
+    """Warn of questions that get a second report with fresh noise; exit if the worker declines."""
     if not repeated:
         return
     some = f"{len(repeated):,} of the {len(client.tasks):,} questions"
@@ -200,7 +199,7 @@ def _mind_repeats(client: Client, repeated: Sequence[str], *, yes: bool) -> None
 
 
 def _ask_and_send(client: Client, notes: Mapping[str, str]) -> WorkerReceipt:
-    """Ask, and send; what the budget no longer allows can be changed."""
+    """Ask and send; the worker can change answers that exceed the budget."""
     every_task = client.terms.mechanism.every_task
     questions = Questions(
         tasks=in_reading_order(client.tasks),
@@ -222,7 +221,6 @@ def _ask_and_send(client: Client, notes: Mapping[str, str]) -> WorkerReceipt:
 
 
 def _send(client: Client, given: Mapping[str, Any]) -> WorkerReceipt:
-    """Randomise and send, in one step."""
     try:
         return client.answer(given)
     except (KeyboardInterrupt, UnansweredError):
@@ -252,7 +250,7 @@ def _tell_code(receipt: WorkerReceipt) -> None:
 
 
 def _told_so_far(client: Client) -> str:
-    """Return what the device has told in all campaigns together, of its budget if there is one."""
+    """Describe the privacy loss in all campaigns, relative to the budget if there is one."""
     budget = client.budget
     if budget.most is not None:
         at = f" at delta = {budget.delta:.12g}" * bool(budget.delta)
@@ -268,7 +266,7 @@ def _told_so_far(client: Client) -> str:
 
 
 def _read_answers(path: Path) -> dict[str, Any]:
-    """Return the answers of a file; messages name rows and tasks, and no answer."""
+    """Read answers from a file; messages name rows and tasks, but never an answer."""
     from quietcrowd.formats import read_table
 
     try:

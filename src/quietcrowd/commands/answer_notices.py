@@ -1,7 +1,4 @@
-"""What ``quietcrowd answer`` tells a worker: the terms, and afterwards a receipt.
-
-Reports are shown that were sent, and never before.
-"""
+"""Texts of ``quietcrowd answer``: the terms before, and the receipt and reports after sending."""
 
 from __future__ import annotations
 
@@ -36,14 +33,9 @@ _FEW = 3
 
 
 def tell_terms(client: Client, most: int) -> None:
-    """Say what is asked, what it costs, how much the budget allows, and what is agreed to.
+    """Print the task description, the privacy losses, the budget and the terms.
 
-    Parameters
-    ----------
-    client : Client
-        The worker's device.
-    most : int
-        How many answers the budget allows.
+    `most` is the number of answers that the budget allows.
     """
     terms = client.terms
     typer.echo("Whoever asks wrote what stands behind |:")
@@ -73,7 +65,7 @@ def tell_terms(client: Client, most: int) -> None:
 
 
 def _tell_who_asks(promises: Promises | None) -> None:
-    """Say who asks and what for, in their words; sentences to agree to say the rest."""
+    """Print requester, contact and purpose; `Client.consent` contains the other promises."""
     if promises is None:
         show_text(
             "This campaign is of an older version: it does not say who asks, what for, or how long "
@@ -100,7 +92,7 @@ def _cost(guarantee: PrivacyGuarantee) -> str:
 
 
 def _tell_law(client: Client) -> None:
-    """Say how often which answer becomes which report: that is what a worker decides on."""
+    """Print how often each answer becomes which report, on which a worker decides."""
     from quietcrowd.campaign.device.law import law_table
 
     show_text("This device randomises your answers before they are sent:")
@@ -142,7 +134,7 @@ def _tell_budget(client: Client, most: int) -> None:
 
 
 def _tell_spent(client: Client) -> None:
-    """Say what was spent where there is no budget; with a delta, what is rarely exceeded."""
+    """Print what was spent if there is no budget."""
     spent, after = client.spent(), client.spent_after().total_tail
     rare = (
         f" Each with probability at least 1 - {spent.delta:.12g}, if it was fixed beforehand which "
@@ -155,7 +147,7 @@ def _tell_spent(client: Client) -> None:
 
 
 def tell_questions(client: Client) -> Mapping[str, str]:
-    """Tell of questions that come twice; return what to say beside each, by the task's name."""
+    """Print notes on repeated questions; return the notes of each task by its name."""
     day = client.terms.as_of
     about = [] if day is None else [f"This is about the day {day}."]
     notes = {task.name: [*about] for task in client.tasks if about}
@@ -192,7 +184,6 @@ def _one_report(client: Client) -> bool:
 
 
 def _tell_counts(client: Client, reused: Sequence[str]) -> None:
-    """Say how many questions are copies or alike, or were reported on."""
     copies, alike = sum(map(len, client.copies)), client.alike
     if copies:
         note(f"{copies:,} of the {len(client.tasks):,} questions are copies of each other.")
@@ -211,13 +202,13 @@ def _tell_counts(client: Client, reused: Sequence[str]) -> None:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return a few names, and how many more there are."""
+    """List the first names and the number of the others."""
     shown = ", ".join(map(one_line, names[:_FEW]))
     return f"{shown} and {len(names) - _FEW:,} more" if len(names) > _FEW else shown
 
 
 def receipt_as_json(client: Client, receipt: WorkerReceipt) -> str:
-    """Return what was sent and what became of it, as JSON."""
+    """Return the receipt and the sent reports as JSON."""
     spent = client.spent()
     return json.dumps(
         {
@@ -235,15 +226,7 @@ def receipt_as_json(client: Client, receipt: WorkerReceipt) -> str:
 
 
 def show_held(client: Client, *, as_json: bool) -> None:
-    """Show what the server holds, and whether it is what was sent.
-
-    Parameters
-    ----------
-    client : Client
-        The worker's device.
-    as_json : bool
-        Whether to print one object of JSON.
-    """
+    """Print what the server stores of the worker, and whether it is what was sent."""
     held = client.stored()
     if as_json:
         typer.echo(

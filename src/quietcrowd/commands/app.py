@@ -1,4 +1,4 @@
-"""The commands: a table of them, of which one is loaded when it is called."""
+"""Application with a table of commands, whose modules are imported on demand."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ COMMANDS = {
     "demo": ("demo", "Play a campaign on this machine, with a simulated crowd."),
     "campaign": ("campaign", "Manage campaigns on a server, and read their results."),
 }
-"""Of every command the module that has it in its `app`, and the first line of its help."""
+"""Module of each command, and the first line of its help."""
 
 
 class CommandTable(TyperGroup):
-    """A group that lists commands by their lines in `COMMANDS`, and loads the one that is called.
+    """Group that lists commands by `COMMANDS` and imports only the one that is called.
 
-    What is listed, in the help and by completion, are stand-ins without options.
+    Help and completion list placeholders without options.
     """
 
     def __init__(self, **attributes: Any) -> None:
@@ -71,13 +71,13 @@ class CommandTable(TyperGroup):
     def resolve_command(
         self, ctx: Any, args: list[str]
     ) -> tuple[str | None, TyperCommand | TyperGroup | None, list[str]]:
-        """Return the name of a command, the command itself, and the words that follow it."""
+        """Return the name of a command, the command itself, and its arguments."""
         name, listed, rest = super().resolve_command(ctx, args)
         return name, None if listed is None else load(str(name)), rest
 
 
 def load(name: str) -> TyperCommand | TyperGroup:
-    """Return a command by its name, from its module."""
+    """Import a command by its name."""
     module = import_module(f"quietcrowd.commands.{COMMANDS[name][0]}")
     command: Any = get_group(module.app).commands[name]
     return command  # type: ignore[no-any-return]
@@ -112,12 +112,9 @@ def _options_of_all(
 
 
 def run(words: list[str]) -> int:
-    """Run a command, and return its exit status; warnings and errors are one line each.
+    """Run a command and return its exit status; warnings and errors take one line each.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        Where somebody stops it.
+    Raises KeyboardInterrupt if the user stops it.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("default", QuietcrowdWarning)
@@ -127,7 +124,7 @@ def run(words: list[str]) -> int:
             sys.stdout.flush()
         except typer.Abort:
             raise KeyboardInterrupt from None
-        except BrokenPipeError:  # whoever read the output has seen enough
+        except BrokenPipeError:  # for example, head has read enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
         except Exception as error:
@@ -139,27 +136,27 @@ def run(words: list[str]) -> int:
 
 
 _EXPECTED = (typer.TyperException, QuietcrowdError, OSError)
-"""What is not our fault."""
+"""Errors that are no bugs."""
 
 
 def _shown(text: str) -> str:
-    """Return a message as who piped something in knows it."""
+    """Replace the names of temporary files for standard input in a message."""
     streams = sys.modules.get("quietcrowd.commands.streams")
     return text if streams is None else str(streams.shown(text))
 
 
 def _told(error: Exception) -> str:
-    """Return what an error says; the name of a file first, if it is the system's about one."""
+    """Format an error."""
     if isinstance(error, typer.TyperException):
         told = str(getattr(error, "format_message", error.__str__)())
-        refused: Any = getattr(error.__cause__, "errors", list)()  # pydantic's, of a value
+        refused: Any = getattr(error.__cause__, "errors", list)()  # from pydantic
         return f"{told}; got {refused[0]['input']!r}" if refused else told
     if isinstance(error, OSError) and error.filename is not None:
         missing = error.strerror == os.strerror(errno.ENOENT)
         return f"{error.filename}: {'there is no such file' if missing else error.strerror}"
     if isinstance(error, _EXPECTED):
         return str(error)
-    failures = sys.modules.get("quietcrowd.campaign.store.failures")  # it has met the database
+    failures = sys.modules.get("quietcrowd.campaign.store.failures")  # loaded with the database
     if failures is not None and failures.cause_of(error) is not None:
         return f"the database cannot be used: {failures.explain(error)}"
     kind = type(error).__name__

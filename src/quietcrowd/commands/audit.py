@@ -1,4 +1,4 @@
-"""``quietcrowd audit``: what a mechanism claims, states, and loses."""
+"""``quietcrowd audit``: the claimed, stated and measured privacy loss of a mechanism."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["app", "audit"]
 app = typer.Typer(rich_markup_mode=None)
 
 DEFAULT_DOMAIN = Ordinal([0, 1])
-"""Two answers: labels, and numbers as well."""
+"""Two answers, which serve as labels and as numbers."""
 
 NOISE_A_SECOND = 100_000
 
 BROKEN = 1
-"""Exit status where a mechanism loses more than it states."""
+"""Exit status if a mechanism loses more than its guarantee states."""
 
 
 @app.command()

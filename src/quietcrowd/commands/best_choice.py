@@ -1,4 +1,4 @@
-"""``-m best``: the mechanism that `best_mechanism` finds by public facts, and why."""
+"""Mechanism name ``best``, which `best_mechanism` resolves from public facts."""
 
 from __future__ import annotations
 
@@ -17,20 +17,17 @@ if TYPE_CHECKING:
 __all__ = ["BEST", "BestMechanism", "ranking_of", "ranking_rows"]
 
 BEST = "best"
-"""Its name beside those of mechanisms."""
+"""Name among those of mechanisms."""
 
 _FACTS = ("tasks", "workers", "answers_per_task", "prior", "draws")
-"""What is no part of the assumed quality."""
+"""Parameters of `best_mechanism` that do not describe the assumed quality."""
 
 
 @frozen(kw_only=True, eq=False)
 class BestMechanism:
-    """Makes the best mechanism for a domain and an epsilon, and prints why, once.
+    """Factory of the best mechanism for a domain and an epsilon; prints its reasons once.
 
-    Attributes
-    ----------
-    facts : mapping
-        Parameters of `best_mechanism` by name; others are those of the assumed quality.
+    `facts` are parameters of `best_mechanism`, or of the assumed quality.
     """
 
     facts: Mapping[str, Any]
@@ -39,14 +36,9 @@ class BestMechanism:
     )
 
     def for_campaign(self, *, tasks: int, workers: int | None, answers: int | None) -> Self:
-        """Return the same with the size of a campaign, where the facts do not tell it.
+        """Return a copy with the size of a campaign, unless the facts contain it.
 
-        Parameters
-        ----------
-        tasks : int
-            How many questions, at least 1.
-        workers, answers : int or None
-            Most workers, and most answers of each; None: not said, and all questions.
+        `workers` and `answers` (per worker) are maxima; None means unknown, or all tasks.
         """
         size: dict[str, Any] = {"tasks": tasks}
         if workers is not None and "workers" not in self.facts:
@@ -55,7 +47,7 @@ class BestMechanism:
         return evolve(self, facts=size | dict(self.facts))
 
     def __call__(self, *, domain: Domain, epsilon: float) -> Mechanism:
-        """Return the mechanism; the same one each time."""
+        """Return the mechanism, the same one each time."""
         if (domain, epsilon) not in self._found:
             ranking = ranking_of(self.facts, domain, epsilon)
             for line in ranking_rows(ranking):
@@ -65,12 +57,9 @@ class BestMechanism:
 
 
 def ranking_of(facts: Mapping[str, Any], domain: Domain, epsilon: float) -> MechanismRanking:
-    """Return the ranking under facts as they are written on the command line.
+    """Return the ranking for facts from the command line.
 
-    Raises
-    ------
-    ParameterError
-        Where a fact is unknown or out of its range.
+    Raises ParameterError if a fact is unknown or out of range.
     """
     from quietcrowd.planning import best_mechanism
 
@@ -80,7 +69,7 @@ def ranking_of(facts: Mapping[str, Any], domain: Domain, epsilon: float) -> Mech
 
 
 def ranking_rows(ranking: MechanismRanking) -> list[str]:
-    """Return a ranking as lines of at most 80 columns, and why the first one is the best."""
+    """Format a ranking, and the reason for the first mechanism, in lines of at most 80 columns."""
     import textwrap
 
     lines = [f"{'error':>9} {'+-':>8} {'x least':>8}  mechanism"]

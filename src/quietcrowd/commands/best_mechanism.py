@@ -1,4 +1,4 @@
-"""``quietcrowd best-mechanism``: which mechanism has the least error, by public facts."""
+"""``quietcrowd best-mechanism``: the mechanism with the least error, from public facts."""
 
 from __future__ import annotations
 

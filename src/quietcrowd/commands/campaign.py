@@ -1,7 +1,7 @@
-"""``quietcrowd campaign ...``: making campaigns and reading what came of them.
+"""``quietcrowd campaign ...``: creation and control of campaigns, and their results.
 
-All but `key`, `backup`, `restore`, `migrate`, `clock` and `doctor` speak to a running server: its
-rules hold for everyone, and it alone writes to its database.
+All commands except `key`, `backup`, `restore`, `migrate`, `clock` and `doctor` use a running
+server. Its rules apply to everyone, and only the server writes to its database.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ campaign.command()(clock)
 campaign.command()(doctor)
 
 _PAGE = 200
-"""Campaigns that are asked for at once."""
+"""Campaigns per request."""
 
 
 @campaign.command(epilog=METHODS_LISTED)
@@ -145,7 +145,6 @@ def list_campaigns(as_json: options.Json = False, server: Server = LOCAL, secret
 
 
 def _campaigns(client: httpx.Client) -> Iterator[dict[str, Any]]:
-    """Go through all campaigns, page by page."""
     wanted: dict[str, str | int] = {"limit": _PAGE}
     while True:
         page = checked(client.get("/campaigns", params=wanted)).json()

@@ -1,4 +1,4 @@
-"""The options of ``quietcrowd campaign create``: what is asked, of whom, and what is promised."""
+"""Options of ``quietcrowd campaign create``."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ __all__ = [
 
 
 class HandingOut(StrEnum):
-    """How tasks are handed out, as the command line says it."""
+    """Assignment of tasks, as on the command line."""
 
     EVENLY = "evenly"
     SUGGESTED = "suggested"
 
     @property
     def allotment(self) -> AllotmentKind:
-        """The same as the configuration of a campaign says it."""
+        """Value in the configuration of a campaign."""
         return "random" if self is HandingOut.EVENLY else "suggested"
 
 

@@ -1,4 +1,4 @@
-"""Mechanisms and methods by their names on the command line, with their parameters."""
+"""Mechanisms and methods by their names on the command line, with parameters."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MECHANISMS = Mechanism.registry()
 
 
 def _choice(*flags: str, known: Iterable[str], listed: str, more: str, several: bool) -> Any:
-    """Return an option whose value is a name, or several, and that completes it."""
+    """Return an option for one or several names, with completion."""
     return typer.Option(
         *flags,
         metavar="NAMES" if several else "NAME",
@@ -74,7 +74,7 @@ MethodNames = Annotated[list[str] | None, _method(several=True, more=_METHOD_PAR
 
 
 def _list_methods() -> str:
-    """Return all methods with parameters of their own, in lines that the help leaves alone."""
+    """List all methods with their parameters, marked so that the help keeps the line breaks."""
     width = max(map(len, names.METHODS))
     lines = ["\b", "Methods, and their parameters besides tolerance:"]
     lines += [f"  {name:<{width}}  {own}".rstrip() for name, own in names.METHODS.items()]
@@ -82,11 +82,11 @@ def _list_methods() -> str:
 
 
 METHODS_LISTED = _list_methods()
-"""How the help of a command ends that takes methods."""
+"""Epilog of the help of commands with a method option."""
 
 
 def choose(name: str, known: Mapping[str, T], option: str) -> T:
-    """Return what a name stands for; ParameterError where it is unknown."""
+    """Return the value of a name; raise ParameterError if it is unknown."""
     if name not in known:
         raise ParameterError(
             f"{option} must be one of {', '.join(known)}; got {name!r}{did_you_mean(name, known)}"
@@ -97,10 +97,10 @@ def choose(name: str, known: Mapping[str, T], option: str) -> T:
 def choose_mechanism(
     text: str, option: str = "--mechanism"
 ) -> tuple[str, Callable[..., Mechanism]]:
-    """Return the name of a mechanism with its parameters, and what makes it from an epsilon.
+    """Return a mechanism's name with parameters, and a factory that takes domain and epsilon.
 
     ``laplace:fill=midpoint`` is `LaplacePerturbation` with ``fill="midpoint"``; ``best:workers=50``
-    is what `best_mechanism` finds for 50 workers. Errors name `option`.
+    is the result of `best_mechanism` for 50 workers. Errors name `option`.
     """
     elsewhere = {"epsilon": "--epsilon", "domain": "--labels, --levels or --between"}
     if text.split(":", maxsplit=1)[0] == BEST:
@@ -112,12 +112,12 @@ def choose_mechanism(
 
 
 def choose_method(text: str, **options: Any) -> FittingMethod[Any, Any]:
-    """Return a method by its name with its parameters, and those of the options not None.
+    """Return a method from its name with parameters, and from the options that are not None.
 
     ``crh:loss=absolute`` is `CRH` with ``loss="absolute"``; ``noise-aware:prior=no=0.9/yes=0.1`` is
     `NoiseAware` with ``prior={"no": 0.9, "yes": 0.1}``. In a label ``%2F`` is a slash, ``%3A`` a
-    colon and ``%25`` a percent sign, as in an address of the web. `options` are parameters that
-    have an option of their own on the command line, and no other place.
+    colon and ``%25`` a percent sign, as in URLs. Parameters in `options` have a separate option on
+    the command line and are invalid in `text`.
     """
     from quietcrowd.inference import METHODS
 
@@ -131,10 +131,10 @@ def choose_method(text: str, **options: Any) -> FittingMethod[Any, Any]:
 def _choose_with_parameters(
     text: str, known: Mapping[str, T], option: str, elsewhere: Mapping[str, str]
 ) -> tuple[T, dict[str, Any]]:
-    """Return what ``name:key=value:key=value`` names, and its parameters.
+    """Parse ``name:key=value:key=value``; return the named value and its parameters.
 
-    Values are numbers, ``true``, ``false``, ``none``, words, or what some labels map to, as
-    ``no=0.9/yes=0.1``. `elsewhere` says of parameters that belong to other options to which.
+    Values are numbers, ``true``, ``false``, ``none``, words, or mappings such as
+    ``no=0.9/yes=0.1``. `elsewhere` maps parameters to the options that set them instead.
     """
     name, *given = text.split(":")
     kind = choose(name, known, option)
@@ -158,7 +158,7 @@ def _choose_with_parameters(
 _WORDS = {"none": None, "true": True, "false": False}
 
 _LARGEST_WHOLE = 2**53
-"""Whole numbers below are ints; from here on floats skip some."""
+"""Whole numbers below it become ints; beyond it floats are not exact."""
 
 
 def _parameter(text: str) -> Any:

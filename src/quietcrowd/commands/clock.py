@@ -1,4 +1,4 @@
-"""``quietcrowd campaign clock``: for the operator of the database."""
+"""``quietcrowd campaign clock``, for the operator of the database."""
 
 from __future__ import annotations
 

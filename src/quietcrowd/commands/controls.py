@@ -1,6 +1,6 @@
-"""``quietcrowd campaign exclude``, ``erase`` and ``revoke``: about single workers and invites.
+"""``quietcrowd campaign exclude``, ``erase`` and ``revoke``, for single workers and invites.
 
-The server answers the same whether a campaign has such a worker or invite or not; so do these.
+The answer of the server does not show whether the worker or invite exists, nor do these commands.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ _TOLD = 5
 
 
 def _check_worker(one: str) -> str:
-    """Return a pseudonym; ParameterError where it is something else."""
     if re.fullmatch(PSEUDONYM, one) is None:
         raise ParameterError(
             f"a worker's pseudonym is like worker-0123456789abcdef, got {one!r}: results tell it"
@@ -100,7 +99,7 @@ def _excluded(client: httpx.Client, campaign: str) -> list[dict[str, Any]]:
 
 
 def tell_excluded(client: httpx.Client, campaign: str) -> None:
-    """Say which workers are left out of results, or are to be."""
+    """Print the workers who are excluded from results, or will be with the next release."""
     found = _excluded(client, campaign)
     for state, words in _STATES.items():
         names = [item["worker"] for item in found if item["state"] == state]
@@ -170,7 +169,7 @@ def revoke(
 
 
 def _invite(link: str, campaign: str, place: int) -> str:
-    """Return the invite in a link; an error does not show it."""
+    """Return the invite in a link; errors do not show it."""
     address, _, token = link.rpartition("#i=")
     if not has_prefix(token, "qci_"):
         raise ParameterError(f"link {place:,} holds no invite: it must end in #i=qci_...")

@@ -1,4 +1,4 @@
-"""``quietcrowd convert``: answers, reports and truths from one format into another."""
+"""``quietcrowd convert``: conversion of answers, reports and truths between formats."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def convert(
 
 
 _PRINTED = (None, "csv", "crowd-kit")
-"""Formats whose files are printed as tables are."""
+"""Formats that can be printed as CSV."""
 
 
 def _convert(
@@ -137,7 +137,6 @@ def _convert(
     rejected: bool,
     several: tuple[str, str | None] | None,
 ) -> None:
-    """Convert a file into another one, or into what is printed."""
     from_format, to_format = formats
     if target is not None:
         to_format = find_format(target, to_format).name
@@ -212,7 +211,7 @@ def _is_spreadsheet(path: Path) -> bool:
 def _read(
     source: Path, file_format: str | None, names: str, choice: Choice, *, sets: bool
 ) -> tuple[pa.Table, str]:
-    """Return the rows of a file, under their usual names, and what they are."""
+    """Return the rows of a file under the default column names, and their kind."""
     if _of_comparisons(source, file_format, names):
         wanted = COMPARISONS if names == options.COLUMNS else options.four_columns(names)
         answers = read_comparisons(source, wanted, file_format=file_format)
@@ -234,7 +233,7 @@ def _read(
 
 
 def _of_comparisons(source: Path, file_format: str | None, columns: str) -> bool:
-    """Return whether a file holds paired comparisons: by its columns, or by four that are named."""
+    """Return whether a file contains paired comparisons, by its columns or by four given names."""
     if columns == options.COLUMNS:
         return holds_comparisons(source, file_format)
     return len(options.split(columns)) == 4
@@ -243,7 +242,7 @@ def _of_comparisons(source: Path, file_format: str | None, columns: str) -> bool
 def _tell_other_columns(
     source: Path, file_format: str | None, columns: tuple[str, str, str]
 ) -> None:
-    """Say which columns of a table are not converted."""
+    """Print the columns of a table that are not converted."""
     names = read_names(source, file_format) or []
     others = [name for name in names if name not in resolve(source, names, columns).values()]
     if others:

@@ -1,4 +1,4 @@
-"""``quietcrowd campaign backup``, ``restore`` and ``migrate``: for whoever owns the database."""
+"""``quietcrowd campaign backup``, ``restore`` and ``migrate``, for the operator of the database."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LOCAL = "sqlite:///quietcrowd.db"
 
 
 def existing(url: str) -> Database:
-    """Return a database, which is made by no command that is about copies."""
+    """Open a database; raise ParameterError instead of creating a new one."""
     from quietcrowd.campaign.store.database import Database
 
     opened = Database.open(url)
@@ -105,7 +105,7 @@ def backup(
 
 @contextmanager
 def _existing_journal(settings: Settings) -> Iterator[Database | None]:
-    """Give the journal of withdrawals; without one, print a note once the copy is made."""
+    """Provide the journal of withdrawals; if there is none, print a note after the copy."""
     from quietcrowd.campaign.store.database import Database
     from quietcrowd.campaign.store.departures import place_of_departures
 

@@ -1,4 +1,4 @@
-"""``quietcrowd describe``: what is in a file of answers."""
+"""``quietcrowd describe``: statistics of a file of answers."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def describe(
 
 
 def _in_folder(folder: Path) -> tuple[Any, Any]:
-    """Return answers and truths of a dataset folder; a repeated answer is no error."""
+    """Read answers and truths of a dataset directory; repeated answers are allowed."""
     from quietcrowd.datasets.folder import answers_file, truth_file
 
     path = answers_file(folder)
@@ -100,7 +100,6 @@ def _in_file(path: Path, names: tuple[str, str, str], field: str | None) -> Any:
 
 
 def _print(found: Description) -> None:
-    """Print a description in 80 columns."""
     out = console(None if sys.stdout.isatty() else 80)
     counts = plain_table("", "number", numeric_from=1)
     for what, number in (
@@ -150,7 +149,7 @@ def _spreads(found: Description) -> Any:
 
 
 def _labels(found: Description) -> Any:
-    """Return how often each label occurs, among answers and among truths."""
+    """Return a table of label frequencies in answers and truths."""
     from rich.text import Text
 
     of_answers, of_truths = dict(found.labels or {}), dict(found.truth_labels or {})

@@ -1,4 +1,4 @@
-"""``quietcrowd campaign doctor``: for the operator of the database."""
+"""``quietcrowd campaign doctor``, for the operator of the database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``quietcrowd evaluate``: what privacy costs where truths are known."""
+"""``quietcrowd evaluate``: the cost of privacy on data with known truths."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def evaluate(
 
 
 def check_targets(output: Path | None, plot: Path | None) -> None:
-    """Raise unless results can be written where they are to go: before long work."""
+    """Raise unless the results can be written, before a long computation."""
     if output is not None:
         check_target(output)
         check_new(output)
@@ -97,7 +97,7 @@ def check_targets(output: Path | None, plot: Path | None) -> None:
 def hand_over(
     result: Any, show: Callable[[Any], None], output: Path | None, plot: Path | None, as_json: bool
 ) -> None:
-    """Write, draw and print what an experiment or a figure gave: a closed pipe loses no file."""
+    """Write, plot, and then print the results, so that a closed pipe loses no file."""
     if output is not None:
         write_table(result.frame, output)
     if plot is not None:

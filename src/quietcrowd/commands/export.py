@@ -75,13 +75,7 @@ def export(
 
 
 def _export_truths(client: httpx.Client, campaign_id: str, output: Path, chosen: str) -> None:
-    """Let the server write the latest truths to a file, in one of the formats.
-
-    Raises
-    ------
-    ParameterError
-        Where it is none that the server writes, or the server refuses.
-    """
+    """Download the latest truths in a format that the server writes."""
     served = {"csv": "csv", "crowd-kit": "csv", "jsonl": "jsonl", "label-studio": "label-studio"}
     if chosen not in served or output.suffix.lower() not in (".csv", ".jsonl", ".json"):
         raise ParameterError(f"{output}: truths go to a file .csv, .jsonl or .json")
@@ -90,13 +84,7 @@ def _export_truths(client: httpx.Client, campaign_id: str, output: Path, chosen:
 
 
 def _export_reports(client: httpx.Client, campaign_id: str, output: Path, chosen: str) -> None:
-    """Let the server write reports in the formats that it can, and convert to the others here.
-
-    Raises
-    ------
-    ParameterError
-        Where the server refuses.
-    """
+    """Download reports in a format of the server, or convert them to another one."""
     url = f"/campaigns/{campaign_id}/reports"
     if output.suffix.lower() == ".jsonl":
         with replacing(output) as temporary:
@@ -117,12 +105,9 @@ def _export_reports(client: httpx.Client, campaign_id: str, output: Path, chosen
 
 
 def download_parquet(client: httpx.Client, campaign_id: str, output: Path) -> None:
-    """Write all reports of a campaign to a Parquet file, some rows at a time.
+    """Download all reports of a campaign to a Parquet file, block by block.
 
-    Raises
-    ------
-    ParameterError
-        Where the server refuses.
+    Raises ParameterError if the server rejects the request.
     """
     with TemporaryDirectory(dir=output.parent) as folder:
         received = Path(folder) / "reports.arrow"
@@ -133,26 +118,7 @@ def download_parquet(client: httpx.Client, campaign_id: str, output: Path) -> No
 def _export_label_config(
     client: httpx.Client, campaign_id: str, output: Path, label_config: Path, *, truths: bool
 ) -> None:
-    """Write the config of a project of Label Studio for the tasks that were written to a file.
-
-    Parameters
-    ----------
-    client : httpx.Client
-        Of a requester.
-    campaign_id : str
-        The campaign, in hex.
-    output : Path
-        What `_export_reports` or `_export_truths` has written.
-    label_config : Path
-        The file to write.
-    truths : bool
-        Whether truths were written, and not reports.
-
-    Raises
-    ------
-    ParameterError
-        Where the server refuses.
-    """
+    """Write a Label Studio config for the tasks in `output`, which must exist."""
     if not truths:
         write_label_config(label_config, read_report_note(output).mechanism.report_domain)
         return

@@ -1,4 +1,4 @@
-"""What the commands read and write: files, folders of data, and their columns."""
+"""Input files, dataset directories, and checks that several commands share."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from quietcrowd.inference.fitting import FittingMethod
 
 MOST_NAMES = 8
-"""So many labels are named where they are those that occur."""
+"""Maximum number of labels printed if they come from the data."""
 
 NEARLY_ALL = 0.9
-"""Where more than this part of the answers are numbers with a point, labels are not meant."""
+"""Above this fraction of decimal numbers, answers are not taken as labels."""
 
 __all__ = [
     "check_label_config",
@@ -53,10 +53,10 @@ def read_plain(
     method: FittingMethod[Any, Any] | None = None,
     **lists: Any,
 ) -> Answers:
-    """Read plain answers; `domain` is what ``--labels``, ``--levels``, ``--between`` say.
+    """Read non-private answers; `domain` contains ``--labels``, ``--levels`` and ``--between``.
 
-    `advice` is that of the command, for a file; that of a folder is its own, but about claims.
-    Where a file has no domain and a `method` is given, answers are what it finds in the file.
+    `advice` selects the hints in messages about a file. For a file without a domain option,
+    `method` infers the domain from the data.
     """
     if path.is_dir():
         if any(domain) or field is not None:
@@ -89,14 +89,14 @@ def read_plain(
 def _found_domain(
     path: Path, names: tuple[str, str, str], field: str | None, method: FittingMethod[Any, Any]
 ) -> Domain:
-    """Return the domain that a method finds in a file of answers, as in a frame of them.
+    """Return the domain that a method finds in a file, as if it were a frame.
 
-    Texts that all are numbers are numbers, as those of a CSV file are in a frame; whole numbers
-    that a file of another format has as texts stay texts.
+    Texts become numbers if all are numbers, as in a frame from CSV. In typed formats, texts of
+    whole numbers stay texts.
     """
     table = read_table(path, names, choice=Choice(field=field))
     if names[2] not in table.column_names:
-        return Reals()  # the reader says what is missing
+        return Reals()  # the reader raises for the missing column
     labels = table[names[2]].drop_null().unique()
     if not len(labels):
         raise AnswerError(f"{path}: there is no answer: column {names[2]!r} is empty")
@@ -112,12 +112,12 @@ def _found_domain(
 
 
 def _has_types(path: Path) -> bool:
-    """Return whether a text in such a file is one on purpose."""
+    """Return whether the file's format distinguishes texts from numbers."""
     return find_format(path).name in ("parquet", "jsonl")
 
 
 def _tell_domain(domain: Domain) -> None:
-    """Say what answers are taken for where no option says it."""
+    """Print the inferred domain."""
     if not isinstance(domain, FiniteDomain):
         note("Answers are taken for numbers. For labels say --labels.")
         return
@@ -129,12 +129,9 @@ def _tell_domain(domain: Domain) -> None:
 
 
 def _as_numbers_or_labels(texts: pa.Array) -> pa.Array:
-    """Return what is written as texts: numbers, if all are and one has a point; else labels.
+    """Convert texts to numbers if all are numbers and one has a decimal point, else to labels.
 
-    Raises
-    ------
-    AnswerError
-        Where nearly all are numbers with a point, and some are not numbers.
+    Raises AnswerError if nearly all are decimal numbers and some are not numbers.
     """
     numbers = as_numbers(texts)
     finite = np.isfinite(numbers)
@@ -154,7 +151,7 @@ def _as_numbers_or_labels(texts: pa.Array) -> pa.Array:
 
 
 def is_store(path: Path) -> bool:
-    """Return whether a path is a store; what knows stores is loaded for a folder alone."""
+    """Return whether a path is a store; imports `quietcrowd.scale` for directories only."""
     if not path.is_dir():
         return False
     from quietcrowd.scale import is_store as in_folder
@@ -163,7 +160,7 @@ def is_store(path: Path) -> bool:
 
 
 def tell_dropped(dropped: DroppedRows) -> None:
-    """Say what was left out of plain answers, if anything was."""
+    """Print how many non-private answers were dropped, if any."""
     if dropped.duplicates or dropped.out_of_domain:
         note(
             f"left out: {counted(dropped.duplicates, 'repeated answer')}, "
@@ -172,9 +169,9 @@ def tell_dropped(dropped: DroppedRows) -> None:
 
 
 def read_gold(path: Path, field: str | None, *, beside_answers: bool) -> pa.Table:
-    """Read known truths; `field` is what ``--field`` says, and goes with platforms' files.
+    """Read known truths; `field` is ``--field``, for files of platforms.
 
-    Beside plain answers it may be meant for these: then a table of truths has none.
+    With `beside_answers`, ``--field`` may be about the answers, so a table of truths ignores it.
     """
     if beside_answers and read_names(path) is not None:
         field = None
@@ -182,7 +179,7 @@ def read_gold(path: Path, field: str | None, *, beside_answers: bool) -> pa.Tabl
 
 
 def read_ids(path: Path | None, column: str) -> list[Any] | None:
-    """Return the ids in a column of a file, if one is given."""
+    """Return the ids in a column of a file, or None without a file."""
     if path is None:
         return None
     table = read_table(path, (column,))
@@ -192,7 +189,10 @@ def read_ids(path: Path | None, column: str) -> list[Any] | None:
 
 
 def refuse_own_lists(name: str, mechanism: Mechanism) -> None:
-    """Raise where a mechanism hides who answered, and the lists would be those who did."""
+    """Raise ParameterError if lists taken from the answers would reveal who participated.
+
+    This applies to mechanisms that protect participation.
+    """
     if mechanism.participation_protected:
         raise ParameterError(
             f"{name} hides which tasks were answered: name all tasks and all workers "
@@ -202,7 +202,7 @@ def refuse_own_lists(name: str, mechanism: Mechanism) -> None:
 
 
 def check_label_config(path: Path | None, file_format: str | None) -> None:
-    """Raise unless a new config can be written to `path`, beside tasks of Label Studio."""
+    """Raise ParameterError unless a new Label Studio config can be written to `path`."""
     if path is None:
         return
     if file_format != "label-studio":

@@ -1,4 +1,4 @@
-"""``quietcrowd infer``: truths from reports, or from plain answers."""
+"""``quietcrowd infer``: truth inference from reports or non-private answers."""
 
 from __future__ import annotations
 
@@ -140,21 +140,21 @@ def infer(
 
 
 def _refuse_of_stores(given: dict[str, Any]) -> None:
-    """Raise where an option is given that goes with a store."""
+    """Raise ParameterError if an option is given that requires a store."""
     for option, value in given.items():
         if value is not None:
             raise ParameterError(f"{option} goes with a store: quietcrowd partition makes one")
 
 
 def _piped(reports: list[Path], gold: Path | None) -> tuple[list[Path], Path | None]:
-    """Return the files to read, one of which may be standard input."""
+    """Resolve standard input, which at most one file may be."""
     if [*reports, gold].count(STREAM) > 1:
         raise ParameterError("only one file can be -, standard input")
     return [from_stdin(path) for path in reports], None if gold is None else from_stdin(gold)
 
 
 def _write(frame: Any, target: Path | None) -> None:
-    """Write a frame to a file, or to standard output as CSV, if either is asked for."""
+    """Write a frame to a file, or to standard output as CSV."""
     if target == STREAM:
         print_csv(frame)
     elif target is not None:
@@ -164,9 +164,9 @@ def _write(frame: Any, target: Path | None) -> None:
 def _fit(
     method: FittingMethod[Any, Any], data: Reports | Answers, known: Any, gold: Path | None
 ) -> TruthEstimate:
-    """Return what a method finds; an error about known truths names their file.
+    """Fit a method; errors about known truths name their file.
 
-    Whether it converged is told in the end, and not by a warning too.
+    The closing note reports convergence, so the warning is suppressed.
     """
     try:
         with warnings.catch_warnings():
@@ -184,7 +184,7 @@ def _infer_from_store(
     beside: dict[str, Any],
     **files: Any,
 ) -> None:
-    """Infer from a store; `beside` is what each option says that does not go with one."""
+    """Infer from a store; `beside` contains the options that are invalid for one."""
     from quietcrowd.commands.stores import infer_from_store, refuse_beside_store
 
     refuse_beside_store(beside)
@@ -195,7 +195,7 @@ def _infer_from_store(
 
 
 def _check_files(sources: list[Path], gold: Path | None, *targets: Path | None) -> None:
-    """Raise unless targets can be written, and nothing is there yet: before long work."""
+    """Raise unless the targets are new and can be written, before a long computation."""
     files = [target for target in targets if target not in (None, STREAM)]
     for target in filter(None, files):
         check_target(target)
@@ -214,8 +214,7 @@ def _show_estimate(
     *,
     as_json: bool,
 ) -> None:
-    """Write or print what was found."""
-    if sets is not None:  # first: of other questions there are none
+    if sets is not None:  # first, because it raises for questions of another kind
         _write(sets_for(sets, estimate), sets)
     if posterior is not None:
         _write(estimate.posterior, posterior)
@@ -244,17 +243,17 @@ def _closing_words(estimate: TruthEstimate, *, by_default: bool) -> str:
 def _read_plain(
     paths: list[Path], said: PlainOptions, method: FittingMethod[Any, Any] | None
 ) -> Answers:
-    """Return plain answers; without a domain, that of what occurs, as a method finds it."""
+    """Read non-private answers; without a domain option the method infers the domain."""
     if len(paths) > 1:
         raise ParameterError("--plain takes one file or folder")
     from quietcrowd.inference import NoiseAware
 
-    takes = method or NoiseAware()  # it takes labels and numbers
+    takes = method or NoiseAware()  # which accepts labels and numbers
     return said.read(paths[0], advice="infer", method=takes)
 
 
 def _read_reports(paths: list[Path], said: PlainOptions, gold: Path | None) -> Reports:
-    """Return reports; raise where options of plain answers are given with them."""
+    """Read reports; raise ParameterError if options for non-private answers are given."""
     if said.skip_outside or (said.columns, said.duplicates) != (
         options.COLUMNS,
         options.DUPLICATES,

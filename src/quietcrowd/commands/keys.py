@@ -1,4 +1,4 @@
-"""``quietcrowd campaign keys`` and ``dashboard``: a requester's keys, and links in their place."""
+"""``quietcrowd campaign keys`` and ``dashboard``: keys of a requester, and links without a key."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def keys(
 
 
 def _named(found: list[dict[str, Any]], name: str) -> dict[str, Any]:
-    """Return the key that is good and has such an end, or id."""
+    """Return the valid key with these last characters or this id."""
     named = [one for one in found if name in (one["last4"], one["id"]) and one["state"] == "valid"]
     if len(named) != 1:
         raise ParameterError(
@@ -86,7 +86,7 @@ def _last(key: dict[str, Any]) -> str:
 
 
 def _end(key: dict[str, Any]) -> str:
-    """Return when a key ends, to the minute."""
+    """Format the expiry of a key, to the minute."""
     if key["expires_at"] is None:
         return "no end"
     return f"{datetime.fromtimestamp(key['expires_at'], UTC):%Y-%m-%d %H:%M} UTC"

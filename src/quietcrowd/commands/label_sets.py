@@ -1,4 +1,4 @@
-"""Files of several labels at once: sets become questions with no or yes, and truths become sets."""
+"""Answers with several labels: sets become yes-or-no questions, and truths become sets again."""
 
 from __future__ import annotations
 
@@ -21,35 +21,21 @@ if TYPE_CHECKING:
 __all__ = ["SEPARATOR", "questions_of", "sets_for"]
 
 SEPARATOR = ","
-"""What stands between the labels of a set where they are one text."""
+"""Separator of labels in a text."""
 
 _LISTS = ("parquet", "jsonl")
-"""Formats whose files hold lists."""
+"""Formats with a list type."""
 
 
 def questions_of(
     source: Path, file_format: str | None, table: pa.Table, labels: str, separator: str | None
 ) -> pa.Table:
-    """Return answers of "no" and "yes", one for each label, and say what a set loses.
+    """Convert answers that are sets of labels to "no" and "yes" per label; print the privacy loss.
 
-    Parameters
-    ----------
-    source : Path
-        Where they come from.
-    file_format : str or None
-        As it was named; an empty cell is a set without labels, but where a format knows what is
-        missing.
-    table : pyarrow.Table
-        Columns ``task``, ``worker``, ``label``, of sets of labels: texts or lists.
-    labels : str
-        All that can be given, as on the command line.
-    separator : str or None
-        What stands between labels in a text; by default `SEPARATOR`.
-
-    Raises
-    ------
-    AnswerError, ParameterError
-        As of `binary_answers`.
+    `table` has the columns ``task``, ``worker``, ``label``; sets are texts or lists. `labels` is
+    the comma-separated list of all labels, and `separator` defaults to `SEPARATOR`. An empty cell
+    is an empty set, except in formats with explicit missing values. Raises AnswerError and
+    ParameterError as `binary_answers` does.
     """
     known, column, hint = options.split(labels), table["label"], ""
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
@@ -70,12 +56,9 @@ def questions_of(
 
 
 def sets_for(target: Path, estimate: TruthEstimate[Any]) -> Any:
-    """Return the set of labels of each task as a file can hold it: lists, or texts.
+    """Return a table of the labels of each task, as lists or texts depending on the format.
 
-    Raises
-    ------
-    ParameterError
-        As of `label_sets`, and where a label holds what stands between labels in a text.
+    Raises ParameterError as `label_sets` does, or if a label contains the separator of a text.
     """
     from quietcrowd.inference.label_sets import label_sets
 

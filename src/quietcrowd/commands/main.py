@@ -1,6 +1,6 @@
-"""The program ``quietcrowd``: how it ends, from its first moment on.
+"""Entry point of the program ``quietcrowd``, with its signals and exit status.
 
-Nothing is loaded here that takes long, so that Ctrl-C is one line while Python still imports.
+It imports nothing slow, so that Ctrl-C prints one line even during imports.
 """
 
 import signal
@@ -12,7 +12,7 @@ INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the command line: one line and exit status 2 for bad input, no traceback."""
+    """Run the command line; bad input prints one line, no traceback, and exits with status 2."""
     before = {number: signal.signal(number, _stop) for number in _ending()}
     try:
         sys.exit(_run(sys.argv[1:] or ["--help"]))
@@ -29,15 +29,15 @@ def _run(words: list[str]) -> int:
     except KeyboardInterrupt:
         status = INTERRUPTED
     if status == INTERRUPTED:
-        # Python marks an interrupt inside exec of a text, as where attrs makes a class, and
-        # "python -m" then ends by the signal, whatever the status. Another exec takes the mark off.
+        # If an interrupt hits exec of a text, as when attrs builds a class, Python sets a flag,
+        # and "python -m" then ends by the signal, whatever the status. Another exec clears it.
         exec("")
         print("quietcrowd: stopped", file=sys.stderr)
     return status
 
 
 def _ending() -> list[signal.Signals]:
-    """Return the signals that end a program; not a closed terminal's, where nohup ignores it."""
+    """Return the signals that end a program, without SIGHUP if nohup ignores it."""
     ending = [signal.SIGTERM]
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
         ending.append(signal.SIGHUP)
@@ -45,5 +45,5 @@ def _ending() -> list[signal.Signals]:
 
 
 def _stop(*_: object) -> None:
-    """End as Ctrl-C does, so that temporary files go away."""
+    """End as Ctrl-C does, so that temporary files are removed."""
     raise KeyboardInterrupt

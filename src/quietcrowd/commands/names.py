@@ -1,6 +1,6 @@
-"""Names that a help or a completion shows of what is too heavy to load for it.
+"""Names for help and completion whose modules are too slow to import for that.
 
-Tests hold each to the code that it names.
+Tests compare each with the code it names.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ METHODS = {
     "moon": "variant, solver, alpha, prior_share, truth_prior",
     "ratio-mean": "",
 }
-"""Of every method the parameters that not all of them have."""
+"""Parameters of each method that not all methods have."""
 
 FIGURES = (
     "sun2018-1",
@@ -75,10 +75,10 @@ FIGURES = (
 )
 
 PAPERS = tuple(dict.fromkeys(name.split("-")[0] for name in FIGURES))
-"""Whose figures these are: a name begins with its paper's."""
+"""Papers of the figures, whose names begin with the paper's."""
 
 BUDGETS: tuple[Budget, ...] = ("claim", "user")
 KERNELS = ("gaussian", "epanechnikov")
 RELEASES = ("attempts", "paper")
 WEIGHTS = ("uniform", "local", "global", "combined", "printed")
-"""What `PrisCrowd` and its planner take as words."""
+"""Choices of `PrisCrowd` and its planner."""

@@ -1,4 +1,4 @@
-"""What ``quietcrowd campaign create`` makes of its options: a draft on a server, with its tasks."""
+"""Creation of a draft with its tasks, from the options of ``quietcrowd campaign create``."""
 
 from __future__ import annotations
 
@@ -43,10 +43,9 @@ _MOST_NOTES = 5
 
 @frozen(kw_only=True, slots=False)
 class NewCampaign:
-    """A campaign as the options of the command ask for it; each attribute is one of them.
+    """Campaign as the options describe it, one attribute per option.
 
-    Its file of tasks is read once, and not before it is needed: a mechanism that cannot be is
-    refused before it.
+    The task file is read once and only when needed, so an invalid mechanism fails first.
     """
 
     title: str
@@ -80,14 +79,10 @@ class NewCampaign:
     secret: str
 
     def make(self) -> None:
-        """Make the draft, and print its id.
+        """Create the draft and print its id.
 
-        Raises
-        ------
-        ParameterError
-            Where options contradict each other, or the server refuses the campaign.
-        FormatError
-            Where the file of tasks cannot be taken.
+        Raises ParameterError if options contradict each other or the server rejects the campaign,
+        and FormatError if the task file is invalid.
         """
         self._check()
         body, written, chosen = self._body(), self._rows, self._chosen
@@ -124,7 +119,7 @@ class NewCampaign:
             )
 
     def _tell_linked(self, rows: list[TaskRow]) -> None:
-        """Tell how many answers count as answers to one question, unless it was declared."""
+        """Print how many answers share one question, and which tasks have look-alike letters."""
         shown = [
             (row.name or str(place), json.loads(row.data)) for place, row in enumerate(rows, 1)
         ]
@@ -145,12 +140,11 @@ class NewCampaign:
 
     @property
     def _most(self) -> int | None:
-        """Most answers of a worker."""
+        """Maximum number of answers per worker."""
         return self.answers if self.answers_each is None else self.answers_each
 
     @cached_property
     def _domain(self) -> Domain:
-        """What an answer can be, from a config or from the other options."""
         written = (self.labels, self.levels, self.between)
         if self.label_config is None:
             return options.build_domain(*written)
@@ -173,7 +167,7 @@ class NewCampaign:
 
     @cached_property
     def _chosen(self) -> Mechanism:
-        """The mechanism that its name and the campaign's size lead to."""
+        """Mechanism for its name and the size of the campaign."""
         domain = self._domain
         _, maker = choose_mechanism(self.mechanism)
         most = self._most
@@ -187,7 +181,6 @@ class NewCampaign:
         return maker(domain=domain, epsilon=self.epsilon)
 
     def _body(self) -> dict[str, Any]:
-        """Return what the server is asked for."""
         handed_out = self.hand_out or HandingOut.EVENLY
         return {
             "title": self.title,
@@ -210,7 +203,7 @@ class NewCampaign:
         }
 
     def _send(self, body: dict[str, Any], images: TaskImages, rows: list[TaskRow]) -> str:
-        """Make the draft on the server, with its images and tasks, and return its id."""
+        """Create the draft with its images and tasks, and return its id."""
         as_read = rows == self._rows and self._columns == TaskColumns()
         file = self._file if as_read else TaskFile.of(self.tasks, rows)
         with requester_client(self.server, self.secret) as client:
@@ -224,7 +217,7 @@ class NewCampaign:
 
 
 def _tell_promises(body: dict[str, Any]) -> None:
-    """Tell what comes of `at_least` and of no invites, and what a campaign lacks to be opened."""
+    """Print what `at_least` and missing invites imply, and what is missing to open the campaign."""
     least = body["at_least"]
     if least > 1:
         note(
@@ -240,7 +233,7 @@ def _tell_promises(body: dict[str, Any]) -> None:
 
 @contextmanager
 def _deleting_on_failure(client: httpx.Client, draft: str) -> Iterator[None]:
-    """Delete a draft where it gets no tasks; where that fails, tell its id."""
+    """Delete the draft if the upload of its tasks fails; print its id if the deletion fails too."""
     import httpx
 
     try:

@@ -1,4 +1,4 @@
-"""The options that several commands share, and what their words mean."""
+"""Options that several commands share, and their parsers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ Between = Annotated[
     typer.Option(metavar="LOW,HIGH", help="Public bounds, where answers are numbers: 0,10."),
 ]
 COLUMNS = "task,worker,label"
-"""Of plain answers, where no others are named."""
+"""Default columns of non-private answers."""
 
 Columns = Annotated[
     str,
@@ -95,7 +95,7 @@ DeparturesLost = Annotated[
     ),
 ]
 DUPLICATES = "error"
-"""What is done with a second answer, where nothing else is asked for."""
+"""Default treatment of a second answer."""
 
 Duplicates = Annotated[
     str,
@@ -191,7 +191,7 @@ ParticipationPublic = Annotated[
 
 
 def split(text: str) -> list[str]:
-    """Return the parts of a list with commas; quotes keep a comma inside of a part."""
+    """Split a comma-separated list; quotes protect a comma."""
     try:
         parts = next(csv.reader([text], skipinitialspace=True), [])
     except csv.Error as error:
@@ -200,7 +200,7 @@ def split(text: str) -> list[str]:
 
 
 def three_columns(text: str) -> tuple[str, str, str]:
-    """Return the names of the columns of tasks, workers and labels."""
+    """Return the names of the task, worker and label columns."""
     names = split(text)
     if len(names) != 3:
         raise ParameterError(f"--columns must be three names, by commas; got {text!r}")
@@ -209,7 +209,7 @@ def three_columns(text: str) -> tuple[str, str, str]:
 
 
 def four_columns(text: str) -> tuple[str, str, str, str]:
-    """Return the names of the columns of workers, left items, right items and chosen items."""
+    """Return the names of the worker, left, right and label columns."""
     names = split(text)
     if len(names) != 4:
         raise ParameterError(
@@ -220,19 +220,18 @@ def four_columns(text: str) -> tuple[str, str, str, str]:
 
 
 def _check_named_once(names: list[str]) -> None:
-    """Raise ParameterError where ``--columns`` names a column twice."""
     for place, name in enumerate(names):
         if name in names[:place]:
             raise ParameterError(f"--columns names {name!r} twice")
 
 
 def split_all(texts: Iterable[str]) -> list[str]:
-    """Return the parts of an option that may be repeated and hold commas."""
+    """Split an option that may be repeated and contain commas."""
     return [part for text in texts for part in split(text)]
 
 
 def parse_numbers(texts: Iterable[str], option: str) -> list[float]:
-    """Return the numbers of an option; ParameterError where one is none."""
+    """Parse the numbers of an option; raise ParameterError if one is invalid."""
     parts = split_all(texts)
     try:
         return [float(part) for part in parts]
@@ -243,11 +242,11 @@ def parse_numbers(texts: Iterable[str], option: str) -> list[float]:
 
 
 DOMAIN = ("--labels", "--levels", "--between")
-"""The options that say what an answer can be, of which one is given."""
+"""Options for the possible answers, of which one is required."""
 
 
 def build_domain(labels: str | None, levels: str | None, between: str | None = None) -> Domain:
-    """Return the domain of one of three options; what prints as a number is one."""
+    """Return the domain of one of three options; labels that print as numbers become numbers."""
     given = sum(option is not None for option in (labels, levels, between))
     if given > 1:
         raise ParameterError("give one of --labels, --levels and --between, not several")
@@ -267,13 +266,13 @@ def build_domain(labels: str | None, levels: str | None, between: str | None = N
 
 
 def labels_as_printed(parts: list[str]) -> list[Label]:
-    """Return labels that are written as texts: numbers where all of them print as numbers."""
+    """Return labels as numbers if all of them print as numbers."""
     values: list[Label] = [_label(part) for part in parts]
     return [*parts] if any(isinstance(value, str) for value in values) else values
 
 
 def as_printed(number: float) -> int | float:
-    """Return a whole number as an int, so that it prints without a point."""
+    """Return a whole number as an int, which prints without a decimal point."""
     return int(number) if number.is_integer() else number
 
 
@@ -282,4 +281,4 @@ def _label(text: str) -> Label:
         value = as_printed(float(text))
     except (OverflowError, ValueError):
         return text
-    return value if str(value) == text else text  # 007 and 1e3 are names
+    return value if str(value) == text else text  # 007 and 1e3 are labels

@@ -1,4 +1,4 @@
-"""``quietcrowd partition``: a store of what does not fit into memory."""
+"""``quietcrowd partition``: a store for data larger than memory."""
 
 from __future__ import annotations
 
@@ -28,11 +28,10 @@ __all__ = ["app", "partition"]
 app = typer.Typer(rich_markup_mode=None)
 
 _ROWS_OF_CAMPAIGN = 1_000_000
-"""Rows of a partition of a campaign's reports: half of the usual, for 10^7 within half a GB."""
+"""Rows per partition of a campaign: half the default, so 10^7 reports need at most 0.5 GB."""
 
 
 def _check_campaign(one: str | None) -> str | None:
-    """Return the id of a campaign, if one is named."""
     return None if one is None else check_id(one)
 
 
@@ -114,7 +113,7 @@ def partition(
             partitions=partitions,
             duplicates=duplicates,  # type: ignore[arg-type]
             out_of_domain="skip" if skip_outside else "error",
-            threads=None if campaign is None else 1,  # its reports come slower, and memory counts
+            threads=None if campaign is None else 1,  # the download is slower; saves memory
             progress=sys.stderr.isatty(),
         )
     _tell(store)
@@ -122,7 +121,7 @@ def partition(
 
 @contextmanager
 def _reports_of(campaign: str, output: Path, server: str, secret: str) -> Iterator[Path]:
-    """Give a Parquet file of the reports of a campaign, beside the store to be; it goes again."""
+    """Provide a temporary Parquet file of a campaign's reports, next to the future store."""
     with TemporaryDirectory(dir=output.parent) as folder:
         file = Path(folder) / "reports.parquet"
         with requester_client(server, secret) as client:
@@ -131,7 +130,7 @@ def _reports_of(campaign: str, output: Path, server: str, secret: str) -> Iterat
 
 
 def _few_rows_each(file: Path) -> int:
-    """Return how many partitions a file is made into where little memory is to be taken."""
+    """Return the number of partitions for a low memory use."""
     from pyarrow.parquet import read_metadata
 
     from quietcrowd.scale.importing import MOST_PARTITIONS
@@ -141,7 +140,7 @@ def _few_rows_each(file: Path) -> int:
 
 
 def _tell(store: Store) -> None:
-    """Say what a store holds, and what was left out of it."""
+    """Print the contents of a store, and what was dropped."""
     tell_dropped(store.dropped)
     left_out = store.dropped.null_reports
     null = f"{counted(left_out, 'NULL report')} left out; " * bool(left_out)

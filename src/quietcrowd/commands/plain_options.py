@@ -1,4 +1,4 @@
-"""What the options of a command say of how plain answers are read."""
+"""Options for reading non-private answers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,9 @@ __all__ = ["PlainOptions"]
 
 @frozen
 class PlainOptions:
-    """What the options say of how plain answers are read.
+    """Values of the options for reading non-private answers.
 
-    Attributes
-    ----------
-    domain : (str, str, str)
-        ``--labels``, ``--levels`` and ``--between``, each None where it is not given.
-    columns, duplicates, field, skip_outside
-        As the options of their names.
+    `domain` contains ``--labels``, ``--levels`` and ``--between``, each None if not given.
     """
 
     domain: tuple[str | None, str | None, str | None]
@@ -33,7 +28,7 @@ class PlainOptions:
     skip_outside: bool
 
     def by_option(self, *, with_field: bool = True) -> dict[str, Any]:
-        """Return what each option says; of ``--field`` nothing where it is about known truths."""
+        """Return the values by option, without ``--field`` if that is about known truths."""
         return {
             **dict(zip(options.DOMAIN, self.domain, strict=True)),
             "--columns": self.columns,
@@ -43,7 +38,7 @@ class PlainOptions:
         }
 
     def read(self, path: Path, **further: Any) -> Answers:
-        """Return the answers of a file or a folder; see `quietcrowd.commands.files.read_plain`."""
+        """Read the answers of a file or directory; see `quietcrowd.commands.files.read_plain`."""
         return read_plain(
             path,
             self.domain,

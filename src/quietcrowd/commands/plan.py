@@ -1,4 +1,4 @@
-"""``quietcrowd plan``: what error to expect of a campaign, before the first answer."""
+"""``quietcrowd plan``: the expected error of a campaign before the first answer."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def plan(
 
 
 def _asked(said: dict[str, Any]) -> dict[str, Any]:
-    """Return what is planned, of what the options of the same names say."""
+    """Convert the options to parameters of the planner."""
     domain = options.build_domain(said["labels"], said["levels"], said["between"])
     quality = _quality(domain, said)
     makers = map(choose_mechanism, options.split_all(said["mechanism"] or []))
@@ -112,7 +112,6 @@ def _tell_plan(
     *,
     as_json: bool,
 ) -> None:
-    """Make the plan, and write and print what came of it."""
     from quietcrowd.commands.plan_table import print_plan
     from quietcrowd.planning import plan as make_plan
 
@@ -131,7 +130,7 @@ def _tell_plan(
 
 
 def _pilot(path: Path, domain: Any, plain: bool) -> Any:
-    """Return the reports of a pilot, or its plain answers."""
+    """Read the reports, or non-private answers, of a pilot."""
     from quietcrowd.formats import read_answers, read_reports
 
     if plain:
@@ -146,7 +145,7 @@ def _pilot(path: Path, domain: Any, plain: bool) -> Any:
 
 
 def _check_targets(output: Path | None, plot: Path | None) -> None:
-    """Raise unless results can be written where they are to go: before long work."""
+    """Raise unless the results can be written, before a long computation."""
     if output is not None:
         check_target(output)
         check_new(output)
@@ -166,7 +165,7 @@ def _whole(texts: list[str], option: str) -> list[int]:
 
 
 def _quality(domain: Any, said: dict[str, Any]) -> dict[str, Any]:
-    """Return what the options assume of the crowd, where it is of such answers."""
+    """Return the assumptions about the crowd; raise ParameterError if the domain is another."""
     assumed = ("guessers", *_LABELS, *_NUMBERS)
     chosen = {name: said[name] for name in assumed if said[name] is not None}
     if "truths" in chosen:
@@ -182,7 +181,7 @@ def _quality(domain: Any, said: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Bar:
-    """A bar on standard error, where somebody looks."""
+    """Progress bar on standard error, if it is a terminal."""
 
     def __enter__(self) -> _Bar:
         from rich.console import Console
@@ -195,7 +194,6 @@ class _Bar:
         return self
 
     def show(self, done: int, total: int) -> None:
-        """Show how many of the crowds are done."""
         self.bar.update(self.steps, completed=done, total=total)
 
     def __exit__(self, *_: object) -> None:

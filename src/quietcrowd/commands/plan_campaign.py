@@ -1,4 +1,4 @@
-"""``quietcrowd campaign create --plan``: what error to expect, before the campaign is made."""
+"""``quietcrowd campaign create --plan``: the expected error before the campaign is created."""
 
 from __future__ import annotations
 
@@ -16,23 +16,10 @@ __all__ = ["tell_plan"]
 def tell_plan(
     mechanism: Mechanism, name: str, *, tasks: int, workers: int | None, answers: int | None
 ) -> None:
-    """Print on standard error what error to expect, by what is public of a campaign.
+    """Print the expected error of a campaign on standard error, from public facts.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        As the devices will use it.
-    name : str
-        As it was asked for.
-    tasks : int
-        How many questions.
-    workers, answers : int or None
-        Most workers, and most answers of each; None: all questions.
-
-    Raises
-    ------
-    ParameterError
-        Where it is not said how many workers there are, or such a campaign cannot be planned.
+    `name` is the mechanism as given, and `answers` the maximum per worker, or None for all tasks.
+    Raises ParameterError if `workers` is missing or the campaign cannot be planned.
     """
     if workers is None:
         raise ParameterError("--plan needs --participants: how many workers there are to be")

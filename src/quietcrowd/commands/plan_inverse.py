@@ -1,4 +1,4 @@
-"""``quietcrowd plan --least``: the fewest workers, or the least epsilon, for an error."""
+"""``quietcrowd plan --least``: the fewest workers, or the least epsilon, for a target error."""
 
 from __future__ import annotations
 
@@ -41,23 +41,11 @@ def tell_least(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Print the least number of a kind for every mechanism and number of answers.
+    """Print the least number for every mechanism and number of answers per worker.
 
-    Parameters
-    ----------
-    what : str
-        ``workers``, for each epsilon; or ``epsilon``, for each number of workers.
-    tasks, workers, answers, budget, domain, quality, pilot, mechanisms, epsilon, per, target, draws
-        As those of `plan`.
-    seed : int
-        Of crowds and noise.
-    as_json : bool
-        Whether to print JSON.
-
-    Raises
-    ------
-    ParameterError
-        Where there is no target, a budget, or no number reaches the target.
+    `what` is ``workers`` (for each epsilon) or ``epsilon`` (for each number of workers); most other
+    parameters are those of `plan`. Raises ParameterError without a target, with a budget, or if no
+    number reaches the target.
     """
     if what not in ("workers", "epsilon"):
         raise ParameterError(f"--least must be workers or epsilon; got {what!r}")

@@ -1,4 +1,4 @@
-"""The options of ``quietcrowd plan``: what is planned, and what is assumed of the crowd."""
+"""Options of ``quietcrowd plan``: the campaign, and assumptions about the crowd."""
 
 from __future__ import annotations
 

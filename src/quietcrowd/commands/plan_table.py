@@ -1,4 +1,4 @@
-"""A plan as a table that fits a terminal of 80 columns."""
+"""Campaign plan as a table of at most 80 columns."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["print_plan"]
 
 _SCORES = {"error_rate": "error rate", "mae": "mean absolute error"}
 SHOWN_MEETING = 3
-"""So many of the rows that reach the target are told in words."""
+"""Maximum number of rows described in words."""
 
 
 def print_plan(plan: CampaignPlan, *, errors: bool = False) -> None:
-    """Print a plan: what is assumed, a table, and what reaches the target.
+    """Print a plan: the assumptions, a table, and the rows that reach the target.
 
-    With `errors` on standard error, where the output is something else.
+    `errors` selects standard error, for commands whose output is something else.
     """
     place = sys.stderr if errors else sys.stdout
     out = console(None if place.isatty() else 80)

@@ -1,4 +1,4 @@
-"""``quietcrowd poll``: one question, shuffled: how frequent each answer is."""
+"""``quietcrowd poll``: shuffled counts of the answers to one question."""
 
 from __future__ import annotations
 
@@ -95,9 +95,9 @@ def poll(
 
 
 def _publish(reports: Sequence[Path], found: ShuffledPoll, told: ShuffledGuarantee) -> None:
-    """Record that these reports are published; refuse if others were published with some of them.
+    """Record the publication; raise ParameterError if other outputs contain some of the reports.
 
-    What is published depends on the reports only, so the same reports may be polled again.
+    The output depends on the reports only, so the same reports may be polled again.
     """
     with held_records(reports) as records:
         if sum(len(record.rows) for record in records) != found.workers:
@@ -109,7 +109,7 @@ def _publish(reports: Sequence[Path], found: ShuffledPoll, told: ShuffledGuarant
         return
 
     def loss(group: int) -> str:
-        """Return the epsilon of a report in a group, of which others may be dishonest."""
+        """Return the epsilon of a report in a group that may contain all dishonest ones."""
         honest = max(1, group - (found.workers - told.honest))
         return show_loss(
             shuffled_guarantee(found.mechanism, honest=honest, delta=told.delta).epsilon
@@ -153,7 +153,7 @@ def _as_json(
 def _tell(
     found: ShuffledPoll, told: ShuffledGuarantee, fewest: int | None, *, assumed: bool
 ) -> None:
-    """Say what was read, and both losses: that of a report stands first."""
+    """Print the input and both losses; the local one, which needs no shuffler, comes first."""
     note(f"{counted(found.workers, 'report')} of one question, each of another worker.")
     note(str(told))
     if told.epsilon == told.local.worker_epsilon > 0:

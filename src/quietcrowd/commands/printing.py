@@ -1,6 +1,6 @@
-"""What the commands print: notes on standard error; tables, or CSV in a pipe, as their output.
+"""Output of the commands: notes on standard error, and tables, or CSV in a pipe, as results.
 
-Rich is loaded by what draws with it: the help of a command does not.
+Functions import Rich on demand, because the help of a command does not need it.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ __all__ = [
 DRAWS_A_SECOND = 500_000
 
 SLOW = 5.0
-"""Seconds: what takes longer is announced."""
+"""Seconds above which a computation is announced."""
 
 WIDTH = 80
-"""Columns: notes on a terminal are no wider."""
+"""Maximum columns of notes on a terminal."""
 
 SHOWN = 20
-"""So many rows of a table are printed."""
+"""Maximum number of rows printed of a table."""
 
 
 def counted(count: int, noun: str) -> str:
-    """Return a count and what is counted, in the plural unless it is one."""
+    """Return a count and its noun, in the plural unless the count is one."""
     return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def note(text: str) -> None:
-    """Print a sentence on standard error: folded between words on a terminal, else as it is.
+    """Print a sentence on standard error, wrapped on a terminal only.
 
-    Ids and labels in it are what somebody else wrote: none moves a terminal's cursor.
+    Ids and labels in it come from other people, so control characters are removed.
     """
     from rich.console import Console
 
@@ -69,7 +69,7 @@ def note(text: str) -> None:
 
 
 def _folded(line: str, width: int) -> str:
-    """Return a line folded between words, as deep as it begins; a shorter one as it is."""
+    """Wrap a line between words, keeping its indentation."""
     if len(line) <= width:
         return line
     import textwrap
@@ -81,7 +81,7 @@ def _folded(line: str, width: int) -> str:
 
 
 def tell(message: object) -> None:
-    """Print what the program says of itself, in one line, on standard error."""
+    """Print a message of the program as one line on standard error."""
     from quietcrowd.campaign.terms.plain_text import one_line
 
     print(f"quietcrowd: {one_line(str(message))}", file=sys.stderr)
@@ -96,9 +96,9 @@ def closing_words(
     tied: int | None,
     by_default: bool,
 ) -> str:
-    """Return what to say in the end of truths that were found.
+    """Return the summary of an inference.
 
-    `counts` are those of tasks, workers and answers; `tied` is None where truths are numbers.
+    `counts` are the numbers of tasks, workers and answers; `tied` is None for numeric truths.
     """
     tasks, workers, answers = counts
     parts = [
@@ -115,7 +115,7 @@ def closing_words(
 
 
 def announce_exact_noise(draws: int, pace: int = DRAWS_A_SECOND) -> None:
-    """Say how long so many draws of exact noise will take, at so many a second; if it is long."""
+    """Print how long exact noise will take, at `pace` samples per second, if that is long."""
     if draws > SLOW * pace:
         note(f"Drawing {draws:,} exact numbers of noise: about {draws / pace:,.0f} s.")
 
@@ -130,10 +130,10 @@ def tell_guarantee(
     listed: bool,
     left_out: int,
 ) -> None:
-    """Say what reports protect, of the worker who gave most answers.
+    """Print what the reports protect, for the worker with the most answers.
 
-    `listed` is whether all tasks were listed, as is needed where it is hidden who answered;
-    `left_out` is how many rows were left out because their answers were not possible.
+    `listed` is whether all tasks were listed, which mechanisms that hide participation require.
+    `left_out` is the number of rows dropped because of invalid answers.
     """
     if listed and not mechanism.participation_protected:
         note(
@@ -156,20 +156,20 @@ def tell_guarantee(
 
 
 def tell_no_signal(mechanism: Mechanism) -> None:
-    """Say so where reports do not depend on the answers."""
+    """Print a note if reports do not depend on the answers."""
     if mechanism.tells_nothing:
         note("Epsilon is 0 or next to it: reports tell nothing, and no truth can be inferred.")
 
 
 def console(width: int | None = None) -> Console:
-    """Return what prints texts and tables as they are; as wide as the terminal, or as `width`."""
+    """Return a console without markup or highlighting; `width` defaults to the terminal's."""
     from rich.console import Console
 
     return Console(highlight=False, markup=False, width=width)
 
 
 def plain_table(*columns: str, numeric_from: int) -> Table:
-    """Return an empty table whose columns from `numeric_from` on are numbers."""
+    """Return an empty table with right-aligned columns from `numeric_from` on."""
     from rich import box
     from rich.table import Table
 
@@ -181,9 +181,9 @@ def plain_table(*columns: str, numeric_from: int) -> Table:
 
 
 def print_frame(frame: pd.DataFrame, way: str) -> None:
-    """Print a frame: all of it as CSV into a pipe, its first rows as a table to a terminal.
+    """Print a frame: all rows as CSV to a pipe, the first rows as a table to a terminal.
 
-    `way` says there what writes all of it to a file, where there are more rows.
+    `way` names the option that writes all rows to a file.
     """
     if not sys.stdout.isatty():
         print_csv(frame)
@@ -206,14 +206,14 @@ def print_frame(frame: pd.DataFrame, way: str) -> None:
 
 
 def print_csv(frame: pd.DataFrame) -> None:
-    """Print all of a frame as CSV."""
+    """Print a frame as CSV."""
     _guarded(frame).to_csv(sys.stdout, index=False)
 
 
 def records_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows as JSON has them: numbers with all their digits, and texts as they are.
+    """Return the rows, JSON-ready, with dates as ISO 8601 texts.
 
-    What is missing, or no finite number, is None; dates are texts in ISO 8601.
+    Missing and non-finite numbers become None.
     """
     import pyarrow as pa
 
@@ -230,7 +230,7 @@ def records_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _guarded(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame with its texts as CSV files have them."""
+    """Protect texts against formulas in spreadsheets."""
     from pandas.api.types import is_numeric_dtype
 
     from quietcrowd.formats.csv_files import guard_cell

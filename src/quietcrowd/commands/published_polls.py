@@ -1,7 +1,7 @@
-"""Records of what polls published: one beside each file of reports, as a guard against mistakes.
+"""Records of the reports that polls published, next to each file, as a guard against mistakes.
 
-A record names reports by keyed hashes, so it recognizes them in any order, and in a file to which
-rows were added. It does not recognize them in a copy of the file elsewhere.
+A record identifies reports by keyed hashes, in any order and after rows were added. It does not
+recognize them in a copy of the file elsewhere.
 """
 
 from __future__ import annotations
@@ -34,47 +34,34 @@ _WHAT = (
 )
 
 _BYTES = 12
-"""Of a hash: two of 10,000,000 reports have the same one with a probability below 1e-14."""
+"""Length of a hash; among 10,000,000 reports, two collide with probability below 1e-14."""
 
 
 def record_path(path: Path) -> Path:
-    """Return where the record of a file of reports is, which may be named by a link."""
+    """Return the path of the record of a file of reports, resolving links."""
     real = path.resolve()
     return real.with_name(f"{real.name}.published.json")
 
 
 @contextmanager
 def held_records(files: Sequence[Path]) -> Iterator[list[PollRecord]]:
-    """Give the records of files of reports, which no other poll reads meanwhile.
+    """Read and lock the records of files of reports within a context.
 
-    Raises
-    ------
-    FormatError
-        As of `PollRecord.read`.
-    OSError
-        If no lock can be made next to a record.
+    Raises FormatError as `PollRecord.read` does, and OSError if no lock file can be created.
     """
     with ExitStack() as held:
-        for path in sorted({record_path(file) for file in files}):  # in one order: no deadlock
+        for path in sorted({record_path(file) for file in files}):  # sorted against deadlocks
             held.enter_context(file_lock(path.with_name(f"{path.name}.lock"), wait=True))
         yield [PollRecord.read(file) for file in files]
 
 
 @frozen(kw_only=True)
 class PollRecord:
-    """Reports of a file, and the outputs that earlier polls published of them.
+    """Reports of a file, and the outputs of earlier polls that contain some of them.
 
-    Attributes
-    ----------
-    path : Path
-        Of the record.
-    key : bytes
-        Of the hashes.
-    rows : frozenset of bytes
-        Hashes of the reports that the file contains now, without those that were sent again.
-    outputs : dict of str to tuple
-        By random ids that records of several files share: how many reports each output counts, and
-        the hashes of those that this file contributed.
+    `key` is that of the hashes. `rows` are hashes of the reports that are in the file now, without
+    repeated ones. `outputs` maps random ids, shared between files, to the number of reports in the
+    output and the hashes of those from this file.
     """
 
     path: Path
@@ -86,10 +73,7 @@ class PollRecord:
     def read(cls, reports: Path) -> PollRecord:
         """Read a file of reports and its record, if there is one.
 
-        Raises
-        ------
-        FormatError
-            If the record is damaged; or see `read_reports`.
+        Raises FormatError if the record is damaged, or as `read_reports` does.
         """
         path = record_path(reports)
         key, outputs = _parsed(path) if path.exists() else (secrets.token_bytes(32), {})
@@ -98,9 +82,9 @@ class PollRecord:
         return cls(path=path, key=key, rows=rows, outputs=outputs)
 
     def write(self) -> None:
-        """Replace the record by this one."""
+        """Write this record, replacing an earlier one."""
         outputs = [
-            # sorted, so that their order says nothing
+            # sorted, so that the order reveals nothing
             {"id": one, "reports": count, "rows": b64encode(b"".join(sorted(rows))).decode()}
             for one, (count, rows) in self.outputs.items()
         ]
@@ -131,19 +115,12 @@ def _parsed(path: Path) -> tuple[bytes, dict[str, tuple[int, frozenset[bytes]]]]
 
 @frozen(kw_only=True)
 class Overlap:
-    """What an output of some reports shares with outputs that were published before.
+    """Overlap of an output with outputs published before.
 
-    Attributes
-    ----------
-    published, new : int
-        How many of the reports are in earlier outputs, and in none.
-    outputs : int
-        How many earlier outputs count some of them.
-    same : bool
-        Whether one earlier output counts exactly these reports: it may be printed again.
-    smallest : int
-        Reports of the smallest group whose counts follow from all these outputs together. A report
-        is in one group, so its loss is at most that of an output of this group.
+    `published` of the reports are in earlier outputs and `new` ones in none. `outputs` counts the
+    earlier outputs with some of them, and `same` tells whether one has exactly these reports.
+    `smallest` is the size of the smallest group whose counts follow from all outputs together. A
+    report is in one group, so its loss is at most that of an output of this group.
     """
 
     published: int
@@ -154,7 +131,7 @@ class Overlap:
 
     @classmethod
     def of(cls, records: Sequence[PollRecord]) -> Overlap:
-        """Return that of all reports of these records' files together."""
+        """Return the overlap of all reports in these records."""
         totals: dict[str, int] = {}
         shared: Counter[str] = Counter()
         new = 0
@@ -165,7 +142,7 @@ class Overlap:
                 shared[one] += len(rows & record.rows)
                 fresh -= rows
             new += len(fresh)
-        shared = +shared  # without those that share none
+        shared = +shared  # drops outputs that share no report
         now = sum(len(record.rows) for record in records)
         groups = [new, *shared.values(), *(totals[one] - shared[one] for one in shared)]
         return cls(
@@ -178,12 +155,9 @@ class Overlap:
 
 
 def record_output(records: Sequence[PollRecord]) -> None:
-    """Write beside each file that an output of all their reports is published.
+    """Record next to each file that an output with all its reports is published.
 
-    Raises
-    ------
-    OSError
-        If a record cannot be written: nothing may be published then.
+    Raises OSError if a record cannot be written; the caller must then publish nothing.
     """
     one, total = secrets.token_hex(16), sum(len(record.rows) for record in records)
     for record in records:

@@ -1,4 +1,4 @@
-"""Questions on a terminal, one by one, until the worker has decided on the answers."""
+"""Interactive questions on a terminal, until the worker decides to send the answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 
 WIDTH = 78
 QUOTED = "| "
-"""What every line begins with that whoever asks may have written."""
+"""Prefix of every line that the requester may have written."""
 
 _PLAIN = re.compile(r"-?[\d.]+|[^\W\d][\w'/-]*(?: [^\W\d][\w'/-]*){0,3}")
 _LONGEST = 30
@@ -41,18 +41,13 @@ _LONGEST = 30
 BACK, NONE, SEND = "<", "-", "send"
 
 SHOWN = 20
-"""So many lines of a list are printed."""
+"""Maximum number of lines printed of a list."""
 
 
 def show_text(text: str, *, first: str = "", rest: str = "") -> None:
-    """Print a text in lines that fit.
+    """Print a text, wrapped and without control characters.
 
-    Parameters
-    ----------
-    text : str
-        What moves a terminal's cursor is taken out of it.
-    first, rest : str
-        What each of its lines begins with, and what the lines begin with into which that is folded.
+    Each line begins with `first`, and its continuation lines with `rest`.
     """
     for line in printable(text).splitlines() or [""]:
         folded = textwrap.wrap(
@@ -66,18 +61,18 @@ def show_text(text: str, *, first: str = "", rest: str = "") -> None:
 
 
 def show_quoted(text: str) -> None:
-    """Print what whoever asks wrote, so that no line of it looks like one of this device."""
+    """Print a requester's text with a prefix on each line, unlike the output of this device."""
     show_text(text, first=QUOTED, rest=QUOTED)
 
 
 def _letters(line: str) -> int:
-    """Return how many letters fit into a line, of which some may take two columns."""
+    """Return how many letters fit into a line; wide ones take two columns."""
     wide = any(unicodedata.east_asian_width(letter) in "WF" for letter in line)
     return WIDTH // 2 if wide else WIDTH
 
 
 def spell(value: Any) -> str:
-    """Return how an answer or a report is written on a terminal."""
+    """Format an answer or a report."""
     if value is None:
         return "NULL"
     if isinstance(value, bool):
@@ -86,7 +81,7 @@ def spell(value: Any) -> str:
 
 
 def in_reading_order(tasks: Sequence[CampaignTask]) -> list[CampaignTask]:
-    """Return tasks by their names, t2 before t10."""
+    """Sort tasks by name in natural order, t2 before t10."""
     return sorted(
         tasks,
         key=lambda task: [
@@ -97,7 +92,7 @@ def in_reading_order(tasks: Sequence[CampaignTask]) -> list[CampaignTask]:
 
 
 def read_line(prompt: str) -> str:
-    """Return what is typed after a prompt; an end of the input stops the command."""
+    """Read a line after a prompt; the end of input aborts the command."""
     try:
         return input(prompt).strip()
     except EOFError:
@@ -105,32 +100,16 @@ def read_line(prompt: str) -> str:
 
 
 def agreed(question: str) -> bool:
-    """Return whether a question is answered with yes."""
+    """Ask a yes-or-no question; the default is no."""
     return read_line(f"{question} [y/N] ").lower() in ("y", "yes")
 
 
 @define(kw_only=True)
 class Questions:
-    """A worker answers questions, goes back, changes answers, and decides on them.
+    """Interactive session in which a worker answers questions, changes answers and decides to send.
 
-    Attributes
-    ----------
-    tasks : sequence of CampaignTask
-        In the order in which they are asked.
-    domain : Domain
-        What an answer can be.
-    most : int
-        How many answers may be given.
-    least : int
-        How many must be.
-    notes : mapping of str to str
-        What this device says of a task beside its question, by the task's name.
-    images : mapping of str to Path
-        Files of the images that tasks name, by their hashes.
-    read : callable
-        Returns what is typed after a prompt.
-    answers : dict
-        Given so far, by the names of tasks.
+    `most` and `least` limit the number of answers. `notes` contains this device's notes by task
+    name, `images` files by hash, and `answers` those given so far by task name.
     """
 
     tasks: Sequence[CampaignTask]
@@ -143,7 +122,7 @@ class Questions:
     answers: dict[str, Any] = field(factory=dict, repr=False)
 
     def ask(self) -> Mapping[str, Any]:
-        """Return the answers that are to be sent."""
+        """Ask all questions; return the answers to send."""
         show_text(
             "Nothing leaves this device before you have looked over your answers and typed send. "
             f"Enter skips a question, {BACK} goes back, Ctrl-C stops: then no answer is kept."
@@ -151,11 +130,11 @@ class Questions:
         return self._go_on(0)
 
     def review(self) -> Mapping[str, Any]:
-        """Return the answers when they are decided on once more: they can be changed before."""
+        """Let the worker change answers again; return the answers to send."""
         return self._go_on(len(self.tasks))
 
     def _go_on(self, place: int) -> Mapping[str, Any]:
-        """Ask from a place on, until the worker types send."""
+        """Ask from a position on, until the worker types send."""
         while True:
             while place < len(self.tasks):
                 place = self._ask_one(place)
@@ -165,7 +144,7 @@ class Questions:
             place = chosen
 
     def _ask_one(self, place: int) -> int:
-        """Ask one question; return the place of the next."""
+        """Ask one question; return the position of the next."""
         task = self.tasks[place]
         typer.echo("")
         show_text(f"{place + 1} of {len(self.tasks):,}: {one_line(task.name)}", rest=QUOTED)
@@ -198,7 +177,7 @@ class Questions:
                 return place + 1
 
     def _close(self) -> int | None:
-        """Show the answers, and ask to send; return the place of one to change instead, or None."""
+        """Show the answers and ask to send; return None, or the position of an answer to change."""
         typer.echo("")
         show_text(f"You answered {len(self.answers):,} of {len(self.tasks):,} questions.")
         self._show_answers()
@@ -221,7 +200,6 @@ class Questions:
                 typer.echo(f"Type {SEND}, {BACK}, or a number from 1 to {len(self.tasks):,}.")
 
     def _show_answers(self) -> None:
-        """Print the answers by the numbers of their questions."""
         lines = [
             f"{place}. {one_line(task.name)}: {spell(self.answers[task.name])}"
             for place, task in enumerate(self.tasks, start=1)
@@ -234,7 +212,7 @@ class Questions:
 
     @property
     def _numbered(self) -> bool:
-        """Whether labels have numbers beside them: not where a label looks like one."""
+        """Whether labels are numbered; not if a label looks like a number."""
         return isinstance(self.domain, FiniteDomain) and not any(
             (isinstance(label, int | float) and not isinstance(label, bool))
             or str(label).strip().lstrip("+-").isdecimal()
@@ -242,7 +220,7 @@ class Questions:
         )
 
     def _choices(self) -> str:
-        """Say which answers there are."""
+        """Describe the possible answers."""
         if isinstance(self.domain, Interval):
             return f"a number from {spell(self.domain.low)} to {spell(self.domain.high)}"
         assert isinstance(self.domain, FiniteDomain)
@@ -252,7 +230,7 @@ class Questions:
         return "   ".join(labels)
 
     def _value(self, typed: str) -> Any:
-        """Return the answer that was typed; None where it is none."""
+        """Parse an answer; None if it is invalid."""
         if not isinstance(self.domain, FiniteDomain):
             return _number(typed, self.domain)
         labels = self.domain.labels
@@ -270,7 +248,7 @@ class Questions:
 
 
 def _in_quotes(label: str) -> str:
-    """Return a label as it is if it is a few plain words, else in quotes: it is the requester's."""
+    """Quote a label unless it is a few simple words, because the requester wrote it."""
     return label if _PLAIN.fullmatch(label) and len(label) <= _LONGEST else f'"{label}"'
 
 
@@ -283,7 +261,7 @@ def _number(typed: str, domain: Any) -> float | None:
 
 
 def _show_data(data: Mapping[str, Any], images: Mapping[str, Path]) -> None:
-    """Print what a task asks: its one member, or each by its name; of an image its file, too."""
+    """Print the data of a task, and the file of each image."""
     for name, value in data.items():
         file = images.get(image_in(value) or "")
         shown = value if file is None else value["alt"]

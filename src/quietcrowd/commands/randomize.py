@@ -1,4 +1,4 @@
-"""``quietcrowd randomize``: answers become reports, as on the workers' devices."""
+"""``quietcrowd randomize``: reports from answers, as on the workers' devices."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def randomize(
 
 
 def _check_output(answers: Path, output: Path) -> None:
-    """Raise unless reports can be written, and nothing is there yet: before long work."""
+    """Raise unless the reports can be written to a new file, before a long computation."""
     if output != STREAM:
         check_target(output)
         refuse_overwriting(answers, output)
@@ -117,7 +117,7 @@ def _refuse_early(
     *,
     own_lists: bool,
 ) -> None:
-    """Raise what follows from public facts, before the answers are read.
+    """Raise the errors that follow from public facts, before reading the answers.
 
     No choice may depend on the answers, and no error on whether there are any.
     """
@@ -128,10 +128,9 @@ def _refuse_early(
 
 
 def _write(reports: Reports, output: Path, table: Answers) -> None:
-    """Write the reports, and tell where they are."""
     if output != STREAM:
-        check_new(output)  # another run may have written there meanwhile
-    with to_stdout(output, ".jsonl") as place:  # these hold the mechanism too
+        check_new(output)  # again, as another run may have written there
+    with to_stdout(output, ".jsonl") as place:  # which contains the mechanism too
         write_reports(reports, place)
     written = f"{counted(len(reports), 'report')} written to {place_of(output)}"
     note(f"{written}; workers: {len(table.workers):,}.")
@@ -140,7 +139,7 @@ def _write(reports: Reports, output: Path, table: Answers) -> None:
 def _tell(
     name: str, randomiser: Mechanism, table: Answers, reports: Reports, *, listed: bool
 ) -> None:
-    """Tell what the reports guarantee."""
+    """Print the guarantee of the reports."""
     tell_guarantee(
         randomiser,
         name,
@@ -153,7 +152,7 @@ def _tell(
 
 
 def _public_domain(path: Path, written: tuple[str | None, str | None, str | None]) -> Domain:
-    """Return what an answer can be, as a dataset folder or the options say."""
+    """Return the domain from a dataset directory or the options."""
     if not path.is_dir():
         return options.build_domain(*written)
     from quietcrowd.datasets import dataset_domain
@@ -164,11 +163,11 @@ def _public_domain(path: Path, written: tuple[str | None, str | None, str | None
 def _randomized(
     randomiser: Mechanism, table: Answers, seed: int | None, *, public: bool
 ) -> Reports:
-    """Return reports of answers, with exact noise unless a seed makes it a simulation."""
+    """Randomize answers with exact noise, or with simulated noise if there is a seed."""
     if seed is not None:
         rng = np.random.default_rng(seed)
         return randomiser.randomize(table, rng=rng, participation_public=public)
-    # before long work is announced
+    # raises before the note on exact noise
     randomiser.check_left_out(table.dropped.out_of_domain, participation_public=public)
     announce_exact_noise(
         randomiser.noise_draws(

@@ -1,4 +1,4 @@
-"""``quietcrowd rank``: items by paired comparisons, from reports or from plain preferences."""
+"""``quietcrowd rank``: ranking of items from reports or non-private paired comparisons."""
 
 from __future__ import annotations
 
@@ -114,7 +114,6 @@ def rank(
 
 
 def _read(files: list[Path], columns: str, duplicates: str, *, plain: bool) -> Reports | Answers:
-    """Return reports, or plain comparisons as answers."""
     if not plain:
         if (columns, duplicates) != (_USUAL_COLUMNS, options.DUPLICATES):
             raise ParameterError("--columns and --duplicates go with --plain")
@@ -127,7 +126,7 @@ def _read(files: list[Path], columns: str, duplicates: str, *, plain: bool) -> R
 def _ranked(
     data: Reports | Answers, spread: float | None, max_iterations: int | None
 ) -> ItemRanking:
-    """Return what is found; whether it converged is told in the end, and not by a warning too."""
+    """Rank the items; the closing note reports convergence, so the warning is suppressed."""
     from quietcrowd.inference.ranking.ranking import SPREAD, rank_items
 
     with warnings.catch_warnings():
@@ -140,7 +139,6 @@ def _ranked(
 
 
 def _show(found: ItemRanking, output: Path | None, *, as_json: bool) -> None:
-    """Write or print the ranking."""
     frame = found.to_frame("pandas")
     if output == STREAM:
         print_csv(frame)

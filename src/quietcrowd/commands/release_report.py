@@ -1,4 +1,4 @@
-"""What a release of synthetic claims gave, and what could be released: tables and JSON."""
+"""Tables and JSON of releases of synthetic claims, and of plans for them."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 __all__ = ["print_plans", "print_release", "show_plans_as_json", "show_release_as_json"]
 
 SHOWN = 10
-"""So many refused tasks are listed."""
+"""Maximum number of rejected tasks printed."""
 
 PARAMETERS = (
     *("release", "epsilon0", "bandwidth", "claims", "gamma", "k"),
     *("weights", "floor", "drop", "kernel", "cells"),
 )
-"""What JSON tells of a method."""
+"""Parameters of a method in the JSON output."""
 
 
 def _print(text: Any = "") -> None:
@@ -43,7 +43,7 @@ def _print(text: Any = "") -> None:
 
 
 def print_plans(plans: list[ReleasePlan], answers: Answers, epsilon: float, per: Budget) -> None:
-    """Print what a budget affords, one row per plan."""
+    """Print the releases that a budget allows, one row per plan."""
     table = plain_table(
         "k",
         "tasks\nreleased",
@@ -114,9 +114,9 @@ def print_release(
     output: Path,
     expected: float | None,
 ) -> None:
-    """Print what was released and refused, what it loses, and who may see what.
+    """Print the released and rejected tasks, the privacy loss, and who may see the output.
 
-    `expected` is how many synthetic claims per task were planned, where there was a plan.
+    `expected` is the planned number of synthetic claims per task, or None without a plan.
     """
     released = int((synthetic.attempts > 0).sum())
     _print(
@@ -146,7 +146,7 @@ def print_release(
 
 
 def _print_refused(synthetic: SyntheticClaims) -> None:
-    """Print the first tasks that were refused, and why."""
+    """Print the first rejected tasks with the reasons."""
     refused = synthetic.refused
     if not len(refused):
         return
@@ -160,7 +160,7 @@ def _print_refused(synthetic: SyntheticClaims) -> None:
 
 
 def _what_it_tells(guarantee: PrivacyGuarantee) -> str:
-    """Return the loss in words; what the paper claims for its own procedure is in the JSON."""
+    """Describe the privacy loss; the JSON contains the paper's claim for its own procedure."""
     text = f"Loss of {_of_claims(guarantee, guarantee)}."
     if guarantee.tail:
         text = (
@@ -215,7 +215,7 @@ def show_release_as_json(
     expected: float | None,
     plots: list[Path],
 ) -> None:
-    """Print what `print_release` does, as one JSON object."""
+    """Print a release as one JSON object."""
     refused = synthetic.refused
     _print_json(
         {
@@ -242,7 +242,7 @@ def _print_json(value: dict[str, Any]) -> None:
 
 
 def _finite(value: Any) -> Any:
-    """Return what JSON can say: what is infinite becomes null."""
+    """Convert a value to JSON; infinite numbers become null."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

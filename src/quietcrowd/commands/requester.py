@@ -1,4 +1,4 @@
-"""How the commands of a requester speak to a server: its options, and a client of it."""
+"""Options and HTTP client of the requester's commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["LOCAL", "Campaign", "Key", "Server", "check_id", "checked", "request
 
 
 def check_id(one: str) -> str:
-    """Return the id of a campaign; ParameterError where it is something else."""
+    """Return a campaign id; raise ParameterError if it is invalid."""
     if re.fullmatch("[0-9a-f]{32}", one) is None:
         raise ParameterError(
             f"a campaign's id is 32 hexadecimal digits, got {one!r}: quietcrowd campaign list "
@@ -53,23 +53,11 @@ LOCAL = "http://127.0.0.1:8000"
 
 @contextmanager
 def requester_client(server: str, secret: str) -> Iterator[httpx.Client]:
-    """Give a client of a server; what goes wrong on the way is one sentence.
+    """Provide a client of a server within a context; connection errors become ParameterError.
 
-    The key goes to no other machine without encryption, and through no proxy to this one.
-
-    Parameters
-    ----------
-    server : str
-        Its address.
-    secret : str
-        The requester's key.
-
-    Raises
-    ------
-    ParameterError
-        Where there is no key, the address is none, or the server cannot be reached.
-    MissingExtraError
-        Where httpx is not installed.
+    The key is never sent to another machine without encryption, or through a proxy to this one.
+    Raises ParameterError without a key or with an invalid address, and MissingExtraError without
+    httpx.
     """
     require_client()
     import httpx
@@ -93,7 +81,7 @@ def requester_client(server: str, secret: str) -> Iterator[httpx.Client]:
 
 
 def checked(response: httpx.Response) -> httpx.Response:
-    """Return a response; ParameterError where it is a refusal."""
+    """Return a response; raise ParameterError if it is an error."""
     if response.is_success:
         return response
     raise ParameterError(f"the server refuses: {refusal(response)}")

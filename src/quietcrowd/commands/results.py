@@ -1,4 +1,4 @@
-"""``quietcrowd campaign results``: what the latest inference found, as JSON."""
+"""``quietcrowd campaign results``: the latest inference results, as JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["results"]
 
 _IN_MEMORY = 16 * 2**20
-"""Bytes of results from which on they are put aside in a file."""
+"""Bytes of results in memory; larger ones go to a temporary file."""
 
 _TRIES = 5
 
@@ -44,12 +44,9 @@ def results(campaign_id: Campaign, server: Server = LOCAL, secret: Key = "") -> 
 
 
 def _fetch(client: httpx.Client, url: str, file: IO[bytes]) -> dict[str, Any]:
-    """Write results to a file, whole, and return their head.
+    """Download complete results to a file, and return their head.
 
-    Raises
-    ------
-    ParameterError
-        Where the server refuses, or others replace them again and again.
+    Retries if other results replace them, and finally raises ParameterError.
     """
     import httpx
 
@@ -66,7 +63,7 @@ def _fetch(client: httpx.Client, url: str, file: IO[bytes]) -> dict[str, Any]:
                 for block in response.iter_bytes():
                     file.write(block)
         except httpx.RemoteProtocolError:
-            continue  # others have replaced them
+            continue  # other results have replaced them
         found: dict[str, Any] = head.json()
         return found
     raise ParameterError(

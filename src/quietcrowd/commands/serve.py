@@ -1,4 +1,4 @@
-"""``quietcrowd serve`` and ``campaign key``: for whoever owns the database.
+"""``quietcrowd serve`` and ``campaign key``, for the operator of the database.
 
 They need no requester's key.
 """
@@ -50,7 +50,7 @@ _SETTINGS = (
     "proxy",
     "metrics_port",
 )
-"""What the options of the same names say; None where one is not given."""
+"""Settings with an option of the same name, which is None if not given."""
 
 
 @app.command()
@@ -133,7 +133,7 @@ def _accept_loss(settings: Settings) -> None:
 
 
 def _require_departures(settings: Settings) -> None:
-    """Refuse a PostgreSQL without a place for who left: a dump of it must not hold that."""
+    """Require a separate place for withdrawals with PostgreSQL: a dump must not contain them."""
     if settings.departures is None and settings.database.startswith("postgresql"):
         raise ParameterError(
             "say with --departures where it is kept who left: another database, as sqlite:///FILE "

@@ -1,4 +1,4 @@
-"""The options of ``quietcrowd serve``: each is a setting of the server."""
+"""Options of ``quietcrowd serve``, each of which is a setting of the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``quietcrowd infer`` and ``randomize`` on what ``partition`` made: a store."""
+"""``quietcrowd infer`` and ``randomize`` with a store from ``quietcrowd partition``."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from quietcrowd.scale.stored_truths import truth_domain
 __all__ = ["infer_from_store", "randomize_a_store", "refuse_beside_store"]
 
 _USUAL = {"--columns": options.COLUMNS, "--duplicates": options.DUPLICATES}
-"""What options of a text are where they are not given; others are None, and flags False."""
+"""Defaults of text options; other options default to None, and flags to False."""
 
 
 def refuse_beside_store(given: Mapping[str, object]) -> None:
-    """Raise where options were given that say what a file holds: a store says so itself."""
+    """Raise ParameterError if options describe the contents, which a store does itself."""
     for option, value in given.items():
         if value not in (None, False, _USUAL.get(option)):
             raise ParameterError(f"a store knows what it holds: {option} does not go with it")
@@ -53,7 +53,7 @@ def infer_from_store(
     field: str | None,
     checkpoint: Path | None,
 ) -> None:
-    """Infer truths from a store; `choose` makes a method of its name."""
+    """Infer truths from a store; `choose` creates a method from its name."""
     if len(folders) > 1:
         raise ParameterError("a store is inferred from alone: name one folder")
     if output is None:
@@ -104,7 +104,7 @@ def randomize_a_store(
     workers: Path | None,
     participation_public: bool,
 ) -> None:
-    """Randomise a store; `mechanism` is a name with its parameters, and what makes it."""
+    """Randomize a store; `mechanism` is a name with parameters, and its factory."""
     name, maker = mechanism
     store = Store.open(folder)
     randomiser = check_randomizable(
@@ -152,5 +152,5 @@ def randomize_a_store(
 
 
 def _executor(scheduler: str | None) -> AbstractContextManager[Executor | None]:
-    """Return a cluster, if one is asked for; else threads do the work."""
+    """Return a cluster, or None for threads."""
     return nullcontext() if scheduler is None else connect(scheduler)

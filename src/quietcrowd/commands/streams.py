@@ -1,7 +1,7 @@
-"""Standard input and output, where a command takes the name of a file: ``-``.
+"""Standard input and output for the file name ``-``.
 
-What comes in is kept in a temporary file, whose suffix says what its beginning says that it is; it
-is deleted when the program ends.
+Standard input goes to a temporary file, whose suffix follows from its first bytes. The program
+deletes it when it ends.
 """
 
 from __future__ import annotations
@@ -26,12 +26,9 @@ _KEPT: list[TemporaryDirectory[str]] = []
 
 
 def from_stdin(path: Path) -> Path:
-    """Return a file with what standard input holds where `path` is ``-``, else `path`.
+    """Copy standard input to a temporary file if `path` is ``-``; otherwise return `path`.
 
-    Raises
-    ------
-    ParameterError
-        Where nothing is piped in.
+    Raises ParameterError if nothing is piped in.
     """
     if path != STREAM:
         return path
@@ -47,7 +44,7 @@ def from_stdin(path: Path) -> Path:
 
 
 def _suffix_of(head: bytes) -> str:
-    """Return the suffix of a file that begins so."""
+    """Guess the suffix of a file from its first bytes."""
     if head.startswith(b"PAR1"):
         return ".parquet"
     if head.startswith(b"PK"):
@@ -62,7 +59,7 @@ def _suffix_of(head: bytes) -> str:
 
 
 def _unpacked(head: bytes) -> bytes:
-    """Return the beginning of what is packed; the end is missing."""
+    """Decompress the beginning of a truncated gzip stream."""
     try:
         return zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(head, _HEAD)
     except zlib.error as error:
@@ -70,7 +67,7 @@ def _unpacked(head: bytes) -> bytes:
 
 
 def check_one_stream(*targets: Path | None, as_json: bool) -> None:
-    """Raise ParameterError where more than one output is standard output, as that of --json is."""
+    """Raise ParameterError if more than one output, ``--json`` included, is standard output."""
     if as_json and STREAM in targets:
         raise ParameterError(
             "--json prints on standard output, which - names too: leave one out, or name a file"
@@ -81,7 +78,7 @@ def check_one_stream(*targets: Path | None, as_json: bool) -> None:
 
 @contextmanager
 def to_stdout(path: Path, suffix: str) -> Iterator[Path]:
-    """Give where to write: `path`, or for ``-`` a file that is copied to standard output."""
+    """Provide `path` within a context, or for ``-`` a file that is copied to standard output."""
     if path != STREAM:
         yield path
         return
@@ -94,12 +91,12 @@ def to_stdout(path: Path, suffix: str) -> Iterator[Path]:
 
 
 def place_of(path: Path) -> str:
-    """Return what messages call where something was written."""
+    """Return the name of an output in messages."""
     return "standard output" if path == STREAM or path.name.startswith(_WRITTEN) else str(path)
 
 
 def shown(text: str) -> str:
-    """Return a message in which what came in is called standard input."""
+    """Replace the names of temporary files by "standard input" in a message."""
     for folder in _KEPT:
         for file in Path(folder.name).glob("*"):
             text = text.replace(str(file), "standard input")

@@ -1,4 +1,4 @@
-"""``quietcrowd suggest``: which tasks to ask next."""
+"""``quietcrowd suggest``: the tasks to ask next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``quietcrowd synthesize``: claims in, synthetic claims out, where the collector is trusted."""
+"""``quietcrowd synthesize``: synthetic claims from claims, by a trusted collector."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ __all__ = ["app", "synthesize"]
 app = typer.Typer(rich_markup_mode=None)
 
 LONGEST_NAME = 100
-"""Longer ids of tasks are cut off in the names of pictures."""
+"""Maximum characters of a task id in the name of a picture."""
 
 LEAST_WORTH = 0.5
-"""Fewer synthetic claims per task are not worth what they cost."""
+"""Minimum expected number of synthetic claims per task."""
 
 BUDGETS: dict[str, Budget] = {budget: budget for budget in names.BUDGETS}
 
 
 def _words(*choices: str, text: str) -> Any:
-    """Return an option that takes one of some words, and completes them."""
+    """Return an option for one of some words, with completion."""
     return typer.Option(metavar="|".join(choices), help=text, autocompletion=lambda: list(choices))
 
 
@@ -198,7 +198,7 @@ def _draw(
     drawn: Mapping[str, float | None],
     truths: Path | None,
 ) -> None:
-    """Draw the densities of tasks, with the known truths `drawn`, from a file of `truths`."""
+    """Draw the densities of tasks, with their known truths `drawn`; `truths` is for messages."""
     from quietcrowd.evaluation.task_plots import plot_task_densities
 
     for task, path in pictures.items():
@@ -211,7 +211,7 @@ def _draw(
 def _check_budget(
     epsilon: float | None, epsilon0: float | None, release: str, *, plan: bool, plot: bool
 ) -> None:
-    """Raise ParameterError unless it is said, in one way, how much may be lost."""
+    """Raise ParameterError unless exactly one option limits the privacy loss."""
     if release == "paper" and epsilon0 is None:
         raise ParameterError(
             "--release paper has no finite loss, whatever its parameters: give --epsilon0, "
@@ -235,7 +235,7 @@ def _check_budget(
 
 
 def _parameters(**given: Any) -> dict[str, Any]:
-    """Return parameters of `PrisCrowd` that are given, the bandwidth as a number or a rule."""
+    """Return the given parameters of `PrisCrowd`; the bandwidth is a number or a rule."""
     parameters = {name: value for name, value in given.items() if value is not None}
     if "bandwidth" not in parameters:
         raise ParameterError(
@@ -248,7 +248,6 @@ def _parameters(**given: Any) -> dict[str, Any]:
 
 
 def _check_output(output: Path | None) -> Path:
-    """Return where the synthetic claims go."""
     if output is None:
         raise ParameterError("say where the synthetic claims go: --output synthetic.csv")
     check_target(output)
@@ -256,12 +255,12 @@ def _check_output(output: Path | None) -> Path:
 
 
 def _name_pictures(tasks: list[str], folder: Path) -> dict[str, Path]:
-    """Return where the picture of each task goes; the name of a file is safe for any id."""
+    """Return the path of each task's picture, safe for any id."""
     return {task: folder / f"density-{_file_name(task)}.png" for task in tasks}
 
 
 def _file_name(task: str) -> str:
-    """Return an id as part of a file name; a long one is cut off and told apart by its hash."""
+    """Return an id as part of a file name; a hash makes a truncated one unique."""
     name = quote(task, safe=" ()+,;=@'")
     if len(name) <= LONGEST_NAME:
         return name
@@ -271,7 +270,7 @@ def _file_name(task: str) -> str:
 def _check_files(
     sources: tuple[Path, Path | None], output: Path, pictures: dict[str, Path], *, force: bool
 ) -> None:
-    """Raise unless all pictures can be written, and nothing is overwritten that must not be."""
+    """Raise unless pictures can be written and nothing is overwritten without --force."""
     if sources[1] is not None and not pictures:
         raise ParameterError("--truths goes with --plot TASK")
     for picture in pictures.values():
@@ -289,7 +288,7 @@ def _check_files(
 
 
 def _read_claims(source: Path, between: str | None, columns: str, duplicates: str) -> Answers:
-    """Read claims; their range has to be said."""
+    """Read claims; their range must be given."""
     if between is None and not source.is_dir():
         raise ParameterError(
             "give the range of the claims with --between LOW,HIGH: it is public, and is not read "
@@ -301,12 +300,9 @@ def _read_claims(source: Path, between: str | None, columns: str, duplicates: st
 def _truths_of(
     names: Iterable[str], truths: Path | None, answers: Answers
 ) -> dict[str, float | None]:
-    """Return the known truths of tasks that are to be drawn; None where there is none.
+    """Return the known truths of tasks to draw, or None where unknown.
 
-    Raises
-    ------
-    AnswerError
-        Where no claim is about a task of that name, or a known truth breaks its rule.
+    Raises AnswerError if no claim is about a task, or a known truth is invalid.
     """
     try:
         known = number_per_task(answers.tasks, None if truths is None else read_truths(truths))
@@ -320,7 +316,7 @@ def _truths_of(
 
 
 def _position(name: str, answers: Answers) -> int:
-    """Return where a task stands; AnswerError where no claim is about it."""
+    """Return the position of a task; raise AnswerError if no claim is about it."""
     place = int(positions_by_text(pa.array([name]), answers.tasks)[0])
     if place < 0 or not answers.answers_per_task[place]:
         known = map(str, answers.tasks.to_pylist())
@@ -329,7 +325,7 @@ def _position(name: str, answers: Answers) -> int:
 
 
 def _check_worth(expected: float, claims: int, epsilon: float, per: Budget) -> None:
-    """Raise ParameterError where a release would use up the loss for next to nothing."""
+    """Raise ParameterError if a release would cost the loss for almost no claims."""
     if expected < LEAST_WORTH:
         raise ParameterError(
             f"epsilon = {epsilon:g} per {per} affords about {expected:.2g} synthetic claims per "
@@ -345,7 +341,7 @@ def _check_loss(
     release: str,
     simulate: int | None,
 ) -> None:
-    """Raise ParameterError where a release would lose more than is allowed, or without a bound."""
+    """Raise ParameterError if a release would lose more than allowed, or without a bound."""
     loss = guarantee.epsilon if per == "claim" else guarantee.worker_epsilon
     if epsilon is not None and loss > epsilon:
         raise ParameterError(
@@ -360,7 +356,7 @@ def _check_loss(
 
 
 def _check_bandwidth(bandwidth: float | str, answers: Answers) -> None:
-    """Warn of a bandwidth that can hardly be meant, by public numbers alone."""
+    """Warn of an implausible bandwidth, from public numbers only."""
     from quietcrowd.synthesis.claim_arrays import public_range
 
     width = public_range(answers).width

@@ -1,4 +1,4 @@
-"""A file of tasks on its way from a requester to a server, and what it was taken for."""
+"""File of tasks that a requester uploads, and a summary of how it was read."""
 
 from __future__ import annotations
 
@@ -19,27 +19,20 @@ from quietcrowd.json_text import parse_json
 __all__ = ["TaskFile", "summarize_tasks"]
 
 PART = 900_000
-"""Bytes of tasks that are sent at once."""
+"""Bytes of tasks per request."""
 
 _TABLES = {".csv": "text/csv", ".tsv": "text/tab-separated-values"}
 _LINES = "application/x-ndjson"
 
 _EXAMPLES = 2
-"""So many names of tasks are shown."""
+"""Maximum number of task names in a summary."""
 
 
 @frozen(kw_only=True)
 class TaskFile:
-    """What is sent of a file of tasks.
+    """Content of a file of tasks in the upload format.
 
-    Attributes
-    ----------
-    path : Path
-        Of the file, for messages.
-    media_type : str
-        A table, or one object of JSON per line.
-    content : bytes
-        All of it.
+    The media type is a table, or JSON Lines. `path` is for messages.
     """
 
     path: Path
@@ -48,16 +41,10 @@ class TaskFile:
 
     @classmethod
     def read(cls, path: Path) -> TaskFile:
-        """Return what is sent of a file.
+        """Read a file of tasks.
 
-        Raises
-        ------
-        ParameterError
-            Where its name says of no format that a server takes.
-        FormatError
-            Where JSON cannot be read.
-        OSError
-            Where the file cannot be opened.
+        Raises ParameterError for an unknown suffix, FormatError for invalid JSON, and OSError if
+        the file cannot be opened.
         """
         suffix = path.suffix.lower()
         if suffix in _TABLES:
@@ -76,7 +63,7 @@ class TaskFile:
 
     @classmethod
     def of(cls, path: Path, rows: Sequence[TaskRow]) -> TaskFile:
-        """Return what is sent of tasks, as one object of JSON per line."""
+        """Return tasks as JSON Lines."""
         lines = (
             {
                 **({} if row.name is None else {"task": row.name}),
@@ -91,21 +78,10 @@ class TaskFile:
     def rows(self, domain: Domain, columns: TaskColumns = TaskColumns()) -> list[TaskRow]:  # noqa: B008
         """Return the tasks as the server will read them.
 
-        Parameters
-        ----------
-        domain : Domain
-            Of answers.
-        columns : TaskColumns
-            Which columns are meant. Where those are named that workers see, nothing is taken for
-            an answer.
-
-        Raises
-        ------
-        FormatError
-            Where it would refuse a row, a known truth is none of the possible answers, or the file
-            looks like one of answers; the message names rows of the whole file.
-        ParameterError
-            Where a column that is to be shown is in no row.
+        If `columns` names the columns that workers see, none of them is taken for an answer. Raises
+        FormatError, with row numbers, if the server would reject a row, a known truth is not a
+        possible answer, or the file looks like answers. Raises ParameterError if a shown column is
+        in no row.
         """
         try:
             rows = list(READERS[self.media_type](self.content, columns))
@@ -128,7 +104,7 @@ class TaskFile:
                 )
 
     def parts(self) -> Iterator[bytes]:
-        """Cut it into parts that one request holds; quoted cells with line breaks go whole."""
+        """Split the content into requests; quoted cells with line breaks stay whole."""
         header = self.media_type in _TABLES.values()
         lines = self.content.splitlines(keepends=True)
         first = lines[0] if header and lines else b""
@@ -143,7 +119,7 @@ class TaskFile:
 
 
 def summarize_tasks(rows: Sequence[TaskRow]) -> str:
-    r"""Return how many tasks there are, how they are named, and what workers see of them.
+    r"""Describe the number and names of tasks, and what workers see of them.
 
     Examples
     --------

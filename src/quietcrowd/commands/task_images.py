@@ -1,7 +1,7 @@
-"""The images of a file of tasks: files beside it, which its columns name, on their way to a server.
+"""Images that a file of tasks names, and their upload.
 
-A column ``image`` holds names of files, in the folder of the file of tasks or below it, and a
-column ``image_alt`` what they show, in words. Tasks then name images by their hashes.
+The column ``image`` contains file names, in the directory of the task file or below it, and
+``image_alt`` a description. Uploaded tasks name images by their hashes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["TaskImages", "upload_images"]
 _COLUMN, _ALT = "image", "image_alt"
 
 _LONGEST_FILE = 64 * MAX_IMAGE
-"""Bytes of a file beyond which it is not read: no metadata is that long."""
+"""Maximum bytes of a file that is read; no metadata is that long."""
 
 _LATER = frozenset({429, 503})
 _TRIES = 60
@@ -41,15 +41,7 @@ _TRIES = 60
 
 @define(kw_only=True)
 class TaskImages:
-    """Images that were read beside a file of tasks.
-
-    Attributes
-    ----------
-    tasks : Path
-        The file of tasks.
-    contents : dict of str to bytes
-        All images by their hashes, each without what does not show.
-    """
+    """Images of a file of tasks, by hash and without metadata."""
 
     tasks: Path
     contents: dict[str, bytes] = field(factory=dict, repr=False)
@@ -57,32 +49,22 @@ class TaskImages:
 
     @classmethod
     def read(cls, tasks: Path, rows: Sequence[TaskRow]) -> tuple[TaskImages, list[TaskRow]]:
-        """Return the images that tasks name by their files, and the tasks that name their hashes.
+        """Return the images of the tasks, and the tasks with hashes in place of file names.
 
-        Parameters
-        ----------
-        tasks : Path
-            The file of tasks.
-        rows : sequence of TaskRow
-            What is in it.
-
-        Raises
-        ------
-        FormatError
-            Where a file is missing, no image or too large, or there are too many of them; the
-            message names the row.
+        Raises FormatError, with the row, if a file is missing, no image or too large, or if there
+        are too many.
         """
         images = cls(tasks=tasks)
         return images, [images._named(row) for row in rows]
 
     @property
     def size(self) -> int:
-        """How many bytes they have together."""
+        """Total bytes of the images."""
         return sum(map(len, self.contents.values()))
 
     @property
     def summary(self) -> str:
-        """How many there are, and what was done to them."""
+        """Description of the images and of the removed metadata."""
         size = f"{self.size / 2**20:,.1f} MiB"
         return (
             f"{counted(len(self.contents), 'image')}, {size}, without the places, times and names "
@@ -90,7 +72,7 @@ class TaskImages:
         )
 
     def _named(self, row: TaskRow) -> TaskRow:
-        """Return a task whose image stands there by its hash."""
+        """Replace the file name in a task by the image's hash."""
         data: dict[str, Any] = json.loads(row.data)
         name, alt = data.get(_COLUMN), data.get(_ALT, "")
         if not isinstance(name, str) or not isinstance(alt, str):
@@ -155,7 +137,7 @@ class TaskImages:
 
 
 def _read(file: Path) -> bytes | None:
-    """Return what is in a file, a little more than is taken at most; None where there is none."""
+    """Return at most `_LONGEST_FILE` + 1 bytes of a file, or None if it cannot be read."""
     try:
         if not file.is_file():
             return None
@@ -166,21 +148,9 @@ def _read(file: Path) -> bytes | None:
 
 
 def upload_images(client: httpx.Client, campaign: str, images: Mapping[str, bytes]) -> None:
-    """Store images with a draft, one after the other, as fast as the server takes them.
+    """Upload images, by hash, to a draft one after the other; wait if the server is busy.
 
-    Parameters
-    ----------
-    client : httpx.Client
-        Of the requester.
-    campaign : str
-        The draft.
-    images : mapping of str to bytes
-        By their hashes.
-
-    Raises
-    ------
-    ParameterError
-        Where the server refuses one.
+    Raises ParameterError if the server rejects one.
     """
     headers = {"Content-Type": "application/octet-stream"}
     for sha256, content in images.items():

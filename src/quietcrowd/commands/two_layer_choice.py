@@ -1,4 +1,4 @@
-"""``-m two-layer`` of campaigns and plans: made for the loss that is stated, at their answers."""
+"""Calibration of ``-m two-layer`` in campaigns and plans to the stated epsilon."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["TwoLayerChoice", "sized_maker"]
 
 
 class TwoLayerChoice:
-    """Makes the two-layer mechanism that loses an epsilon about one of so many answers.
+    """Factory of the two-layer mechanism for which one of n answers loses at most epsilon.
 
-    A `low` of 0, as in the paper, would lose ln((k - 1) n) about one of n answers, whatever epsilon
-    is claimed.
+    With a `low` of 0, as in the paper, one of n answers would lose ``ln((k - 1) n)``, whatever
+    epsilon is claimed.
     """
 
     def __init__(self, parameters: dict[str, Any], answers: int, *, quietly: bool = False) -> None:
@@ -28,10 +28,7 @@ class TwoLayerChoice:
 
     @staticmethod
     def of(maker: Callable[..., Mechanism]) -> dict[str, Any] | None:
-        """Return the parameters of a chosen two-layer mechanism whose `low` is left open.
-
-        None where another mechanism was chosen, or a `low` for it.
-        """
+        """Return the parameters of a two-layer mechanism with an open `low`, or None."""
         if not isinstance(maker, partial):
             return None
         kind = getattr(maker.func, "__self__", None)
@@ -41,12 +38,9 @@ class TwoLayerChoice:
         return given if given.get("law", "flip") != "epsilon" else None
 
     def __call__(self, *, domain: Domain, epsilon: float) -> Mechanism:
-        """Return the mechanism, and print what was chosen for it, unless quietly.
+        """Return the mechanism, and print its flip probabilities unless `quietly`.
 
-        Raises
-        ------
-        ParameterError
-            Where a parameter is out of its range, or the domain has no labels.
+        Raises ParameterError if a parameter is out of range or the domain has no labels.
         """
         labels = at_least_two_labels(domain)
         usual = {"alpha": USUAL_SHAPE, "beta": USUAL_SHAPE}
@@ -65,13 +59,12 @@ class TwoLayerChoice:
 
 
 class _ForAnswers:
-    """Makes the mechanism of `TwoLayerChoice` once a plan says how many answers there are."""
+    """Factory that a plan specializes for each number of answers per worker."""
 
     def __init__(self, maker: Callable[..., Mechanism], parameters: dict[str, Any]) -> None:
         self.maker, self.parameters = maker, parameters
 
     def for_answers(self, answers: int) -> TwoLayerChoice:
-        """Return what makes it for so many answers of a worker."""
         return TwoLayerChoice(self.parameters, answers, quietly=True)
 
     def __call__(self, *, domain: Domain, epsilon: float) -> Mechanism:
@@ -79,9 +72,9 @@ class _ForAnswers:
 
 
 def sized_maker(maker: Callable[..., Mechanism]) -> Callable[..., Mechanism]:
-    """Return a maker that a plan asks for each number of answers, where the choice is open.
+    """Return a factory that a plan can specialize for each number of answers, if that applies.
 
-    A plan then has the mechanism that a campaign of the same ``-m`` has.
+    A plan then uses the same mechanism as a campaign with the same ``-m``.
     """
     parameters = TwoLayerChoice.of(maker)
     return maker if parameters is None else _ForAnswers(maker, parameters)

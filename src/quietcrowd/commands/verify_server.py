@@ -1,4 +1,4 @@
-"""``quietcrowd verify-server``: is what a server gives to workers what this release has."""
+"""``quietcrowd verify-server``: comparison of a server's page for workers with this release."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def verify_server(
 
 
 def _asked(url: str, any_campaign: str) -> tuple[str, str]:
-    """Return the server of an address or a link, and whose page is asked for."""
+    """Return the server and campaign of a link, or a server's address and any campaign."""
     try:
         is_link = "/j/" in urlsplit(url).path
     except ValueError:
