@@ -124,7 +124,6 @@ def answer(
 
 
 def _send_again(client: Client, file: Path | None, *, as_json: bool) -> None:
-    """Send reports that were committed earlier."""
     if file is not None:
         raise AnswerError(
             "you have answered this campaign, and your reports are on their way: leave out "
@@ -162,7 +161,6 @@ def _take_part(client: Client, file: Path | None, *, yes: bool, as_json: bool) -
 
 
 def _asked_alone(client: Client, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop answers to tasks that were not assigned to this worker, with a note."""
     others = client.not_asked & given.keys()
     if others:
         note(f"Left out: {counted(len(others), 'answer')} to questions that you are not asked.")
@@ -174,7 +172,6 @@ def _count(given: Mapping[str, Any]) -> int:
 
 
 def _repeated(client: Client, given: Mapping[str, Any]) -> Sequence[str]:
-    """Return the tasks that would get a second report with these answers."""
     if client.terms.mechanism.every_task:
         return client.repeated
     return [name for name in client.repeated if given.get(name) is not None]
@@ -250,7 +247,6 @@ def _tell_code(receipt: WorkerReceipt) -> None:
 
 
 def _told_so_far(client: Client) -> str:
-    """Describe the privacy loss in all campaigns, relative to the budget if there is one."""
     budget = client.budget
     if budget.most is not None:
         at = f" at delta = {budget.delta:.12g}" * bool(budget.delta)

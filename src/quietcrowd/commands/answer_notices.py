@@ -92,7 +92,6 @@ def _cost(guarantee: PrivacyGuarantee) -> str:
 
 
 def _tell_law(client: Client) -> None:
-    """Print how often each answer becomes which report, on which a worker decides."""
     from quietcrowd.campaign.device.law import law_table
 
     show_text("This device randomises your answers before they are sent:")
@@ -134,7 +133,6 @@ def _tell_budget(client: Client, most: int) -> None:
 
 
 def _tell_spent(client: Client) -> None:
-    """Print what was spent if there is no budget."""
     spent, after = client.spent(), client.spent_after().total_tail
     rare = (
         f" Each with probability at least 1 - {spent.delta:.12g}, if it was fixed beforehand which "
@@ -202,7 +200,6 @@ def _tell_counts(client: Client, reused: Sequence[str]) -> None:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """List the first names and the number of the others."""
     shown = ", ".join(map(one_line, names[:_FEW]))
     return f"{shown} and {len(names) - _FEW:,} more" if len(names) > _FEW else shown
 

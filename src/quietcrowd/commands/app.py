@@ -146,7 +146,6 @@ def _shown(text: str) -> str:
 
 
 def _told(error: Exception) -> str:
-    """Format an error."""
     if isinstance(error, typer.TyperException):
         told = str(getattr(error, "format_message", error.__str__)())
         refused: Any = getattr(error.__cause__, "errors", list)()  # from pydantic

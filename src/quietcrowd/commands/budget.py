@@ -102,7 +102,6 @@ def budget(
 def _shuffled(
     ledger: PrivacyLedger, parts: list[Reports], honest: int, delta: float
 ) -> list[float]:
-    """Return each worker's loss if every file is a poll with shuffling."""
     if not delta:
         raise ParameterError("--honest needs a --delta above 0, as --delta 1e-6")
     least = min(len(part) for part in parts)
@@ -114,7 +113,6 @@ def _shuffled(
 
 
 def _as_json(frame: pd.DataFrame, delta: float, most: float | None, honest: int | None) -> str:
-    """Format all rows and the largest losses as JSON; an infinite loss is null."""
     losses = ("answer_epsilon", "total_epsilon", "answer_tail", "total_tail")
     rows = [
         {name: finite_loss(row[name]) if name in losses else row[name] for name in row}
@@ -128,7 +126,6 @@ def _as_json(frame: pd.DataFrame, delta: float, most: float | None, honest: int 
 
 
 def _print_table(frame: pd.DataFrame, delta: float) -> None:
-    """Print the workers with the largest losses; with a delta also the tail bounds."""
     heads = ["\nworker", "\nreports", "cam-\npaigns", "epsilon,\none answer", "epsilon,\nin total"]
     if delta:
         heads += ["tail,\none answer", "tail,\nin total"]

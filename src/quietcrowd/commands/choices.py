@@ -39,7 +39,6 @@ MECHANISMS = Mechanism.registry()
 
 
 def _choice(*flags: str, known: Iterable[str], listed: str, more: str, several: bool) -> Any:
-    """Return an option for one or several names, with completion."""
     return typer.Option(
         *flags,
         metavar="NAMES" if several else "NAME",

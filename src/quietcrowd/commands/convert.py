@@ -211,7 +211,6 @@ def _is_spreadsheet(path: Path) -> bool:
 def _read(
     source: Path, file_format: str | None, names: str, choice: Choice, *, sets: bool
 ) -> tuple[pa.Table, str]:
-    """Return the rows of a file under the default column names, and their kind."""
     if _of_comparisons(source, file_format, names):
         wanted = COMPARISONS if names == options.COLUMNS else options.four_columns(names)
         answers = read_comparisons(source, wanted, file_format=file_format)
@@ -242,7 +241,6 @@ def _of_comparisons(source: Path, file_format: str | None, columns: str) -> bool
 def _tell_other_columns(
     source: Path, file_format: str | None, columns: tuple[str, str, str]
 ) -> None:
-    """Print the columns of a table that are not converted."""
     names = read_names(source, file_format) or []
     others = [name for name in names if name not in resolve(source, names, columns).values()]
     if others:

@@ -86,7 +86,6 @@ def _in_folder(folder: Path) -> tuple[Any, Any]:
 
 
 def _in_file(path: Path, names: tuple[str, str, str], field: str | None) -> Any:
-    """Return the rows of a file in columns task, worker and label."""
     mechanism = (read_note(path, None) or {}).get("mechanism")
     if mechanism is not None:
         kind = mechanism.get("kind", "") if isinstance(mechanism, Mapping) else ""
@@ -149,7 +148,6 @@ def _spreads(found: Description) -> Any:
 
 
 def _labels(found: Description) -> Any:
-    """Return a table of label frequencies in answers and truths."""
     from rich.text import Text
 
     of_answers, of_truths = dict(found.labels or {}), dict(found.truth_labels or {})

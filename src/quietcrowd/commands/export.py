@@ -75,7 +75,6 @@ def export(
 
 
 def _export_truths(client: httpx.Client, campaign_id: str, output: Path, chosen: str) -> None:
-    """Download the latest truths in a format that the server writes."""
     served = {"csv": "csv", "crowd-kit": "csv", "jsonl": "jsonl", "label-studio": "label-studio"}
     if chosen not in served or output.suffix.lower() not in (".csv", ".jsonl", ".json"):
         raise ParameterError(f"{output}: truths go to a file .csv, .jsonl or .json")
@@ -84,7 +83,6 @@ def _export_truths(client: httpx.Client, campaign_id: str, output: Path, chosen:
 
 
 def _export_reports(client: httpx.Client, campaign_id: str, output: Path, chosen: str) -> None:
-    """Download reports in a format of the server, or convert them to another one."""
     url = f"/campaigns/{campaign_id}/reports"
     if output.suffix.lower() == ".jsonl":
         with replacing(output) as temporary:
@@ -118,7 +116,6 @@ def download_parquet(client: httpx.Client, campaign_id: str, output: Path) -> No
 def _export_label_config(
     client: httpx.Client, campaign_id: str, output: Path, label_config: Path, *, truths: bool
 ) -> None:
-    """Write a Label Studio config for the tasks in `output`, which must exist."""
     if not truths:
         write_label_config(label_config, read_report_note(output).mechanism.report_domain)
         return

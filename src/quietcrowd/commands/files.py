@@ -117,7 +117,6 @@ def _has_types(path: Path) -> bool:
 
 
 def _tell_domain(domain: Domain) -> None:
-    """Print the inferred domain."""
     if not isinstance(domain, FiniteDomain):
         note("Answers are taken for numbers. For labels say --labels.")
         return

@@ -140,21 +140,18 @@ def infer(
 
 
 def _refuse_of_stores(given: dict[str, Any]) -> None:
-    """Raise ParameterError if an option is given that requires a store."""
     for option, value in given.items():
         if value is not None:
             raise ParameterError(f"{option} goes with a store: quietcrowd partition makes one")
 
 
 def _piped(reports: list[Path], gold: Path | None) -> tuple[list[Path], Path | None]:
-    """Resolve standard input, which at most one file may be."""
     if [*reports, gold].count(STREAM) > 1:
         raise ParameterError("only one file can be -, standard input")
     return [from_stdin(path) for path in reports], None if gold is None else from_stdin(gold)
 
 
 def _write(frame: Any, target: Path | None) -> None:
-    """Write a frame to a file, or to standard output as CSV."""
     if target == STREAM:
         print_csv(frame)
     elif target is not None:
@@ -243,7 +240,6 @@ def _closing_words(estimate: TruthEstimate, *, by_default: bool) -> str:
 def _read_plain(
     paths: list[Path], said: PlainOptions, method: FittingMethod[Any, Any] | None
 ) -> Answers:
-    """Read non-private answers; without a domain option the method infers the domain."""
     if len(paths) > 1:
         raise ParameterError("--plain takes one file or folder")
     from quietcrowd.inference import NoiseAware
@@ -253,7 +249,6 @@ def _read_plain(
 
 
 def _read_reports(paths: list[Path], said: PlainOptions, gold: Path | None) -> Reports:
-    """Read reports; raise ParameterError if options for non-private answers are given."""
     if said.skip_outside or (said.columns, said.duplicates) != (
         options.COLUMNS,
         options.DUPLICATES,

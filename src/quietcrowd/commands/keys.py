@@ -61,7 +61,6 @@ def keys(
 
 
 def _named(found: list[dict[str, Any]], name: str) -> dict[str, Any]:
-    """Return the valid key with these last characters or this id."""
     named = [one for one in found if name in (one["last4"], one["id"]) and one["state"] == "valid"]
     if len(named) != 1:
         raise ParameterError(
@@ -86,7 +85,6 @@ def _last(key: dict[str, Any]) -> str:
 
 
 def _end(key: dict[str, Any]) -> str:
-    """Format the expiry of a key, to the minute."""
     if key["expires_at"] is None:
         return "no end"
     return f"{datetime.fromtimestamp(key['expires_at'], UTC):%Y-%m-%d %H:%M} UTC"

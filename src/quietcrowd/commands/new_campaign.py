@@ -140,7 +140,6 @@ class NewCampaign:
 
     @property
     def _most(self) -> int | None:
-        """Maximum number of answers per worker."""
         return self.answers if self.answers_each is None else self.answers_each
 
     @cached_property
@@ -167,7 +166,6 @@ class NewCampaign:
 
     @cached_property
     def _chosen(self) -> Mechanism:
-        """Mechanism for its name and the size of the campaign."""
         domain = self._domain
         _, maker = choose_mechanism(self.mechanism)
         most = self._most
@@ -203,7 +201,6 @@ class NewCampaign:
         }
 
     def _send(self, body: dict[str, Any], images: TaskImages, rows: list[TaskRow]) -> str:
-        """Create the draft with its images and tasks, and return its id."""
         as_read = rows == self._rows and self._columns == TaskColumns()
         file = self._file if as_read else TaskFile.of(self.tasks, rows)
         with requester_client(self.server, self.secret) as client:
@@ -217,7 +214,6 @@ class NewCampaign:
 
 
 def _tell_promises(body: dict[str, Any]) -> None:
-    """Print what `at_least` and missing invites imply, and what is missing to open the campaign."""
     least = body["at_least"]
     if least > 1:
         note(

@@ -140,7 +140,6 @@ def _few_rows_each(file: Path) -> int:
 
 
 def _tell(store: Store) -> None:
-    """Print the contents of a store, and what was dropped."""
     tell_dropped(store.dropped)
     left_out = store.dropped.null_reports
     null = f"{counted(left_out, 'NULL report')} left out; " * bool(left_out)

@@ -86,7 +86,6 @@ def plan(
 
 
 def _asked(said: dict[str, Any]) -> dict[str, Any]:
-    """Convert the options to parameters of the planner."""
     domain = options.build_domain(said["labels"], said["levels"], said["between"])
     quality = _quality(domain, said)
     makers = map(choose_mechanism, options.split_all(said["mechanism"] or []))
@@ -130,7 +129,6 @@ def _tell_plan(
 
 
 def _pilot(path: Path, domain: Any, plain: bool) -> Any:
-    """Read the reports, or non-private answers, of a pilot."""
     from quietcrowd.formats import read_answers, read_reports
 
     if plain:

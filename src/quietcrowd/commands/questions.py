@@ -134,7 +134,6 @@ class Questions:
         return self._go_on(len(self.tasks))
 
     def _go_on(self, place: int) -> Mapping[str, Any]:
-        """Ask from a position on, until the worker types send."""
         while True:
             while place < len(self.tasks):
                 place = self._ask_one(place)
@@ -220,7 +219,6 @@ class Questions:
         )
 
     def _choices(self) -> str:
-        """Describe the possible answers."""
         if isinstance(self.domain, Interval):
             return f"a number from {spell(self.domain.low)} to {spell(self.domain.high)}"
         assert isinstance(self.domain, FiniteDomain)
@@ -261,7 +259,6 @@ def _number(typed: str, domain: Any) -> float | None:
 
 
 def _show_data(data: Mapping[str, Any], images: Mapping[str, Path]) -> None:
-    """Print the data of a task, and the file of each image."""
     for name, value in data.items():
         file = images.get(image_in(value) or "")
         shown = value if file is None else value["alt"]

@@ -139,7 +139,6 @@ def _write(reports: Reports, output: Path, table: Answers) -> None:
 def _tell(
     name: str, randomiser: Mechanism, table: Answers, reports: Reports, *, listed: bool
 ) -> None:
-    """Print the guarantee of the reports."""
     tell_guarantee(
         randomiser,
         name,
@@ -152,7 +151,6 @@ def _tell(
 
 
 def _public_domain(path: Path, written: tuple[str | None, str | None, str | None]) -> Domain:
-    """Return the domain from a dataset directory or the options."""
     if not path.is_dir():
         return options.build_domain(*written)
     from quietcrowd.datasets import dataset_domain
@@ -163,7 +161,6 @@ def _public_domain(path: Path, written: tuple[str | None, str | None, str | None
 def _randomized(
     randomiser: Mechanism, table: Answers, seed: int | None, *, public: bool
 ) -> Reports:
-    """Randomize answers with exact noise, or with simulated noise if there is a seed."""
     if seed is not None:
         rng = np.random.default_rng(seed)
         return randomiser.randomize(table, rng=rng, participation_public=public)

@@ -146,7 +146,6 @@ def print_release(
 
 
 def _print_refused(synthetic: SyntheticClaims) -> None:
-    """Print the first rejected tasks with the reasons."""
     refused = synthetic.refused
     if not len(refused):
         return

@@ -152,5 +152,4 @@ def randomize_a_store(
 
 
 def _executor(scheduler: str | None) -> AbstractContextManager[Executor | None]:
-    """Return a cluster, or None for threads."""
     return nullcontext() if scheduler is None else connect(scheduler)

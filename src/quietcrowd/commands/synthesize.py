@@ -53,7 +53,6 @@ BUDGETS: dict[str, Budget] = {budget: budget for budget in names.BUDGETS}
 
 
 def _words(*choices: str, text: str) -> Any:
-    """Return an option for one of some words, with completion."""
     return typer.Option(metavar="|".join(choices), help=text, autocompletion=lambda: list(choices))
 
 
@@ -235,7 +234,6 @@ def _check_budget(
 
 
 def _parameters(**given: Any) -> dict[str, Any]:
-    """Return the given parameters of `PrisCrowd`; the bandwidth is a number or a rule."""
     parameters = {name: value for name, value in given.items() if value is not None}
     if "bandwidth" not in parameters:
         raise ParameterError(
@@ -270,7 +268,6 @@ def _file_name(task: str) -> str:
 def _check_files(
     sources: tuple[Path, Path | None], output: Path, pictures: dict[str, Path], *, force: bool
 ) -> None:
-    """Raise unless pictures can be written and nothing is overwritten without --force."""
     if sources[1] is not None and not pictures:
         raise ParameterError("--truths goes with --plot TASK")
     for picture in pictures.values():
@@ -288,7 +285,6 @@ def _check_files(
 
 
 def _read_claims(source: Path, between: str | None, columns: str, duplicates: str) -> Answers:
-    """Read claims; their range must be given."""
     if between is None and not source.is_dir():
         raise ParameterError(
             "give the range of the claims with --between LOW,HIGH: it is public, and is not read "
@@ -316,7 +312,6 @@ def _truths_of(
 
 
 def _position(name: str, answers: Answers) -> int:
-    """Return the position of a task; raise AnswerError if no claim is about it."""
     place = int(positions_by_text(pa.array([name]), answers.tasks)[0])
     if place < 0 or not answers.answers_per_task[place]:
         known = map(str, answers.tasks.to_pylist())

@@ -55,7 +55,6 @@ def verify_server(
 
 
 def _asked(url: str, any_campaign: str) -> tuple[str, str]:
-    """Return the server and campaign of a link, or a server's address and any campaign."""
     try:
         is_link = "/j/" in urlsplit(url).path
     except ValueError:

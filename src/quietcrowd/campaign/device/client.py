@@ -491,7 +491,6 @@ class Client:
             raise AnswerError("there is no answer: give at least one")
 
     def _memo(self, member: Membership) -> Memo | None:
-        """Return the memo that fixes the noise, or None if the mechanism has no memo."""
         if self.terms.mechanism.no_memo is not None:
             return None
         return Memo.open(

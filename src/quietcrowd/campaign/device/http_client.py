@@ -254,7 +254,6 @@ def _read(answer: httpx.Response) -> httpx.Response:
 
 
 def _retry_after(response: httpx.Response) -> float:
-    """Return the seconds that a server asks to wait, or 0 if it gives none."""
     text = response.headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])

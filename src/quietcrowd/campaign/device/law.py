@@ -111,7 +111,6 @@ def _answers(mechanism: Mechanism, count: int) -> list[str]:
 
 
 def _reports(mechanism: Mechanism) -> list[str]:
-    """Return the names of reports, or of the labels that they point to."""
     meanings = mechanism.report_meanings
     assert isinstance(meanings, ListedMeanings)
     if isinstance(meanings, Likelihoods):

@@ -86,7 +86,6 @@ class CampaignReading:
         return self._asked
 
     def _keep_allotment(self, ids: list[str]) -> None:
-        """Store the first assignment; raise CampaignError if the server changes it later."""
         if self.folder.allotted(ids) != ids:
             raise CampaignError(
                 "the server gives this device other tasks than before: some at a time, it could "

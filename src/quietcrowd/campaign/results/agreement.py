@@ -107,7 +107,6 @@ def judge_crowd(rows: ReportRows) -> CrowdJudgement:
 
 
 def _agreement_of(reports: float, found: tuple[float, float] | None) -> CrowdAgreement:
-    """Combine both, without the answers if their error is too large."""
     if found is None or not found[1] <= MOST_ERROR:
         return CrowdAgreement(reports=reports)
     answers, error = found
@@ -135,7 +134,6 @@ def _of_labels(
 
 
 def _of_pairs(sums: PairSums, labels: int, keep: float, other: float) -> tuple[float, float] | None:
-    """Estimate the fraction of equal pairs of answers and its standard error."""
     everybody = PairSums(*(part.sum(keepdims=True) for part in sums))
     alike, both = _of_answers(sums, labels, keep, other)
     totals = [part / 2 for part in _of_answers(everybody, labels, keep, other)]
@@ -221,7 +219,6 @@ def _error(left_out: npt.NDArray[np.float64]) -> float:
 
 
 def _too_consistent(sums: PairSums, mechanism: Mechanism) -> npt.NDArray[np.intp]:
-    """Return the positions of workers whose devices seem not to randomize."""
     bound = _most_equals(mechanism)
     if bound is None:
         return np.zeros(0, np.intp)
@@ -234,7 +231,6 @@ def _too_consistent(sums: PairSums, mechanism: Mechanism) -> npt.NDArray[np.intp
 
 
 def _most_equals(mechanism: Mechanism) -> float | None:
-    """Return the maximum probability that two randomized labels are equal, or None if unknown."""
     channel = mechanism.worker_channel
     if channel is None or channel.probabilities is None or mechanism.every_task:
         return None

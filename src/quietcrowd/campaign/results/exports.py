@@ -163,5 +163,4 @@ class TruthExport:
 
 
 def _guarded(row: Sequence[Any]) -> list[Any]:
-    """Protect texts against formulas in spreadsheets."""
     return [guard_cell(cell) if isinstance(cell, str) else cell for cell in row]

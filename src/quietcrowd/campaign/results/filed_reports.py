@@ -134,8 +134,6 @@ def file_stored(
 
 
 class _Writer:
-    """Writer of reports to a Parquet file with their metadata."""
-
     def __init__(self, target: FileRows) -> None:
         self.rows, self._target = 0, target
         self._file: pq.ParquetWriter | None = None
@@ -159,7 +157,6 @@ def _note(target: FileRows) -> str:
 
 
 def _groups(blocks: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Yield concatenated blocks of at least `_ROWS_OF_GROUP` rows."""
     held: list[pa.Table] = []
     for block in blocks:
         if len(block):

@@ -138,7 +138,6 @@ class Inferrer:
         left_out: LeftOut,
         given: GivenTasks | None,
     ) -> Findings:
-        """Return the results, or the reason for a failure."""
         row = wanted.campaign
         config_hash = row.config_hash.hex()
         if stored is None:

@@ -122,7 +122,6 @@ def snapshot(
 
 
 def _marked(truths: Iterator[dict[str, Any]], again: Again | None) -> Iterator[dict[str, Any]]:
-    """Add the number of repeated reports to the rows of truths."""
     for row in truths:
         yield row if again is None else {**row, "again": again.of(row["task"])}
 
@@ -139,7 +138,6 @@ def _privacy(mechanism: Mechanism, guarantee: PrivacyGuarantee) -> dict[str, Any
 
 
 def _tail(tail: TailBound | None) -> dict[str, Any] | None:
-    """Return the losses exceeded with a small probability only, or None without a tail bound."""
     if tail is None:
         return None
     return {

@@ -141,7 +141,6 @@ class StoredReports:
 
 
 def _suggested(estimate: Any, answers: int) -> npt.NDArray[np.int64]:
-    """Return how many of the further answers each task should get, shape (tasks,)."""
     method, summary, state = estimate.method, estimate.summary, estimate.state
     counts, _ = further_answers(
         method.further_report(summary, state, None),
