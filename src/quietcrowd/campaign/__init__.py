@@ -1,8 +1,8 @@
-"""The campaign service: a server that hands out tasks and takes in randomised reports.
+"""The campaign service: a server that assigns tasks and accepts randomized reports.
 
-It stores of a worker a pseudonym, the hash of what was consented to, and reports: nothing that
-tells who sent them, from where, when, or in which order. `Client` is the device of a worker: it
-randomises, and needs nothing of the server. See ``docs/campaigns.md``.
+Of a worker it stores a pseudonym, a hash of the configuration consented to, and reports. It stores
+nothing about who sent them, from where, when, or in which order. `Client` randomizes on the
+worker's device, independently of the server. See ``docs/campaigns.md``.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""What campaigns need beyond the library itself."""
+"""Optional dependencies of campaigns."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _SERVER = (
 
 
 def require_server() -> None:
-    """Raise MissingExtraError unless a server can run here."""
+    """Raise MissingExtraError unless the packages of a server are installed."""
     _require(_SERVER, "a campaign's server needs a web server and a database")
 
 
 def require_client() -> None:
-    """Raise MissingExtraError unless a server can be asked from here."""
+    """Raise MissingExtraError unless the packages of a client are installed."""
     _require(("httpx", "platformdirs"), "campaigns need an HTTP client")
 
 

@@ -1,1 +1,1 @@
-"""What a campaign takes, answers and refuses: documents and problems. No web, no database."""
+"""Documents and problems of the campaign API, without web framework and database."""

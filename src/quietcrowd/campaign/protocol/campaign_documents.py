@@ -1,4 +1,4 @@
-"""What a requester sends and is told of campaigns: tasks, invites, workers and keys."""
+"""Documents of requesters: campaigns, tasks, invites, workers and keys."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ __all__ = [
 
 
 class CampaignDraft(Request):
-    """A campaign that is to be."""
+    """A new campaign."""
 
     title: Title
     description: Description = ""
@@ -110,7 +110,7 @@ class CampaignDraft(Request):
 
 
 class CampaignChange(Request):
-    """What is to change of a campaign; what is not named stays."""
+    """Changes of a campaign; missing members stay as they are."""
 
     title: Title | None = None
     description: Description | None = None
@@ -132,7 +132,7 @@ class CampaignChange(Request):
 class CampaignDocument(BaseModel):
     """A campaign, as its requester sees it.
 
-    Participants and reports are those of the last release, where workers are shown together.
+    If workers are released in batches, participants and reports are those of the last release.
     """
 
     id: Id
@@ -164,14 +164,14 @@ class CampaignDocument(BaseModel):
 
 
 class CampaignPage(BaseModel):
-    """Some campaigns of a requester."""
+    """A page of a requester's campaigns."""
 
     items: list[CampaignDocument]
     next_cursor: str | None
 
 
 class TaskCount(BaseModel):
-    """How many tasks were read from a file."""
+    """The number of tasks in a file, and in the campaign."""
 
     imported: int
     tasks: int
@@ -187,20 +187,20 @@ class TaskDocument(BaseModel):
 
 
 class TaskPage(BaseModel):
-    """Some tasks of a campaign, in the order of their file."""
+    """A page of a campaign's tasks, in the order of their file."""
 
     items: list[TaskDocument]
     next_cursor: str | None
 
 
 class InviteOrder(Request):
-    """How many invites are wanted."""
+    """How many invites to create."""
 
     count: Annotated[int, Field(ge=1, le=1_000)]
 
 
 class Invites(BaseModel):
-    """New invites: shown once; hashes are what is kept."""
+    """New invites, shown once: only their hashes are stored."""
 
     invites: list[str] = Field(description="Tokens, one per worker.")
     fragments: list[str] = Field(
@@ -209,13 +209,13 @@ class Invites(BaseModel):
 
 
 class Revocation(Request):
-    """The invite that lets nobody in any more."""
+    """The invite to revoke."""
 
     invite: InviteToken
 
 
 class Exclusion(BaseModel):
-    """A worker whom the requester leaves out of results, or takes back in."""
+    """A worker whom the requester excludes from results, or includes again."""
 
     worker: Worker
     state: Literal["excluded", "to-be-excluded", "to-be-included"] = Field(
@@ -226,7 +226,7 @@ class Exclusion(BaseModel):
 
 
 class Exclusions(BaseModel):
-    """All workers whom the requester leaves out, by pseudonym."""
+    """All workers whom the requester excludes, by pseudonym."""
 
     items: list[Exclusion]
 
@@ -234,8 +234,9 @@ class Exclusions(BaseModel):
 class InviteCounts(BaseModel):
     """How many invites were made, and how many of them were used.
 
-    Where workers are shown together: used by those who are shown. Unused ones that were revoked all
-    at once are not counted; those that were revoked by presenting them are, used or not.
+    If workers are released in batches, an invite counts as used once its worker is released. Unused
+    invites that were revoked together are not counted; those revoked by presenting them are, used
+    or not.
     """
 
     invites: int
@@ -243,7 +244,7 @@ class InviteCounts(BaseModel):
 
 
 class KeyDocument(BaseModel):
-    """A requester's key, by all that is stored of it but its hash."""
+    """A requester's key: all that is stored except its hash."""
 
     id: Id
     last4: str | None = Field(
@@ -255,13 +256,13 @@ class KeyDocument(BaseModel):
 
 
 class Keys(BaseModel):
-    """All keys of a requester, those that have ended too."""
+    """All keys of a requester, including those that have ended."""
 
     items: list[KeyDocument]
 
 
 class DashboardCode(BaseModel):
-    """What lets a page read a campaign's results: shown once; a hash is what is kept."""
+    """A code with which a page reads a campaign's results, shown once: only its hash is stored."""
 
     code: str
     fragment: str = Field(
@@ -271,7 +272,7 @@ class DashboardCode(BaseModel):
 
 
 class DashboardToken(BaseModel):
-    """What reads the results of one campaign, without pseudonyms: for a page's memory alone."""
+    """A token that reads one campaign's results without pseudonyms; stored in memory only."""
 
     token: str
     seconds: int = Field(description="For which the token is good.")

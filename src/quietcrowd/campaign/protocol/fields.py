@@ -1,4 +1,4 @@
-"""What members of requests and responses hold. A member that is not named is refused."""
+"""Types of the members of requests and responses."""
 
 from __future__ import annotations
 
@@ -133,21 +133,21 @@ Allotted: TypeAlias = Annotated[
 
 
 class Request(BaseModel):
-    """What a request holds; types are not converted, and unknown members are refused."""
+    """A request body: types are not converted, and unknown members are rejected."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     @model_validator(mode="before")
     @classmethod
     def _has_no_crowd_of_members(cls, value: Any) -> Any:
-        """Refuse an object of too many members at once: telling of each takes long."""
+        """Reject an object with too many members: reporting each of them takes long."""
         if isinstance(value, dict) and len(value) > len(cls.model_fields):
             raise PydanticCustomError("too_many_members", "There are unknown members")
         return value
 
 
 class PageQuery(BaseModel):
-    """Which page is wanted."""
+    """The requested page."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -1,4 +1,4 @@
-"""What a requester asks of a plan, and what a plan tells. No campaign's data is part of either."""
+"""Documents of plans, which contain no campaign's data."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from quietcrowd.campaign.protocol.fields import Number, Request, Whole
 __all__ = ["CrowdOrder", "PlanDocument", "PlanOrder", "PlanRowDocument", "PlanningLimits"]
 
 MOST_SIZES, MOST_EPSILONS, MOST_MECHANISMS, MOST_LABELS = 8, 12, 8, 64
-"""How many of each one plan compares at most; and labels, as of a campaign."""
+"""Maximum numbers per plan; the number of labels is that of a campaign."""
 
 Label: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Sizes: TypeAlias = Annotated[list[Whole], Field(min_length=1, max_length=MOST_SIZES)]
 
 
 class CrowdOrder(Request):
-    """What is assumed of the crowd; what is left out is as `quietcrowd plan` has it."""
+    """Assumptions about the crowd; missing members have the defaults of `quietcrowd plan`."""
 
     guessers: Number | None = Field(default=None, description="Share of the workers who guess.")
     accuracy: Number | None = Field(
@@ -53,7 +53,7 @@ class CrowdOrder(Request):
 
 
 class PlanOrder(Request):
-    """What a plan is to be of. One of labels, levels and between says what an answer can be."""
+    """An order for a plan. One of labels, levels and between defines the possible answers."""
 
     labels: Annotated[list[Label], Field(max_length=MOST_LABELS)] | None = None
     levels: Annotated[list[Number], Field(max_length=MOST_LABELS)] | None = None
@@ -78,7 +78,7 @@ class PlanOrder(Request):
 
 
 class PlanRowDocument(BaseModel):
-    """What error to expect by one mechanism, at one epsilon, with one crowd."""
+    """The expected error of one mechanism, at one epsilon, with one crowd."""
 
     mechanism: str = Field(description="Its name; none: answers come in plain.")
     epsilon: float | None = Field(description="What one answer loses at most; null: no limit.")
@@ -113,7 +113,7 @@ class PlanDocument(BaseModel):
 
 
 class PlanningLimits(BaseModel):
-    """What a server plans with, and how much of it."""
+    """The mechanisms, epsilons and time limit of a server's plans."""
 
     labels: list[str] = Field(description="Mechanisms for labels and levels, the usual one first.")
     numbers: list[str] = Field(description="Mechanisms for numbers, the usual one first.")

@@ -1,4 +1,4 @@
-"""What a campaign refuses, by name, and never with a word of what was sent (RFC 9457)."""
+"""Problems of the campaign API by name (RFC 9457), which never contain input."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ PROBLEMS: Mapping[str, tuple[int, str]] = {
     "unwritable": (503, "The database takes nothing that is written"),
     "broken": (503, "A part of the server has ended"),
 }
-"""Every problem by its name: status and title."""
+"""Status and title of every problem, by name."""
 
 
 class Problem(BaseModel):
@@ -65,18 +65,18 @@ class Problem(BaseModel):
 
 
 class ProblemError(Exception):
-    """A request is refused.
+    """A rejected request.
 
     Parameters
     ----------
     name : str
-        One of `PROBLEMS`.
+        Key of `PROBLEMS`.
     detail : str
-        What to do about it; never what was sent.
+        The remedy; never input.
     errors : sequence of Problem
-        Rules that were broken, one by one.
+        The broken rules.
     headers : mapping
-        To send along.
+        Additional headers of the response.
     """
 
     def __init__(
@@ -96,10 +96,10 @@ class ProblemError(Exception):
 
 
 def broken_rules(errors: Sequence[Problem]) -> ProblemError:
-    """Return the refusal of a request that breaks rules."""
+    """Return the problem of a request that breaks rules."""
     return ProblemError("validation", "Set right what the errors name.", errors=errors)
 
 
 def broken_rule(pointer: str, code: str, message: str) -> ProblemError:
-    """Return the refusal of a request that breaks one rule; parameters as those of `Problem`."""
+    """Return the problem of a request that breaks one rule; parameters as in `Problem`."""
     return broken_rules([Problem(pointer=pointer, code=code, message=message)])

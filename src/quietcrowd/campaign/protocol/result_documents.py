@@ -1,4 +1,4 @@
-"""What a requester is told of results."""
+"""Documents of results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class Agreement(BaseModel):
-    """How much workers agree; null where nothing tells."""
+    """The agreement between workers; null if it cannot be estimated."""
 
     reports: float | None = Field(description="As their reports do: less than their answers.")
     answers: float | None = Field(
@@ -34,7 +34,7 @@ class Agreement(BaseModel):
 
 
 class Tail(BaseModel):
-    """Losses that are each exceeded with a probability at most; null where nothing limits them."""
+    """Privacy losses that are each exceeded with at most this probability; null if unbounded."""
 
     probability: float
     answer_epsilon: float | None
@@ -42,9 +42,10 @@ class Tail(BaseModel):
 
 
 class Spent(BaseModel):
-    """What a worker who gives all answers loses at most; null where that is without limit.
+    """The maximum privacy loss of a worker who gives all answers; null if unbounded.
 
-    With a delta above 0 the losses are pairs (epsilon, delta), and `tail` says how rare more is.
+    With a delta above 0, losses are pairs (epsilon, delta), and `tail` bounds the probability of
+    more.
     """
 
     mechanism: str
@@ -56,15 +57,13 @@ class Spent(BaseModel):
 
 
 class Caution(BaseModel):
-    """Why results may not be what they seem."""
+    """A reason why results may be misleading."""
 
     code: str
     message: str
 
 
 class _Found(BaseModel):
-    """What an inference found, but for the rows."""
-
     config_hash: Hash
     method: JsonObject | None
     reports: int
@@ -86,21 +85,21 @@ class _Found(BaseModel):
 
 
 class ResultHead(_Found):
-    """What an inference found, and how many truths and workers there are on pages."""
+    """Results without their rows, and the numbers of truths and workers."""
 
     truths: int
     workers: int
 
 
 class ResultRows(BaseModel):
-    """A page of truths or workers; its rows are those that `Results` has of them."""
+    """A page of truths or workers, with the rows of `Results`."""
 
     items: list[JsonObject]
     next_cursor: str | None
 
 
 class Results(_Found):
-    """What an inference found."""
+    """The results of an inference."""
 
     truths: list[JsonObject] = Field(
         description="task, truth, reports, and confidence or standard_error, by the method; "
@@ -115,6 +114,6 @@ class Results(_Found):
 
 
 class Requested(BaseModel):
-    """An inference will be made."""
+    """A requested inference."""
 
     campaign: Id

@@ -1,4 +1,4 @@
-"""What a worker's device sends, and what it is answered."""
+"""Documents of workers' devices."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ class PublicCampaign(BaseModel):
 
 
 class JoinRequest(Request):
-    """A worker takes part, having agreed to a configuration."""
+    """A request to join, after consent to a configuration."""
 
     config_hash: Hash
     invite: Annotated[str, StringConstraints(max_length=100)] | None = None
 
 
 class Participation(BaseModel):
-    """What the service knows of a worker."""
+    """What the service knows about a worker."""
 
     campaign: Id
     state: State
@@ -78,7 +78,7 @@ class TaskForParticipant(BaseModel):
 
 
 class TasksForParticipant(BaseModel):
-    """All tasks, at once: in which order they are read does not show."""
+    """All tasks at once, so that the order in which a worker reads them is not revealed."""
 
     config_hash: Hash
     tasks: list[TaskForParticipant]
@@ -90,7 +90,7 @@ class TasksForParticipant(BaseModel):
 
 
 class ReportItem(Request):
-    """One randomised report."""
+    """One randomized report."""
 
     report_id: Id = Field(description="16 random bytes in hex, drawn by the device.")
     task_id: Id
@@ -119,7 +119,7 @@ class Upload(Request):
 
 
 class Rejected(BaseModel):
-    """A report that was not taken in, and why."""
+    """A rejected report, and why."""
 
     report_id: Id
     code: Literal["conflict", "unknown-task", "out-of-domain", "budget"] = Field(
@@ -128,7 +128,7 @@ class Rejected(BaseModel):
 
 
 class Receipt(BaseModel):
-    """What became of an upload; what is counted as accepted or duplicate is stored for good."""
+    """The outcome of an upload; accepted and duplicate reports are stored permanently."""
 
     accepted: int
     duplicates: int
@@ -139,7 +139,7 @@ class Receipt(BaseModel):
 
 
 class OwnReport(BaseModel):
-    """A report as it is stored."""
+    """A stored report."""
 
     report_id: Id
     task_id: Id
@@ -149,14 +149,14 @@ class OwnReport(BaseModel):
 
 
 class OwnSketch(BaseModel):
-    """A sketch as it is stored."""
+    """A stored sketch."""
 
     report_id: Id
     numbers: list[int | float]
 
 
 class OwnReports(BaseModel):
-    """All that the service holds of a worker's reports."""
+    """All stored reports of a worker."""
 
     reports: list[OwnReport]
     sketch: OwnSketch | None

@@ -1,1 +1,1 @@
-"""The server as it runs: routes, what is let in, and the work behind them."""
+"""The campaign server: routes, middleware and background threads."""

@@ -1,13 +1,10 @@
-"""Who asks: what a request shows for itself is looked up before its body is read.
+"""Authentication and rate limits that apply before a request body is read.
 
-Which of them a route is for follows from its path. All who show nothing that is known, where a
-route wants something, share what one key or credential may ask. Where the interface wants nothing,
-each source may ask so much: who floods keeps nobody else from reading what a campaign is. Requests
-to join count as these do, whatever invite they hold: otherwise the limit that applies would show
-whether an invite was used. Who is new to a campaign that is open to all, from a source that may
-bring nobody more, is refused as early. Each of those who are refused waits for a second first.
+Requests without a known key or credential share one rate limit. Requests to public routes are
+counted by source. So are joins, whatever invite they have: otherwise the limit that applies would
+reveal whether an invite was used. Beyond these limits, a rejection is delayed by about a second.
 
-Files of pages are not counted: a page loads many, and one costs no more than a refusal does.
+Page files are not counted: a page loads many, and one costs no more than a rejection.
 """
 
 from __future__ import annotations
@@ -37,33 +34,32 @@ _WORKERS = re.compile(rf"{PREFIX}/me(/.*)?", re.DOTALL)
 _JOINING = re.compile(rf"{PREFIX}/public/campaigns/(?P<campaign>[0-9a-f]{{32}})/participants/.*")
 
 _PUBLIC = re.compile(rf"{PREFIX}/(?!(?:healthz|readyz)\Z).*", re.DOTALL)
-"""What is asked of the interface without a credential; of its health everybody may ask."""
+"""All API paths except health checks, which are not rate-limited."""
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-"""HEAD is handled as GET."""
+"""`Gate` handles HEAD as GET."""
 
 _OF_REQUESTERS: dict[Prefix, Kind] = {"qck_": "key", "qcr_": "token", "qcd_": "code"}
 _OF_WORKERS: dict[Prefix, Kind] = {"qcw_": "credential"}
 
 _BRIEF = ("code", "token")
-"""What is good for a while, and lets nobody send anything: the routes say why it is no more."""
+"""Short-lived kinds. Unknown ones are admitted: the route reports why they are invalid."""
 
 
 @frozen(kw_only=True)
 class Asker:
-    """What a request shows for itself.
+    """The key or credential of a request.
 
     Attributes
     ----------
     shown : Shown or None
-        A key, credential or the like of a kind that the route wants; None where it wants none or
-        is shown nothing of the kind.
+        Key, token, code or credential, if the route requires one and the request has one.
     wanted : {"key", "credential"}, optional
-        What the route wants; what it takes in the place of a key is the route's to say.
+        Kind that the route requires. A route may accept a token or code instead of a key.
     joins : bytes, optional
-        The campaign that is joined: with a credential that nobody knows yet.
+        Id of the campaign to join; its credential may be new.
     is_public : bool
-        Whether it asks the interface for what wants none: that is counted by where it comes from.
+        Whether the request needs no credential, and is counted by its source.
     """
 
     shown: Shown | None = None
@@ -73,25 +69,25 @@ class Asker:
 
     @property
     def name(self) -> bytes:
-        """By which it is counted; all who show nothing have one, and all who join."""
+        """Name under which a request counts: one for all anonymous ones, and one for all joins."""
         if self.joins is not None:
             return NEWCOMER
         return ANONYMOUS if self.shown is None else self.shown.hash
 
     @property
     def most(self) -> int:
-        """Most bytes of its body."""
+        """Maximum body size in bytes."""
         small = self.wanted is None or self.joins is not None or self.is_brief
         return MAX_SMALL_BODY if small else MAX_BODY
 
     @property
     def is_brief(self) -> bool:
-        """Whether it shows a code or a token of a dashboard."""
+        """Whether the request has a dashboard code or token."""
         return self.shown is not None and self.shown.kind in _BRIEF
 
     @property
     def refusal(self) -> str:
-        """What to do where it is not known."""
+        """Error detail for an unknown key or credential."""
         if self.wanted == "key":
             return "Show a requester's key: Authorization: Bearer qck_..."
         if self.shown is None:
@@ -100,7 +96,7 @@ class Asker:
 
 
 def asker_of(scope: Scope, headers: Headers) -> Asker:
-    """Return what a request shows, by its path and its header."""
+    """Read the key or credential of a request from its path and headers."""
     path = scope["path"]
     anybody = Asker(is_public=_PUBLIC.fullmatch(path) is not None)
     if scope["method"] not in _METHODS:
@@ -124,18 +120,10 @@ def _shown(token: str, kinds: Mapping[Prefix, Kind]) -> Shown | None:
 
 @define(kw_only=True)
 class Admission:
-    """Lets those in who are known, and few of the others.
+    """Authentication and rate limits of requests.
 
-    Attributes
-    ----------
-    lookups : Lookups
-        Says who is known.
-    limits : RateLimits
-        How often a key or credential may ask, or a source without one.
-    joins : JoinLimits
-        How many workers one source brings into campaigns that are open to all.
-    hold_back : callable
-        Waits before too frequent a stranger is refused.
+    `limits` apply to a key or credential, or to a source without one. `joins` limit the new workers
+    of a source in open campaigns. `hold_back` delays a rejection.
     """
 
     lookups: Lookups
@@ -144,16 +132,9 @@ class Admission:
     hold_back: Callable[[], Awaitable[None]]
 
     async def admit(self, asker: Asker, request: HTTPConnection) -> None:
-        """Let a request in before its body is read; or raise ProblemError.
+        """Raise ProblemError unless the body of the request may be read.
 
-        Those who join show something new: what vouches for them stands in the body.
-
-        Parameters
-        ----------
-        asker : Asker
-            What the request shows for itself.
-        request : HTTPConnection
-            Says where it comes from.
+        The credential of a join is new. Its invite is part of the body, and checked later.
         """
         if asker.wanted is None:
             if asker.is_public:
@@ -172,7 +153,7 @@ class Admission:
             raise ProblemError("too-many-requests", "Wait a moment.")
 
     async def _require_room(self, campaign: bytes, shown: Shown, request: HTTPConnection) -> None:
-        """Refuse who is new to a campaign that is open to all, where a source brings too many."""
+        """Raise if the worker is new to an open campaign and the source has no joins left."""
         if self.joins.has_room(request):
             return
         if not await self.lookups.is_known(Shown("open-campaign", campaign), remember=False):
@@ -186,14 +167,13 @@ class Admission:
         return await self.lookups.is_known(shown, remember=shown.kind != "code")  # used once
 
     async def _count(self, stranger: bytes) -> None:
-        """Count a request of somebody unknown; where there are too many, wait and raise."""
         if self.limits.allow(stranger):
             return
         await self.hold_back()
         raise ProblemError("too-many-requests", "Wait a moment.")
 
     def learn(self, asker: Asker, status: int) -> None:
-        """Remember what an answer says of who asked."""
+        """Update the cache of lookups from the status of the response."""
         if asker.shown is None:
             return
         if asker.joins is not None and status in (200, 201):

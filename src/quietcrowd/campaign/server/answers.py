@@ -1,7 +1,7 @@
-"""Answers as they are sent: what waits to be taken counts, until it is taken.
+"""Flow control of responses: bytes that the client has not read count against `InFlight`.
 
-A large answer goes out in pieces, each once the one before is taken; one for which there is no room
-is refused instead of kept.
+A large response is sent in pieces, each after the previous one was read. A response without
+capacity is rejected instead of buffered.
 """
 
 from __future__ import annotations
@@ -18,27 +18,16 @@ from quietcrowd.campaign.server.problem_responses import as_response
 __all__ = ["CountedAnswer"]
 
 _PIECE = 2**16
-"""Bytes that are sent at once: what is smaller need not be waited for."""
+"""Bytes of a piece; a response that is not larger is sent without waiting."""
 
 
 @define(kw_only=True)
 class CountedAnswer:
-    """The answer to one request.
+    """A response that counts against `InFlight` until the client has read it.
 
-    Attributes
-    ----------
-    scope : dict
-        Of the request; what answers GET may be refused for want of room, since nothing was done.
-    receive, send : callable
-        Of the request.
-    in_flight : InFlight
-        Where to count.
-    credential : bytes
-        Of the request.
-    cut_off : callable
-        Ends the connection.
-    status : int
-        Of the answer that the application gave; 0 as long as there is none.
+    A GET response may be rejected for lack of capacity, since nothing was changed. `credential` is
+    the name of the `Asker`. `cut_off` closes the connection. `status` is 0 until the application
+    responds.
     """
 
     scope: Scope
@@ -57,7 +46,7 @@ class CountedAnswer:
         self._waiting = WaitingAnswer(cut_off=self.cut_off)
 
     async def __call__(self, message: Message) -> None:
-        """Send a part of the answer, as the application gives it."""
+        """Send a part of the response."""
         if message["type"] != "http.response.body":
             self._start, self.status = message, message.get("status", 0)
             return
@@ -74,13 +63,14 @@ class CountedAnswer:
         await self._send_in_pieces(body, more=more)
 
     def end(self) -> None:
-        """Count nothing of it any more."""
+        """Release all bytes that are still counted."""
         self._count(-self._held)
 
     def _may_go(self, size: int, *, more: bool) -> bool:
-        """Return whether there is room for a part, and count it.
+        """Count a part, and return whether it may be sent.
 
-        What has begun goes on: it was made a piece at a time, as the ones before were taken.
+        Only the first part of a GET response is rejected. Later parts were produced at the client's
+        pace.
         """
         if self._start is not None and size > _PIECE and self.scope["method"] == "GET":
             if not self.in_flight.hold(self._waiting, size, self.credential):
@@ -92,7 +82,7 @@ class CountedAnswer:
         return True
 
     async def _send_in_pieces(self, body: bytes, *, more: bool) -> None:
-        """Send a part, and wait until all but the last piece of it is taken."""
+        """Send a part, waiting until the client has read all but the last piece."""
         before = self._held - len(body)
         view = memoryview(body)
         for start in range(0, len(body), _PIECE):

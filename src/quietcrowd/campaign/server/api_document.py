@@ -1,4 +1,4 @@
-"""The document of the interface (OpenAPI): rendered once, then the same bytes for everybody."""
+"""The OpenAPI document, rendered once and cached."""
 
 from __future__ import annotations
 
@@ -16,25 +16,18 @@ from quietcrowd.campaign.terms.settings import PREFIX
 __all__ = ["PATH", "ApiDocument"]
 
 PATH = f"{PREFIX}/openapi.json"
-"""Where it is."""
 
 
 @define
 class ApiDocument:
-    """The document of an application, once somebody has asked for it.
-
-    Attributes
-    ----------
-    app : FastAPI
-        With all its routes.
-    """
+    """Cached OpenAPI document of an application."""
 
     app: FastAPI
     _rendered: tuple[bytes, str] | None = field(default=None, init=False)
     _lock: asyncio.Lock = field(factory=asyncio.Lock, init=False)
 
     async def answer(self, request: Request) -> Response:
-        """Return the document, unless who asks has it."""
+        """Return the document, or 304 if the client has it."""
         async with self._lock:
             if self._rendered is None:
                 self._rendered = await run_in_threadpool(self._render)
@@ -44,6 +37,5 @@ class ApiDocument:
         return Response(content, headers={"ETag": tag}, media_type="application/json")
 
     def _render(self) -> tuple[bytes, str]:
-        """Return its bytes, and their ETag."""
         content = bytes(JSONResponse(self.app.openapi()).body)
         return content, f'"{hashlib.sha256(content).hexdigest()}"'

@@ -1,4 +1,4 @@
-"""The application, and the process or thread that serves it."""
+"""The FastAPI application, and the process or thread that serves it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ __all__ = [
 ]
 
 _NOT_STARTED = 3
-"""The status with which the process ends where the application did not start."""
+"""Exit status if the application did not start."""
 
 _SILENT = {
     "auto_configure": False,
@@ -75,19 +75,7 @@ def create_app(
     departures: Departures,
     metrics: Metrics | None = None,
 ) -> FastAPI:
-    """Return the application.
-
-    Parameters
-    ----------
-    settings : Settings
-        Of the server.
-    database : Database
-        As `opened_resources` gives it.
-    departures : Departures
-        Who left, and what ended, outside of the database.
-    metrics : Metrics, optional
-        Of the server. Default: what is counted is shown to nobody.
-    """
+    """Create the application. Without `metrics`, counts are not published."""
     counted = Metrics.of(database, departures) if metrics is None else metrics
     app = FastAPI(
         title="quietcrowd campaigns",
@@ -100,7 +88,7 @@ def create_app(
         redirect_slashes=False,
         telemetry=_SILENT,  # type: ignore[arg-type]
     )
-    app.router.routes.extend(ROUTES)  # what is included as a router is searched several times
+    app.router.routes.extend(ROUTES)  # an included router would be searched several times
     app.router.routes.extend(pages.routes)
     app.add_route(DOCUMENT, ApiDocument(app).answer, include_in_schema=False)
     door = open_door(settings, database, counted.tally)
@@ -194,23 +182,14 @@ def _jobs(settings: Settings, database: Database, tally: Tally) -> InferenceJobs
 
 
 def _nothing(_: bytes) -> None:
-    """Infer nothing."""
+    """Skip the inference."""
 
 
 def serve(settings: Settings, announce: Callable[[str], None] | None = None) -> None:
-    """Serve until the process is told to end.
+    """Serve until the process is stopped.
 
-    Parameters
-    ----------
-    settings : Settings
-        Of the server; port 0 takes a free one.
-    announce : callable, optional
-        Is given what the server says of itself, line by line, as soon as requests can come.
-
-    Raises
-    ------
-    ParameterError, FormatError
-        As of `quietcrowd.campaign.server.resources.opened_resources`.
+    `announce` receives the start report line by line, once clients can connect. Port 0 selects a
+    free port. Raises the errors of `opened_resources`.
     """
     with opened_resources(settings) as resources:
         app = create_app(settings, resources.database, resources.departures, resources.metrics)
@@ -221,7 +200,7 @@ def serve(settings: Settings, announce: Callable[[str], None] | None = None) -> 
         start_log()
         log_what_nobody_catches()
         server = uvicorn.Server(uvicorn.Config(app, **listening(settings, app.state.door)))
-        gc.freeze()  # what stays anyway is not searched for garbage: uploads would wait for that
+        gc.freeze()  # exempt permanent objects from garbage collection, which delays uploads
         with suppress(KeyboardInterrupt):
             server.run([resources.listener])
     if not server.started:
@@ -229,13 +208,13 @@ def serve(settings: Settings, announce: Callable[[str], None] | None = None) -> 
 
 
 def listening(settings: Settings, door: Door) -> dict[str, Any]:
-    """Return how uvicorn is to serve an application: it logs nothing of its own."""
+    """Return the options of uvicorn, which writes no log."""
     return {
         "host": settings.host,
         "port": settings.port,
         "access_log": False,
         "log_config": None,
-        "loop": "asyncio",  # its sockets are those of `listener`
+        "loop": "asyncio",  # `Listener.accept` requires asyncio
         "ws": "none",
         "backlog": AT_A_TIME,
         "http": shedding_protocol(door),
@@ -248,15 +227,7 @@ def listening(settings: Settings, door: Door) -> dict[str, Any]:
 
 @frozen(kw_only=True)
 class BackgroundServer:
-    """A server that answers.
-
-    Attributes
-    ----------
-    url : str
-        Where it is.
-    app : FastAPI
-        What it serves.
-    """
+    """A running server."""
 
     url: str
     app: FastAPI
@@ -264,17 +235,9 @@ class BackgroundServer:
 
 @contextmanager
 def serve_in_background(settings: Settings) -> Iterator[BackgroundServer]:
-    """Give a server that answers, and end it afterwards: what it acknowledged is stored then.
+    """Serve in a thread until the context ends; all acknowledged uploads are then stored.
 
-    Parameters
-    ----------
-    settings : Settings
-        Of the server; port 0 takes a free one.
-
-    Raises
-    ------
-    ParameterError, FormatError
-        As of `quietcrowd.campaign.server.resources.opened_resources`.
+    Port 0 selects a free port. Raises the errors of `opened_resources`.
     """
     with opened_resources(settings) as resources:
         app = create_app(settings, resources.database, resources.departures, resources.metrics)

@@ -1,7 +1,7 @@
-"""Open connections: how many there may be, of one source and in all, and which one ends first.
+"""Limits on open connections, per source and in total.
 
-A connection waits while it is the other side's turn: to send a request, the rest of one, or to take
-an answer. Where there are too many, the one that has waited longest ends.
+A connection waits while the client has to act: send a request or the rest of it, or read a
+response. Above a limit, the connection that has waited longest is closed.
 """
 
 from __future__ import annotations
@@ -19,30 +19,22 @@ __all__ = ["Connection", "OpenConnections"]
 
 
 class Connection(Protocol):
-    """One connection."""
+    """A connection that can be closed."""
 
     def cut_off(self) -> None:
-        """End it now."""
+        """Close the connection now."""
 
 
 _Waiting = dict[Connection, None]
-"""In the order in which they began to wait."""
+"""Connections in the order in which they began to wait."""
 
 
 @define(kw_only=True)
 class OpenConnections:
     """All connections of a server, in one event loop.
 
-    Attributes
-    ----------
-    most : int
-        In all.
-    each : int
-        Of one source; those through whom others come are none.
-    limits : RateLimits
-        How often a source may ask.
-    sources : Sources
-        Tells them apart.
+    `most` limits all connections, and `each` those of one source. The proxy and this machine do not
+    count as sources. `limits` apply to the requests of a source.
     """
 
     most: int
@@ -55,20 +47,19 @@ class OpenConnections:
     _waiting_of: dict[bytes, _Waiting] = field(factory=dict, init=False)
 
     def __len__(self) -> int:
-        """Return how many there are."""
         return len(self._source)
 
     def may_come(self, address: str | None) -> bool:
-        """Return whether a source may have one more: it has not asked too often."""
+        """Return whether an address may connect: its source is within its request rate."""
         source = self.sources.of_connection(address)
         return source is None or self.limits.would_allow(source)
 
     def may_ask(self, request: HTTPConnection) -> bool:
-        """Return whether the source of a request may ask once more, and count it."""
+        """Count a request, and return whether its source is within its rate."""
         return self.limits.allow(self.sources.of_request(request))
 
     def enter(self, connection: Connection, address: str | None) -> None:
-        """Count a connection, which waits; end another one, or itself, where there are too many."""
+        """Count a new connection, which waits; above a limit, close the one that waited longest."""
         source = self.sources.of_connection(address)
         self._source[connection] = source
         if source is not None:
@@ -84,7 +75,7 @@ class OpenConnections:
         connection.cut_off()
 
     def leave(self, connection: Connection) -> None:
-        """Count a connection no more."""
+        """Stop counting a connection."""
         self.go_on(connection)
         source = self._source.pop(connection, None)
         if source is not None:
@@ -93,7 +84,7 @@ class OpenConnections:
                 del self._count[source]
 
     def wait(self, connection: Connection) -> None:
-        """Note that it is the other side's turn, from now on."""
+        """Record that the client has to act."""
         if connection not in self._source:
             return
         self.go_on(connection)
@@ -103,7 +94,7 @@ class OpenConnections:
             self._waiting_of.setdefault(source, {})[connection] = None
 
     def go_on(self, connection: Connection) -> None:
-        """Note that it is this side's turn."""
+        """Record that the server has to act."""
         self._waiting.pop(connection, None)
         source = self._source.get(connection)
         if source is not None and source in self._waiting_of:

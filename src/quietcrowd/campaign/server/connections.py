@@ -1,9 +1,7 @@
-"""Connections: who stalls keeps none, and what comes while too much is worked on is refused.
+"""HTTP connections: stalled ones are closed, and an overloaded server rejects without parsing.
 
-This builds on parts of uvicorn that it does not promise: a test runs all of it on the newest one.
-
-To parse a request takes as long as all else that refusing takes: a server that parses first can be
-kept from its work by those whom it refuses.
+Parsing takes as long as all other work of a rejection, so rejected clients could otherwise overload
+the server. This depends on internals of uvicorn: a test runs it with the newest release.
 """
 
 from __future__ import annotations
@@ -30,17 +28,16 @@ _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,9})[ \t]*(?=\r\n)")
 _OTHERS = re.compile(
     rb"\r\n(?:transfer-encoding:|expect:|upgrade:|connection:(?![ \t]*keep-alive[ \t]*\r\n))"
 )
-"""Headers with which a request may be another one than it seems."""
+"""Headers that may change where a request ends, or what it means."""
 
 
 class TimedConnection(H11Protocol):
-    """A connection that ends where the other side stalls.
+    """A connection that is closed if the client stalls.
 
-    The head of the first request has some time from the moment of the connection, that of every
-    later one from its first byte; bodies are waited for elsewhere. Between two requests it is
-    uvicorn that waits, for as long as connections are kept alive. An answer that waits to be taken
-    does so for some time from one piece to the next, and no longer than a connection that
-    is kept alive where it is the last piece. What is left of it then is thrown away.
+    The head of the first request must arrive within a time limit from the connection, later heads
+    from their first byte. `IncomingBodies` limits the time of bodies, and uvicorn that of idle
+    connections. Each piece of a response must be read within `Door.taking` seconds, the last one
+    also within the keep-alive time. What is still unread is then discarded.
     """
 
     _head: asyncio.TimerHandle | None = None
@@ -49,12 +46,11 @@ class TimedConnection(H11Protocol):
 
     @property
     def door(self) -> Door:
-        """What it has to do with the others."""
+        """State shared with the other connections."""
         raise NotImplementedError
 
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for the first request."""
         super().connection_made(transport)
         self.app_state = {**self.app_state, CONNECTION: self}
         self.door.connections.enter(self, self.client[0] if self.client else None)
@@ -62,21 +58,18 @@ class TimedConnection(H11Protocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        """Go on waiting where a head is still not whole."""
         super().data_received(data)
         between = self.conn.their_state is h11.IDLE
         self.await_head(coming=between and bool(self.conn.trailing_data[0]))
 
     @override
     def pause_writing(self) -> None:
-        """Begin to wait until some of an answer is taken."""
         super().pause_writing()
         self.door.connections.wait(self)
         self._await_taking(pending=True)
 
     @override
     def resume_writing(self) -> None:
-        """Wait no more: some of it was taken."""
         self._await_taking(pending=False)
         if self._worked_on:
             self.door.connections.go_on(self)
@@ -84,13 +77,12 @@ class TimedConnection(H11Protocol):
 
     @override
     def timeout_keep_alive_handler(self) -> None:
-        """End a connection that is not used any more, with what was not taken of an answer."""
+        """Close an idle connection, and discard what the client has not read."""
         super().timeout_keep_alive_handler()
         self.transport.abort()
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
         self.door.connections.leave(self)
         self.await_head(coming=False)
         self._await_taking(pending=False)
@@ -98,42 +90,34 @@ class TimedConnection(H11Protocol):
 
     @override
     def on_response_complete(self) -> None:
-        """Begin to wait for the next request."""
         self.door.connections.wait(self)
         super().on_response_complete()
 
     def work_begins(self) -> None:
-        """Note that a request is worked on: nobody waits for the other side."""
+        """Record that the server processes a request."""
         self._worked_on = True
         self.door.connections.go_on(self)
 
     def work_ends(self) -> None:
-        """Note that it is the other side's turn again."""
+        """Record that the client has to act again."""
         self._worked_on = False
         self.door.connections.wait(self)
 
     def cut_off(self) -> None:
-        """End the connection now, with what was not taken of an answer."""
+        """Close the connection now, and discard what the client has not read."""
         self.transport.abort()
 
     def await_head(self, *, coming: bool) -> None:
-        """End the connection in time where a head is coming in; where none is, wait for none.
-
-        Parameters
-        ----------
-        coming : bool
-            Whether the head of a request is on its way.
-        """
+        """Start the time limit of a request head if one is `coming`, else cancel it."""
         self._head = self._timer(self._head, self.door.incoming.patience if coming else None)
 
     def _await_taking(self, *, pending: bool) -> None:
-        """End the connection in time where an answer waits to be taken."""
         self._piece = self._timer(self._piece, self.door.taking if pending else None)
 
     def _timer(
         self, running: asyncio.TimerHandle | None, seconds: float | None
     ) -> asyncio.TimerHandle | None:
-        """Return what ends the connection in so many seconds; one that runs already goes on."""
+        """Return a timer that aborts the connection; without `seconds`, cancel the running one."""
         if seconds is not None:
             return running or self.loop.call_later(seconds, self.transport.abort)
         if running is not None:
@@ -142,9 +126,9 @@ class TimedConnection(H11Protocol):
 
 
 def is_whole_post(data: bytes) -> bool:
-    """Return whether bytes are a POST request, from its first byte to its last.
+    """Return whether the bytes are exactly one complete POST request.
 
-    Nothing else of HTTP/1.1 is known here: what is not surely one is not one.
+    Return False whenever that is uncertain.
     """
     head, _, body = data.partition(b"\r\n\r\n")
     lowered = head.lower() + b"\r\n"
@@ -157,14 +141,10 @@ def is_whole_post(data: bytes) -> bool:
 
 
 def shedding_protocol(door: Door) -> type[H11Protocol]:
-    """Return the protocol of a server that works on so many requests at once.
+    """Return the protocol class for the connections of a server.
 
-    What does not come in one piece is parsed, and refused by the application.
-
-    Parameters
-    ----------
-    door : Door
-        What its connections have to do with each other.
+    A full server rejects a POST that arrives in one piece without parsing it. The application
+    rejects all other requests.
     """
     shared = door
     refusal = _refusal()
@@ -203,7 +183,7 @@ def shedding_protocol(door: Door) -> type[H11Protocol]:
 
         @property
         def _may_shed(self) -> bool:
-            """Whether what comes now is the start of a request, and its answer will be read."""
+            """Whether a new request begins here, and the client reads responses."""
             between = self.conn.their_state is h11.IDLE and not self.conn.trailing_data[0]
             return between and not self.flow.write_paused
 

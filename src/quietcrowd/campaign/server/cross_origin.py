@@ -1,7 +1,7 @@
-"""Requests of a worker's page that was saved as a file, which browsers say are of origin ``null``.
+"""CORS headers for the saved worker page, which browsers assign the origin ``null``.
 
-Such a page shows a worker's credential in a header, and never a requester's key; no cookie goes
-along. All that is not for workers, and all other origins, stay closed.
+The saved page sends a worker's credential in a header, but never a requester's key or a cookie.
+Routes that are not for workers, and all other origins, stay closed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["VARY", "allowed_headers", "is_for_requesters", "is_preflight"]
 _ORIGIN = "null"
 
 VARY = (b"vary", b"Origin")
-"""Tells caches that answers to workers differ by who asks."""
+"""Responses to workers depend on the origin, so caches must distinguish them."""
 
 _AGREED = (
     (b"access-control-allow-origin", _ORIGIN.encode()),
@@ -30,19 +30,18 @@ _BEFOREHAND = (
 
 
 def _is_for_workers(path: str) -> bool:
-    """Return whether a path is one that workers' devices ask for."""
     return path == f"{PREFIX}/me" or path.startswith((f"{PREFIX}/me/", f"{PREFIX}/public/"))
 
 
 def is_for_requesters(path: str) -> bool:
-    """Return whether a path is one that no worker's device asks for: all others may be."""
+    """Return whether only requesters use a path; workers may use all other paths."""
     names = ("campaigns", "healthz", "keys", "plans", "readyz")
     own = (*(f"{PREFIX}/{name}" for name in names), "/dashboard")
     return any(path == one or path.startswith(f"{one}/") for one in own)
 
 
 def is_preflight(scope: Scope) -> bool:
-    """Return whether a browser asks beforehand what a saved page may ask for."""
+    """Return whether a request is the CORS preflight of a saved page."""
     return (
         scope["method"] == "OPTIONS"
         and _is_for_workers(scope["path"])
@@ -52,7 +51,7 @@ def is_preflight(scope: Scope) -> bool:
 
 
 def allowed_headers(scope: Scope) -> list[tuple[bytes, bytes]]:
-    """Return what an answer tells a browser of who may read it."""
+    """Return the CORS headers of a response."""
     if not _is_for_workers(scope["path"]):
         return []
     headers = [VARY]

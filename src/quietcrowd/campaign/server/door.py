@@ -1,4 +1,4 @@
-"""What connections of a server have to do with each other."""
+"""State shared by the connections of a server."""
 
 from __future__ import annotations
 
@@ -18,27 +18,15 @@ from quietcrowd.campaign.terms.settings import TAKING_SECONDS
 __all__ = ["Door", "open_door"]
 
 _SHARE = 4
-"""Which part of all connections one source has, unless the settings say it."""
+"""By default, one source may have 1/_SHARE of all connections."""
 
 
 @frozen(kw_only=True)
 class Door:
-    """What connections of a server have to do with each other.
+    """State shared by the connections of a server.
 
-    Attributes
-    ----------
-    at_once : int
-        Most requests that are worked on.
-    connections : OpenConnections
-        All that are open.
-    incoming : IncomingBodies
-        Bodies that are coming in: their requests are not worked on yet.
-    turning_away : TurningAway
-        Requests that are refused: nor are these.
-    taking : float
-        Seconds in which the next piece of an answer has to be taken.
-    tally : Tally
-        What is counted.
+    `at_once` limits the requests in progress. `taking` is the time limit in seconds to read the
+    next piece of a response.
     """
 
     at_once: int
@@ -49,26 +37,17 @@ class Door:
     tally: Tally = field(factory=Tally)
 
     def is_full(self, requests: int) -> bool:
-        """Return whether enough of so many requests is worked on."""
+        """Return whether the server has as many requests in progress as it may.
+
+        Of all `requests`, those with incomplete bodies and those being rejected do not count.
+        """
         return requests - self.incoming.waiting - self.turning_away.waiting >= self.at_once
 
 
 def open_door(settings: Settings, database: Database, tally: Tally) -> Door:
-    """Return the door of a server.
+    """Create the shared state of connections.
 
-    Parameters
-    ----------
-    settings : Settings
-        Of the server.
-    database : Database
-        Of the server: it needs files, too.
-    tally : Tally
-        What is counted.
-
-    Raises
-    ------
-    ParameterError
-        Where the process may not have open as many files as that needs.
+    Raises ParameterError if the process may not open enough files.
     """
     most = connections_within(settings.connections, database.files_at_most)
     return Door(

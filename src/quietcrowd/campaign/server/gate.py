@@ -1,6 +1,6 @@
-"""What every request passes: who asks, size, rate, load, log, headers, a catch for the rest.
+"""The outermost middleware: authentication, limits, logs, headers and unexpected errors.
 
-Bodies are read whole before any work on them begins, and not before it is known who sends them.
+Bodies are read completely before they are processed, and only after the sender is known.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from quietcrowd.campaign.server.turning_away import TurningAway
 __all__ = ["CONNECTION", "HEADERS", "Gate"]
 
 CONNECTION = "quietcrowd.connection"
-"""Under which name the state of a request holds its connection."""
+"""Key under which the state of a request stores its connection."""
 
 HEADERS = (
     (b"cache-control", b"no-store"),
@@ -47,31 +47,15 @@ HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"x-content-type-options", b"nosniff"),
 )
-"""What every answer carries, unless it has its own."""
+"""Default headers of every response."""
 
 
 @define
 class Gate:
-    """The outermost layer of the application.
+    """The outermost middleware of the application.
 
-    Attributes
-    ----------
-    app : ASGIApp
-        What lies within.
-    admission : callable
-        Gives what lets requests in, once the server has started.
-    in_flight : InFlight
-        How much is worked on at once, in all and for each key or credential.
-    incoming : IncomingBodies
-        Bodies that are coming in.
-    connections : OpenConnections
-        Says who asks too often, by where it comes from.
-    turning_away : TurningAway
-        Refuses what is not let in.
-    always : str
-        The path that is answered whatever the load.
-    tally : Tally
-        What is counted.
+    `admission` returns the `Admission` once the server has started. `always` is a path that is
+    served whatever the load.
     """
 
     app: ASGIApp
@@ -84,7 +68,7 @@ class Gate:
     tally: Tally
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
+        """Handle a request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -139,7 +123,7 @@ class Gate:
     async def _admitted(
         self, scope: Scope, headers: Headers, asker: Asker, receive: Receive
     ) -> bytes:
-        """Return the body of a request that may be worked on now; or raise ProblemError."""
+        """Check all limits, and return the request body."""
         request = HTTPConnection(scope)
         if not self.connections.may_ask(request):
             raise ProblemError("too-many-requests", "Wait a moment.")
@@ -185,11 +169,11 @@ class Gate:
 
 
 def _nothing() -> None:
-    """End no connection: there is none."""
+    """Close no connection."""
 
 
 def _bodiless(scope: Scope, send: Send) -> Send:
-    """Return what sends the headers of an answer alone, where the request is HEAD."""
+    """Return a `send` that drops the body of a response to HEAD."""
     if scope["method"] != "HEAD":
         return send
 
@@ -202,13 +186,13 @@ def _bodiless(scope: Scope, send: Send) -> Send:
 
 
 def _is_ambiguous(scope: Scope, headers: Headers) -> bool:
-    """Return whether others on the way may take another end of the body for its end."""
+    """Return whether proxies may find another end of the body (request smuggling)."""
     chunked = "transfer-encoding" in headers
     return chunked and ("content-length" in headers or scope["http_version"] == "1.0")
 
 
 def _announced(headers: Headers, most: int) -> int:
-    """Return how many bytes the body is to have; 0 where that is not said."""
+    """Return the announced body size in bytes: 0 if unknown, above `most` if invalid."""
     if "transfer-encoding" in headers:
         return 0
     length = headers.get("content-length", "0")

@@ -1,4 +1,4 @@
-"""What is worked on at once: requests, and bytes of their bodies and of answers not yet taken."""
+"""Limits on requests in progress, and on bytes of their bodies and unread responses."""
 
 from __future__ import annotations
 
@@ -13,31 +13,26 @@ __all__ = ["ANONYMOUS", "BUSY", "NEWCOMER", "InFlight", "WaitingAnswer"]
 BUSY = "Send the same again in a moment."
 
 ANONYMOUS = b""
-"""Stands for all who show nothing for themselves, or nothing that is known."""
+"""Name of all requests without a known key or credential."""
 
 NEWCOMER = b"newcomer"
-"""Stands for all who join."""
+"""Name of all joins."""
 
 _SHARE = 4
-"""Which part of all bytes may be of one."""
+"""One key or credential may use 1/_SHARE of all bytes."""
 
 _TOGETHER = {ANONYMOUS: 4, NEWCOMER: 2}
-"""Which part of all requests may be of those who count as one: a room of people joins at once."""
+"""Each of these names may use 1/n of all requests: many people join at the same time."""
 
 _PATIENCE = 10.0
-"""Seconds that an answer may wait to be taken although others need its room."""
+"""Seconds after which an unread response may be cut off if others need the capacity."""
 
 
 @frozen(kw_only=True, eq=False)
 class WaitingAnswer:
-    """An answer that somebody takes.
+    """A response that the client has not read completely.
 
-    Attributes
-    ----------
-    cut_off : callable
-        Ends its connection.
-    since : float
-        When the first of it was sent.
+    `cut_off` closes its connection. `since` is the monotonic time at which its request began.
     """
 
     cut_off: Callable[[], None]
@@ -46,17 +41,19 @@ class WaitingAnswer:
 
 @define(kw_only=True)
 class InFlight:
-    """Requests that are worked on, in one event loop, until their answers are taken.
+    """Limits on requests in progress, in one event loop.
+
+    A request counts until the client has read the response.
 
     Attributes
     ----------
     requests : int
-        Most of them at once.
+        Maximum number of requests.
     size : int
-        Most bytes of their bodies, and of answers that wait to be taken, at once.
+        Maximum number of bytes of bodies and unread responses.
     each : int
-        Most of them at once of one key or credential, so that nobody who takes answers slowly
-        keeps the others from being served; and a quarter of all bytes.
+        Maximum number of requests per key or credential, which may also use a quarter of all bytes.
+        A client that reads slowly thus does not block the others.
     """
 
     requests: int
@@ -70,36 +67,30 @@ class InFlight:
 
     @property
     def worked_on(self) -> int:
-        """How many requests are worked on now."""
+        """Number of requests in progress."""
         return self._requests
 
     def has_room(self, size: int) -> bool:
-        """Return whether one more request may be worked on.
-
-        Parameters
-        ----------
-        size : int
-            Bytes of its body.
-        """
+        """Return whether there is capacity for a request with a body of `size` bytes."""
         return self._requests < self.requests and self._has_bytes(size)
 
     def has_share(self, credential: bytes) -> bool:
-        """Return whether one more request with this key or credential may be worked on.
+        """Return whether a key or credential has capacity for another request.
 
-        Those who show nothing that is known share a quarter of all, and those who join half.
+        Anonymous requests share a quarter of all requests, and joins share half.
         """
         part = _TOGETHER.get(credential)
         most = self.each if part is None else max(1, self.requests // part)
         return self._of[credential] < most and self._size_of[credential] < self._share
 
     def enter(self, size: int, credential: bytes) -> None:
-        """Count a request."""
+        """Start counting a request with a body of `size` bytes."""
         self._requests += 1
         self._of[credential] += 1
         self._grow(size, credential)
 
     def leave(self, size: int, credential: bytes) -> None:
-        """Count a request no more."""
+        """Stop counting a request."""
         self._requests -= 1
         self._of[credential] -= 1
         self._grow(-size, credential)
@@ -108,18 +99,10 @@ class InFlight:
                 del counted[credential]
 
     def hold(self, answer: WaitingAnswer, size: int, credential: bytes) -> bool:
-        """Count bytes of an answer that waits to be taken, and return whether there is room.
+        """Count `size` more bytes of an unread response, and return True, if there is capacity.
 
-        A key or credential has its share; an answer that is larger than that waits alone.
-
-        Parameters
-        ----------
-        answer : WaitingAnswer
-            Which one.
-        size : int
-            Bytes of it more.
-        credential : bytes
-            Of its request.
+        A response may exceed the share of its credential if nothing else of that credential counts.
+        It may exceed the total if no other response waits.
         """
         if self._size_of[credential] and self._size_of[credential] + size > self._share:
             return False
@@ -129,14 +112,14 @@ class InFlight:
         return True
 
     def count(self, answer: WaitingAnswer, size: int, credential: bytes) -> None:
-        """Count bytes of an answer, more or, below zero, fewer, whether there is room or not."""
+        """Count `size` more bytes of a response, fewer if negative, whatever the limits."""
         self._answers[answer] = self._answers.get(answer, 0) + size
         if not self._answers[answer]:
             del self._answers[answer]
         self._grow(size, credential)
 
     def cut_off_slow(self) -> None:
-        """End the answers that have long had time to be taken: others need the room."""
+        """Close the connections of responses that have long been unread, to free capacity."""
         now = time.monotonic()
         for answer in list(self._answers):
             if now - answer.since > _PATIENCE:

@@ -1,7 +1,7 @@
-"""Bodies that are coming in: read whole before any work on them begins, and in time.
+"""Request bodies, which must arrive completely and in time before they are processed.
 
-Who sends slowly, or not at all, keeps nobody from being served: what is still coming in counts
-neither as a request that is worked on nor with more bytes than have come.
+An incomplete body does not count as a request in progress, and only its bytes that have arrived
+count. Slow senders thus do not block others.
 """
 
 from __future__ import annotations
@@ -19,21 +19,15 @@ from quietcrowd.campaign.terms.settings import BODY_SECONDS, MAX_AT_ONCE, MAX_BO
 __all__ = ["IncomingBodies", "replayed"]
 
 _SHARE = 8
-"""Which part of all pieces may be of one key or credential: one over this."""
+"""One key or credential may use 1/_SHARE of the bytes of incomplete bodies, or one body."""
 
 
 @define(kw_only=True)
 class IncomingBodies:
-    """Requests whose bodies are coming in, in one event loop.
+    """Request bodies that are arriving, in one event loop.
 
-    Attributes
-    ----------
-    size : int
-        Most bytes that are kept at once of bodies that are not whole yet.
-    patience : float
-        Seconds in which a body has to be whole.
-    waiting : int
-        How many bodies are coming in now.
+    `size` limits the bytes of all incomplete bodies. `patience` is the time limit of a body in
+    seconds. `waiting` counts the bodies that are arriving.
     """
 
     size: int = MAX_AT_ONCE
@@ -45,21 +39,10 @@ class IncomingBodies:
     async def whole(
         self, receive: Receive, *, most: int = MAX_BODY, credential: bytes | None = None
     ) -> bytes:
-        """Return the body of a request once all of it is here.
+        """Return the complete body of a request.
 
-        Parameters
-        ----------
-        receive : callable
-            Gives the next message of the request.
-        most : int
-            Most bytes of it.
-        credential : bytes, optional
-            What the request shows for itself: pieces of one have a part of the room alone.
-
-        Raises
-        ------
-        ProblemError
-            Where it is too large, takes too long, ends early, or too much is coming in.
+        Raises ProblemError if it exceeds `most` bytes or the time limit, if it ends early, or if
+        too many bytes are arriving, in total or of this credential.
         """
         self.waiting += 1
         try:
@@ -105,7 +88,7 @@ class IncomingBodies:
 
 
 async def _next_part(receive: Receive) -> tuple[bytes, bool]:
-    """Return the next bytes of a body, and whether more follow."""
+    """Return the next bytes, and whether more follow."""
     message = await receive()
     if message["type"] == "http.disconnect":
         raise ProblemError("malformed", "The request ended before its body did.")
@@ -113,7 +96,7 @@ async def _next_part(receive: Receive) -> tuple[bytes, bool]:
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
-    """Return what gives a body that was read, and then what else comes."""
+    """Return a `receive` that first yields a body that was already read."""
     given = False
 
     async def receive_again() -> Message:

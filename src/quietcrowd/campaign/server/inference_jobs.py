@@ -1,4 +1,4 @@
-"""When to infer: a while after reports came in, one campaign after the other."""
+"""Scheduling of inference: some time after new reports, one campaign at a time."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ __all__ = ["InferenceJobs"]
 _COMMAND = (sys.executable, "-m", "quietcrowd.campaign.results.inference_process")
 
 _AGAIN = 2.0
-"""Least seconds after which to try again where the database could not be reached."""
+"""Minimum delay in seconds before a retry if the database is unreachable."""
 
 _PAUSE, _LONGEST_PAUSE = 1.0, 300.0
-"""Seconds until an inference that failed is tried again; twice as many after each failure."""
+"""Seconds until a failed inference is retried; doubled after each failure, up to the maximum."""
 
 _TOO_LONG = (
     "The inference took longer than this server lets it: take a method of fewer iterations, or "
@@ -42,30 +42,30 @@ _TOO_LONG = (
 )
 
 _FAILURES = 3
-"""After so many failures on end the results say so."""
+"""Number of consecutive failures after which the results report them."""
 
 _EVERY = 60.0
-"""Seconds between two looks for what other servers took in."""
+"""Seconds between two checks for changes by other servers."""
 
 _LOOK = b""
-"""Is due as a campaign is, and stands for a look at all of them."""
+"""Scheduled like a campaign, to check all campaigns."""
 
 _REST = 3
-"""For how many times as long as an inference took its campaign rests: uploads come first."""
+"""After an inference, its campaign pauses for this multiple of its duration, to favor uploads."""
 
 
 class _TooLongError(Exception):
-    """An inference took longer than it may."""
+    """An inference exceeded its time limit."""
 
 
 class _InferenceError(Exception):
-    """The process that infers failed or is gone; the next campaign gets a new one."""
+    """The inference process failed or ended; the next campaign gets a new one."""
 
 
 def _modules() -> list[str]:
-    """Return the modules outside of the package that define mechanisms and methods."""
+    """Return the modules outside of quietcrowd that define mechanisms and methods."""
     kinds: list[type] = list(Mechanism.registry().values())
-    registry = sys.modules.get("quietcrowd.inference.registry")  # a server loads it when it has to
+    registry = sys.modules.get("quietcrowd.inference.registry")  # loaded when needed
     if registry is not None:
         kinds += registry.METHODS.values()
     modules = {kind.__module__ for kind in kinds}
@@ -74,21 +74,16 @@ def _modules() -> list[str]:
 
 @define(kw_only=True)
 class InferenceJobs:
-    """Asks a process of its own for inferences.
+    """Scheduler of inferences in a separate process.
 
     Attributes
     ----------
-    database : Database
-        Of the campaigns.
     debounce : float
-        Seconds from the first change of a campaign to its inference: what comes meanwhile is part
-        of it.
+        Seconds from the first change of a campaign to its inference, which includes later changes.
     longest : float
-        Seconds after which an inference is ended; it is not tried again before something changes.
-    tally : Tally
-        What is counted: inferences that give results, which follow releases.
+        Seconds after which an inference is ended; it is not retried until something changes.
     large : LargeCampaigns
-        What is done where reports do not fit into memory.
+        Settings for reports that do not fit into memory.
     """
 
     database: Database
@@ -114,7 +109,7 @@ class InferenceJobs:
         self._thread.start()
 
     def request(self, campaign: bytes, least: float = 0.0) -> None:
-        """Ask for an inference of a campaign, soon, but not in less than so many seconds."""
+        """Schedule an inference of a campaign, in `least` seconds at the earliest."""
         with self._changed:
             now = time.monotonic()
             due = now + max(self.debounce, least)
@@ -124,11 +119,11 @@ class InferenceJobs:
 
     @property
     def alive(self) -> bool:
-        """Whether anything is inferred at all."""
+        """Whether the scheduler runs."""
         return self._thread.is_alive()
 
     def close(self) -> None:
-        """End the process, whatever it is doing: the next start finds what is outdated."""
+        """Kill the process and stop; the next start finds what is outdated."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -138,10 +133,10 @@ class InferenceJobs:
         self._forget_process()
 
     def _look(self) -> None:
-        """Ask for what is outdated; again after a while, where other servers may take reports in.
+        """Request inference for outdated campaigns, and for campaigns whose reports are gone.
 
-        And for what others deleted, so that the process forgets it. A file of SQLite has one
-        server, which asks after each upload.
+        The process then forgets the latter. With PostgreSQL this is repeated, because other servers
+        may accept or delete reports. A SQLite file has one server, which requests inference itself.
         """
         if self.database.path is None:
             self.request(_LOOK, least=_EVERY)
@@ -157,7 +152,7 @@ class InferenceJobs:
                     self._look()
                 else:
                     self._serve(campaign)
-            except Exception as error:  # all campaigns wait for this thread: it goes on
+            except Exception as error:  # the thread serves all campaigns, so it must continue
                 log_failure("inference", error, timed=True)
                 self.request(campaign, least=_AGAIN)
 
@@ -189,13 +184,12 @@ class InferenceJobs:
             self._write_failure(attempt, "The inference failed several times; it is tried again.")
 
     def _write_failure(self, attempt: Attempt | None, reason: str) -> None:
-        """Write instead of results why there are none, where there is a campaign."""
         if attempt is not None:
             with self.database.write() as connection:
                 write_failure(connection, attempt, reason)
 
     def _next(self) -> bytes | None:
-        """Wait for the next campaign that is due; None at the end."""
+        """Wait for the next campaign that is due; return None at the end."""
         with self._changed:
             while not self._closed:
                 if not self._due:
@@ -210,7 +204,7 @@ class InferenceJobs:
         return None
 
     def _ask_again(self, campaign: bytes) -> None:
-        """Remember since when a campaign waits."""
+        """Restore the time since which a campaign has waited."""
         with self._changed:
             self._asked[campaign] = self._since
 
@@ -242,7 +236,7 @@ class InferenceJobs:
             self.tally.observe("releases", INFERENCE_LAG, now - self._since)
 
     def _rest(self, campaign: bytes, seconds: float) -> None:
-        """Infer nothing of a campaign for a while, though it has changed meanwhile."""
+        """Infer nothing for a campaign for some seconds, even if it changes."""
         now = time.monotonic()
         with self._changed:
             self._rests = {one: until for one, until in self._rests.items() if until > now}

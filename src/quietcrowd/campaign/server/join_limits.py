@@ -1,4 +1,4 @@
-"""How many workers one source brings into campaigns that are open to all."""
+"""Limits on the new workers of a source in campaigns that are open to all."""
 
 from __future__ import annotations
 
@@ -14,21 +14,14 @@ from quietcrowd.campaign.server.sources import Sources
 __all__ = ["JoinLimits"]
 
 _LONGEST = 3_600.0
-"""Seconds after which somebody is to try again, at most."""
+"""Maximum of Retry-After, in seconds."""
 
 
 @define(kw_only=True)
 class JoinLimits:
-    """Each worker who joins takes one out of the bucket of a source.
+    """Token buckets of new workers, one per source.
 
-    Attributes
-    ----------
-    sources : Sources
-        Tells them apart.
-    per_minute : float
-        Workers that flow into a bucket in a minute; 0 for no limit.
-    at_once : int
-        What a bucket holds.
+    `per_minute` is the refill rate (0: no limit), and `at_once` the capacity.
     """
 
     sources: Sources
@@ -40,30 +33,16 @@ class JoinLimits:
         self._limits = RateLimits(rate=self.per_minute / 60, burst=self.at_once)
 
     def has_room(self, request: HTTPConnection, now: float | None = None) -> bool:
-        """Return whether one more worker may join from where a request comes.
-
-        Parameters
-        ----------
-        request : HTTPConnection
-            Of who joins.
-        now : float, optional
-            Seconds of a clock that does not go back; default: the machine's.
-        """
+        """Return whether the source of a request may add a worker at the monotonic time `now`."""
         return self._limits.would_allow(self.sources.of_request(request, now), now)
 
     def take(self, request: HTTPConnection, now: float | None = None) -> None:
-        """Count one more worker; parameters as those of `has_room`.
-
-        Raises
-        ------
-        ProblemError
-            Where there is no room.
-        """
+        """Count a new worker; raise ProblemError if the source has reached its limit."""
         if not self._limits.allow(self.sources.of_request(request, now), now):
             raise self.refusal()
 
     def refusal(self) -> ProblemError:
-        """Return the refusal of who joins from a source without room, and when to try again."""
+        """Return the problem of a source at its limit."""
         seconds = math.ceil(min(60 / self.per_minute, _LONGEST))
         return ProblemError(
             "too-many-joins",

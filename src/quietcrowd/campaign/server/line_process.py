@@ -1,4 +1,4 @@
-"""A process beside the server that answers each line with a line."""
+"""Child processes that answer each line with a line."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ __all__ = ["ask", "end", "start"]
 
 
 def start(command: Sequence[str]) -> subprocess.Popen[str]:
-    """Start a process; Ctrl-C is for the server, which ends it in turn.
+    """Start a process. It ignores Ctrl+C: the server ends it.
 
-    Raises
-    ------
-    OSError
-        Where no process can be started.
+    Raises OSError if it cannot be started.
     """
     return subprocess.Popen(
         command,
@@ -28,12 +25,9 @@ def start(command: Sequence[str]) -> subprocess.Popen[str]:
 
 
 def ask(process: subprocess.Popen[str], line: str) -> str:
-    """Return what a process answers to a line; nothing where it is gone.
+    """Return the answer to a line, empty if the process has ended.
 
-    Raises
-    ------
-    OSError
-        Where it takes nothing in any more.
+    Raises OSError if its input is closed.
     """
     assert process.stdin is not None
     assert process.stdout is not None
@@ -43,7 +37,7 @@ def ask(process: subprocess.Popen[str], line: str) -> str:
 
 
 def end(process: subprocess.Popen[str]) -> None:
-    """End a process, whatever it is doing, close its pipes, and wait for its end."""
+    """Kill a process, close its pipes, and wait for its end."""
     process.kill()
     with suppress(OSError), process:  # closes its pipes, and waits
         pass

@@ -1,4 +1,4 @@
-"""Where a server listens, and how many connections it can have: each is an open file."""
+"""The listening socket, and how many connections the limit on open files allows."""
 
 from __future__ import annotations
 
@@ -17,33 +17,23 @@ from quietcrowd.exceptions import ParameterError
 __all__ = ["AT_A_TIME", "Listener", "connections_within", "file_limit", "listener"]
 
 AT_A_TIME = 16
-"""Connections that are taken from the queue before any of them is looked at."""
+"""Connections accepted before any of them is processed."""
 
 _QUEUE = 1_024
-"""Connections that the system keeps until they are taken."""
+"""Connections that the system queues until they are accepted."""
 
 _OWN_FILES = 64
-"""Open files that the process needs anyway: its log, what it listens on, the database's lock, where
-it is kept who left, pipes to the process that infers, the event loop, modules that are read; and
-some more."""
+"""Open files of the process itself, with a reserve: log, listener, lock of the database, journal of
+withdrawals, pipes to the inference process, event loop, modules."""
 
 _FEWEST, _MOST = 8, 2_048
 
 
 def connections_within(wanted: int | None, database_files: int) -> int:
-    """Return how many connections a server may have: as many as wanted, or as files allow.
+    """Return the maximum number of connections: as wanted, or as the limit on open files allows.
 
-    Parameters
-    ----------
-    wanted : int or None
-        None for as many as can be, and at most 2,048.
-    database_files : int
-        Open files that the database takes at most.
-
-    Raises
-    ------
-    ParameterError
-        Where the process may not have so many files open.
+    Without a number, it is at most 2,048. `database_files` is the maximum number of files that the
+    database opens. Raises ParameterError if the limit is too low.
     """
     limit = file_limit()
     if limit is None:
@@ -59,7 +49,7 @@ def connections_within(wanted: int | None, database_files: int) -> int:
 
 
 def file_limit() -> int | None:
-    """Return how many files this process may have open; None for any number."""
+    """Return the limit on open files of this process; None for no limit."""
     if sys.platform == "win32":
         return None
     import resource
@@ -69,7 +59,7 @@ def file_limit() -> int | None:
 
 
 class _Taken(socket.socket):
-    """A connection that counts until it is closed."""
+    """An accepted connection, which counts until it is closed."""
 
     among: set[_Taken]
 
@@ -80,21 +70,21 @@ class _Taken(socket.socket):
 
 
 class Listener(socket.socket):
-    """A socket that listens, and gives no more connections than there may be."""
+    """A listening socket that limits the number of accepted connections."""
 
     door: OpenConnections | None = None
     _taken: set[_Taken]
 
     @override
     def listen(self, backlog: int = _QUEUE, /) -> None:
-        """Listen; whoever is to take few at a time does not shorten the queue by that."""
+        """Ignore a shorter backlog: asyncio also uses it as the number of connections to accept."""
         super().listen(max(backlog, _QUEUE))
 
     @override
     def accept(self) -> tuple[socket.socket, Any]:
-        """Return the next connection; those of sources that ask too often are closed.
+        """Return the next connection; close those of sources that exceed their request rate.
 
-        Where there are too many, it stays in the queue for the moment in which others end.
+        At the limit, connections stay in the queue until others end.
         """
         for _ in range(AT_A_TIME):
             if self.door is not None and len(self._taken) >= self.door.most + AT_A_TIME:
@@ -114,13 +104,9 @@ def _host_in(address: Any) -> str | None:
 
 
 def listener(settings: Settings) -> Listener:
-    """Return a socket that listens where a server is to.
+    """Create the listening socket.
 
-    Raises
-    ------
-    ParameterError
-        Where nobody can listen there; and where others on the way could read along, unless the
-        settings say that this is meant.
+    Raises ParameterError if the address is unavailable, or not local unless `insecure` is set.
     """
     if not (settings.insecure or is_here(settings.host)):
         raise ParameterError(
@@ -138,7 +124,7 @@ def listener(settings: Settings) -> Listener:
         ) from None
     found = Listener(plain.family, plain.type, plain.proto, fileno=plain.detach())
     found._taken = set()
-    # asyncio does so only where a socket names its protocol: an answer is two packets, and the
-    # second would wait 40 ms for the first to be confirmed
+    # asyncio sets this only for sockets with an explicit protocol. A response is two packets: the
+    # second would wait 40 ms for the acknowledgment of the first.
     found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return found

@@ -1,4 +1,4 @@
-"""The log: one JSON object per line, of fields on a list. What came in is not among them."""
+"""The log: one JSON object per line with a fixed set of fields, and no content of requests."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ FIELDS = (
     "request",
     "time",
 )
-"""All that is ever logged: no path, no query, no address, no header, no value.
+"""All fields that are ever logged: no path, query, address, header or value.
 
-A time, to the minute, and the id of a request have failures alone that no worker brought about:
-with the times of what workers do, the log would archive who came when.
+Only failures that no worker caused have a time, to the minute, and a request id. Times of workers'
+requests would record who came when.
 """
 
 _LOGGER = logging.getLogger("quietcrowd.campaign")
@@ -50,7 +50,7 @@ _LOGGER = logging.getLogger("quietcrowd.campaign")
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 _BUCKETS = (0.01, 0.1, 1.0, 10.0)
-"""Seconds: how long a request took is told no finer than this."""
+"""Upper bounds, in seconds, to which the duration of a request is rounded."""
 
 
 _SELDOM = 1.0
@@ -65,7 +65,7 @@ class _AllowList(logging.Formatter):
 
 
 class _KindAlone(logging.Formatter):
-    """Of what libraries log there is the kind of error, and which of them logs it."""
+    """Formatter of records of libraries: only the type of error and the name of the logger."""
 
     @override
     def format(self, record: logging.LogRecord) -> str:
@@ -75,7 +75,7 @@ class _KindAlone(logging.Formatter):
 
 
 class _Seldom(logging.Filter):
-    """Lets the same line of a library through once a second: what floods a server fills no disk."""
+    """Filter for repeated lines of a library, so that a flood of requests cannot fill the disk."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ class _Seldom(logging.Filter):
 
 
 def start_log(stream: TextIO | None = None) -> None:
-    """Send the log to a stream; default: standard error. Libraries' messages are not in it."""
+    """Write the log to a stream, default standard error; of libraries, only types of errors."""
     handler, others = (logging.StreamHandler(stream or sys.stderr) for _ in range(2))
     handler.setFormatter(_AllowList())
     others.setFormatter(_KindAlone())
@@ -105,12 +105,12 @@ def start_log(stream: TextIO | None = None) -> None:
 
 
 def known_method(method: str) -> str:
-    """Return a method of HTTP, or ``other``."""
+    """Return an HTTP method, or ``other`` if it is unknown."""
     return method if method in _METHODS else "other"
 
 
 def log_request(method: str, route: str, status: int, seconds: float) -> None:
-    """Log a request: its method and the template of its route, never what stands in it."""
+    """Log a request: its method and the template of its route, without parameters."""
     known = known_method(method)
     bucket = next((f"<{limit:g}s" for limit in _BUCKETS if seconds < limit), "slow")
     fields = {"method": known, "route": route, "status": status, "duration": bucket}
@@ -120,18 +120,10 @@ def log_request(method: str, route: str, status: int, seconds: float) -> None:
 def log_failure(
     event: str, error: BaseException, *, timed: bool = False, request: str | None = None
 ) -> None:
-    """Log that something failed: the kind of error and the line that raised it, not its message.
+    """Log the type of an error, its database code and the lines that raised it, not its message.
 
-    Parameters
-    ----------
-    event : str
-        What failed.
-    error : BaseException
-        Of which a database's own code is logged, too.
-    timed : bool
-        Whether to tell when: where no worker's act brought it about.
-    request : str, optional
-        The id of a request of no worker.
+    `timed` adds the time, and `request` the id of a request. Both are only for failures that no
+    worker caused.
     """
     frames = traceback.extract_tb(error.__traceback__)
     place = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames[-4:]))
@@ -141,14 +133,10 @@ def log_failure(
 
 
 def log_unready(place: str, code: str) -> None:
-    """Log that nothing can be written.
+    """Log that a database is not writable.
 
-    Parameters
-    ----------
-    place : str
-        The database of the campaigns, or where it is kept who left.
-    code : str
-        What that says, or the kind of error.
+    `place` is the database of campaigns or the journal of withdrawals. `code` is the database's
+    code, or the type of error.
     """
     _log_failed("unready", {"code": code, "place": place}, timed=True)
 
@@ -161,9 +149,9 @@ def _log_failed(event: str, fields: Mapping[str, str | None], *, timed: bool) ->
 
 
 def log_what_nobody_catches() -> None:
-    """Log errors that end a thread or the process; Python would print messages and lines of code.
+    """Log errors that end a thread or the process; Python would print messages and source lines.
 
-    For a process that serves and does nothing else: this is not undone.
+    The hooks of the process are not restored.
     """
     sys.excepthook = _log_uncaught
     sys.unraisablehook = _log_unraisable

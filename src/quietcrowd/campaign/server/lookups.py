@@ -1,7 +1,6 @@
-"""Keys and credentials looked up before a request is read: many at once, in one thread.
+"""Lookups of keys and credentials before a request is read: batched in one thread, and cached.
 
-What was found, and what was not, is remembered for a while. It says who may send a body and nothing
-else: routes look again.
+The cache only decides who may send a body. Routes look up again.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ from quietcrowd.campaign.store.shown_tokens import Shown, known_among
 __all__ = ["Lookups"]
 
 _TOGETHER, _WAIT = 500, 0.002
-"""What is looked up at once at most, and for how many seconds a look-up waits for more."""
+"""Maximum number of lookups in a batch, and seconds to wait for more."""
 
 _KNOWN_SECONDS, _UNKNOWN_SECONDS = 60.0, 10.0
 _MOST = 50_000
-"""What is remembered of each kind; what was looked up least lately goes first."""
+"""Maximum number of entries of each cache; the oldest are dropped."""
 
 
 @define(kw_only=True)
 class _Memory:
-    """What was looked up lately."""
+    """A cache of tokens whose entries expire after some seconds."""
 
     seconds: float
     _until: OrderedDict[Shown, float] = field(factory=OrderedDict, init=False)
@@ -55,13 +54,7 @@ _Job = tuple[Shown, bool, "asyncio.Future[bool]"]
 
 @define(kw_only=True)
 class Lookups:
-    """Says what is known, in one event loop.
-
-    Attributes
-    ----------
-    database : Database
-        Where to look.
-    """
+    """Cached lookups of keys, credentials and campaigns, in one event loop."""
 
     database: Database
     _known: _Memory = field(factory=lambda: _Memory(seconds=_KNOWN_SECONDS), init=False)
@@ -76,14 +69,8 @@ class Lookups:
     async def is_known(self, shown: Shown, *, remember: bool = True) -> bool:
         """Return whether there is such a key, credential or the like.
 
-        Where the database cannot be reached that is taken for true: the routes say it then.
-
-        Parameters
-        ----------
-        shown : Shown
-            What to look up.
-        remember : bool
-            Whether to remember what was found; not where that is about to change.
+        If the database is unreachable, return True: the route then reports it. Without `remember`,
+        the result is not cached, since it is about to change.
         """
         if shown in self._known:
             return True
@@ -95,22 +82,22 @@ class Lookups:
         return found
 
     def learn(self, shown: Shown) -> None:
-        """Remember that there is such a thing now."""
+        """Cache that the token exists now."""
         self._unknown.remove(shown)
         self._known.add(shown)
 
     def forget(self, shown: Shown) -> None:
-        """Remember that there is no such thing any more."""
+        """Cache that the token no longer exists."""
         self._known.remove(shown)
         self._unknown.add(shown)
 
     @property
     def alive(self) -> bool:
-        """Whether anything is looked up."""
+        """Whether the thread runs."""
         return self._thread.is_alive()
 
     def close(self) -> None:
-        """End."""
+        """Stop the thread."""
         self._queue.put(None)
         self._thread.join()
 

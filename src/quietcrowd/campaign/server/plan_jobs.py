@@ -1,4 +1,4 @@
-"""Plans that requesters ask for: one after the other, each for a limited time."""
+"""Plans for requesters: computed one at a time, each within a time limit."""
 
 from __future__ import annotations
 
@@ -23,24 +23,21 @@ __all__ = ["PlanJobs"]
 _COMMAND = (sys.executable, "-m", "quietcrowd.campaign.server.plan_process")
 
 _AGAIN = 0.05
-"""Seconds between two attempts to end a process that may just be starting."""
+"""Seconds between two attempts to kill a process that may still be starting."""
 
 
 class _PlanningError(Exception):
-    """The process that plans failed or is gone; the next plan gets a new one."""
+    """The planning process failed or ended; the next plan gets a new one."""
 
 
 @define(kw_only=True)
 class PlanJobs:
-    """Asks a process of its own for plans, in one event loop.
+    """Queue of plans, which a separate process computes, in one event loop.
 
-    A requester has one plan made at a time; those of several requesters follow each other in the
-    order in which they were asked for, so that nobody keeps the others waiting for more than one.
+    A requester has one plan in progress at a time, and plans are computed in the order of requests.
+    So each requester delays the others by at most one plan.
 
-    Attributes
-    ----------
-    longest : float
-        Seconds after which a plan is ended; and for which it waits for others' at most.
+    `longest` is the time limit in seconds of a plan, and of waiting for others' plans.
     """
 
     longest: float
@@ -58,21 +55,11 @@ class PlanJobs:
         order: Mapping[str, Any],
         leaving: Callable[[], Coroutine[Any, Any, None]],
     ) -> dict[str, Any]:
-        """Return a plan.
+        """Return the members of a `PlanDocument`, given those of a `PlanOrder`.
 
-        Parameters
-        ----------
-        requester : bytes
-            Who asks.
-        order : mapping
-            The members of `PlanOrder`.
-        leaving : callable
-            Its coroutine ends once nobody waits for the plan any more: it is ended then.
-
-        Raises
-        ------
-        ProblemError
-            Where a rule is broken, it takes too long, or this requester has another one made.
+        When the coroutine of `leaving` ends, the client is gone and the plan is abandoned. Raises
+        ProblemError if a rule is broken, a time limit is exceeded, or the requester has another
+        plan in progress.
         """
         if requester in self._asking:
             raise ProblemError(
@@ -94,7 +81,7 @@ class PlanJobs:
             self._asking.discard(requester)
 
     def close(self) -> None:
-        """End the process, whatever it is doing."""
+        """Kill the process."""
         self._kill()
         self._pool.shutdown()
         self._kill()
@@ -115,9 +102,9 @@ class PlanJobs:
             self._turn.release()
 
     async def _answered(self, line: str) -> str:
-        """Return what the process answers; what takes too long, or nobody waits for, is ended."""
+        """Return the answer of the process; on timeout or cancellation, kill it."""
         answer = asyncio.get_running_loop().run_in_executor(self._pool, self._ask, line)
-        answer.add_done_callback(_take_note)  # who is cancelled twice no longer does
+        answer.add_done_callback(_take_note)  # no one retrieves it after two cancellations
         try:
             return await asyncio.wait_for(asyncio.shield(answer), self.longest)
         except (TimeoutError, asyncio.CancelledError) as error:
@@ -158,7 +145,7 @@ def _take_note(answer: asyncio.Future[str]) -> None:
 
 
 def _told(answer: str) -> dict[str, Any]:
-    """Return the plan of an answer; or raise ProblemError with the rule that is broken."""
+    """Return the plan in an answer, or raise ProblemError with the broken rule."""
     found = json.loads(answer)
     if "refused" in found:
         pointer, message = found["refused"]

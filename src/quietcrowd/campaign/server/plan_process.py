@@ -1,8 +1,8 @@
-"""A process of its own that plans campaigns, so that uploads do not wait for it.
+"""A separate process that plans campaigns, so that uploads do not wait.
 
-It reads what is asked for from standard input, one document per line, and answers each with a line:
-a plan, which rule it breaks, or that it failed. It opens no database: a plan is made from what is
-asked alone. It ends with its input: when the server is gone.
+It reads one order per line from standard input, a JSON document. It answers each with a line: a
+plan, the broken rule, or a failure. It opens no database, since a plan depends only on the order.
+It ends when the server closes its input.
 """
 
 from __future__ import annotations
@@ -30,24 +30,20 @@ from quietcrowd.validation import check_real
 __all__ = ["MOST_ANSWERS", "MOST_OF_A_CROWD", "RefusedOrderError", "main", "planned"]
 
 MOST_OF_A_CROWD = 200_000
-"""Most answers of one simulated crowd: what memory has to hold."""
+"""Maximum number of answers of a simulated crowd, limited by memory."""
 
 MOST_ANSWERS = 4_000_000
-"""Most answers that one draw of all crowds takes, once for each mechanism and epsilon."""
+"""Maximum number of answers in one draw of all crowds, over all mechanisms and epsilons."""
 
 _NICE = 10
-"""Uploads come first."""
+"""Lower priority, to favor uploads."""
 
 
 class RefusedOrderError(Exception):
-    """What is asked for breaks a rule.
+    """An order breaks a rule.
 
-    Parameters
-    ----------
-    pointer : str
-        Where, as a JSON pointer.
-    message : str
-        The rule, what was met, and the way out.
+    `pointer` is the JSON pointer of the member; `message` states the rule, the value and the
+    remedy.
     """
 
     def __init__(self, pointer: str, message: str) -> None:
@@ -57,7 +53,7 @@ class RefusedOrderError(Exception):
 
 @contextmanager
 def _about(pointer: str, *names: str) -> Iterator[None]:
-    """Tell of a mistake at the member that its words begin with, else at `pointer`."""
+    """Point errors at the member of `names` that their message begins with, else at `pointer`."""
     try:
         yield
     except QuietcrowdError as error:
@@ -68,7 +64,7 @@ def _about(pointer: str, *names: str) -> Iterator[None]:
 
 @define
 class _NotingMaker:
-    """Makes mechanisms, and notes by which claim."""
+    """A maker that records the epsilon of each mechanism."""
 
     maker: Maker
     made: list[tuple[Mechanism, float]] = field(factory=list)
@@ -79,7 +75,7 @@ class _NotingMaker:
         return mechanism
 
     def claim_of(self, row: PlanRow, tasks: int) -> float:
-        """Return the epsilon that gives the mechanism of a row: one that loses exactly as much."""
+        """Return the epsilon from which a row's mechanism was made, found by its privacy loss."""
         for mechanism, claim in self.made:
             guarantee = mechanism.guarantee(answers=row.answers, tasks=tasks)
             if (guarantee.epsilon, guarantee.worker_epsilon) == (row.epsilon, row.worker_epsilon):
@@ -88,17 +84,9 @@ class _NotingMaker:
 
 
 def planned(order: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the plan that is asked for, as `PlanDocument` has it.
+    """Return the members of a `PlanDocument`, given those of a `PlanOrder`.
 
-    Parameters
-    ----------
-    order : mapping
-        The members of `PlanOrder`.
-
-    Raises
-    ------
-    RefusedOrderError
-        Where a member is out of its range, or it is more than a server simulates.
+    Raises RefusedOrderError if a member is out of range, or the simulation would be too large.
     """
     domain = _domain(order)
     assumption = _assumption(domain, order["crowd"])
@@ -170,7 +158,7 @@ def _makers(domain: Domain, names: Sequence[str] | None) -> dict[str, _NotingMak
 
 
 def _require_bounded(assumption: CrowdAssumption, sizes: Sequence[CrowdSize], cells: int) -> None:
-    """Refuse what is more than a server simulates; large campaigns are simulated by small ones."""
+    """Raise if the simulation is too large; large campaigns are simulated by smaller ones."""
     simulated = [simulated_size(assumption, size) for size in sizes]
     answers = [one.workers * one.answers for one in simulated]
     for size, one in zip(sizes, answers, strict=True):
@@ -218,7 +206,7 @@ def _answer(line: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Serve one server, until its end of the pipe is closed."""
+    """Answer orders until standard input is closed."""
     if sys.platform != "win32":
         os.nice(_NICE)
     warnings.simplefilter("ignore", QuietcrowdWarning)

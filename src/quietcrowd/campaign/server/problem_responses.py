@@ -1,4 +1,4 @@
-"""Refusals as responses: problem documents (RFC 9457), for all that a route may raise."""
+"""Responses for rejected requests: problem documents (RFC 9457) for all errors of routes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 MEDIA_TYPE = "application/problem+json"
 
 RETRY_AFTER = "1"
-"""Seconds after which to try again, where trying again can help."""
+"""Seconds until a retry, if it can help."""
 
 _ANYWHERE = (
     "malformed",
@@ -45,7 +45,7 @@ _ANYWHERE = (
     "busy",
     "unavailable",
 )
-"""Problems of all routes."""
+"""Problems that every route may return."""
 
 _SAFE_MESSAGES = frozenset(
     {
@@ -69,7 +69,7 @@ _SAFE_MESSAGES = frozenset(
         "too_short",
     }
 )
-"""Rules whose message names the rule alone, never what was met."""
+"""Errors whose message contains only the rule, never the input."""
 
 _NAMES_A_STRANGER = "extra_forbidden"
 _PLACES = ("body", "query", "path", "header")
@@ -77,7 +77,7 @@ _MOST = 20
 
 
 class ProblemDocument(BaseModel):
-    """What is answered where a request is refused (RFC 9457)."""
+    """A rejected request (RFC 9457)."""
 
     type: str = Field(description="urn:quietcrowd:problem: and the name of the problem.")
     title: str
@@ -90,15 +90,7 @@ class ProblemDocument(BaseModel):
 
 
 def as_response(error: ProblemError, request: str | None = None) -> JSONResponse:
-    """Return the response that tells of a refusal.
-
-    Parameters
-    ----------
-    error : ProblemError
-        Of which it tells.
-    request : str, optional
-        The id of the request in the log.
-    """
+    """Return the response of a problem; `request` is the id of the request in the log."""
     again = {"Retry-After": RETRY_AFTER} if error.status in (429, 503) else {}
     challenge = {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
     document = ProblemDocument(
@@ -118,7 +110,7 @@ def as_response(error: ProblemError, request: str | None = None) -> JSONResponse
 
 
 def documented(*names: str) -> dict[int | str, dict[str, Any]]:
-    """Return what the OpenAPI document says of these problems, and of those of all routes."""
+    """Return the OpenAPI responses of these problems, and of those that every route may return."""
     by_status: dict[int | str, list[str]] = {}
     for name in (*names, *_ANYWHERE):
         by_status.setdefault(PROBLEMS[name][0], []).append(name)
@@ -135,13 +127,9 @@ def documented(*names: str) -> dict[int | str, dict[str, Any]]:
 
 
 def as_problem(errors: Iterable[Mapping[str, Any]]) -> ProblemError:
-    """Return the refusal of a request that breaks rules of its schema.
+    """Return the problem of a request that violates its schema.
 
-    Parameters
-    ----------
-    errors : iterable of mapping
-        As Pydantic gives them; what they say of the input is left out, and so are names of members
-        that nobody knows.
+    `errors` are those of Pydantic. Input and names of unknown members are omitted.
     """
     listed = list(errors)
     if any(error["type"] == "json_invalid" for error in listed):
@@ -173,7 +161,7 @@ async def _answer_validation(_: Request, error: RequestValidationError) -> JSONR
 
 
 async def _answer_http(request: Request, error: HTTPException) -> JSONResponse:
-    """Tell of what the framework refuses: unknown paths and methods, bodies that are no text."""
+    """Convert errors of the framework: unknown paths and methods, and bodies that are not text."""
     known = ("malformed", "not-found", "method-not-allowed")
     names = {PROBLEMS[name][0]: name for name in known}
     name = names.get(error.status_code, "malformed")
@@ -186,7 +174,7 @@ async def _answer_http(request: Request, error: HTTPException) -> JSONResponse:
 
 
 def _allowed_methods(request: Request) -> str:
-    """Return the methods of all routes of a path; the framework tells those of the first."""
+    """Return the methods of all routes of a path; the framework gives those of the first route."""
     routes = (route for route in request.app.routes if isinstance(route, Route))
     here = (route for route in routes if route.path_regex.match(request.scope["path"]))
     return ", ".join(sorted({method for route in here for method in route.methods or ()}))
@@ -199,7 +187,7 @@ async def _answer_database(request: Request, error: Exception) -> JSONResponse:
 
 
 def request_id(scope: Scope) -> str | None:
-    """Return the id of a request, by which its failure is found in the log; None for workers'."""
+    """Return the id of a request in the log; None if a worker may have sent it."""
     if not is_for_requesters(scope["path"]):
         return None
     known: str = scope.setdefault("quietcrowd_request", secrets.token_hex(8))
@@ -213,4 +201,4 @@ HANDLERS: dict[int | type[Exception], Callable[[Request, Any], Coroutine[Any, An
     HTTPException: _answer_http,
     **dict.fromkeys(UNAVAILABLE, _answer_database),
 }
-"""What answers where a route raises."""
+"""Exception handlers of all routes."""

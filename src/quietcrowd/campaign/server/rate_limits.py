@@ -1,4 +1,4 @@
-"""How often somebody may ask: a bucket for each, and what it holds may be spent at once."""
+"""Token-bucket rate limits."""
 
 from __future__ import annotations
 
@@ -12,19 +12,15 @@ from attrs import define, field
 __all__ = ["RateLimits"]
 
 _MOST_BUCKETS = 100_000
-"""Buckets that are kept; those that were used least lately go first."""
+"""Maximum number of buckets; the least recently used are dropped."""
 
 
 @define(kw_only=True)
 class RateLimits:
-    """A bucket for each key or credential, or each source.
+    """Token buckets, one per key, credential or source.
 
-    Attributes
-    ----------
-    rate : float
-        Requests per second that flow into a bucket; 0 for no limit.
-    burst : int
-        What a bucket holds.
+    `rate` is the number of requests per second that refill a bucket (0: no limit). `burst` is the
+    capacity.
     """
 
     rate: float
@@ -33,14 +29,9 @@ class RateLimits:
     _lock: Lock = field(factory=Lock, init=False)
 
     def allow(self, who: bytes, now: float | None = None) -> bool:
-        """Return whether a request may pass, and count it.
+        """Count a request, and return whether it may pass.
 
-        Parameters
-        ----------
-        who : bytes
-            Whose it is; a hash of it is kept.
-        now : float, optional
-            Seconds of a clock that does not go back; default: the machine's.
+        `who` is stored only as a hash. `now` is a monotonic time in seconds.
         """
         if not self.rate:
             return True
@@ -56,7 +47,7 @@ class RateLimits:
         return allowed
 
     def would_allow(self, who: bytes, now: float | None = None) -> bool:
-        """Return whether a request may pass, and count nothing; parameters as those of `allow`."""
+        """Return whether a request may pass, without counting it."""
         if not self.rate:
             return True
         key = hashlib.sha256(who).digest()[:16]

@@ -1,4 +1,4 @@
-"""What a server stands on: its database, its place to listen, its metrics."""
+"""The resources of a server: database, journal of withdrawals, listening socket and metrics."""
 
 from __future__ import annotations
 
@@ -22,22 +22,18 @@ __all__ = ["Resources", "opened_resources"]
 
 @frozen(kw_only=True)
 class Resources:
-    """What a server stands on.
+    """The resources of a running server.
 
     Attributes
     ----------
     database : Database
-        Up to date, and locked where it is a file.
+        Migrated, and locked if it is a file.
     connections : Connections, optional
-        Of PostgreSQL.
+        The connections to PostgreSQL.
     departures : Departures
-        Who left, and what ended, outside of the database.
-    listener : Listener
-        Where it listens.
-    metrics : Metrics
-        What is counted.
+        The journal of withdrawals and ended campaigns, outside of the database.
     clock : Clock
-        At the start.
+        The reading at the start.
     """
 
     database: Database
@@ -50,12 +46,9 @@ class Resources:
 
 @contextmanager
 def opened_resources(settings: Settings) -> Iterator[Resources]:
-    """Give what a server stands on, as long as it runs.
+    """Open the resources of a server, and close them at the end.
 
-    Raises
-    ------
-    ParameterError, FormatError
-        As of `ready_database`, `claim_connections`, `listener` and `running_metrics`.
+    Raises the errors of `ready_database`, `claim_connections`, `listener` and `running_metrics`.
     """
     with (
         ready_database(settings) as database,
@@ -77,7 +70,7 @@ def opened_resources(settings: Settings) -> Iterator[Resources]:
 
 
 def _claimed(settings: Settings, database: Database, departures: Departures) -> Connections | None:
-    """Take all connections of a server; those of the journal first, so that the rest sees them."""
+    """Claim the connections of a server; those of the journal first, so that all are counted."""
     if departures.journal is not None:
         claim_connections(departures.journal, pool_size=CONNECTIONS, others=0)
     return claim_connections(database, pool_size=settings.pool_size, others=int(settings.infer))

@@ -1,4 +1,4 @@
-"""The thread that closes campaigns on their day, and deletes what is held once its time is over."""
+"""The thread that closes campaigns on schedule, and deletes data at the end of its retention."""
 
 from __future__ import annotations
 
@@ -18,28 +18,21 @@ from quietcrowd.campaign.store.retention import delete_expired, some_expired
 __all__ = ["RetentionKeeper"]
 
 _EVERY = 600.0
-"""Seconds between two looks at what has to go."""
+"""Seconds between two checks."""
 
 _DAY = 86_400
 
 
 @define(kw_only=True)
 class RetentionKeeper:
-    """Closes campaigns whose last day is over; deletes workers from those closed for long enough.
+    """Scheduled closing and deletion, in a thread.
 
-    And codes and tokens of dashboards that are good no more. Once a day it looks for damage in a
-    database of SQLite.
+    Campaigns are closed after their last day. Workers are deleted when the retention period of a
+    closed campaign ends, and dashboard codes and tokens when they expire. Once a day the database
+    is checked for damage.
 
-    Attributes
-    ----------
-    database : Database
-        Of the campaigns.
-    departures : Departures
-        Who left, and what ended; what is over is forgotten.
-    clock : callable
-        Says the seconds since 1970.
-    changed : callable
-        Is told, after a commit, of each campaign whose results may be others.
+    `clock` returns seconds since 1970. `changed` is called, after the commit, for each campaign
+    whose results may change.
     """
 
     database: Database
@@ -56,18 +49,18 @@ class RetentionKeeper:
 
     @property
     def alive(self) -> bool:
-        """Whether anything is deleted at all."""
+        """Whether the thread runs."""
         return self._thread.is_alive()
 
     def close(self) -> None:
-        """End."""
+        """Stop the thread."""
         self._ended.set()
         self._thread.join()
 
     def look(self) -> None:
-        """Close what has to be closed now, and delete what has to go.
+        """Close campaigns that are due, and delete expired data.
 
-        Nothing is done while the clock is implausible: see `quietcrowd.campaign.store.clock`.
+        An implausible clock prevents both, see `quietcrowd.campaign.store.clock`.
         """
         now = self.clock()
         clock = observe_clock(now, self.database, self.departures.journal)
@@ -106,5 +99,5 @@ class RetentionKeeper:
 
 
 def _pause(now: float) -> float:
-    """Return how many seconds after a time the next look is: not later than midnight in UTC."""
+    """Return the seconds until the next check: at most until midnight UTC."""
     return min(_EVERY, _DAY - now % _DAY)

@@ -1,4 +1,4 @@
-"""What the routes work with: the service, who asks, states and pages; and whether it works."""
+"""What routes share: the service, authentication, cursors and checks of states; health checks."""
 
 from __future__ import annotations
 
@@ -58,28 +58,22 @@ _NEXT: Mapping[State, State] = {"draft": "open", "open": "closed"}
 
 @frozen(kw_only=True)
 class Service:
-    """A running service.
+    """The services that routes use.
 
     Attributes
     ----------
-    database : Database
-        Where all is stored.
-    writer : Writer
-        Who writes reports.
     infer : callable
-        Asks for an inference of a campaign.
+        Requests the inference of a campaign.
     departures : Departures
-        Who left, and what ended, outside of the database.
+        The journal of withdrawals and ended campaigns, outside of the database.
     alive : callable
-        Says whether all that works in threads of its own still does.
+        Returns whether all background threads run.
     unwritable : callable
-        Says where nothing can be written and why, or None.
+        Returns what is not writable and why, or None.
     joins : JoinLimits
-        How many workers one source brings into campaigns that are open to all.
-    plans : PlanJobs
-        Who makes plans.
+        Limits on the new workers of a source in open campaigns.
     clock : callable
-        Says the seconds since 1970: retention is counted by it.
+        Returns seconds since 1970; retention depends on it.
     """
 
     database: Database
@@ -97,7 +91,7 @@ class Service:
         return read_clock(self.clock(), self.database, self.departures.journal)
 
 
-async def _service(request: Request) -> Service:  # what is not async runs in a thread of its own
+async def _service(request: Request) -> Service:  # FastAPI runs sync functions in a thread
     service: Service = request.app.state.service
     return service
 
@@ -128,7 +122,7 @@ _Shown: TypeAlias = HTTPAuthorizationCredentials | None
 
 
 class _ParticipantBearer(HTTPBearer):
-    """Gives the credential that a request shows; whose it is the database has to say."""
+    """Bearer scheme that returns the credential of a request, without looking it up."""
 
     @override
     async def __call__(self, request: Request) -> str:  # type: ignore[override]
@@ -150,7 +144,6 @@ def _text(shown: _Shown) -> str:
 
 
 def _holder(service: ServiceOf, shown: Annotated[_Shown, Security(_KEY)]) -> KeyHolder:
-    """Return who shows a requester's key."""
     return requester_of(service.database, _text(shown), service.clock())
 
 
@@ -158,7 +151,6 @@ Holder: TypeAlias = Annotated[KeyHolder, Depends(_holder)]
 
 
 def _requester(holder: Holder) -> bytes:
-    """Return whose key a request shows."""
     return holder.requester
 
 
@@ -167,14 +159,14 @@ def _reader(
     shown: Annotated[_Shown, Security(_KEY)],
     token: Annotated[_Shown, Security(_TOKEN)],
 ) -> Reader:
-    """Return what the key or token that a request shows lets read."""
+    """Return the access that a key or dashboard token grants."""
     if has_prefix(_text(token), "qcr_"):
         return reader_of(service.database, _text(token), service.clock())
     return Reader(requester=_holder(service, shown).requester)
 
 
 def _code(shown: Annotated[_Shown, Security(_CODE)]) -> str:
-    """Return the code that a request shows; whose it is the database has to say."""
+    """Return the dashboard code of a request, without looking it up."""
     if not has_prefix(_text(shown), "qcd_"):
         raise ProblemError("credential", "Show a link's code: Authorization: Bearer qcd_...")
     return _text(shown)
@@ -187,7 +179,7 @@ Credential: TypeAlias = Annotated[str, Security(_CREDENTIAL)]
 
 
 def require_step(state: State, wanted: State) -> None:
-    """Raise ProblemError unless a campaign in this state can be brought into the wanted one."""
+    """Raise ProblemError unless the wanted state is the next one of the campaign."""
     if _NEXT.get(state) != wanted:
         raise ProblemError(
             "bad-state", f"The campaign is {state}. A draft is opened, and what is open is closed."
@@ -203,17 +195,14 @@ def require_state(state: State, wanted: State) -> None:
 
 
 def write_cursor(place: bytes) -> str:
-    """Return the cursor of a place."""
+    """Encode the position of a page as a cursor."""
     return base64.urlsafe_b64encode(place).decode()
 
 
 def read_cursor(cursor: str | None, length: int) -> bytes:
-    """Return the place of a cursor; without one, what lies before all places.
+    """Decode a cursor into a position of `length` bytes; without a cursor, return no bytes.
 
-    Raises
-    ------
-    ProblemError
-        Where nobody was given such a cursor.
+    Raises ProblemError for an invalid cursor.
     """
     if cursor is None:
         return b""
@@ -233,7 +222,7 @@ class Health(BaseModel):
 
 
 class Readiness(Health):
-    """All is well; retention may wait for the clock."""
+    """The server is ready; an implausible clock may pause retention."""
 
     clock: Literal["held"] | None = Field(
         default=None,
@@ -244,7 +233,7 @@ class Readiness(Health):
 
 @router.get("/healthz", responses=documented())
 async def healthy() -> Health:
-    """Say that the server is there."""
+    """Report that the server responds."""
     return Health(status="ok")
 
 
@@ -260,7 +249,7 @@ _NAMES: Mapping[Place, str] = {
     response_model_exclude_none=True,
 )
 def ready(service: ServiceOf) -> Readiness:
-    """Say that the database takes what is written, and that what writes and infers works."""
+    """Report whether the databases are writable and all background threads run."""
     why = service.unwritable()
     cause = None if why is None else cause_of_code(why.code)
     if cause is None:

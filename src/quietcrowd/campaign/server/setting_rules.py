@@ -1,4 +1,4 @@
-"""What a setting may be, in words: for its mistakes and for the table of docs/operating.md."""
+"""Valid values of settings in words, for error messages and the table in docs/operating.md."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from quietcrowd.validation import did_you_mean
 __all__ = ["Unit", "allowed", "mistake", "require_no_contradiction"]
 
 _PARTS = {"at_once_each": "at_once", "connections_each": "connections"}
-"""What one may have, and all together."""
+"""Limits of one client or source, and the limits of all together."""
 
 _KINDS = {
     bool: "true or false",
@@ -29,27 +29,13 @@ _KINDS = {
 
 @frozen
 class Unit:
-    """What a number counts or measures.
-
-    Attributes
-    ----------
-    name : str
-        In the plural: seconds, bytes.
-    """
+    """The unit of a number, in the plural: seconds, bytes."""
 
     name: str
 
 
 def allowed(kind: type[BaseModel], name: str) -> str:
-    """Return what a setting may be: its kind, unit and bounds.
-
-    Parameters
-    ----------
-    kind : type
-        The class of the settings.
-    name : str
-        Of the setting.
-    """
+    """Describe the valid values of a setting: type, unit and bounds."""
     field = kind.model_fields[name]
     words = _KINDS[field.annotation]  # type: ignore[index]
     units = [one.name for one in field.metadata if isinstance(one, Unit)]
@@ -61,21 +47,14 @@ def allowed(kind: type[BaseModel], name: str) -> str:
 
 
 def _plain(number: Any) -> str:
-    """Return a number as people write it: 86,400 and not 86400.0."""
+    """Format a number for people: 86,400 and not 86400.0."""
     return f"{int(number):,}" if number == int(number) else f"{number:g}"
 
 
 def mistake(kind: type[BaseModel], name: str, error: Mapping[str, Any]) -> str:
-    """Return in one line what is wrong with a setting; never one that may hold a password.
+    """Describe in one line what is wrong with a setting, without values that may contain passwords.
 
-    Parameters
-    ----------
-    kind : type
-        The class of the settings.
-    name : str
-        Of the setting, as it was given.
-    error : mapping
-        The first that Pydantic found.
+    `error` is the first error of Pydantic.
     """
     if name not in kind.model_fields:
         return f"there is no setting {name!r}{did_you_mean(name, kind.model_fields)}"
@@ -87,19 +66,9 @@ def mistake(kind: type[BaseModel], name: str, error: Mapping[str, Any]) -> str:
 
 
 def require_no_contradiction(settings: BaseModel) -> None:
-    """Raise ParameterError where a setting was given that another one takes back.
+    """Raise ParameterError if a given limit exceeds the limit of all together.
 
-    What is usual gives way: ``at_once`` alone may be below the usual ``at_once_each``.
-
-    Parameters
-    ----------
-    settings : BaseModel
-        All of a server.
-
-    Raises
-    ------
-    ParameterError
-        It names both, their values and what to give instead.
+    Defaults are not checked: ``at_once`` may be below the default of ``at_once_each``.
     """
     given = settings.model_fields_set
     for name, whole in _PARTS.items():

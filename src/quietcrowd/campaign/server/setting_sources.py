@@ -1,4 +1,4 @@
-"""Where settings come from: options, else the environment, else a file, else what is usual."""
+"""Sources of settings, in order of precedence: options, environment, file, defaults."""
 
 from __future__ import annotations
 
@@ -20,28 +20,18 @@ from quietcrowd.validation import did_you_mean
 __all__ = ["read_settings"]
 
 _OF_OTHERS = ("DATA", "KEY", "SERVER", "SETTINGS")
-"""What other commands and the tests read."""
+"""Variables that other commands and the tests read."""
 
 
 def read_settings(
     file: Path | None, options: Mapping[str, Any], assignments: Iterable[str] = ()
 ) -> Settings:
-    """Return the settings of a server.
+    """Return the settings of a server from all sources.
 
-    Parameters
-    ----------
-    file : Path, optional
-        TOML: names of settings and their values.
-    options : mapping
-        Of the command, by name of the setting; None stands for what was not given.
-    assignments : iterable of str
-        Others, as ``NAME=VALUE``.
+    `file` is TOML. `options` are those of the command, None if not given. `assignments` are
+    settings without an option, as ``NAME=VALUE``.
 
-    Raises
-    ------
-    ParameterError
-        Where something cannot be read or is none of the settings; it names the place, the value
-        and what there may be.
+    Raises ParameterError for invalid sources and settings, with the place, the value and the rule.
     """
     given = {name: value for name, value in options.items() if value is not None}
     found: dict[str, Any] = {}
@@ -77,7 +67,7 @@ def _from_environment() -> dict[str, Any]:
 
 
 def _require_no_slip(variable: str) -> None:
-    """Raise ParameterError where a variable is all but one of the settings."""
+    """Raise ParameterError if a variable looks like a misspelled setting."""
     prefix, name = variable[: len(PREFIX_OF_VARIABLES)], variable[len(PREFIX_OF_VARIABLES) :]
     if prefix.upper() != PREFIX_OF_VARIABLES or name.upper() in _OF_OTHERS:
         return
@@ -102,7 +92,7 @@ def _from_assignments(assignments: Iterable[str], options: Mapping[str, Any]) ->
 
 
 def _checked(place: str, name: str, value: Any, *, text: bool = False) -> Any:
-    """Return the value of a setting; ParameterError with the place where it may not have it."""
+    """Validate the value of a setting; ParameterError names its place."""
     field = Settings.model_fields.get(name)
     if field is None:
         known = did_you_mean(name, Settings.model_fields)

@@ -1,4 +1,4 @@
-"""How a server is set up: every setting, its unit and its bounds."""
+"""The settings of a server, with units and bounds."""
 
 from __future__ import annotations
 
@@ -20,18 +20,17 @@ from quietcrowd.exceptions import ParameterError
 __all__ = ["PREFIX_OF_VARIABLES", "Settings"]
 
 PREFIX_OF_VARIABLES = "QUIETCROWD_"
-"""What the names of variables begin with, which are else those of the settings in capitals."""
+"""Prefix of environment variables; the rest of their names is the setting in capitals."""
 
 _DAY = 86_400.0
 
 
 _WIDEST = {4: 8, 6: 7}
-"""Bits that all addresses of a proxy's network have in common, at least, by the version of IP: in
-10.0.0.0/8 and in fc00::/7 nobody is from outside."""
+"""Minimum prefix length of a proxy's network by IP version: 10.0.0.0/8 and fc00::/7 are private."""
 
 
 def _network(text: str) -> str:
-    """Return an address or a network as it is, if not everybody is in it."""
+    """Return an address or network unchanged, if it is not too large for a proxy."""
     try:
         found = ip_network(text, strict=False)
     except ValueError:
@@ -47,7 +46,7 @@ def _network(text: str) -> str:
 
 
 def _folder(text: str) -> str:
-    """Return a folder by its whole path; folders can be made in it, locked and deleted."""
+    """Return the absolute path of a directory in which work directories can be made and locked."""
     if not Path(text).is_dir():
         raise ParameterError(f"there is no folder {text}: create it first")
     try:
@@ -61,7 +60,7 @@ def _folder(text: str) -> str:
 
 
 def _scheduler(text: str) -> str:
-    """Return the address of a scheduler, if clusters can be reached from here."""
+    """Return the address of a scheduler, if it is valid and Dask is installed."""
     from quietcrowd.scale.connecting import check_scheduler
 
     check_scheduler(text)
@@ -69,15 +68,10 @@ def _scheduler(text: str) -> str:
 
 
 class Settings(BaseSettings):
-    """How a server is set up. Each setting says what it is; docs/operating.md lists all.
+    """The settings of a server, each with a description; docs/operating.md lists all.
 
-    What is given here is all that counts; `quietcrowd.campaign.server.setting_sources` reads a
-    file and the environment.
-
-    Raises
-    ------
-    ParameterError
-        Where a value is not one that the setting may have, or that another setting allows.
+    Only explicit arguments count: `quietcrowd.campaign.server.setting_sources` reads files and the
+    environment. Raises ParameterError if a value is invalid or contradicts another setting.
     """
 
     model_config = SettingsConfigDict(
@@ -285,5 +279,5 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Take what is given alone: no variable changes what a program asks for."""
+        """Use explicit arguments only: no variable changes what a program requests."""
         return (init_settings,)

@@ -1,7 +1,7 @@
-"""Where requests come from: an address is known by a hash, whose salt is soon another one.
+"""Identify clients by a salted hash of their address.
 
-A source is an address, or a network of IPv6. It is kept in memory alone, as a hash under a salt
-that is drawn anew every hour: nobody can tell later who came from where.
+A source is an IPv4 address or a network of IPv6. It is stored in memory only, hashed with a random
+salt that changes every hour. So no one can later find out who came from where.
 """
 
 from __future__ import annotations
@@ -28,20 +28,17 @@ _ROTATE = 3_600.0
 """Seconds for which a salt is used."""
 
 _PREFIX = 64
-"""Bits of an address of IPv6 that one customer of a network has at least to itself."""
+"""Bits of an IPv6 address that identify the smallest network of a customer."""
 
 _UNKNOWN = "unknown"
 
 
 @define(kw_only=True)
 class Sources:
-    """Tells sources apart, for an hour, without keeping an address.
+    """Hashed client addresses, without storing an address.
 
-    Attributes
-    ----------
-    proxy : str, optional
-        Address of the server before this one, or a network in which it is, as ``10.0.0.0/24``:
-        what it says in X-Forwarded-For is believed, and nobody else.
+    `proxy` is the address or network of the proxy before this server, such as ``10.0.0.0/24``. Its
+    X-Forwarded-For header is trusted, and no other.
     """
 
     proxy: str | None = None
@@ -54,16 +51,10 @@ class Sources:
         self._network = None if self.proxy is None else ip_network(self.proxy, strict=False)
 
     def of_connection(self, peer: str | None, now: float | None = None) -> bytes | None:
-        """Return what stands for who connects; None for one through whom others may come.
+        """Return the hash of a connecting address; None if other clients may connect through it.
 
-        That is the proxy, and this machine, on which there may be one that nobody named.
-
-        Parameters
-        ----------
-        peer : str, optional
-            Address of the other side.
-        now : float, optional
-            Seconds of a clock that does not go back; default: the machine's.
+        These are the proxy, and this machine, which may have a proxy that is not configured. `now`
+        is a monotonic time in seconds.
         """
         address = _address(peer)
         if address is None or address.is_loopback or self._is_proxy(address):
@@ -71,14 +62,9 @@ class Sources:
         return self._hashed(_widened(address), now)
 
     def of_request(self, request: HTTPConnection, now: float | None = None) -> bytes:
-        """Return what stands for where a request comes from, by the word of the proxy, if any.
+        """Return the hash of a request's client; if a proxy is configured, as the proxy states it.
 
-        Parameters
-        ----------
-        request : HTTPConnection
-            With the address of who connects, and its headers.
-        now : float, optional
-            Seconds of a clock that does not go back; default: the machine's.
+        `now` is a monotonic time in seconds.
         """
         return self._hashed(self._name_of(request), now)
 
@@ -103,7 +89,7 @@ class Sources:
 
 
 def _address(text: str | None) -> IPv4Address | IPv6Address | None:
-    """Return an address; one of IPv4 that is written as one of IPv6 is that of IPv4."""
+    """Parse an address; an IPv4-mapped IPv6 address becomes one of IPv4."""
     try:
         found = ip_address((text or "").partition("%")[0])
     except ValueError:
@@ -112,7 +98,7 @@ def _address(text: str | None) -> IPv4Address | IPv6Address | None:
 
 
 def _widened(address: IPv4Address | IPv6Address) -> str:
-    """Return an address, or of one of IPv6 the network in which it is."""
+    """Return an IPv4 address, or the network of an IPv6 address."""
     if isinstance(address, IPv6Address):
         return str(IPv6Network((int(address), _PREFIX), strict=False))
     return str(address)

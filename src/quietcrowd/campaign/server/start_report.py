@@ -1,4 +1,4 @@
-"""What a server says of itself when it starts, in a few plain lines."""
+"""The start report of a server."""
 
 from __future__ import annotations
 
@@ -17,17 +17,7 @@ __all__ = ["start_lines"]
 
 
 def start_lines(settings: Settings, resources: Resources, door: Door) -> list[str]:
-    """Return the lines; no password is in them.
-
-    Parameters
-    ----------
-    settings : Settings
-        Of the server.
-    resources : Resources
-        Of the server.
-    door : Door
-        Of the server.
-    """
+    """Return the lines of the start report, without passwords."""
     one = settings
     each = _rate(one.requests_per_second, one.burst)
     each_at_once = min(one.at_once_each, one.at_once)
@@ -90,6 +80,6 @@ def _journal_line(departures: Departures) -> str:
 
 
 def _shown(url: URL) -> str:
-    """Return a URL without its query, which may hold a password."""
+    """Return a URL without password and query, which may contain a password, too."""
     shown = URL.create("postgresql", url.username, None, url.host, url.port, url.database)
     return shown.render_as_string()

@@ -1,4 +1,4 @@
-"""Refusals of requests whose bodies are not read: answered first, and then the connection ends."""
+"""Rejection of requests whose bodies are not read: the response first, then the connection ends."""
 
 from __future__ import annotations
 
@@ -17,36 +17,32 @@ from quietcrowd.campaign.terms.settings import MAX_BODY
 __all__ = ["TurningAway"]
 
 _ENDING = ("credential", "too-many-joins", "too-many-requests")
-"""Refusals after which a connection ends; who comes while there is too much to do keeps it."""
+"""Problems after which a connection ends; it remains open when the server is busy."""
 
 _SECONDS = 2.0
-"""For which what still comes is thrown away: a connection that ends before that takes the answer
-with it, from those who are still sending."""
+"""Seconds for which arriving data is discarded: closing earlier would also discard the response for
+clients that are still sending."""
 
 _MOST = 32
-"""Connections on which that is done at once; others end at once."""
+"""Maximum number of connections on which data is discarded; others end at once."""
 
 _HOLD = 1.0
-"""Seconds that the refusal of one who asks too often is held back: who waits asks nothing else. It
-is half of them to half as many again, so that many do not come back at one moment."""
+"""Average delay in seconds of a rejected request, during which the client sends no other. It varies
+by half, so that clients do not return all at once."""
 
 _A_SECOND = 32
-"""Refusals that go out in a second: where more are held back, each of them waits longer."""
+"""Rejections per second; if more are delayed, each waits longer."""
 
 _MOST_HELD = 512
-"""Refusals that are held back at once."""
+"""Maximum number of delayed rejections."""
 
 
 @define(kw_only=True)
 class TurningAway:
-    """Refuses requests without reading what they send.
+    """Rejection of requests without reading their bodies.
 
-    Attributes
-    ----------
-    held : int
-        How many refusals are held back now.
-    thrown_away : int
-        On how many connections what still comes is thrown away now.
+    `held` is the number of delayed rejections. `thrown_away` is the number of connections on which
+    data is being discarded.
     """
 
     held: int = field(default=0, init=False)
@@ -54,11 +50,11 @@ class TurningAway:
 
     @property
     def waiting(self) -> int:
-        """How many requests are refused just now, and need no work."""
+        """Number of requests that are being rejected, and need no processing."""
         return self.held + self.thrown_away
 
     async def hold_back(self) -> None:
-        """Wait about a second, longer where many do, and not at all where too many do."""
+        """Wait about a second; longer if many wait, and not at all if too many do."""
         if self.held >= _MOST_HELD:
             return
         self.held += 1
@@ -71,7 +67,7 @@ class TurningAway:
     async def refuse(
         self, problem: ProblemError, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """Answer, and end the connection if the body of somebody unknown is on its way."""
+        """Respond, and end the connection if an unknown client is still sending a body."""
         if problem.name not in _ENDING or not _has_body(Headers(scope=scope)):
             await as_response(problem)(scope, receive, send)
             return
@@ -79,7 +75,7 @@ class TurningAway:
 
         async def send_and_wait(message: Message) -> None:
             if message["type"] == "http.response.body":
-                await send({**message, "more_body": True})  # all of it, but for the end
+                await send({**message, "more_body": True})  # all but the end
                 await self._throw_away(receive)
                 message = {"type": "http.response.body", "body": b"", "more_body": False}
             await send(message)

@@ -1,7 +1,7 @@
-"""The threads that write: one all uploads, many to a transaction; one empties SQLite's journal.
+"""Writer threads: one stores uploads in batches, another empties SQLite's journal.
 
-An upload is acknowledged after the commit. The journal holds what was deleted, and the order in
-which all came.
+Uploads are acknowledged after the commit. The journal contains deleted data, and the order in which
+uploads arrived.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from quietcrowd.campaign.store.intake import Intake, Taken, WorkerUpload
 __all__ = ["JournalEraser", "Writer"]
 
 _UPLOADS, _REPORTS, _WAIT = 100, 20_000, 0.01
-"""What a transaction holds at most, and for how many seconds it waits for more."""
+"""Maximum numbers of uploads and reports in a transaction, and seconds to wait for more."""
 
 _PAUSE = 0.1
 _CLASHES = 3
-"""How often to try again where another process wrote the same meanwhile."""
+"""Maximum number of retries after conflicts with another process."""
 
 _ERASE_EVERY = 2.0
-"""Seconds between two times that the journal is emptied."""
+"""Seconds between two attempts to empty the journal."""
 
 _ERASE_AGAIN = 0.5
-"""Seconds after which to try that again where somebody was reading."""
+"""Seconds until the next attempt if there was a reader."""
 
 _ERASE_AT_LAST = 10
-"""How often to try that at the end; the next server goes on."""
+"""Maximum number of attempts at the end; the next server continues."""
 
 
 @frozen(kw_only=True)
@@ -54,18 +54,10 @@ class _Job:
 
 @define(kw_only=True)
 class Writer:
-    """The only one who writes reports.
+    """The only writer of reports.
 
-    Attributes
-    ----------
-    database : Database
-        Where to.
-    changed : callable
-        Is told, after a commit, of each campaign that has more reports.
-    patience : float
-        Seconds that an upload waits for a database that cannot be reached, before it is refused.
-    tally : Tally
-        What is counted.
+    `changed` is called, after the commit, for each campaign with newly released reports. `patience`
+    is the time in seconds that an upload waits for an unreachable database before it is rejected.
     """
 
     database: Database
@@ -82,12 +74,9 @@ class Writer:
         self._thread.start()
 
     def submit(self, sent: WorkerUpload) -> Future[Receipt]:
-        """Queue an upload; the future ends when it is stored for good, or refused.
+        """Queue an upload; the future ends when it is stored permanently, or rejected.
 
-        Raises
-        ------
-        ProblemError
-            Where the server ends.
+        Raises ProblemError while the server stops.
         """
         if self._closed:
             raise ProblemError("busy", "Send the same reports again in a moment.")
@@ -97,11 +86,11 @@ class Writer:
 
     @property
     def alive(self) -> bool:
-        """Whether anything is written at all."""
+        """Whether the thread runs."""
         return self._thread.is_alive()
 
     def close(self) -> None:
-        """Write all that waits, and end; a database that fails is not waited for."""
+        """Write all queued uploads, and stop; an unreachable database is not retried."""
         self._closed = True
         self._queue.put(None)
         self._thread.join()
@@ -116,7 +105,7 @@ class Writer:
                 self._settle(batch)
 
     def _next_batch(self) -> tuple[list[_Job], bool]:
-        """Return the uploads of the next transaction, and whether there may be more."""
+        """Return the uploads of the next transaction, and whether more may follow."""
         batch: list[_Job] = []
         job = self._queue.get()
         until = time.monotonic() + _WAIT
@@ -152,7 +141,7 @@ class Writer:
             self.changed(campaign)
 
     def _count(self, batch: list[_Job], taken: Taken) -> None:
-        """Count what was taken in; what is of a campaign shows with its next release."""
+        """Count outcomes; those of a campaign are published with its next release."""
         self.tally.count("workers", COMMITS)
         self.tally.observe("workers", BATCH_UPLOADS, len(batch))
         for job, outcome, campaign in zip(batch, taken.outcomes, taken.campaigns, strict=True):
@@ -164,7 +153,7 @@ class Writer:
         self.tally.released(taken.shown)
 
     def _commit(self, batch: list[_Job]) -> Taken:
-        """Write a batch; again, where another process or the database came in between."""
+        """Write a batch; retry if another process interferes, or the database is unreachable."""
         clashes = 0
         while True:
             try:
@@ -181,7 +170,7 @@ class Writer:
 
 
 def _outcomes(sent: WorkerUpload, outcome: Receipt | ProblemError) -> Counter[str]:
-    """Return what became of the reports of an upload, and of how many."""
+    """Return the number of reports per outcome."""
     if isinstance(outcome, ProblemError):
         return Counter({outcome.name: len(sent.report_ids)})
     counts: Counter[str] = Counter(one.code for one in outcome.rejected)
@@ -191,12 +180,9 @@ def _outcomes(sent: WorkerUpload, outcome: Receipt | ProblemError) -> Counter[st
 
 @define(kw_only=True)
 class JournalEraser:
-    """Empties the journal of a database every few seconds, and as soon as nobody reads.
+    """Regular emptying of SQLite's journal, every few seconds, as soon as there is no reader.
 
-    Attributes
-    ----------
-    database : Database or Departures
-        Of SQLite; in PostgreSQL there is nothing to do.
+    PostgreSQL needs none.
     """
 
     database: Database | Departures
@@ -210,11 +196,11 @@ class JournalEraser:
 
     @property
     def alive(self) -> bool:
-        """Whether the journal is emptied, where there is one."""
+        """Whether the journal is emptied, if there is one."""
         return self.database.path is None or self._thread.is_alive()
 
     def close(self) -> None:
-        """Empty the journal once more, and end."""
+        """Empty the journal once more, and stop."""
         self._ended.set()
         if self.database.path is not None:
             self._thread.join()

@@ -1,1 +1,1 @@
-"""The pages of the service, for browsers: files of the package, as they are; and their hashes."""
+"""The pages of the service: static files of the package, and their hashes."""

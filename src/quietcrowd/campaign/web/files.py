@@ -1,4 +1,4 @@
-"""The files that pages consist of, as they lie in the package, and their hashes."""
+"""The files of pages in the package, and their hashes."""
 
 from __future__ import annotations
 
@@ -30,57 +30,37 @@ _MEDIA = {
 }
 
 PAGE = "index.html"
-"""What a browser loads first."""
 
 SERVICE_WORKER = "service_worker.js"
-"""What works without a network; it has an address of its own."""
 
 
 @frozen(kw_only=True)
 class PageFile:
-    """A file of a page.
-
-    Attributes
-    ----------
-    content : bytes
-        As it is served.
-    media_type : str
-        What it is.
-    """
+    """A file of a page, as it is served."""
 
     content: bytes
     media_type: str
 
     @property
     def text(self) -> str:
-        """The file as a text."""
+        """The content as text."""
         return self.content.decode()
 
     @property
     def integrity(self) -> str:
-        """Its SHA-384, as browsers are told it: ``sha384-`` and base64."""
+        """SHA-384 for integrity attributes: ``sha384-`` and base64."""
         return _named_hash("sha384", self.content)
 
 
 def html_file(text: str) -> PageFile:
-    """Return a text as a file that a browser shows."""
+    """Return an HTML file."""
     return PageFile(content=text.encode(), media_type=_media_type(PAGE))
 
 
 def fill(template: str, places: Mapping[str, str]) -> str:
-    """Return a template with its places filled; what is filled in is not looked through.
+    """Replace each placeholder of a template; replacements are not searched for placeholders.
 
-    Parameters
-    ----------
-    template : str
-        A text.
-    places : mapping of str to str
-        What is to stand instead of a part of it.
-
-    Raises
-    ------
-    ValueError
-        Where a part is not there once.
+    Raises ValueError unless each occurs exactly once.
     """
     for place in places:
         if template.count(place) != 1:
@@ -94,7 +74,7 @@ def fill(template: str, places: Mapping[str, str]) -> str:
 
 
 def policy_hash(text: str) -> str:
-    """Return what a content security policy names an inline text by."""
+    """Return the hash of an inline text in the form of a content security policy."""
     return f"'{_named_hash('sha256', text.encode())}'"
 
 
@@ -108,7 +88,6 @@ def _media_type(path: str) -> str:
 
 
 def _walk(folder: Traversable, within: str = "") -> Iterator[tuple[str, PageFile]]:
-    """Give all files of a folder, by their paths."""
     for entry in folder.iterdir():
         path = f"{within}{entry.name}"
         if entry.is_dir():
@@ -118,10 +97,9 @@ def _walk(folder: Traversable, within: str = "") -> Iterator[tuple[str, PageFile
 
 
 def _read_files(page: str) -> Mapping[str, PageFile]:
-    """Return the files of a page by their paths, in order."""
     return dict(sorted(_walk(files(__package__) / page)))
 
 
 DASHBOARD = _read_files("dashboard")
 WORKER = _read_files("worker")
-"""All that is ever served: nothing is looked up on the disk by a name that came in."""
+"""All files that are ever served: no name in a request is looked up on disk."""

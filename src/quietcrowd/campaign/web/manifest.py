@@ -1,4 +1,4 @@
-"""What the worker's page consists of, by hashes: to be compared with a release."""
+"""Hashes of all files of the worker page, for comparison with a release."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SERVED: Mapping[str, PageFile] = {
     **{f"j/{path}": file for path, file in WORKER.items() if path == SERVICE_WORKER},
     **{f"worker/{path}": file for path, file in WORKER_FILES.items()},
 }
-"""All files that the page may load, by their paths below the server's address."""
+"""All files that the page may load, by path below the server's address."""
 
 
 def _manifest() -> PageFile:
@@ -31,4 +31,5 @@ def _manifest() -> PageFile:
 
 
 MANIFEST = _manifest()
-"""The release's version; of every file, the page, and the saved page of any server its SHA-384."""
+"""Version of the release, and the SHA-384 of every file, the page, and the saved page's template.
+"""

@@ -1,7 +1,7 @@
-"""The routes of pages: public, without data. What a page shows it asks the API for, with a key.
+"""Routes of the pages, which are public and without data: they request it from the API with a key.
 
-Their addresses have no query: what would stand there comes from elsewhere, like a platform's name
-for a worker, and is neither needed nor kept.
+Addresses have no query. It would come from third parties, such as a platform's worker id, and is
+neither needed nor stored.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _NO_QUERY = html_file(
 
 
 class _WithoutQuery(APIRoute):
-    """A route of a page: an address with a query is refused, before anything else is read."""
+    """A page route that rejects an address with a query before it reads anything else."""
 
     @override
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -91,14 +91,14 @@ def _found(files: Mapping[str, PageFile], path: str) -> Response:
 
 @router.get("/")
 async def front_door() -> Response:
-    """Lead to the dashboard: workers have links of their own."""
+    """Redirect to the dashboard; workers have other links."""
     return RedirectResponse("dashboard/")
 
 
 @router.get("/dashboard")
 @router.get("/dashboard/")
 async def dashboards(request: Request) -> Response:
-    """Return the page that shows a requester all campaigns: what it loads lies beside a folder."""
+    """Return the dashboard of all campaigns; its relative paths require the trailing slash."""
     if not request.scope["path"].endswith("/"):
         return RedirectResponse("dashboard/")
     return _response(DASHBOARD[PAGE])
@@ -106,34 +106,34 @@ async def dashboards(request: Request) -> Response:
 
 @router.get("/dashboard/plan")
 async def plan() -> Response:
-    """Return the page that plans a campaign for a requester."""
+    """Return the page that plans a campaign."""
     return _response(DASHBOARD[PAGE])
 
 
 @router.get("/dashboard/{campaign}")
 async def dashboard(campaign: Id) -> Response:  # noqa: ARG001
-    """Return the page that shows a requester a campaign: the same for all campaigns."""
+    """Return the dashboard of a campaign, the same page for all."""
     return _response(DASHBOARD[PAGE])
 
 
 @router.get("/web/dashboard/{name}")
 async def dashboard_file(name: str) -> Response:
-    """Return a file that the dashboard consists of."""
+    """Return a file of the dashboard."""
     return _found(DASHBOARD, name)
 
 
 @router.get(f"/j/{SERVICE_WORKER}")
 async def service_worker() -> Response:
-    """Return what keeps the worker's page; where it lies says for which pages."""
+    """Return the service worker of the worker page; its path determines which pages it controls."""
     return _found(SERVED, f"j/{SERVICE_WORKER}")
 
 
 @router.get("/j/{campaign}")
 async def page_for_workers(campaign: Id, request: Request) -> Response:
-    """Return the page on which a worker answers: the same for all campaigns.
+    """Return the worker page, the same for all campaigns.
 
-    Where there is no such campaign the status is 404, and the page says so. Campaigns are looked up
-    many at once, as what requests show for themselves is: anybody may ask for any, and often.
+    The status is 404 for an unknown campaign, which the page reports. Lookups are batched, because
+    anyone may request any campaign frequently.
     """
     lookups, shown = request.app.state.admission.lookups, Shown("campaign", bytes.fromhex(campaign))
     known = campaign == ANY_CAMPAIGN or await lookups.is_known(shown, remember=False)
@@ -144,13 +144,13 @@ async def page_for_workers(campaign: Id, request: Request) -> Response:
 
 @router.get("/worker/manifest.json")
 async def manifest() -> Response:
-    """Return the hashes of all that the worker's page consists of."""
+    """Return the hashes of all files of the worker page."""
     return _response(MANIFEST)
 
 
 @router.get("/worker/saved.html")
 async def save_page(request: Request) -> Response:
-    """Return the worker's page as one file, in which this server's address stands."""
+    """Return the worker page as one file, which contains this server's address."""
     try:
         server = request.app.state.address or address_of_host(request.headers.get("host", ""))
     except ParameterError:
@@ -163,5 +163,5 @@ async def save_page(request: Request) -> Response:
 
 @router.get("/worker/{path:path}")
 async def worker_file(path: str) -> Response:
-    """Return a file that the worker's page consists of."""
+    """Return a file of the worker page."""
     return _found(SERVED, f"worker/{path}")

@@ -1,4 +1,4 @@
-"""The worker's page as one file: to be kept, compared with a hash from elsewhere, and opened."""
+"""The worker page as one file, to be saved, compared with a published hash, and opened."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ROOT, _SERVER, _CHARSET = '<html lang="en"', "{{server}}", '<meta charset="utf-
 
 
 def modules_in_order(start: str = START) -> list[str]:
-    """Return the paths of a module and of all that it imports, in the order in which they run."""
+    """Return the paths of a module and of all its imports, in the order in which they run."""
     found: dict[str, None] = {}
 
     def visit(path: str, above: tuple[str, ...]) -> None:
@@ -52,7 +52,7 @@ def _imported(path: str) -> Iterator[str]:
 
 
 def joined_modules() -> str:
-    """Return all modules of the page as one, without the words that join modules."""
+    """Return all modules of the page as one, without imports and exports."""
     parts = [
         f"\n// {path}\n\n{_EXPORT.sub('', _IMPORT.sub('', WORKER_FILES[path].text)).strip()}\n"
         for path in modules_in_order()
@@ -61,7 +61,7 @@ def joined_modules() -> str:
 
 
 def _template() -> str:
-    """Return the page with all that it loads, and a place for the address of a server."""
+    """Return the page with all files that it loads, and a placeholder for the server's address."""
     style, script = f"\n{WORKER_FILES[STYLE_SHEET].text}", joined_modules()
     policy = "; ".join(
         (
@@ -91,15 +91,9 @@ def _template() -> str:
 
 
 SAVED_TEMPLATE = html_file(_template())
-"""The saved page of any server."""
+"""The saved page, without a server's address."""
 
 
 def saved_page(server: str) -> PageFile:
-    """Return the page for a server.
-
-    Parameters
-    ----------
-    server : str
-        Its address, as `quietcrowd.campaign.terms.server_address.ServerAddress` spells it.
-    """
+    """Return the saved page of a server, given its address as `ServerAddress` formats it."""
     return html_file(SAVED_TEMPLATE.text.replace(_SERVER, server))

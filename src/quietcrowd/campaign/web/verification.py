@@ -1,4 +1,4 @@
-"""Whether a server gives out the worker's page of this release, as far as one look can tell."""
+"""Check that a server serves the worker page of this release, as far as one check can show."""
 
 from __future__ import annotations
 
@@ -37,15 +37,7 @@ _Answer: TypeAlias = httpx.Response
 
 @frozen(kw_only=True)
 class Difference:
-    """What a server gives out otherwise.
-
-    Attributes
-    ----------
-    path : str
-        Below the server's address.
-    reason : str
-        In which way it differs.
-    """
+    """A file that a server serves differently; `path` is relative to the server's address."""
 
     path: str
     reason: str
@@ -53,21 +45,17 @@ class Difference:
 
 @frozen(kw_only=True)
 class Verification:
-    """What a look at a server found.
+    """The result of a comparison between a server and a release.
 
     Attributes
     ----------
-    server : str
-        Its address.
     version : str
-        The release that it was compared with.
+        The release.
     files : int
-        How many were asked for.
+        Number of requested files.
     saved_page : str or None
-        The SHA-384, in hex, that the saved page of this server has in this release; None where no
-        page can hold the server's address.
-    differences : tuple of Difference
-        None where all is the same.
+        SHA-384 in hex of this server's saved page in this release; None if no page can contain the
+        server's address.
     """
 
     server: str
@@ -82,7 +70,7 @@ class Verification:
         return not self.differences
 
     def to_dict(self) -> dict[str, object]:
-        """Return it JSON-ready."""
+        """Return the result as a JSON-ready dict."""
         return {**asdict(self), "same": self.same}
 
 
@@ -92,21 +80,10 @@ def verify_server(
     *,
     transport: httpx.BaseTransport | None = None,
 ) -> Verification:
-    """Fetch all that a worker's page consists of, and compare it with this release.
+    """Fetch all files of the worker page, and compare them with this release.
 
-    Parameters
-    ----------
-    server : str
-        Its address, as `quietcrowd.campaign.terms.server_address.ServerAddress` spells it.
-    campaign : str
-        Whose page is asked for: the same as any other's.
-    transport : httpx.BaseTransport, optional
-        How requests travel; default: through the network.
-
-    Raises
-    ------
-    CampaignError
-        Where the server cannot be reached, has too much to do, or has no such campaign.
+    `server` is an address as `ServerAddress` formats it. The page is the same for every `campaign`.
+    Raises CampaignError if the server is unreachable or overloaded, or has no such campaign.
     """
     expected = dict(SERVED)
     expected[f"j/{campaign}"] = WORKER_PAGE
@@ -155,13 +132,11 @@ def _client(server: str, transport: httpx.BaseTransport | None) -> Iterator[http
 
 @frozen(kw_only=True)
 class _Look:
-    """What fetches files of a server."""
-
     server: str
     client: httpx.Client = field(repr=False)
 
     def get(self, path: str) -> _Answer:
-        """Return what the server answers, as far as it is read; CampaignError where it does not."""
+        """Return the response, whose content may be cut off; CampaignError if there is none."""
         with Deadline(seconds=DEADLINE) as deadline:
             try:
                 with self.client.stream(
@@ -183,7 +158,7 @@ class _Look:
 
 
 def _read(answer: _Answer) -> _Answer:
-    """Return an answer with as much of its content as any file can have, and a byte more."""
+    """Return a response; stop reading once its content is larger than any file."""
     content = b""
     for part in answer.iter_raw():
         content += part
@@ -194,7 +169,6 @@ def _read(answer: _Answer) -> _Answer:
 
 
 def _compare(path: str, answer: _Answer, file: PageFile, server: str) -> Iterator[Difference]:
-    """Tell how an answer differs from a file of the release."""
     reason = None
     if answer.status_code != 200:
         reason = f"is not there: status {answer.status_code}"
@@ -212,13 +186,12 @@ def _compare(path: str, answer: _Answer, file: PageFile, server: str) -> Iterato
 
 
 def _saved_elsewhere(server: str) -> tuple[bytes, ...]:
-    """Return the saved page as a server has it that knows nothing of its path."""
+    """Return the saved page of a server that does not know the path in its address."""
     origin = "/".join(server.split("/")[:3])
     return (saved_page(origin).content,)
 
 
 def _compare_manifest(answer: _Answer) -> Iterator[Difference]:
-    """Tell how the server's list of its files differs from that of the release."""
     if answer.status_code == 200 and answer.content == MANIFEST.content:
         return
     for reason in _manifest_reasons(answer):

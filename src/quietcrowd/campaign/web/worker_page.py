@@ -1,4 +1,4 @@
-"""The worker's page: one document for all campaigns, which names the hash of all that it loads."""
+"""The worker page: one document for all campaigns, with the hashes of all files that it loads."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ __all__ = [
 ]
 
 ANY_CAMPAIGN = "0" * 32
-"""Stands for all campaigns, for which the page is the same: under this id browsers keep it."""
+"""Id in the address under which browsers store the page, which is the same for all campaigns."""
 
 START, STYLE_SHEET = "page/main.js", "worker.css"
 
 IMPORT_MAP, MESSAGES = "{{import_map}}", "{{messages}}"
 STYLE = f'<link rel="stylesheet" href="../worker/{STYLE_SHEET}">'
 SCRIPT = f'<script type="module" src="../worker/{START}"></script>'
-"""Parts of the template, each of them there once."""
+"""Parts of the template, each of which occurs once."""
 
 WORKER_FILES: Mapping[str, PageFile] = {
     path: file for path, file in WORKER.items() if path not in (PAGE, SERVICE_WORKER)
 }
-"""What the page loads, by the paths behind ``/worker/``."""
+"""Files that the page loads, by path below ``/worker/``."""
 
 
 def messages_blocks() -> str:
-    """Return the messages of all languages as blocks of data, which no browser runs.
+    """Return the messages of all languages as data blocks, which browsers do not run.
 
     Each is a ``<script type="application/json" data-messages="en">``.
     """
@@ -63,7 +63,7 @@ def messages_blocks() -> str:
 
 
 def _import_map() -> str:
-    """Return the hash of every module: a browser runs none that has another."""
+    """Return an import map with the hash of every module; browsers run no other version."""
     hashes = {
         f"../worker/{path}": file.integrity
         for path, file in WORKER_FILES.items()
@@ -106,4 +106,4 @@ def _policy(import_map: str) -> str:
 
 WORKER_PAGE = _page(_import_map())
 WORKER_POLICY = _policy(_import_map())
-"""The page, and what a browser may do for it: the header ``Content-Security-Policy``."""
+"""The page, and its header ``Content-Security-Policy``."""

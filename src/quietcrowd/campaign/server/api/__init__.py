@@ -1,4 +1,4 @@
-"""The routes, one file per resource."""
+"""The routes, one module per resource."""
 
 from quietcrowd.campaign.server import service
 from quietcrowd.campaign.server.api import (
@@ -37,4 +37,4 @@ ROUTES = tuple(
     )
     for route in router.routes
 )
-"""In the order in which they are searched: what is asked for most often comes first."""
+"""In search order: the most frequently requested first."""

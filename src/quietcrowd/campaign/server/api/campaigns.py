@@ -1,4 +1,4 @@
-"""Campaigns: made as drafts, opened, closed, deleted; by their requester."""
+"""Campaigns: created as drafts, opened, closed and deleted by their requester."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ _FIXED = frozenset(
         *PROMISED,
     }
 )
-"""What is fixed once a campaign is open: its configuration, and what workers get in the end."""
+"""Fixed once a campaign is open: its configuration, and what workers receive at the end."""
 
 
 def _refused(member: str, message: str) -> ProblemError:
@@ -95,7 +95,7 @@ def _refused(member: str, message: str) -> ProblemError:
 
 
 def _read_mechanism(described: dict[str, Any]) -> Mechanism:
-    """Return the mechanism that is described, which a page can randomise with."""
+    """Return the described mechanism, if the worker page supports it."""
     try:
         mechanism = usable_mechanism(described)
     except FormatError as error:
@@ -109,7 +109,7 @@ def _read_mechanism(described: dict[str, Any]) -> Mechanism:
 def _read_method(
     described: dict[str, Any] | None,
 ) -> tuple[FittingMethod[Any, Any] | None, str | None]:
-    """Return the method that is described, and as it is stored; None for the usual one."""
+    """Return the described method, and its stored form; None for the default."""
     if described is None:
         return None, None
     from quietcrowd.inference.registry import method_from_dict
@@ -125,7 +125,7 @@ def _read_method(
 
 
 def _check_fit(method: FittingMethod[Any, Any], mechanism: Mechanism) -> None:
-    """Refuse a method that reports of a mechanism are not enough for."""
+    """Reject a method that cannot use the reports of a mechanism."""
     try:
         method.known(pa.array([], pa.string()), mechanism.domain, None)
         method.refuse(mechanism)
@@ -136,9 +136,9 @@ def _check_fit(method: FittingMethod[Any, Any], mechanism: Mechanism) -> None:
 
 
 def _check_allotment(kind: str | None, mechanism: Mechanism, method: str | None) -> None:
-    """Refuse to hand out some tasks where every worker reports all; numbers are for opening.
+    """Reject an allotment that does not fit the mechanism or method; opening checks its numbers.
 
-    And to do it by results of a method that does not say what further reports would tell.
+    A suggested allotment requires a method that estimates the value of further reports.
     """
     if kind is not None and mechanism.every_task:
         raise _refused("allotment", "With this mechanism every worker reports every task.")
@@ -158,7 +158,6 @@ def _check_allotment(kind: str | None, mechanism: Mechanism, method: str | None)
 
 
 def _check_day(day: str | None, now: float) -> None:
-    """Refuse a day of closing that there is not, or that is over."""
     if day is None:
         return
     try:
@@ -170,7 +169,6 @@ def _check_day(day: str | None, now: float) -> None:
 
 
 def _check_as_of(day: str | None) -> None:
-    """Refuse a day that the calendar does not have."""
     try:
         if day is not None:
             check_as_of(day)
@@ -190,7 +188,7 @@ def _one(connection: Connection, campaign: bytes, response: Response) -> Campaig
 def create_campaign(
     draft: CampaignDraft, requester: Requester, service: ServiceOf, response: Response
 ) -> CampaignDocument:
-    """Make a draft. The mechanism stays as it is for good."""
+    """Create a draft. Its mechanism cannot be changed."""
     mechanism = _read_mechanism(draft.mechanism)
     method, method_text = _read_method(draft.method)
     if method is not None:
@@ -284,9 +282,9 @@ def change_campaign(
     response: Response,
     if_match: Annotated[str | None, Header(max_length=100)] = None,
 ) -> CampaignDocument:
-    """Change what is named: anything here of a draft; of others method, participants, closes_on.
+    """Change members: of a draft all, else only method, max_participants and closes_on.
 
-    Where workers are shown together, results of another method come with the next release.
+    If workers are released in batches, results of a new method appear with the next release.
     """
     if if_match is None:
         raise ProblemError("version-missing", "Send the ETag of the campaign as If-Match.")
@@ -318,7 +316,7 @@ def change_campaign(
 def _changed_values(
     change: CampaignChange,
 ) -> tuple[dict[str, Any], FittingMethod[Any, Any] | None]:
-    """Return what is changed, as it is stored, and the new method, if there is one."""
+    """Return the changes in stored form, and the new method, if any."""
     values: dict[str, Any] = {name: getattr(change, name) for name in change.model_fields_set}
     for name in ("title", "description", *PROMISED):
         if name in values and values[name] is None:
@@ -338,7 +336,10 @@ def _changed_values(
 def open_for_reports(
     campaign: Id, requester: Requester, service: ServiceOf, response: Response
 ) -> CampaignDocument:
-    """Fix the configuration and its hash, and let workers in; the images of all tasks are there."""
+    """Open a draft: fix its configuration and hash, and let workers join.
+
+    All images of its tasks must be stored.
+    """
     opened: State = "open"
     with service.database.read() as connection:
         read = owned_campaign(connection, requester, campaign)
@@ -350,7 +351,7 @@ def open_for_reports(
             "It was closed before the database was restored from a copy: make a new one.",
         )
     _require_day_to_come(read, service.clock())
-    configuration = fixed_configuration(read, tasks)  # others write meanwhile
+    configuration = fixed_configuration(read, tasks)  # before the transaction: it takes time
     named = named_images(json.loads(task.data) for task in tasks)
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
@@ -377,12 +378,12 @@ def _require_day_to_come(row: Any, now: float) -> None:
 def close(
     campaign: Id, requester: Requester, service: ServiceOf, response: Response
 ) -> CampaignDocument:
-    """Take nothing in any more, and show what there is of those who were released.
+    """Close a campaign: accept nothing more, and show the current reports of released workers.
 
-    All of workers is deleted so many days from now.
+    All data of workers is deleted `retention_days` from now.
     """
     closed: Literal["closed"] = "closed"
-    now = service.read_clock().trusted  # from then on retention is counted
+    now = service.read_clock().trusted  # the retention period begins
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_step(row.state, closed)
@@ -395,12 +396,12 @@ def close(
 
 @router.delete("/{campaign}", status_code=204, responses=documented("credential", "not-found"))
 def purge_campaign(campaign: Id, requester: Requester, service: ServiceOf) -> None:
-    """Delete a campaign and all that belongs to it, for good."""
+    """Delete a campaign and all its data permanently."""
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         keep_ending(connection, service.departures, row, "deleted")
         delete_campaign(connection, row.id)
     if row.state != "draft":
-        service.infer(row.id)  # what was found before is forgotten
-    with suppress(*UNAVAILABLE):  # else the next server that starts does it
+        service.infer(row.id)  # the inference process forgets it
+    with suppress(*UNAVAILABLE):  # else the next start does it
         service.departures.forget([trace_of(row.id)])

@@ -1,4 +1,4 @@
-"""Links to the dashboard: made with a key, exchanged once for a token that reads results."""
+"""Dashboard links: created with a key, and exchanged once for a token that reads results."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ def issue_dashboard_code(campaign: Id, holder: Holder, service: ServiceOf) -> Da
     "/dashboard-tokens", status_code=201, responses=documented("code-invalid", "credential")
 )
 def issue_dashboard_token(campaign: Id, code: Code, service: ServiceOf) -> DashboardToken:
-    """Return a token in exchange for a code, which is good no more."""
+    """Exchange a code for a token. The code is then invalid."""
     token, seconds = exchange_code(service.database, campaign, code, service.clock())
     return DashboardToken(token=token, seconds=seconds)

@@ -1,4 +1,4 @@
-"""Images that tasks show: stored while a campaign is a draft, and fetched by all its workers."""
+"""Images of tasks: stored while a campaign is a draft, and fetched by all its workers."""
 
 from __future__ import annotations
 
@@ -28,11 +28,10 @@ _BODY: dict[str, Any] = {
     }
 }
 _ALONE = {"Content-Security-Policy": "default-src 'none'; sandbox"}
-"""An image loads and runs nothing, even if a browser took it for a page."""
+"""Browsers run nothing in an image, even if they take it for a page."""
 
 
 async def _body(request: Request) -> bytes:
-    """Return what was sent."""
     return await request.body()
 
 
@@ -49,9 +48,9 @@ def put_image(
     service: ServiceOf,
     content: Annotated[bytes, Depends(_body)],
 ) -> None:
-    """Store an image that tasks of a draft name by its hash; again has no effect.
+    """Store an image that tasks of a draft refer to by its hash; repeating this has no effect.
 
-    What no task names is deleted as the campaign opens.
+    Images that no task refers to are deleted when the campaign opens.
     """
     with service.database.read() as connection:
         owned_campaign(connection, requester, campaign)
@@ -71,7 +70,7 @@ def put_image(
     },
 )
 def read_own_image(sha256: Hash, credential: Credential, service: ServiceOf) -> Response:
-    """Return an image. Devices fetch all that the tasks name, on joining."""
+    """Return an image. Devices fetch all images of the tasks when a worker joins."""
     with service.database.read() as connection:
         person = find_participant(connection, credential)
         found = read_image(connection, person.campaign_id, sha256)

@@ -1,4 +1,4 @@
-"""A requester's keys: listed, and revoked. Whoever runs the server makes them."""
+"""A requester's keys: listed and revoked. The operator creates them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ router = APIRouter(prefix=f"{PREFIX}/keys", tags=["keys"])
 
 @router.get("", responses=documented("credential"))
 def list_keys(holder: Holder, service: ServiceOf) -> Keys:
-    """Return all keys of the requester: never a key, nor its hash."""
+    """Return all keys of the requester, without the keys themselves or their hashes."""
     with service.database.read() as connection:
         found = keys_of(connection, holder.requester)
     now = service.clock()
@@ -40,7 +40,7 @@ def list_keys(holder: Holder, service: ServiceOf) -> Keys:
 
 @router.delete("/{key}", status_code=204, responses=documented("credential", "not-found"))
 def revoke_key(key: Id, holder: Holder, service: ServiceOf) -> None:
-    """End a key of the requester, and what it let dashboards read; the shown one, too."""
+    """Revoke a key of the requester, even the one in use, and the dashboard access made with it."""
     with service.database.write() as connection:
         mine = keys_of(connection, holder.requester)
         ended = [row.token_sha256 for row in mine if key_id(row.token_sha256).hex() == key]

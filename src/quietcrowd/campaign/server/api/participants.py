@@ -1,6 +1,6 @@
-"""Workers: invited, shown what they agree to, taking part, and leaving with all that was sent.
+"""Workers: invites, the configuration, joining, and withdrawal with all reports.
 
-An invite lets one worker in; what is kept of it is a hash, until it is used.
+An invite lets one worker join. Only its hash is stored, until it is used.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def read_public_campaign(campaign: Id, service: ServiceOf, response: Response) -
     },
 )
 def read_configuration(campaign: Id, service: ServiceOf) -> Response:
-    """Return what a worker agrees to, byte by byte as it was fixed."""
+    """Return the configuration that workers agree to, as the exact bytes that were hashed."""
     with service.database.read() as connection:
         row = public_campaign(connection, campaign)
     headers = {"ETag": f'"{row.config_hash.hex()}"'}
@@ -124,7 +124,7 @@ def join_campaign(
     asked: Request,
     response: Response,
 ) -> Participation:
-    """Take part, as often as it is asked for: `participant` follows from the credential."""
+    """Join a campaign; repeating this has no effect. The credential determines `participant`."""
     if participant != participant_id(credential).hex():
         raise ProblemError(
             "credential", "The participant is the first 16 bytes of the credential's SHA-256."
@@ -161,14 +161,14 @@ def _participation(connection: Connection, credential: str) -> Participation:
 
 @router.get("/me", responses=documented("credential"))
 def read_participation(credential: Credential, service: ServiceOf) -> Participation:
-    """Return what the service knows of the worker."""
+    """Return what the service knows about the worker."""
     with service.database.read() as connection:
         return _participation(connection, credential)
 
 
 @router.get("/me/tasks", responses=documented("credential"), response_model_exclude_unset=True)
 def read_own_tasks(credential: Credential, service: ServiceOf) -> TasksForParticipant:
-    """Return all tasks, in the order of their ids, and which of them the worker is asked."""
+    """Return all tasks, in the order of their ids, and which of them are assigned to the worker."""
     with service.database.read() as connection:
         person = find_participant(connection, credential)
         rows = read_tasks(connection, person.campaign_id)
@@ -186,9 +186,9 @@ def read_own_tasks(credential: Credential, service: ServiceOf) -> TasksForPartic
 
 @router.delete("/me", status_code=204, responses=documented("credential"))
 def withdraw(credential: Credential, service: ServiceOf) -> None:
-    """Delete the worker and all reports, for good; also after the campaign has closed.
+    """Delete the worker and all reports permanently, also after the campaign has closed.
 
-    The credential joins the campaign no more.
+    The credential cannot join the campaign again.
     """
     with service.database.write() as connection:
         person = find_participant(connection, credential, lock=True)
@@ -225,10 +225,9 @@ def issue_invites(
 
 @invites.get("", responses=documented("credential", "not-found"))
 def count_invites(campaign: Id, requester: Requester, service: ServiceOf) -> InviteCounts:
-    """Say how many invites there are, and how many were used.
+    """Return how many invites there are, and how many were used.
 
-    Where workers are shown together, so are the invites that they used; those whom nobody is shown
-    have not used theirs, as far as this tells.
+    If workers are released in batches, invites count as used from the release of their worker on.
     """
     with service.database.read() as connection:
         row = owned_campaign(connection, requester, campaign)
@@ -237,7 +236,7 @@ def count_invites(campaign: Id, requester: Requester, service: ServiceOf) -> Inv
 
 
 def _used(row: Row[Any]) -> int:
-    """Return how many invites were used, as far as may be told."""
+    """Return the number of used invites that may be shown."""
     used: int = row.shown_participants if waits_for_others(row) else row.invites_used
     return used
 
@@ -255,10 +254,10 @@ def revoke_invites(campaign: Id, requester: Requester, service: ServiceOf) -> No
 def revoke_invite(
     campaign: Id, revocation: Revocation, requester: Requester, service: ServiceOf
 ) -> None:
-    """Revoke one invite by presenting it: from now on it lets nobody in.
+    """Revoke one invite by presenting it: no one can join with it any longer.
 
-    The answer, what is stored then, and all counts are the same for one that was used, one that was
-    not, and one that nobody issued.
+    The response, the stored data and all counts are the same whether the invite was used, unused or
+    never issued.
     """
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
@@ -266,7 +265,7 @@ def revoke_invite(
 
 
 def _count_made(connection: Connection, campaign: bytes, count: int) -> None:
-    """Store how many invites were made, as far as may be told: who used them is told later."""
+    """Store the number of invites that may be shown; uses are shown with releases."""
     connection.execute(
         update(tables.campaign).where(tables.campaign.c.id == campaign).values(invites_made=count)
     )

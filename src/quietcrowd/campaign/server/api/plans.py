@@ -1,4 +1,4 @@
-"""Plans: what error to expect of a campaign that is yet to be made. Nothing is stored or read."""
+"""Plans: the expected error of a future campaign. No data is stored or read."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ router = APIRouter(prefix=f"{PREFIX}/plans", tags=["plans"])
 
 LABELS = ("one-layer", "subset-selection", "optimal", "two-layer")
 NUMBERS = ("laplace:fill=none", "laplace", "duchi", "hybrid", "piecewise")
-"""Mechanisms that can be planned with, and that campaigns can have; the usual one first."""
+"""Mechanisms that plans and campaigns support; the default first."""
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
-"""As of `quietcrowd plan`, which needs more to load than a server has to."""
+"""Same as in `quietcrowd plan`, which requires more imports than a server needs."""
 
 
 @router.get("", responses=documented("credential"))
@@ -28,7 +28,7 @@ async def planning_limits(
     requester: Requester,  # noqa: ARG001
     service: ServiceOf,
 ) -> PlanningLimits:
-    """Return what this server plans with, and for how long."""
+    """Return the mechanisms, epsilons and time limit of this server's plans."""
     return PlanningLimits(
         labels=list(LABELS),
         numbers=list(NUMBERS),
@@ -41,15 +41,15 @@ async def planning_limits(
 async def make_plan(
     order: PlanOrder, requester: Requester, service: ServiceOf, request: Request
 ) -> PlanDocument:
-    """Return what error to expect, by simulation of crowds: nothing of any campaign is read.
+    """Return the expected error by simulating crowds; no data of any campaign is read.
 
-    A requester has one plan made at a time. Who closes the connection ends it.
+    A requester can have one plan in progress. Closing the connection ends it.
     """
     found = await service.plans.make(requester, order.model_dump(), partial(_leaving, request))
     return PlanDocument.model_validate(found)
 
 
 async def _leaving(request: Request) -> None:
-    """Wait until nobody waits for the answer."""
+    """Wait until the client disconnects."""
     while (await request.receive())["type"] != "http.disconnect":
         pass

@@ -1,4 +1,4 @@
-"""Reports: taken in for good, and shown to whom they are of."""
+"""Reports: stored, and shown to the worker who sent them."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ router = APIRouter(prefix=f"{PREFIX}/me/reports", tags=["reports"])
 
 @router.post("", responses=documented("credential", "config-mismatch", "campaign-closed"))
 async def send_reports(upload: Upload, credential: Credential, service: ServiceOf) -> Receipt:
-    """Take reports in; when this answers they are stored for good.
+    """Store reports; once this responds, they are stored permanently.
 
-    Sending the same once more is a success. Where every worker reports every task they come in
-    one upload, all or none.
+    Repeating an upload succeeds. If every worker reports every task, all reports must be in one
+    upload, and are accepted or rejected together.
     """
     if not upload.reports and upload.sketch is None:
         raise broken_rule("", "empty", "An upload holds reports, or a sketch.")
@@ -44,7 +44,7 @@ async def send_reports(upload: Upload, credential: Credential, service: ServiceO
 
 @router.get("", responses=documented("credential"))
 def read_own_reports(credential: Credential, service: ServiceOf) -> OwnReports:
-    """Return all reports that the service holds of the worker."""
+    """Return all stored reports of the worker."""
     with service.database.read() as connection:
         person = find_participant(connection, credential)
         rows, sketches = (

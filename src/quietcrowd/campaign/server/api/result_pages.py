@@ -1,4 +1,4 @@
-"""Results in pieces: a head, and pages of truths and workers, all with one ETag."""
+"""Results in parts: a head, and pages of truths and workers, all with one ETag."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = [
 router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}/results", tags=["results"])
 
 _ETAG, _NUMBER = 16, 4
-"""Bytes of a cursor: of which results, and which page."""
+"""Bytes of a cursor: the ETag of the results, and the number of the page."""
 
 _KNOWN = Annotated[str | None, Header(max_length=1_000)]
 _SAID: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing has changed"}}
@@ -53,19 +53,19 @@ def results_for(
     campaign: Any,
     kinds: Collection[str] = (),
 ) -> ShownResults:
-    """Return the latest results of a campaign as somebody may read them; see `ShownResults`."""
+    """Return the latest results of a campaign that the reader may see."""
     wanted = [kind for kind in kinds if kind != "workers" or reader.sees_workers]
     found = ShownResults.read(service.database, connection, campaign, wanted)
     return found if reader.sees_workers else found.without_workers()
 
 
 def etag_of(found: ShownResults) -> dict[str, str]:
-    """Return the header that says of which results an answer is."""
+    """Return the ETag header of results."""
     return {"ETag": found.tag}
 
 
 class ResultQuery(BaseModel):
-    """Which page is wanted."""
+    """The requested page."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -87,9 +87,9 @@ class ResultQuery(BaseModel):
 def read_head(
     campaign: Id, reader: ReaderOf, service: ServiceOf, if_none_match: _KNOWN = None
 ) -> Response:
-    """Return what the latest inference found but for the rows, and how many there are.
+    """Return the latest results without their rows, and the numbers of rows.
 
-    With a token, without workers and their pseudonyms.
+    A token shows neither workers nor their pseudonyms.
     """
     with service.database.read() as connection:
         row = reader.campaign(connection, campaign)
@@ -115,7 +115,7 @@ def read_truths(
     page: Annotated[ResultQuery, Query()],
     if_none_match: _KNOWN = None,
 ) -> Response:
-    """Return a page of truths. All pages are of one inference, or refused."""
+    """Return a page of truths. It is rejected if the results have changed since the first page."""
     return _page("truths", campaign, reader, service, page.cursor, if_none_match)
 
 
@@ -127,7 +127,7 @@ def read_workers(
     page: Annotated[ResultQuery, Query()],
     if_none_match: _KNOWN = None,
 ) -> Response:
-    """Return a page of workers. All pages are of one inference, or refused."""
+    """Return a page of workers. It is rejected if the results have changed since the first page."""
     return _page(
         "workers", campaign, Reader(requester=requester), service, page.cursor, if_none_match
     )
@@ -141,7 +141,6 @@ def _page(
     cursor: str | None,
     if_none_match: str | None,
 ) -> Response:
-    """Return a page of one kind."""
     place = read_cursor(cursor, _ETAG + _NUMBER)
     number = int.from_bytes(place[_ETAG:])
     with service.database.read() as connection:

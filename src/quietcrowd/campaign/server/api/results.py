@@ -1,4 +1,4 @@
-"""Results: the latest inference of a campaign; and all that a requester takes out as a file."""
+"""Results: the latest inference of a campaign, and files for the requester."""
 
 from __future__ import annotations
 
@@ -58,10 +58,11 @@ def read_results(
     service: ServiceOf,
     if_none_match: Annotated[str | None, Header(max_length=1_000)] = None,
 ) -> Response:
-    """Return what the latest inference found; a moment old at most, and then some.
+    """Return the results of the latest inference, which may not include the latest changes.
 
-    It comes page by page, all of one inference: where another one replaces it meanwhile, the
-    connection ends before the document does. With a token, without workers and their pseudonyms.
+    The document is sent page by page, all from one inference. If new results replace it meanwhile,
+    the connection ends before the document does. A token shows neither workers nor their
+    pseudonyms.
     """
     with service.database.read() as connection:
         row = reader.campaign(connection, campaign)
@@ -80,9 +81,9 @@ def read_results(
     responses=documented("credential", "not-found", "bad-state"),
 )
 def request_inference(campaign: Id, requester: Requester, service: ServiceOf) -> Requested:
-    """Ask for an inference: needed only where reports have not changed.
+    """Request an inference. This is needed only if the reports have not changed.
 
-    Where workers are shown together there is one of each release, and this repeats none.
+    If workers are released in batches, each release has one inference, which is not repeated.
     """
     with service.database.read() as connection:
         row = owned_campaign(connection, requester, campaign)
@@ -93,7 +94,7 @@ def request_inference(campaign: Id, requester: Requester, service: ServiceOf) ->
 
 
 class ReportQuery(BaseModel):
-    """Which file of reports is wanted."""
+    """The requested format of reports."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -101,7 +102,7 @@ class ReportQuery(BaseModel):
 
 
 class TruthQuery(BaseModel):
-    """Which file of truths is wanted."""
+    """The requested format of truths."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -135,7 +136,7 @@ def export_reports(
     """Return all reports, as `quietcrowd.read_reports` reads them; workers have pseudonyms."""
     with service.database.read() as connection:
         row = owned_campaign(connection, requester, campaign)
-    parse_mechanism(row.mechanism)  # an error after the first byte could not be answered
+    parse_mechanism(row.mechanism)  # raises now: after the first byte, errors cannot be reported
     export = ReportExport(database=service.database, campaign=row)
     if wanted.format == "mechanism":
         return JSONResponse(export.note())

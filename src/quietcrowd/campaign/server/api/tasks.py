@@ -59,7 +59,7 @@ _BODY = {
 
 
 async def _file(request: Request) -> tuple[str, bytes]:
-    """Return the media type and the content of what was sent."""
+    """Return the media type and content of the body."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     return kind, await request.body()
 

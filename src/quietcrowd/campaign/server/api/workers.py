@@ -1,6 +1,6 @@
-"""Single workers, as their requester deals with them: left out of results, or erased.
+"""Single workers, whom their requester excludes from results or deletes.
 
-Answers are the same whether the campaign has such a worker or not.
+Responses are the same whether the campaign has such a worker or not.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["workers"])
 
 @router.get("/excluded", responses=documented("credential", "not-found"))
 def list_excluded(campaign: Id, requester: Requester, service: ServiceOf) -> Exclusions:
-    """Return all workers whom the requester leaves out of results."""
+    """Return all workers whom the requester excludes from results."""
     with service.database.read() as connection:
         row = owned_campaign(connection, requester, campaign)
         rows = listed(connection, row.id)
@@ -46,10 +46,10 @@ def _state(one: Any) -> Literal["excluded", "to-be-excluded", "to-be-included"]:
     responses=documented("credential", "not-found", "excluded-many"),
 )
 def exclude_worker(campaign: Id, worker: Worker, requester: Requester, service: ServiceOf) -> None:
-    """Leave a worker out of results; again has no effect.
+    """Exclude a worker from results; repeating this has no effect.
 
-    Where workers are shown together, from the next release or the closing on: results in between
-    would tell who has withdrawn since the last one.
+    If workers are released in batches, this takes effect with the next release or the closing.
+    Results in between would reveal who has withdrawn since the last one.
     """
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
@@ -62,7 +62,7 @@ def exclude_worker(campaign: Id, worker: Worker, requester: Requester, service: 
     "/excluded/{worker}", status_code=204, responses=documented("credential", "not-found")
 )
 def include_worker(campaign: Id, worker: Worker, requester: Requester, service: ServiceOf) -> None:
-    """Leave a worker out no more, from when on as for leaving out; again has no effect."""
+    """Include a worker again, with effect as for an exclusion; repeating this has no effect."""
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         include(connection, row.id, worker)
@@ -74,9 +74,9 @@ def include_worker(campaign: Id, worker: Worker, requester: Requester, service: 
     "/workers/{worker}", status_code=204, responses=documented("credential", "not-found")
 )
 def erase_worker(campaign: Id, worker: Worker, requester: Requester, service: ServiceOf) -> None:
-    """Delete a worker and all reports for good, as if the worker had withdrawn.
+    """Delete a worker and all reports permanently, as if the worker had withdrawn.
 
-    The credential joins the campaign no more. What is shown follows as after a withdrawal.
+    The credential cannot join the campaign again. Results follow as after a withdrawal.
     """
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
@@ -85,7 +85,7 @@ def erase_worker(campaign: Id, worker: Worker, requester: Requester, service: Se
 
 
 def _renew_now(connection: Connection, row: Any) -> bool:
-    """Bring into force what is wanted where nothing is waited for; return whether that matters."""
+    """Apply exclusions, unless they wait for a release; return whether results change."""
     at_once = row.state == "closed" or not waits_for_others(row)
     return at_once and renew(connection, row)
 

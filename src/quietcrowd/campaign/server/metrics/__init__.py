@@ -1,1 +1,1 @@
-"""Numbers of a running server, for whoever runs it: counted, held back, published."""
+"""Metrics of a running server: counted, withheld until a release, and published."""

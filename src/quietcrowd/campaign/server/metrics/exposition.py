@@ -1,6 +1,6 @@
-"""``/metrics``, on a port of its own: what is published, as Prometheus reads it.
+"""The ``/metrics`` endpoint for Prometheus, on a separate port.
 
-Nothing of the process is told, as its processor time: that moves with every single request.
+Metrics of the process, such as CPU time, are not published: they change with every request.
 """
 
 from __future__ import annotations
@@ -30,19 +30,9 @@ __all__ = ["families", "metrics_port"]
 
 @contextmanager
 def metrics_port(host: str, port: int, published: Callable[[], Published]) -> Iterator[int]:
-    """Answer scrapes; give the port.
+    """Answer scrapes until the context ends; yield the port.
 
-    Parameters
-    ----------
-    host, port
-        Where to listen; port 0 takes a free one.
-    published : callable
-        Returns what may be seen now.
-
-    Raises
-    ------
-    ParameterError
-        Where nobody can listen there.
+    Raises ParameterError if the port is unavailable.
     """
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(published))
@@ -71,7 +61,7 @@ class _Collector(Collector):
 
 
 def families(published: Published) -> Iterator[Metric]:
-    """Yield what is published, by name; without times at which anything began."""
+    """Yield the published metrics, without creation times."""
     for kind in KINDS.values():
         if kind.form == "histogram":
             yield _histogram(kind, published)

@@ -1,4 +1,4 @@
-"""Every number that a server publishes: its name, labels and meaning, and who moves it."""
+"""All metrics that a server publishes, with their names, labels and meanings."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ __all__ = [
 ]
 
 Mover: TypeAlias = Literal["workers", "releases", "others"]
-"""Who moves a count: what workers do; releases, and what follows from them; requesters and checks.
+"""Cause of a count: actions of workers; releases and what follows from them; requesters and checks.
 
-The first are published with releases and rounded, the second once a minute, the last at once.
+The first are rounded and published with releases, the second once a minute, the last immediately.
 """
 
 
 class Sample(NamedTuple):
-    """What is counted."""
+    """Key of a count."""
 
     kind: str
     labels: tuple[str, ...] = ()
@@ -43,20 +43,14 @@ class Sample(NamedTuple):
 
 @frozen(kw_only=True)
 class Kind:
-    """A number, or many that differ by labels.
+    """A metric.
 
     Attributes
     ----------
-    name : str
-        As it is published.
-    about : str
-        What it is.
     labels : tuple of str
-        Names of labels. Their values are on lists: none is an id.
-    form : {'counter', 'histogram', 'gauge'}
-        How it is published.
+        Names of labels. The values are from fixed lists, never ids.
     bounds : tuple of float
-        Of a histogram: the upper ends of all buckets but the last.
+        Upper bounds of all buckets of a histogram except the last.
     """
 
     name: str
@@ -66,11 +60,11 @@ class Kind:
     bounds: tuple[float, ...] = ()
 
     def bucket(self, value: float) -> int:
-        """Return the number of the bucket of a value."""
+        """Return the index of a value's bucket."""
         return bisect_left(self.bounds, value)
 
     def middle(self, bucket: int) -> float:
-        """Return what stands for all values of a bucket in their sum; no value is kept."""
+        """Return the midpoint of a bucket, used in sums because no value is stored."""
         ends = (0.0, *self.bounds, self.bounds[-1])
         return (ends[bucket] + ends[bucket + 1]) / 2
 
@@ -155,4 +149,3 @@ KINDS = {
         AT_LEAST,
     )
 }
-"""All of them, by name."""

@@ -1,7 +1,7 @@
-"""What is published, sent to a collector of OpenTelemetry, where its variables name one.
+"""Export of the published metrics to an OpenTelemetry collector, if its variables name one.
 
-The numbers are those of ``/metrics``, sent after each publication, over HTTP. Neither traces nor
-logs are. Nothing of OpenTelemetry is loaded unless a variable asks for it.
+The metrics are those of ``/metrics``, sent over HTTP after each publication, without traces and
+logs. OpenTelemetry is loaded only if a variable requires it.
 """
 
 from __future__ import annotations
@@ -29,29 +29,21 @@ _PACKAGES = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 
 @frozen(kw_only=True)
 class Exporter:
-    """Sends what is published.
-
-    Attributes
-    ----------
-    send : callable
-        Is given what may be seen now.
-    close : callable
-        Ends what is still being sent.
-    """
+    """An exporter of published metrics; `close` aborts what is being sent."""
 
     send: Callable[[Published], None]
     close: Callable[[], None]
 
 
 def asked_for() -> str | None:
-    """Return in words whether variables ask for OpenTelemetry, and whether it is there."""
+    """Describe whether OpenTelemetry is requested and installed; None if it is not requested."""
     if not any(os.environ.get(name) for name in _ENDPOINTS):
         return None
     return "sent" if _installed() else "not installed, take quietcrowd[otel]"
 
 
 def exporter() -> Exporter | None:
-    """Return what sends to the collector that variables name; None where none does."""
+    """Return an exporter to the collector that variables name, if any."""
     if asked_for() != "sent":
         return None
     from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
@@ -67,19 +59,15 @@ def exporter() -> Exporter | None:
 def _installed() -> bool:
     try:
         return all(find_spec(name) is not None for name in _PACKAGES)
-    except ModuleNotFoundError:  # one above them
+    except ModuleNotFoundError:  # a parent package is missing
         return False
 
 
 def metrics_data(published: Published, started: int) -> MetricsData:
-    """Return what is published in the terms of OpenTelemetry.
+    """Convert published metrics to OpenTelemetry.
 
-    Parameters
-    ----------
-    published : Published
-        What may be seen.
-    started : int
-        When the server started, in nanoseconds since 1970: the one time that all counts begin at.
+    `started` is the start of the server in nanoseconds since 1970, and the start time of all
+    counts.
     """
     from opentelemetry.sdk.metrics.export import MetricsData, ResourceMetrics, ScopeMetrics
     from opentelemetry.sdk.resources import Resource

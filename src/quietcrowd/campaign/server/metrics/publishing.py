@@ -1,7 +1,7 @@
-"""What is published, once a minute: of workers in multiples, and after releases alone.
+"""Publication once a minute; counts of workers change in multiples, and only after releases.
 
-The minute is counted from the start of the server. Whoever looks in between, as often as one likes,
-sees the same. Sums of times are worked out from buckets, so that no single time shows.
+The interval begins at the start of the server, so more frequent scrapes show nothing new. Sums of
+times are computed from buckets, so that no single time is revealed.
 """
 
 from __future__ import annotations
@@ -33,15 +33,7 @@ _EVERY = 60.0
 
 @frozen(kw_only=True)
 class Published:
-    """What may be seen.
-
-    Attributes
-    ----------
-    counts : mapping
-        Of counters and of buckets of histograms.
-    gauges : mapping
-        What is so now, or was last.
-    """
+    """Published counts (of counters and histogram buckets) and gauges."""
 
     counts: Mapping[Sample, int]
     gauges: Mapping[Sample, int]
@@ -49,20 +41,10 @@ class Published:
 
 @define(kw_only=True)
 class Publisher:
-    """Publishes once a minute, in a thread of its own.
+    """Publication once a minute, in a thread.
 
-    Attributes
-    ----------
-    tally : Tally
-        What is counted.
-    database : Database
-        Says which campaigns are open.
-    unwritable : callable
-        Says where nothing can be written and why, or None.
-    clock_held : callable
-        Says whether the clock is implausible.
-    publish : callable
-        Is called after each publication.
+    `unwritable` returns what is not writable and why, or None. `clock_held` returns whether the
+    clock is implausible. `publish` is called after each publication.
     """
 
     tally: Tally
@@ -82,19 +64,19 @@ class Publisher:
 
     @property
     def published(self) -> Published:
-        """What may be seen now: of requesters and of checks what there is."""
+        """Metrics that are visible now, including all counts of requesters and checks."""
         counts = {**self._of_workers, **self._of_releases}
         for sample, count in self.tally.read("others").items():
             counts[sample] = counts.get(sample, 0) + count
         return Published(counts=counts, gauges=dict(self._gauges))
 
     def close(self) -> None:
-        """End."""
+        """Stop the thread."""
         self._ended.set()
         self._thread.join()
 
     def look(self) -> None:
-        """Publish what may be seen from now on."""
+        """Publish the current metrics."""
         of_releases = self.tally.read("releases")
         gauges = {**self._gauges, Sample(WRITABLE.name): int(self.unwritable() is None)}
         of_workers = self._of_workers
@@ -102,7 +84,7 @@ class Publisher:
             with self.database.read() as connection:
                 least = largest_at_least(connection)
             gauges[Sample(CLOCK_HELD.name)] = int(self.clock_held())
-        except UNAVAILABLE as error:  # who is to be protected is not known
+        except UNAVAILABLE as error:  # the required multiple is unknown
             log_failure("metrics", error, timed=True)
         else:
             gauges[Sample(AT_LEAST.name)] = least
@@ -122,9 +104,9 @@ class Publisher:
 
 
 def _advanced(before: Mapping[Sample, int], ripe: Ripe, least: int) -> dict[Sample, int]:
-    """Return what is published of workers: more than before by multiples of `least`.
+    """Return the published counts of workers, increased in multiples of `least`.
 
-    What is below one of them is not there at all: a name with 0 would tell of the first.
+    A sample below `least` is omitted: even a 0 would reveal the first occurrence.
     """
     after = dict(before)
     for sample, count in ripe.counts.items():
@@ -137,7 +119,7 @@ def _advanced(before: Mapping[Sample, int], ripe: Ripe, least: int) -> dict[Samp
 def histograms(
     kind: Kind, published: Published
 ) -> Iterator[tuple[tuple[str, ...], list[int], float]]:
-    """Yield the labels of each histogram of a kind, the counts of its buckets, and the sum."""
+    """Yield the labels, bucket counts and sum of each histogram of a kind."""
     of_kind = {one: n for one, n in published.counts.items() if one.kind == kind.name}
     for labels in sorted({one.labels for one in of_kind}):
         buckets = range(len(kind.bounds) + 1)

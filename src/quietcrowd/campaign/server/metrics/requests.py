@@ -1,4 +1,4 @@
-"""A request that was answered: logged, and counted."""
+"""Logging and counting of requests."""
 
 from __future__ import annotations
 
@@ -14,20 +14,8 @@ def note_request(
 ) -> None:
     """Log and count a request.
 
-    Parameters
-    ----------
-    tally : Tally
-        Of the server.
-    mover : {'workers', 'others'}
-        Who may have asked.
-    method : str
-        Of HTTP.
-    route : str
-        The template of the route, and nothing that stands in its place.
-    status : int
-        Of the answer; 0 where there was none.
-    seconds : float
-        How long it took.
+    `route` is the template of the route, without parameters. `status` is 0 if there was no
+    response.
     """
     log_request(method, route, status, seconds)
     known = known_method(method)

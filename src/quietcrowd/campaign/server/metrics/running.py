@@ -1,4 +1,4 @@
-"""The metrics of a running server: counted always, published where somebody asks for that."""
+"""The metrics of a running server: always counted, and published on request."""
 
 from __future__ import annotations
 
@@ -22,19 +22,7 @@ __all__ = ["Metrics", "running_metrics"]
 
 @frozen(kw_only=True)
 class Metrics:
-    """What is counted and looked at, and where it is shown.
-
-    Attributes
-    ----------
-    probe : WriteProbe
-        Of the database and of who left.
-    tally : Tally
-        What is counted.
-    port : int, optional
-        Of ``/metrics``.
-    publisher : Publisher, optional
-        Who publishes.
-    """
+    """The metrics of a server, and where they are published."""
 
     probe: WriteProbe
     tally: Tally
@@ -43,7 +31,7 @@ class Metrics:
 
     @classmethod
     def of(cls, database: Database, departures: Departures) -> Metrics:
-        """Return what is counted, and shown to nobody."""
+        """Return metrics that are counted, but not published."""
         return cls(probe=WriteProbe(database=database, departures=departures), tally=Tally())
 
 
@@ -51,21 +39,9 @@ class Metrics:
 def running_metrics(
     settings: Settings, database: Database, departures: Departures
 ) -> Iterator[Metrics]:
-    """Give the metrics of a server, published for as long as it runs.
+    """Yield the metrics of a server, which are published until the context ends.
 
-    Parameters
-    ----------
-    settings : Settings
-        Of the server.
-    database : Database
-        Of the server.
-    departures : Departures
-        Of the server.
-
-    Raises
-    ------
-    ParameterError
-        Where nobody can listen on the port.
+    Raises ParameterError if the port is unavailable.
     """
     metrics, export = Metrics.of(database, departures), exporter()
     if settings.metrics_port is None and export is None:
@@ -81,10 +57,10 @@ def running_metrics(
         )
         held.enter_context(closing(publisher))
         if export is not None:
-            held.callback(export.close)  # before the one that waits for it
+            held.callback(export.close)  # first: the publisher waits for it
         port = None
         if settings.metrics_port is not None:
-            # it takes a tenth of a second to load
+            # takes 0.1 s to load
             from quietcrowd.campaign.server.metrics.exposition import metrics_port
 
             served = metrics_port(

@@ -1,9 +1,9 @@
-"""What a server counts, and holds back until a release has told as much.
+"""Counters of a server, some of them withheld until a release.
 
-What workers do is counted apart. Of it a state is kept as it was at a release: the one at which as
-many workers had been shown, since the last publication, as the largest ``at_least`` of all open
-campaigns. Reports are counted with the release of their own campaign. So nothing that is published
-moves because somebody joined, sent or withdrew.
+Actions of workers are counted separately, and published as they were at a release. That is the
+release at which enough workers had been released since the last publication: the largest
+``at_least`` of all open campaigns. Reports are counted with the release of their campaign. So no
+published number changes because a worker joined, sent reports or withdrew.
 """
 
 from __future__ import annotations
@@ -19,19 +19,14 @@ from quietcrowd.campaign.server.metrics.kinds import Kind, Mover, Sample
 __all__ = ["Ripe", "Tally"]
 
 _NEVER = 2**62
-"""Stands for `least` where nothing is published."""
+"""Threshold while nothing is published."""
 
 
 @frozen(kw_only=True)
 class Ripe:
-    """What workers did, as of a release.
+    """Actions of workers, as counted at a release.
 
-    Attributes
-    ----------
-    counts : mapping
-        How often.
-    peaks : mapping
-        What was highest since the last publication.
+    `peaks` are maxima since the last publication.
     """
 
     counts: Mapping[Sample, int]
@@ -40,7 +35,7 @@ class Ripe:
 
 @define
 class Tally:
-    """Counts of a server, since it started; for several threads."""
+    """Thread-safe counters since the start of a server."""
 
     _counts: dict[Mover, Counter[Sample]] = field(
         factory=lambda: {"workers": Counter(), "releases": Counter(), "others": Counter()},
@@ -54,7 +49,7 @@ class Tally:
     _lock: Lock = field(factory=Lock, init=False)
 
     def count(self, mover: Mover, kind: Kind, *labels: str, by: int = 1) -> None:
-        """Count something."""
+        """Increase a count."""
         with self._lock:
             self._counts[mover][Sample(kind.name, labels)] += by
 
@@ -64,18 +59,18 @@ class Tally:
             self._counts[mover][Sample(kind.name, labels, kind.bucket(value))] += 1
 
     def reach(self, kind: Kind, value: int) -> None:
-        """Note what workers brought about, if it is the highest so far."""
+        """Record a maximum that workers caused."""
         with self._lock:
             sample = Sample(kind.name)
             self._peaks[sample] = max(self._peaks[sample], value)
 
     def hold(self, campaign: bytes, kind: Kind, *labels: str, by: int) -> None:
-        """Count what workers of a campaign sent, with the next release of it."""
+        """Count reports of a campaign with its next release."""
         with self._lock:
             self._held.setdefault(campaign, Counter())[Sample(kind.name, labels)] += by
 
     def released(self, shown: Mapping[bytes, int]) -> None:
-        """Take note of a release: how many workers of each campaign are shown now, and were not."""
+        """Record a release: the number of workers per campaign who are shown for the first time."""
         with self._lock:
             for campaign, workers in shown.items():
                 self._told += workers
@@ -84,17 +79,15 @@ class Tally:
                 self._ripe = self._now()
 
     def read(self, mover: Mover) -> dict[Sample, int]:
-        """Return all counts of a mover, as they are."""
+        """Return all counts with this cause."""
         with self._lock:
             return dict(self._counts[mover])
 
     def take_ripe(self, least: int) -> Ripe | None:
-        """Return what may be told of workers now, if anything; what was told has to be told anew.
+        """Return the counts of workers if they may be published, and wait for the next release.
 
-        Parameters
-        ----------
-        least : int
-            The largest ``at_least`` of all campaigns that are open or hold workers, from now on.
+        From now on, `least` is the largest ``at_least`` of all campaigns that are open or have
+        workers.
         """
         with self._lock:
             self._least = least
