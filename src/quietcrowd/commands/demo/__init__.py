@@ -1,4 +1,4 @@
-"""``quietcrowd demo``: a whole campaign on this machine.
+"""``quietcrowd demo``: a complete campaign on this machine.
 
 The crowd is simulated; the server, the devices and the noise are real.
 """

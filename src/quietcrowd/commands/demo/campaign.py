@@ -1,4 +1,4 @@
-"""The campaign of the demo, told as it happens, in 80 columns."""
+"""Campaign of the demo, described while it runs, in 80 columns."""
 
 from __future__ import annotations
 
@@ -37,16 +37,9 @@ _DEBOUNCE = 0.5
 
 
 def play(*, epsilon: float, seed: int, stay: bool) -> None:
-    """Serve, ask a crowd, infer the truths, tell of it; and leave nothing behind.
+    """Run a campaign with a simulated crowd and print each step; delete all files at the end.
 
-    Parameters
-    ----------
-    epsilon : float
-        Privacy loss of one answer.
-    seed : int
-        Of the crowd; noise is real.
-    stay : bool
-        Whether to serve on until interrupted, for somebody who looks at the dashboard or answers.
+    `seed` is that of the crowd; the noise is real. With `stay`, the server runs until interrupted.
     """
     crowd = draw_crowd(seed)
     with TemporaryDirectory(prefix="quietcrowd-") as name:
@@ -67,7 +60,7 @@ def play(*, epsilon: float, seed: int, stay: bool) -> None:
 
 @contextmanager
 def _campaign(folder: Path, crowd: Dataset, epsilon: float) -> Iterator[DemoCampaign]:
-    """Give an open campaign on a server of its own."""
+    """Provide an open campaign on a new server within a context."""
     domain = check_finite(crowd.answers.domain, "the demo")
     mechanism = RandomizedResponse(domain=domain, epsilon=epsilon)
     settings = Settings(database=f"sqlite:///{folder}/demo.db", port=0, debounce=_DEBOUNCE)
@@ -93,7 +86,6 @@ def _tell_campaign(campaign: DemoCampaign, crowd: Dataset) -> None:
 
 
 def _tell_reports(campaign: DemoCampaign, crowd: Dataset, folder: Path) -> None:
-    """Let the devices send, and tell of it."""
     own = own_answers(crowd)
     links = campaign.links(len(own))
     start = time.monotonic()
@@ -134,7 +126,7 @@ def _tell_truths(results: Mapping[str, Any], crowd: Dataset) -> None:
 
 
 def _tell_methods(results: Mapping[str, Any], reports: Reports, crowd: Dataset) -> None:
-    """Compare with a count of the reports as votes, with a guess, and with no privacy at all."""
+    """Print the errors of noise-aware inference, votes, a constant guess, and no privacy."""
     real = true_labels(crowd)
     guess = 100 * constant_error_rate(crowd.answers, crowd.truths)
 
@@ -177,7 +169,6 @@ def _tell_spending(results: Mapping[str, Any]) -> None:
 
 
 def _stay(campaign: DemoCampaign) -> None:
-    """Wait until somebody interrupts."""
     _print(
         "The server stays until Ctrl-C. Its dashboard, once more (Enter prints another link, since "
         "each works once, within ten minutes), and the page of one more worker:"
@@ -190,15 +181,13 @@ def _stay(campaign: DemoCampaign) -> None:
 
 
 def _print_links(campaign: DemoCampaign) -> None:
-    """Print the links of the dashboard and of a worker's page."""
     _print_lines(f"{campaign.dashboard()}\n{campaign.guest}")
 
 
 def _print(text: str) -> None:
-    """Print a paragraph."""
     _print_lines(textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False))
 
 
 def _print_lines(what: RenderableType) -> None:
-    """Print lines as they are, and an empty one."""
+    """Print lines unwrapped, and an empty one."""
     console(_WIDTH).print(what, "", sep="\n", soft_wrap=True)

@@ -1,6 +1,6 @@
-"""Who is asked in the demo: a crowd that is drawn, so that every truth is known, and its devices.
+"""Simulated crowd of the demo, with known truths, and its devices.
 
-The devices are real clients, each with a folder of its own.
+The devices are real clients, each with a separate directory.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ __all__ = ["draw_crowd", "own_answers", "send_all", "true_labels"]
 TASKS, WORKERS, ANSWERS_PER_TASK = 40, 80, 40
 
 _AT_ONCE = 8
-"""So many devices send at a time."""
+"""Devices that send at the same time."""
 
 
 def draw_crowd(seed: int) -> Dataset:
-    """Return workers, each with an accuracy of its own, and their answers to statements."""
+    """Simulate workers of different accuracy and their answers to statements."""
     crowd = synthetic_crowd(
         tasks=TASKS, workers=WORKERS, answers_per_task=ANSWERS_PER_TASK, seed=seed
     )
@@ -35,7 +35,7 @@ def draw_crowd(seed: int) -> Dataset:
 
 
 def own_answers(crowd: Dataset) -> list[dict[str, Label]]:
-    """Return what each worker thinks, by task."""
+    """Return each worker's answers by task."""
     answers = crowd.answers
     own: list[dict[str, Label]] = [{} for _ in range(len(answers.workers))]
     labels = answers.domain.decode(answers.values).to_pylist()
@@ -50,23 +50,16 @@ def own_answers(crowd: Dataset) -> list[dict[str, Label]]:
 
 
 def true_labels(crowd: Dataset) -> dict[str, Label]:
-    """Return what is true, by task."""
+    """Return the true labels by task."""
     return dict(zip(*(column.to_pylist() for column in crowd.truths.columns), strict=True))
 
 
 def send_all(
     links: Sequence[str], answers: Sequence[Mapping[str, Label]], folder: Path
 ) -> list[Client]:
-    """Let every worker join, randomise and send; return the devices.
+    """Let every worker join with a link, randomize and send; return the devices.
 
-    Parameters
-    ----------
-    links : sequence of str
-        One per worker.
-    answers : sequence of mapping of str to label
-        What each worker thinks, by task.
-    folder : Path
-        Where devices have their folders.
+    Their directories are created in `folder`.
     """
 
     def send(place: int) -> Client:

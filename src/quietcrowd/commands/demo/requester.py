@@ -1,4 +1,4 @@
-"""Who asks: makes the campaign and reads what came of it, over HTTP."""
+"""Requester of the demo, who creates the campaign and reads its results over HTTP."""
 
 from __future__ import annotations
 
@@ -21,24 +21,14 @@ from quietcrowd.mechanisms import Mechanism
 __all__ = ["DemoCampaign", "requester_of"]
 
 _PATIENCE = 600.0
-"""Seconds that an inference may take, the first one's imports included."""
+"""Maximum seconds of an inference, including imports."""
 
 _PAUSE = 0.2
 
 
 @frozen(kw_only=True)
 class DemoCampaign:
-    """An open campaign, as its requester sees it.
-
-    Attributes
-    ----------
-    server : str
-        Where it is.
-    id : str
-        Of the campaign.
-    client : httpx.Client
-        That shows the key.
-    """
+    """Open campaign with a client that has the requester's key."""
 
     server: str
     id: str
@@ -51,7 +41,7 @@ class DemoCampaign:
 
     @cached_property
     def guest(self) -> str:
-        """The link of one more worker, in a browser or a terminal: the same whenever it is read."""
+        """Link for one more worker in a browser or a terminal."""
         return self.links(1)[0]
 
     def links(self, count: int) -> list[str]:
@@ -62,12 +52,9 @@ class DemoCampaign:
         return [f"{self.server}{fragment}" for fragment in made["fragments"]]
 
     def results(self, reports: int) -> dict[str, Any]:
-        """Return the results of so many reports or more, once they are there.
+        """Return the results of at least this many reports, polling until they exist.
 
-        Raises
-        ------
-        CampaignError
-            Where they do not come.
+        Raises CampaignError after `_PATIENCE` seconds.
         """
         until = time.monotonic() + _PATIENCE
         while time.monotonic() < until:
@@ -96,27 +83,16 @@ _PROMISES = {
     "retention_days": 1,
     "at_least": 1,
 }
-"""Reports are shown at once, so that the demo need not wait for others or close."""
+"""Reports are shown immediately, so that the demo need not wait for others or close."""
 
 
 @contextmanager
 def requester_of(
     server: str, key: str, *, title: str, mechanism: Mechanism, questions: Sequence[tuple[str, str]]
 ) -> Iterator[DemoCampaign]:
-    """Make a campaign, open it, and give it.
+    """Create and open a campaign, and provide it within a context.
 
-    Parameters
-    ----------
-    server : str
-        Its address.
-    key : str
-        Of the requester.
-    title : str
-        Of the campaign.
-    mechanism : Mechanism
-        What devices do to answers.
-    questions : sequence of (task, question)
-        What workers are asked.
+    `questions` are pairs of task name and question.
     """
     table = io.StringIO()
     csv.writer(table).writerows([("task", "question"), *questions])
