@@ -34,12 +34,12 @@ class Charge:
     campaign : str
         Name.
     mechanism : Mechanism
-        What randomized the answers.
+        Mechanism that randomized the answers.
     count : int
         Number of answers, or of tasks if every task is reported.
     spared : float
-        How much less all of them lose together than `count` reports on unnamed tasks. It is 0
-        unless tasks were named and the mechanism has a smaller bound for them.
+        Difference of the losses about `count` reports on unnamed tasks and about all of these
+        together. It is 0 unless the mechanism has a smaller bound for named tasks.
     """
 
     worker: str

@@ -43,7 +43,7 @@ def consent_sentences(
     priors: Sequence[float] = (0.5,),
     shuffled: ShuffledGuarantee | None = None,
 ) -> tuple[str, ...]:
-    """Describe in sentences what a worker agrees to; percentages are rounded up.
+    """Describe a guarantee in sentences for a worker; percentages are rounded up.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ def consent_sentences(
     Notes
     -----
     For delta above 0 the figures are those of `PrivacyGuarantee.tail`. Each is exceeded with at
-    most its probability, against one alternative that is fixed beforehand; the last sentence says
-    so. A pair (epsilon, delta) would not suffice, since its epsilon may be exceeded more often.
+    most its probability, against one alternative that is fixed beforehand; a sentence states this.
+    A pair (epsilon, delta) would not suffice, since its epsilon may be exceeded more often.
 
     Examples
     --------

@@ -75,7 +75,7 @@ class PrivacyLedger:
 
     @classmethod
     def of_reports(cls, *reports: Reports, campaigns: Iterable[str] | None = None) -> PrivacyLedger:
-        """Return a ledger of what the workers of some reports have spent.
+        """Return a ledger with the charges for some reports.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class PrivacyLedger:
         worker : str or int
             Id.
         mechanism : Mechanism
-            What randomizes the answers.
+            Mechanism that randomizes the answers.
         answers : int
             Number of further answers; not charged if every task is reported.
         tasks : int, sequence or pyarrow.Array, optional
@@ -160,7 +160,7 @@ class PrivacyLedger:
         return evolve(self, charges=charges)
 
     def spent(self, worker: str | int, delta: float = 0.0) -> Spending:
-        """Return what a worker has spent; 0 without a charge.
+        """Return the spending of one worker; 0 without a charge.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class PrivacyLedger:
         return [charge for charge in self.charges if charge.worker == worker]
 
     def spending(self, delta: float = 0.0) -> tuple[Spending, ...]:
-        """Return what each worker has spent, in the order of `workers`; see `spent`."""
+        """Return the spending of each worker, in the order of `workers`; see `spent`."""
         check_delta("delta", delta)
         own: dict[str, list[Charge]] = {}
         for charge in self.charges:
@@ -211,8 +211,8 @@ class PrivacyLedger:
     ) -> bool:
         """Return whether a charge would take a worker's total above a budget: a privacy filter.
 
-        A worker who omits every report for which this is true is (budget, delta)-private in total.
-        This remains true if earlier reports determine which reports come next; see `used`.
+        Workers are (budget, delta)-private in total if they omit every report for which this is
+        true, even if earlier reports determine which reports come next; see `used`.
 
         Parameters
         ----------
@@ -274,7 +274,7 @@ class PrivacyLedger:
         """Return the epsilon of a worker whose campaigns were all polls with shuffling.
 
         It complements `spent`. It is valid only if `shuffled_assumption` is true in each campaign,
-        and only against attackers who see nothing but one output of each campaign.
+        and only against attackers that see nothing but one output of each campaign.
 
         Parameters
         ----------
@@ -378,7 +378,7 @@ def _warn_of_simulations(names: Iterable[str], reports: Iterable[Reports]) -> No
 
 
 def _spared_by_names(mechanism: Mechanism, tasks: Tasks | None) -> float:
-    """Return how much less all named tasks lose together than any tasks of their number."""
+    """Return by how much the loss about named tasks is below that about any of their number."""
     if tasks is None or not mechanism.every_task or not are_named(tasks):
         return 0.0
     count = check_counts(1, tasks, every_task=True)

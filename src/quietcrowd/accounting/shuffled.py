@@ -47,7 +47,7 @@ class ShuffledGuarantee:
     tail : float
         Loss exceeded with probability at most `delta`, against one other answer fixed beforehand.
     source : str
-        What proves the pair.
+        Source of the proof of the pair.
     """
 
     local: PrivacyGuarantee
@@ -90,13 +90,13 @@ def shuffled_assumption(honest: int) -> str:
 def shuffled_guarantee(mechanism: Mechanism, *, honest: int, delta: float) -> ShuffledGuarantee:
     """Return the guarantee of one report in a poll with shuffling.
 
-    It protects against attackers who see one published output. A report may enter only one, since
+    It protects against attackers that see one published output. A report may enter only one, since
     the difference of two shows the counts of a smaller group, down to a single late report.
 
     Parameters
     ----------
     mechanism : Mechanism
-        What randomizes the answers; its guarantee is finite and has no delta.
+        Mechanism with a finite guarantee without a delta.
     honest : int
         Least number of honest reports, including one's own. If in doubt, give a smaller number.
     delta : float

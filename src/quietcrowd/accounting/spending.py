@@ -1,8 +1,8 @@
 """Composition of charges, and a privacy filter for releases that depend on earlier ones.
 
-Exact composition needs a schedule that is fixed beforehand. A device that decides by what it has
-spent needs a privacy filter; only at delta 0 does the sum of its losses remain a bound. Theorem,
-proof and checks: ``docs/theory/budgets.md``.
+Exact composition needs a schedule that is fixed beforehand. A device that decides by its spending
+needs a privacy filter; only at delta 0 does the sum of its losses remain a bound. Theorem, proof
+and checks: ``docs/theory/budgets.md``.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _SLACK = 1e-9
 """Exceeds the relative rounding error of the sums below."""
 
 _OF_WEIGHTS = Fraction(1, 1000)
-"""Integer weights lose less than the epsilon they are made for by at most this fraction."""
+"""The loss by integer weights is below their target epsilon by at most this fraction."""
 
 
 @frozen(kw_only=True)
 class Spending:
-    """Upper bounds on what a worker has spent; natural logarithms, rounded up.
+    """Upper bounds on a worker's privacy losses; natural logarithms, rounded up.
 
     At delta above 0, `answer_epsilon` and `total_epsilon` are pairs (epsilon, delta) of
     differential privacy. They do not bound how likely a larger loss is; the two tails do.
@@ -120,11 +120,11 @@ def _used(parts: tuple[_Part, ...], budget: float, delta: float) -> float:
 
 
 def counted_loss(mechanism: Mechanism, count: int, spared: float = 0.0) -> Fraction | None:
-    """Return what a budget counts for `count` reports to one campaign; None if nothing bounds it.
+    """Return the use of a budget by `count` reports to one campaign; None if nothing bounds it.
 
-    It is never below their loss. If one report loses the entered epsilon up to the rounding of its
-    weights, each counts as that decimal; see ``docs/theory/budgets.md``. `spared` is that of
-    `Charge`.
+    It is never below their loss. If the loss by one report is the entered epsilon up to the
+    rounding of its weights, each counts as that decimal; see ``docs/theory/budgets.md``. `spared`
+    is that of `Charge`.
     """
     stated = mechanism.guarantee(count, count)
     if stated.delta or math.isinf(stated.worker_epsilon):
@@ -204,7 +204,7 @@ def filter_used(parts: Sequence[tuple[LossLaw, int]], budget: float, delta: floa
 
 
 def _by_order(parts: Sequence[tuple[LossLaw, int]], budget: float, delta: float) -> float:
-    """Return what releases use by their Renyi divergences, at half of delta."""
+    """Return the use by Renyi divergences, at half of delta."""
     order = _order(budget, delta)
     renyi = math.fsum(times * _renyi(law, order) for law, times in parts)
     return (renyi + _price(order, delta)) * (1 + _SLACK)

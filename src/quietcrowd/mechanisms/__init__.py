@@ -1,6 +1,6 @@
-"""The worker side: local randomisers, one file each.
+"""Local randomizers, which run on a worker's device.
 
-Nothing here needs pandas or the compiled core: this is what runs on a worker's device.
+Nothing here needs pandas or the compiled core.
 """
 
 from quietcrowd.mechanisms.bounded_law import BoundedLaw

@@ -151,7 +151,7 @@ class BoundedLaw:
         """Loss distribution of the two farthest answers, which are the worst at every epsilon.
 
         With both a window and ends, it is the distribution if a report also showed to which part it
-        belongs. No report loses more.
+        belongs, which is an upper bound.
         """
         lifted, high = self.base + self.lift, self.least + self.slope * self.steps
         ahead, behind = lifted * self.window, self.base * self.window

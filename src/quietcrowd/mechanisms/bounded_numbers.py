@@ -1,4 +1,4 @@
-"""Mechanisms for numbers whose reports are bounded; one word draws a report exactly."""
+"""Mechanisms for numbers with bounded reports; one word draws a report exactly."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _check_epsilon(_: Any, __: Any, epsilon: float) -> None:
 
 @frozen(kw_only=True, slots=False)
 class BoundedNumbers(TaskwiseMechanism):
-    """Mechanism for numbers whose reports lie between two public numbers.
+    """Mechanism for numbers with reports between two public numbers.
 
     An answer is clipped to the domain and rounded to a public grid. A report is drawn from the
     integer weights of its place; its mean is the rounded answer. Missing answers are not reported,
@@ -129,7 +129,7 @@ class BoundedNumbers(TaskwiseMechanism):
     @property
     @override
     def claimed_epsilon(self) -> float:
-        """Requested loss; integer weights lose slightly less."""
+        """Requested loss; that of the integer weights is slightly less."""
         return self.epsilon
 
     @override

@@ -1,12 +1,12 @@
-"""What a randomiser does to an answer: the law of a report given the answer.
+"""Channels: the distribution of a report given the answer.
 
-A requester needs no more of a mechanism. A channel says in which form it has that law, and a method
-asks for the one that it can use: a table, noise that is added, or what each report speaks for.
+A channel offers its distribution in some form, and a method asks for one that it can use: a table,
+additive noise, sets or bounded places.
 
-On a finite domain it is a table of integers. For every answer a channel holds a row of weights that
-sums to 2^32; a report is drawn with one uniform 32-bit word, so it has exactly the probability
-``weight / 2**32``. The privacy loss is the largest ratio of two weights in a column: integers, not
-a float that somebody typed. Derivation and checks: ``docs/theory/finite-channels.md``.
+On a finite domain the channel is a table of integers. The weights of each answer sum to 2^32 and
+one uniform 32-bit word draws a report, so the probability is exactly ``weight / 2**32``. The
+privacy loss is ln of the largest ratio of two weights in a column. Derivation and checks:
+``docs/theory/finite-channels.md``.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ __all__ = [
 _UPWARDS = Context(prec=60, rounding=ROUND_CEILING)
 
 MAX_EPSILON = 16.0
-"""Largest privacy loss that 32-bit weights hold with a useful precision."""
+"""Largest privacy loss that 32-bit weights represent with a useful precision."""
 
 REACH = 64
-"""Noise beyond so many scales has a probability below 10^-27: a device cuts it off there."""
+"""Devices cut noise off beyond this many scales, which has a probability below 10^-27."""
 
 MAX_SIZE = 4096
 BLOCK = 2**16
@@ -62,26 +62,26 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 class Noise(ABC):
-    """A law on the whole numbers, symmetric about 0: what is added to a place on a grid."""
+    """Distribution of integer noise on the places of a grid, symmetric about 0."""
 
     @property
     @abstractmethod
     def scale(self) -> float:
-        """In steps: beyond 64 times as much lies less than 10^-27 of the law."""
+        """Scale in steps; a mass below 10^-27 lies beyond 64 scales."""
 
     @property
     @abstractmethod
     def variance(self) -> float:
-        """In squared steps."""
+        """Variance in squared steps."""
 
     @property
     def laplace_scale(self) -> float | None:
-        """The scale where this is discrete Laplace noise of a public scale; else None."""
+        """Scale, if this is discrete Laplace noise of a public scale; else None."""
         return None
 
     @property
     def reach(self) -> int:
-        """How many steps from 0 devices of a campaign cut noise off."""
+        """Number of steps from 0 at which devices of a campaign cut noise off."""
         return math.ceil(REACH * self.scale)
 
     @abstractmethod
@@ -93,7 +93,7 @@ class Noise(ABC):
         """Return ``P(Z < z)`` for every z of an array."""
 
     def within(self, share: float) -> int:
-        """Return the least distance, in steps, within which a share of all noise lies at least."""
+        """Return the least distance, in steps, that contains a `share` of noise or more."""
         inside, enough = -1, self.reach
         while enough - inside > 1:
             middle = (inside + enough) // 2
@@ -106,7 +106,7 @@ class Noise(ABC):
 
 @frozen(kw_only=True)
 class Shift:
-    """A report is the answer's place on a grid, plus noise that does not depend on the answer.
+    """Additive noise: a report is the answer's place on a grid plus independent noise.
 
     Attributes
     ----------
@@ -121,21 +121,21 @@ class Shift:
 
     @property
     def scale(self) -> float:
-        """Scale of the noise, in the answers' own unit."""
+        """Scale of the noise, in the unit of the answers."""
         return self.grid.step * self.noise.scale
 
     @property
     def variance(self) -> float:
-        """Variance of the noise, in the squared unit of the answers."""
+        """Variance of the noise, in squared units of the answers."""
         return self.grid.step**2 * self.noise.variance
 
 
 class Channel(ABC):
-    """The law of what a device sends given what its worker thinks; public.
+    """Public distribution of a device's report given its worker's answer.
 
-    A subclass has at least an `epsilon`. It gives its law as `probabilities`, as a `shift`, as
-    `sets` or as a `bounded_law`, from which `log_likelihood` follows, or as `log_likelihood` alone.
-    Whoever can use one asks for it, and not for the kind of the channel.
+    A subclass defines `epsilon`. It gives its distribution as `probabilities`, a `shift`, `sets` or
+    a `bounded_law`, which imply `log_likelihood`, or only as `log_likelihood`. Callers ask for a
+    form that they can use, not for the class.
     """
 
     @property
@@ -145,22 +145,19 @@ class Channel(ABC):
 
     @property
     def exact_epsilon(self) -> Fraction:
-        """Privacy loss of one report, or a ratio above it; `epsilon` is not below it."""
+        """Privacy loss of one report as a fraction, or an upper bound on it; at most `epsilon`."""
         return Fraction(self.epsilon)
 
     @property
     def probabilities(self) -> Floats | None:
-        """Probability of each report given each answer, shape (answers, reports).
-
-        None where the law is no table.
-        """
+        """Probability of each report given each answer, shape (answers, reports), or None."""
         return None
 
     @cached_property
     def table(self) -> Floats | None:
-        """``ln P(report | answer)``, shape (answers, reports); None where the law is no table.
+        """``ln P(report | answer)``, shape (answers, reports), or None.
 
-        Each is the nearest float or its neighbour; minus infinity where a report cannot be.
+        Each is the nearest float or its neighbor; minus infinity for an impossible report.
         """
         if self.probabilities is None:
             return None
@@ -171,62 +168,44 @@ class Channel(ABC):
 
     @property
     def keep_and_other(self) -> tuple[float, float] | None:
-        """Probability to keep an answer and to give one certain other one.
-
-        None where the channel is no randomised response.
-        """
+        """Probabilities of the answer and of each other label; None unless randomized response."""
         return None
 
     @property
     def shift(self) -> Shift | None:
-        """Where answers are shifted by noise: the grid, and the law of the noise; else None."""
+        """Grid and noise of additive noise; else None."""
         return None
 
     @property
     def sets(self) -> SetLaw | None:
-        """Where a report is the number of a set of labels: the law of the set; else None."""
+        """Distribution of the set, if a report is the number of a set of labels; else None."""
         return None
 
     @property
     def bounded_law(self) -> BoundedLaw | None:
-        """Where a report is one of few places more than answers have: their weights; else None."""
+        """Weights of the places of bounded reports; else None."""
         return None
 
     @property
     def participation(self) -> Shift | None:
-        """Where a noisy bit stands beside each report, its law: 1 is "answered"; else None."""
+        """Distribution of a noisy bit with each report, 1 for "answered"; else None."""
         return None
 
     @property
     def fillings(self) -> Floats | None:
-        """Numbers, one as likely as another, of which one is reported where there is no answer.
+        """Equally likely numbers that replace a missing answer.
 
-        None where what was not answered is not reported, or the reports are no numbers.
+        None if missing answers are not reported, or reports are not numbers.
         """
         return None
 
     def log_likelihood(self, reports: npt.NDArray[Any], answers: npt.NDArray[Any]) -> Floats:
-        """Return ``ln P(report | answer)`` of each report, given the answer beside it.
+        """Return ``ln P(report | answer)`` of each report, shape (n,).
 
-        What holds for every law: also for reports that are sets, or of whom there are too many for
-        a table. Reports that were cut off at the ends of their range count as noise of that size.
-
-        Parameters
-        ----------
-        reports : ndarray, shape (n, ...)
-            As the report domain stores them: codes, steps from the lowest number of the grid, or
-            places among bounded reports.
-        answers : ndarray of int, shape (n,)
-            Codes of labels (NULL is the last), or places on the grid. What broadcasts will do.
-
-        Returns
-        -------
-        ndarray of float, shape (n,)
-
-        Raises
-        ------
-        ParameterError
-            Where a report is of no single answer, so that there is no such law.
+        `reports`, shape (n, ...), are as the report domain stores them: codes, steps from the
+        lowest number of the grid, or places of bounded reports. `answers`, shape (n,), are codes of
+        labels, NULL last, or places on the grid. Both broadcast. Reports that were cut off count as
+        noise of that size. Raises ParameterError if a report belongs to no single answer.
         """
         if self.table is not None:
             logs: Floats = self.table[answers, reports]
@@ -242,15 +221,11 @@ class Channel(ABC):
         raise ParameterError(f"{type(self).__name__} gives no law of a report given its answer")
 
     def describe(self) -> Mapping[str, Any]:
-        """Return the numbers that fix what a device does to an answer, JSON-ready.
+        """Return the numbers that define the channel, JSON-ready.
 
         They are part of a campaign's configuration: a table of integers, or a grid and the scale of
-        the noise in its steps; never an epsilon alone.
-
-        Raises
-        ------
-        ParameterError
-            Where a channel does not say.
+        the noise in its steps; never only an epsilon. Raises ParameterError if a subclass does not
+        define it.
         """
         raise ParameterError(
             f"{type(self).__name__} has no method describe, and a campaign publishes what its "
@@ -260,31 +235,24 @@ class Channel(ABC):
     def identity(self, answers: Any, reports: ReportMeanings) -> Mapping[str, Any]:
         """Return the distribution of reports given each answer, JSON-ready, in a canonical order.
 
-        Two channels with the same one are the same function from labels to distributions over
-        meanings. Unless a channel can say in which parts of `describe` the order of labels shows,
-        labels in another order make another channel.
-
-        Parameters
-        ----------
-        answers : sequence of label, or mapping
-            The labels by code, or the bounds of a range.
-        reports : ReportMeanings
-            What reports mean.
+        Channels with equal identities are the same function from labels to distributions over
+        meanings. By default a different order of labels makes a different channel. `answers` are
+        the labels by code, or the bounds of a range.
         """
         listed = {"reports": reports.listed} if isinstance(reports, ListedMeanings) else {}
         return {"answers": answers, **listed, **self.describe()}
 
 
 def laplace_shift(channel: Channel | None) -> Shift | None:
-    """Return the shift of a channel whose noise is Laplace noise of a public scale; else None."""
+    """Return the shift of a channel with Laplace noise of a public scale; else None."""
     shift = None if channel is None else channel.shift
     return None if shift is None or shift.noise.laplace_scale is None else shift
 
 
 def known_grid(channel: Channel | None) -> Grid | None:
-    """Return the grid of the answers where the law of a report of a number is known; else None.
+    """Return the grid of the answers if the distribution of numeric reports is known; else None.
 
-    It is where noise is Laplace noise of a public scale, and where reports are bounded.
+    It is known for bounded reports and for Laplace noise of a public scale.
     """
     if channel is not None and channel.bounded_law is not None:
         return channel.bounded_law.grid
@@ -320,19 +288,18 @@ def _check_weights(_: object, __: object, weights: npt.NDArray[np.uint64]) -> No
 
 @frozen(kw_only=True, eq=False, slots=False)
 class FiniteChannel(Channel):
-    """The law of a report given the answer, on finite domains.
+    """Distribution of a report given the answer on finite domains: a table of integers.
 
     Parameters
     ----------
     weights : ndarray of int, shape (answers, reports)
-        ``weights[a, r] / 2**32`` is the probability of report ``r`` given answer ``a``; every row
-        sums to 2^32.
+        ``weights[a, r] / 2**32`` is the probability of report r given answer a; rows sum to 2^32.
 
     Raises
     ------
     ParameterError
-        Where a weight is no integer, a row does not sum to 2^32, there are more than 4,096 rows
-        or columns, or the privacy loss exceeds 16.
+        If the weights are invalid, there are more than 4,096 rows or columns, or the privacy loss
+        exceeds 16.
 
     Examples
     --------
@@ -351,14 +318,14 @@ class FiniteChannel(Channel):
 
     @classmethod
     def randomized_response(cls, size: int, other_weight: int) -> FiniteChannel:
-        """Return the channel that keeps an answer or replaces it by another one, uniformly.
+        """Return the channel that keeps an answer or replaces it uniformly by another one.
 
         Parameters
         ----------
         size : int
             Number of labels k.
         other_weight : int
-            Weight of each of the ``k - 1`` other labels; what is left keeps the answer.
+            Weight of each of the ``k - 1`` other labels; the rest keeps the answer.
         """
         weights = np.full((size, size), other_weight, dtype=np.uint64)
         np.fill_diagonal(weights, TOTAL - (size - 1) * other_weight)
@@ -368,13 +335,13 @@ class FiniteChannel(Channel):
     def rounded(cls, probabilities: npt.ArrayLike) -> FiniteChannel:
         """Return the channel of a table of probabilities, rounded to weights.
 
-        All are rounded down, and what is left goes to the largest of the row. The loss is that of
-        the weights: it may be a little more than that of the probabilities.
+        All are rounded down, and the remainder goes to the largest of the row. The loss is that of
+        the weights, which may slightly exceed that of the probabilities.
 
         Parameters
         ----------
         probabilities : array-like, shape (answers, reports)
-            At least 0; every row sums to 1.
+            At least 0; rows sum to 1.
 
         Examples
         --------
@@ -391,7 +358,7 @@ class FiniteChannel(Channel):
 
     @classmethod
     def uninformative(cls, size: int) -> FiniteChannel:
-        """Return a channel whose report does not depend on the answer: a loss of exactly 0."""
+        """Return a channel with reports independent of the answer: a loss of exactly 0."""
         row = np.full(size, TOTAL // size, dtype=np.uint64)
         row[: TOTAL % size] += np.uint64(1)
         return cls(weights=np.tile(row, (size, 1)))
@@ -414,7 +381,7 @@ class FiniteChannel(Channel):
 
     @property
     def probabilities(self) -> Floats:
-        """Probability of each report given each answer, shape (answers, reports); exact."""
+        """Exact probability of each report given each answer, shape (answers, reports)."""
         return self.weights / TOTAL
 
     @override
@@ -423,7 +390,7 @@ class FiniteChannel(Channel):
 
     @override
     def identity(self, answers: Any, reports: ReportMeanings) -> Mapping[str, Any]:
-        if isinstance(answers, Mapping):  # a row is for a part of the range
+        if isinstance(answers, Mapping):  # each row covers a part of the range
             return super().identity(answers, reports)
         given = [*answers, None][: self.answers]
         rows = sorted(range(len(given)), key=lambda row: in_order(given[row]))
@@ -443,7 +410,7 @@ class FiniteChannel(Channel):
     def epsilon(self) -> float:
         """Privacy loss of one report: ln of the largest ratio in a column, rounded up.
 
-        Infinite where one answer can give a report that another one cannot.
+        Infinite if one answer permits a report that another one excludes.
         """
         worst = Fraction(1)
         for column in self.weights.T:
@@ -456,13 +423,10 @@ class FiniteChannel(Channel):
 
     @cached_property
     def keep_and_other(self) -> tuple[float, float] | None:
-        """Probability to keep an answer and to give one certain other one.
-
-        None where these differ from answer to answer: the channel is then no randomised response.
-        """
+        """Probabilities of the answer and of each other label; None unless randomized response."""
         if self.answers != self.reports or self.answers < 2:
             return None
-        if not np.ptp(self.weights, axis=0).any():  # reports tell nothing
+        if not np.ptp(self.weights, axis=0).any():  # reports do not depend on answers
             return 1 / self.answers, 1 / self.answers
         keep = np.diagonal(self.weights)
         others = self.weights[~np.eye(self.answers, dtype=bool)]
@@ -472,10 +436,10 @@ class FiniteChannel(Channel):
 
     @cached_property
     def _edges(self) -> list[tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_] | None]]:
-        """For each report but the last: the edge above it by answer, and where it is 2^32.
+        """For each report except the last, its upper edge by answer, and whether that is 2^32.
 
-        A word at or above an edge lies beyond that report. An edge of 2^32 has no word beyond it
-        and no place in 32 bits; None stands for no such edge.
+        Words at or above an edge lie beyond the report. 2^32 does not fit into 32 bits and has no
+        word beyond it; None if no edge is 2^32.
         """
         columns = np.cumsum(self.weights, axis=1)[:, :-1].T
         return [
@@ -494,12 +458,12 @@ class FiniteChannel(Channel):
         answers : ndarray of int, shape (n,)
             Codes of the answers.
         words : WordSource
-            Where the randomness comes from.
+            Source of random words.
 
         Returns
         -------
         reports : ndarray of the smallest unsigned integer dtype, shape (n,)
-            Report ``r`` for a word between the sums of the row's first ``r`` and ``r + 1`` weights.
+            Report r for a word between the sums of the row's first r and ``r + 1`` weights.
         """
         reports = np.zeros(len(answers), np.min_scalar_type(self.reports))
         for start in range(0, len(answers), BLOCK):
@@ -517,10 +481,10 @@ class FiniteChannel(Channel):
 def other_weight_for(size: int, epsilon: float) -> int:
     """Return the weight of each other label for a privacy loss of at most `epsilon`.
 
-    ``2**32 / (k - 1 + exp(epsilon))``, rounded up: towards more noise. (Li et al., KDD 2018,
-    Theorem 6.2, solved for the probability.)
+    ``2**32 / (k - 1 + exp(epsilon))``, rounded up, towards more noise (Li et al., KDD 2018, Theorem
+    6.2, solved for the probability).
     """
-    with localcontext(_UPWARDS):  # whatever the program has set
+    with localcontext(_UPWARDS):  # independent of the program's context
         weight = TOTAL / (size - 1 + exp_of(Decimal(epsilon)))
         return int(weight.to_integral_value())
 
@@ -531,21 +495,11 @@ def keep_or_replace(
     other_weights: npt.NDArray[np.uint64],
     words: npt.NDArray[np.uint32],
 ) -> npt.NDArray[Any]:
-    """Randomised response with a weight of its own for every answer.
+    """Apply randomized response with an individual weight for every answer.
 
-    Gives what ``FiniteChannel.randomized_response(size, other_weight)`` gives for the same word,
-    without a table per answer.
-
-    Parameters
-    ----------
-    answers : ndarray of int, shape (n,)
-        Codes below `size`.
-    size : int
-        Number of labels.
-    other_weights : ndarray of uint64, shape (n,)
-        Weight of each other label, at most ``2**32 // (size - 1)``.
-    words : ndarray of uint32, shape (n,)
-        One word per answer.
+    The reports equal those of ``FiniteChannel.randomized_response(size, other_weight)`` for the
+    same words. `answers` are codes below `size`, `other_weights` at most ``2**32 // (size - 1)``;
+    all arrays have the shape (n,).
     """
     codes = answers.astype(np.uint64)
     drawn = words.astype(np.uint64)

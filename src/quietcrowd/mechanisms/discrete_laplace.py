@@ -5,10 +5,10 @@ probabilities of every report differ by a factor of at most ``exp(d / scale)``, 
 rounding of floats would reveal answers (Mironov, CCS 2012).
 
 `laplace_noise` computes the noise from given random bytes, as the difference of two geometric
-numbers. Their binary digits are independent, and digit i is 1 with probability ``1 / (1 + exp(2**i
-/ scale))``. Each digit takes one comparison of a 256-bit word with a public threshold. So the
-numbers of steps and of bytes do not depend on the noise, as they would with a rejection sampler.
-Derivation and error: ``docs/theory/memoisation.md``.
+numbers. Their binary digits are independent, and digit i is 1 with probability
+``1 / (1 + exp(2**i / scale))``. Each digit takes one comparison of a 256-bit word with a public
+threshold. So the numbers of steps and bytes do not depend on the noise, unlike those of a rejection
+sampler. Derivation and error: ``docs/theory/memoisation.md``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Duchi's mechanism: the answer sets the probabilities of two reports."""
+"""Duchi's mechanism for numbers, with two possible reports."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ __all__ = ["DuchiMechanism"]
 
 @frozen(kw_only=True, slots=False)
 class DuchiMechanism(BoundedNumbers):
-    """Report one of two numbers, one below the domain and one above it.
+    """Duchi's mechanism: one of two numbers, one below the domain and one above it.
 
-    For answers from -1 to 1 the report is C or -C, with ``C = (exp(epsilon) + 1) / (exp(epsilon) -
-    1)``, and C has the probability ``1/2 + x / (2 C)`` for an answer x. A report is a single bit.
-    Below an epsilon of 0.609 it has the smallest worst-case variance of the pure mechanisms for
-    numbers here. Unbiased reports of more than two numbers can have slightly less.
+    For answers from -1 to 1 the report is C or -C, with
+    ``C = (exp(epsilon) + 1) / (exp(epsilon) - 1)``, and C has the probability ``1/2 + x / (2 C)``
+    for an answer x. A report is a single bit. Below an epsilon of 0.609 it has the smallest
+    worst-case variance of the pure mechanisms for numbers here. Unbiased reports of more than two
+    numbers can have slightly less.
 
     Parameters
     ----------

@@ -72,10 +72,10 @@ def descend(
     """Minimize ``u'Hu - 2 b'u`` for every worker by gradient descent.
 
     H, `matrices`, has the shape (workers, rank, rank) and is regular; b, `sums`, `start` and the
-    result have the shape (workers, rank). `learning_rate` is the step along the gradient ``2 (H u -
-    b)``, by default ``1 / (2 lambda)`` with the largest eigenvalue lambda of H. Raises AnswerError
-    if the norm of a gradient does not fall to `RESTS` times its start within `max_steps`, or grows
-    to `GROWS` times.
+    result have the shape (workers, rank). `learning_rate` is the step along the gradient
+    ``2 (H u - b)``, by default ``1 / (2 lambda)`` with the largest eigenvalue lambda of H. Raises
+    AnswerError if the norm of a gradient does not fall to `RESTS` times its start within
+    `max_steps`, or grows to `GROWS` times.
     """
     if learning_rate is None:
         rates = 0.5 / np.linalg.eigvalsh(matrices)[:, -1]

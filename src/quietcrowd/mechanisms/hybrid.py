@@ -1,4 +1,4 @@
-"""The hybrid mechanism: a coin chooses between the piecewise mechanism and Duchi's."""
+"""The hybrid mechanism for numbers: piecewise or Duchi's, by a coin."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEAST_EPSILON = 0.609352
 
 @frozen(kw_only=True, slots=False)
 class HybridMechanism(BoundedNumbers):
-    """Report like the piecewise mechanism or, with probability ``exp(-epsilon / 2)``, like Duchi's.
+    """Hybrid mechanism: piecewise or, with probability ``exp(-epsilon / 2)``, Duchi's.
 
     The variance is nearly the same for all answers. In the worst case it is below that of either,
     on the default grid up to an epsilon of 8. Beyond, the windows of the piecewise mechanism are a

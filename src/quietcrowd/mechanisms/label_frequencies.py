@@ -1,7 +1,4 @@
-"""How frequent each label is, as far as that is publicly known: a prior.
-
-Mechanisms that are made for such a crowd take it, and methods that infer from reports.
-"""
+"""Prior frequencies of labels, as far as they are publicly known."""
 
 from __future__ import annotations
 
@@ -18,21 +15,13 @@ from quietcrowd.validation import check_real, plain
 __all__ = ["as_label_frequencies", "check_label_frequencies", "label_frequencies"]
 
 _DUST = 1e-9
-"""Sums of floats may be so far off."""
+"""Tolerance for sums of floats."""
 
 
 def as_label_frequencies(prior: Any) -> Any:
-    """Return (label, frequency) pairs, sorted by label, each label as a text; of these, the same.
+    """Return (label, frequency) pairs, sorted by label as text; None for an empty prior.
 
-    Parameters
-    ----------
-    prior : mapping of label to float, pairs of them, or None
-        Where nothing is said of any label the result is None.
-
-    Raises
-    ------
-    ParameterError
-        Where it is neither, or a label stands there twice.
+    Accepts a mapping or such pairs. Raises ParameterError otherwise, or if a label occurs twice.
 
     Examples
     --------
@@ -55,7 +44,7 @@ def as_label_frequencies(prior: Any) -> Any:
 
 
 def check_label_frequencies(_: object, __: object, prior: Any) -> None:
-    """Validate what `as_label_frequencies` gave: numbers from 0 on that sum to at most 1."""
+    """Validate pairs of `as_label_frequencies`: numbers of at least 0 that sum to at most 1."""
     for label, share in prior or ():
         check_real(f"prior of {label!r}", share, 0)
     if sum(share for _, share in prior or ()) > 1 + _DUST:
@@ -63,24 +52,10 @@ def check_label_frequencies(_: object, __: object, prior: Any) -> None:
 
 
 def label_frequencies(domain: FiniteDomain, prior: Any) -> npt.NDArray[np.float64]:
-    """Return how frequent each label is; those without a number share the rest.
+    """Return the frequency of each label, shape (labels,); labels without a number share the rest.
 
-    Parameters
-    ----------
-    domain : Categorical or Ordinal
-        The labels.
-    prior : mapping of str to float, pairs of them, or None
-        As `as_label_frequencies` gave it; None: all labels are equally frequent.
-
-    Returns
-    -------
-    ndarray of float64, shape (labels,)
-        In the order of the domain.
-
-    Raises
-    ------
-    ParameterError
-        Where `prior` names no label, or all of them and does not sum to 1.
+    `prior` is a result of `as_label_frequencies`; None makes all labels equally frequent. Raises
+    ParameterError if it contains an unknown label, or names all labels and does not sum to 1.
 
     Examples
     --------

@@ -64,13 +64,13 @@ def require_epsilon(name: str, value: float) -> None:
 
 
 def check_probability(_: Any, attribute: Any, value: Any) -> None:
-    """Validate a probability."""
+    """Validate an optional probability."""
     if value is not None and not (math.isfinite(value) and 0 <= value <= 1):
         raise ParameterError(f"{attribute.name} must be from 0 to 1; got {value!r}")
 
 
 def at_least_two_labels(domain: Domain) -> FiniteDomain:
-    """Return the domain of a finite channel; ParameterError where it is none."""
+    """Return the domain of a finite channel; raise ParameterError if it is invalid."""
     if not isinstance(domain, FiniteDomain):
         raise ParameterError(
             "domain must be Categorical or Ordinal (on the command line: --labels or --levels); "
@@ -91,18 +91,18 @@ def _fits(mechanism: Any, _: Any, null: Null) -> None:
 
 @frozen(kw_only=True, slots=False)
 class LabelMechanism(TaskwiseMechanism):
-    """A mechanism whose reports are labels.
+    """Mechanism with labels as reports.
 
-    A subclass has a `name`, its parameters, and its `channel`: a table with a row for each label,
-    and one for NULL where that is a label. Where it says no more, every answer is replaced by a
-    draw from its row, with a random number of its own.
+    A subclass defines a `name`, its parameters and its `channel`, a table with a row for each label
+    and one for NULL if that is a label. By default every answer is replaced by an independent draw
+    from its row.
 
     Attributes
     ----------
     domain : Categorical or Ordinal
         At least two labels.
     null : {None, "category"}
-        What becomes of a task without an answer: no report, or NULL as one more label.
+        Handling of a task without an answer: no report, or NULL as one more label.
     """
 
     no_memo: ClassVar[None] = None
@@ -118,18 +118,18 @@ class LabelMechanism(TaskwiseMechanism):
 
     @property
     def report_domain(self) -> Domain:
-        """What a report can be: a label, or NULL where that is one."""
+        """Domain of the reports: labels, and NULL if that is one."""
         return self.domain if self.null is None else OrNull(domain=self.domain)
 
     @property
     def size(self) -> int:
-        """How many answers there can be, NULL among them where that is one."""
+        """Number of possible answers, including NULL if that is a label."""
         return self.domain.size + (self.null is not None)
 
     @property
     @abstractmethod
     def channel(self) -> FiniteChannel:
-        """The law of one report given one answer."""
+        """Distribution of one report given its answer."""
 
     @override
     def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
@@ -170,21 +170,9 @@ class LabelMechanism(TaskwiseMechanism):
     ) -> npt.NDArray[Any]:
         """Return a report for each answer, with one word each.
 
-        Parameters
-        ----------
-        cells : ndarray of int
-            Codes of answers; that of NULL is the number of labels.
-        workers : ndarray of int
-            Whose answers they are; of the shape of `cells`, or one that broadcasts to it.
-        drawn : ndarray or None
-            What `draw_workers` gave.
-        words : WordSource
-            Where the randomness comes from.
-
-        Raises
-        ------
-        ParameterError
-            Where the table has not a row for each answer and a column for each report.
+        `cells` are codes of answers; NULL follows the labels. `workers`, of a shape that broadcasts
+        to that of `cells`, index `drawn`, the result of `draw_workers`. Raises ParameterError
+        unless the table has a row for each answer and a column for each report.
         """
         shape, reports = self.channel.weights.shape, self.report_domain
         assert isinstance(reports, FiniteDomain | OrNull)
@@ -207,5 +195,5 @@ class LabelMechanism(TaskwiseMechanism):
         return Reports(table=fixed_table(answers, self, reports), mechanism=self)
 
     def fixed_draws(self, secret: Secret) -> npt.NDArray[Any] | None:  # noqa: ARG002
-        """Return what a secret gives for one worker in place of `draw_workers`."""
+        """Return one worker's draws from a secret, in place of `draw_workers`."""
         return None

@@ -172,16 +172,16 @@ def _default_fill(mechanism: LaplacePerturbation) -> Fill:
 
 @frozen(kw_only=True, slots=False)
 class LaplacePerturbation(TaskwiseMechanism):
-    """Clip the answer, round it to a public grid, add Laplace noise.
+    """Laplace perturbation: the answer, clipped and rounded to a public grid, plus noise.
 
     A report is ``g(a) + Lap(width / epsilon)``. g clips an answer to the domain and, if every
     worker reports every task, replaces a missing one by a number. The sensitivity is the width of
     the domain, rounded up to an even number of steps of the grid.
 
     With ``participation="released"`` every cell gives two numbers, with the middle c of the domain:
-    ``a - c`` and 1 for an answer a, 0 and 0 for none. Their noise has the scales ``width /
-    epsilon`` and ``2 / epsilon``. Exchanging an answer for NULL costs half of the width in the
-    first number and 1 in the second, ``epsilon / 2`` each. So the noisy bit costs no further
+    ``a - c`` and 1 for an answer a, 0 and 0 for none. Their noise has the scales
+    ``width / epsilon`` and ``2 / epsilon``. Exchanging an answer for NULL costs half of the width
+    in the first number and 1 in the second, ``epsilon / 2`` each. So the noisy bit costs no further
     privacy, and truths can be estimated without the bias of filled values.
 
     Parameters
@@ -211,7 +211,7 @@ class LaplacePerturbation(TaskwiseMechanism):
     Pure and exact: the number of steps over the scale of the noise, rounded up. It protects an
     answer against another one and, unless ``fill`` is None, against none. With ``scale="paper"``
     the loss is ``epsilon width / levels``: less than claimed for the levels 0 to 9, more for 0 and
-    100. All cells of a worker together lose their number times as much.
+    100. The loss about all cells of a worker together is their number times as much.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Matrix factorisation: a few noisy numbers per worker stand for all of its answers."""
+"""Matrix factorization: a few noisy numbers per worker represent all of its answers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _HIDING: tuple[Variant, ...] = ("fill", "statistics")
 MAX_STEPS = 100_000
 
 _MOST_NUMBERS = 2**26
-"""Profiles of so many numbers are made to state a guarantee."""
+"""Largest size of profiles that are computed to state a guarantee."""
 
 
 def _usual_ridge(mechanism: MatrixFactorization) -> float:
@@ -79,20 +79,20 @@ def _fill(value: Any) -> Literal["midpoint"] | float:
 
 @frozen(kw_only=True, slots=False)
 class MatrixFactorization(Mechanism):
-    """Report a worker's profile, from which an answer to every task is predicted.
+    """Noisy profile of each worker that predicts an answer to every task.
 
     Every task j has a public random profile ``v_j`` of `rank` numbers with a 1-norm of at most 1.
-    A worker with answers ``a_j`` on its tasks T has the profile u that makes ``c + u.v_j`` fit
-    them, where c is a public centre. The device adds noise of scale ``width / epsilon`` to each of
-    the sums ``b = sum_T v_j (a_j - c)``, exactly, and u follows from the noisy sums:
+    The profile u of a worker with answers ``a_j`` on its tasks T makes ``c + u.v_j`` fit them, for
+    a public center c. The device adds exact noise of scale ``width / epsilon`` to each of the sums
+    ``b = sum_T v_j (a_j - c)``, and u follows from the noisy sums:
 
     - ``"fill"``: a missing answer counts as c. ``u = (V V' + ridge I)^-1 b`` over all tasks.
-    - ``"statistics"``: ``u = (H + ridge I)^-1 b`` with ``H = sum_T v_j v_j'`` made noisy as well.
-    - ``"ridge"``: the same with the exact H, on the device. H tells which tasks were answered.
+    - ``"statistics"``: ``u = (H + ridge I)^-1 b`` with a noisy ``H = sum_T v_j v_j'``.
+    - ``"ridge"``: the same with the exact H, on the device. H reveals which tasks were answered.
     - ``"paper"``: equations 9 and 10 with c = 0 and no ridge: gradient descent on
-      ``sum_T (a_j - u.v_j)^2 + 2 u.eta``. It has no minimum where V_T has a rank below `rank`.
+      ``sum_T (a_j - u.v_j)^2 + 2 u.eta``. It has no minimum if V_T has a rank below `rank`.
 
-    What methods read is ``c + u.v_j`` for every worker and task.
+    Methods read ``c + u.v_j`` for every worker and task.
 
     Parameters
     ----------
@@ -105,37 +105,37 @@ class MatrixFactorization(Mechanism):
     rank : int
         Numbers per worker and task, d; 1 to 4,096.
     profile : {"gaussian", "rademacher", "buckets"}
-        Law of the task profiles; see `TaskProfile`.
+        Distribution of the task profiles; see `TaskProfile`.
     ridge : float
-        At least 0; above 0 for "ridge" and "statistics". Not for "paper", where it is 0.
+        At least 0; above 0 for "ridge" and "statistics", and 0 for "paper".
     fill : "midpoint" or float
-        The centre c; in the domain, unless the variant is "ridge". Not for "paper", where it is 0.
+        The center c; in the domain, unless the variant is "ridge". Always 0 for "paper".
     seed : int
-        Of the task profiles; public.
+        Public seed of the task profiles.
     step : float, optional
-        Of the grid, a power of two; see `Grid.over`.
+        Step of the grid, a power of two; see `Grid.over`.
     learning_rate : float, optional
-        Of "paper"; see `factor_solve.descend`.
+        For "paper"; see `factor_solve.descend`.
     max_steps : int
-        Of "paper": when gradient descent gives up.
+        For "paper": limit of gradient descent.
 
     Raises
     ------
     ParameterError
-        Where a parameter is out of its range, or does not go with the variant.
+        If a parameter is out of range, or does not fit the variant.
 
     Guarantee
     ---------
-    "fill" and "statistics" protect values and participation at epsilon: one cell moves b by at
-    most the width in 1-norm, noise is drawn before the linear algebra, and what comes after it uses
-    public numbers and noisy ones alone. "ridge" and "paper" protect values among rows with the same
-    tasks, and nothing about which tasks these are: there the loss is infinite. Theorem 4 claims
-    epsilon for both. With the noise of "paper", number of levels / epsilon, the loss about a value
-    is ``epsilon width / levels``.
+    "fill" and "statistics" protect values and participation at epsilon: one cell moves b by at most
+    the width in 1-norm, noise is drawn before the linear algebra, and what follows uses only public
+    numbers and noisy ones. "ridge" and "paper" protect values among rows with the same tasks, and
+    nothing about which tasks these are: there the loss is infinite. Theorem 4 claims epsilon for
+    both. With the noise of "paper", number of levels / epsilon, the loss about a value is
+    ``epsilon width / levels``.
 
-    All answers to n tasks together lose at most n times as much. Where the tasks are named, as in
-    ``guarantee(tasks=["a", "b"])``, it is less: rows of answers move b by a sum of the profiles
-    with signs, and few of these point the same way.
+    The loss about all answers to n tasks together is at most n times as much. If the tasks are
+    named, as in ``guarantee(tasks=["a", "b"])``, the bound can be smaller: rows of answers move b
+    by a sum of profiles with signs, and few of these point the same way.
 
     References
     ----------
@@ -185,7 +185,7 @@ class MatrixFactorization(Mechanism):
         if self.learning_rate is not None and not 0 < self.learning_rate < math.inf:
             raise ParameterError(f"learning_rate must be above 0; got {self.learning_rate!r}")
         self._check_variant()
-        _ = self.channel  # refuses an epsilon, a rank or a seed out of range
+        _ = self.channel  # rejects an epsilon, a rank or a seed out of range
 
     def _check_variant(self) -> None:
         if self.variant == "paper" and (self.ridge, self.fill) != (0, 0):
@@ -222,7 +222,7 @@ class MatrixFactorization(Mechanism):
 
     @cached_property
     def channel(self) -> SketchChannel:
-        """The law of what a device computes first; the same for every worker."""
+        """Distribution of a device's noisy sums, the same for every worker."""
         grid = Grid.over(self.domain, self.step)
         centre = grid.middle if self.fill == "midpoint" else grid.nearest(self.fill)
         if self.variant == "paper":
@@ -241,8 +241,8 @@ class MatrixFactorization(Mechanism):
     def _steps_per_epsilon(self, grid: Grid, centre: int) -> int:
         """Return the scale of the noise times epsilon, in steps.
 
-        The width; or, where half of epsilon must pay for the second moments, twice the largest
-        distance from the centre if that is more.
+        For "statistics", half of epsilon must cover the second moments. Then it is at least twice
+        the largest distance from the center.
         """
         if self.variant != "statistics":
             return grid.steps
@@ -250,15 +250,15 @@ class MatrixFactorization(Mechanism):
 
     @property
     def sketch_length(self) -> int:
-        """How many numbers a worker sends."""
+        """Number of numbers that a worker sends."""
         moments = self.rank * (self.rank + 1) // 2 if self.variant == "statistics" else 0
         return self.rank + moments
 
     def sketch_bounds(self, tasks: int) -> SketchBounds:
         """Return bounds of the noisy sums, or of the profile that a device solves for from them.
 
-        A solution with a ridge is at most as long as the sums, divided by the ridge. One without
-        has no such bound: it is cut off 2^24 times beyond the sums.
+        The norm of a solution with a ridge is at most that of the sums, divided by the ridge.
+        Without a ridge there is no such bound, and it is cut off 2^24 times beyond the sums.
         """
         channel = self.channel
         answers = tasks * farthest(channel.grid, channel.centre) * UNIT
@@ -276,12 +276,12 @@ class MatrixFactorization(Mechanism):
 
     @property
     def report_domain(self) -> Reals:
-        """What a predicted answer can be."""
+        """Domain of a predicted answer."""
         return Reals()
 
     @property
     def claimed_epsilon(self) -> float:
-        """What Theorem 4 says."""
+        """Loss according to Theorem 4."""
         return self.epsilon
 
     @override
@@ -314,10 +314,10 @@ class MatrixFactorization(Mechanism):
         )
 
     def _row_loss(self, tasks: Tasks | None) -> float:
-        """Return the loss about all answers to tasks that are named; infinity where none is known.
+        """Return the loss about all answers to named tasks; infinity if no bound is known.
 
-        As the answers change, each row of the profile moves b by at most the width times it, and,
-        where it is hidden who answered, each row of its products moves the second moments once.
+        Changed answers move b by at most the width times each row of the profile. If participation
+        is hidden, each row of products also moves the second moments once.
         """
         names = task_names(tasks) if are_named(tasks) else ()
         if not names or len(names) * self.rank > _MOST_NUMBERS:
@@ -368,7 +368,7 @@ class MatrixFactorization(Mechanism):
         sums: npt.NDArray[np.int64],
         rng: Randomness,
     ) -> npt.NDArray[np.float64]:
-        """Return the workers' profiles u, which their own devices solve for."""
+        """Return the workers' profiles u, which their devices solve for."""
         ends, rows = answers.rows_by_worker
         tasks = answers.task_codes[rows]
         answered = [tasks[start:stop] for start, stop in pairwise(ends)]
@@ -387,7 +387,7 @@ class MatrixFactorization(Mechanism):
         return solved
 
     def _require_solution(self, answers: Answers, profile: npt.NDArray[np.int64]) -> None:
-        """Raise where there is no solution: ParameterError for all workers, AnswerError for one."""
+        """Raise if there is no solution: ParameterError for all workers, AnswerError for one."""
         if self.variant == "paper":
             self._require_minimum(answers, profile)
         elif self.ridge == 0 and np.linalg.matrix_rank(profile / UNIT) < self.rank:
@@ -397,7 +397,7 @@ class MatrixFactorization(Mechanism):
             )
 
     def _require_minimum(self, answers: Answers, profile: npt.NDArray[np.int64]) -> None:
-        """Raise AnswerError where equation 10 has no minimum for one of the workers."""
+        """Raise AnswerError if equation 10 has no minimum for one of the workers."""
         ends, rows = answers.rows_by_worker
         tasks = answers.task_codes[rows]
         for worker, (start, stop) in enumerate(pairwise(ends)):
@@ -415,13 +415,13 @@ class MatrixFactorization(Mechanism):
             )
 
     def _in_units(self, sums: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """Return profile sums in the answers' own unit."""
+        """Return profile sums in the unit of the answers."""
         return sums.astype(np.float64) * (self.channel.grid.step / UNIT)
 
     def _predictions(
         self, sketches: npt.NDArray[Any], answers: Answers, whole_profile: npt.NDArray[np.int64]
     ) -> Answers:
-        """Return the answers that the workers' reports predict, to every task."""
+        """Return the answers to every task that the workers' reports predict."""
         profile = whole_profile / UNIT
         if self.variant in ("ridge", "paper"):
             solved = sketches

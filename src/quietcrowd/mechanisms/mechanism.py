@@ -1,4 +1,4 @@
-"""What every local randomiser offers, and the reports that it gives."""
+"""Base class of local randomizers, and the reports that they return."""
 
 from __future__ import annotations
 
@@ -63,21 +63,14 @@ _REMOVED = {
 _MARKED = Categorical([False, True])
 
 LEAST_LOSS = 1e-6
-"""Nobody has the 10^12 reports on a task that a signal of this loss would take to be seen."""
+"""A signal of this loss takes about 10^12 reports on a task to be detected."""
 
 
 @frozen(kw_only=True)
 class SketchBounds:
-    """What a worker can send, where it sends numbers for all tasks together.
+    """Bounds of a worker's report if it consists of numbers for all tasks together.
 
-    Attributes
-    ----------
-    length : int
-        How many numbers.
-    low, high : float
-        Of each number; noise beyond is cut off.
-    whole : bool
-        Whether they are whole.
+    It has `length` numbers from `low` to `high`; noise beyond is cut off. `whole`: integers only.
     """
 
     length: int
@@ -88,15 +81,15 @@ class SketchBounds:
 
 @frozen(kw_only=True, slots=False)
 class Mechanism(ABC):
-    """A local randomiser: private answers in, reports out.
+    """Local randomizer: private answers in, reports out.
 
-    A mechanism is a value: it holds public parameters alone, and two with equal parameters are
-    equal. What it does to one answer is its `channel`, what that costs its `guarantee`.
+    A mechanism is a value of public parameters: two with equal parameters are equal. Its `channel`
+    is the distribution of a report, its `guarantee` bounds the privacy loss.
 
     Attributes
     ----------
     domain : Domain
-        What an answer can be.
+        Domain of the answers.
     """
 
     name: ClassVar[str]
@@ -104,7 +97,7 @@ class Mechanism(ABC):
     no_memo: ClassVar[str | None] = (
         "how its random numbers depend on task and answer is not known here"
     )
-    """Why a memo cannot hold its reports; None where it can: see `fixed_reports`."""
+    """Why a memo cannot contain its reports; None if it can: see `fixed_reports`."""
 
     domain: Domain
 
@@ -117,15 +110,15 @@ class Mechanism(ABC):
 
     @staticmethod
     def registry() -> Mapping[str, type[Mechanism]]:
-        """Return every mechanism by its name in files and on the command line.
+        """Return every mechanism class by its name in files and on the command line.
 
-        Each class with a `name` of its own is there from where it is defined.
+        Each class with its own `name` is registered when it is defined.
         """
         return MappingProxyType(_REGISTRY)
 
     @property
     def report_domain(self) -> Domain:
-        """What a report can be."""
+        """Domain of the reports."""
         return self.domain
 
     @property
@@ -134,12 +127,12 @@ class Mechanism(ABC):
         return False
 
     def noise_draws(self, *, answers: int, tasks: int, workers: int) -> int:  # noqa: ARG002
-        """Return how many exact, slow draws of noise the reports of so many answers take."""
+        """Return how many exact, slow draws of noise this many answers take."""
         return 0
 
     @property
     def participation_domain(self) -> Domain | None:
-        """What a noisy participation bit beside a report can be, if there is one."""
+        """Domain of the noisy participation bit with each report, if there is one."""
         return None
 
     @property
@@ -149,31 +142,31 @@ class Mechanism(ABC):
 
     @property
     def independent_reports(self) -> bool:
-        """Whether each report has noise of its own, so that one can serve all copies of a question.
+        """Whether reports have independent noise, so that one can serve all copies of a question.
 
-        Not where a worker's reports share what it draws, as a flip probability.
+        False if a worker's reports share a draw, such as a flip probability.
         """
         return False
 
     @property
     def filling_places(self) -> npt.NDArray[np.int32] | None:
-        """Places on the grid that stand for no answer, equally likely; None where none does."""
+        """Equally likely places on the grid that replace a missing answer; else None."""
         return None
 
     def sketch_bounds(self, tasks: int) -> SketchBounds | None:  # noqa: ARG002
-        """Return what a worker can send for so many tasks; None where reports are per task."""
+        """Return bounds of a worker's report on this many tasks; None if reports are per task."""
         return None
 
     @property
     def tells_nothing(self) -> bool:
-        """Whether reports hardly depend on the answers: two answers lose at most `LEAST_LOSS`."""
+        """Whether reports are uninformative: the loss about two answers is at most `LEAST_LOSS`."""
         if self.channel.epsilon > LEAST_LOSS:
             return False
         return self.guarantee(answers=2, tasks=2).worker_epsilon <= LEAST_LOSS
 
     @property
     def loss_depends_on_tasks(self) -> bool:
-        """Whether what all answers lose depends on which tasks there are, not on their number."""
+        """Whether the loss about all answers depends on the tasks, not only on their number."""
         return False
 
     @property
@@ -184,25 +177,25 @@ class Mechanism(ABC):
     @property
     @abstractmethod
     def channel(self) -> Channel:
-        """The law of one report given one answer."""
+        """Distribution of one report given its answer."""
 
     @property
     def worker_channel(self) -> Channel | None:
-        """The law of each report of one worker, or None where only the worker knows it."""
+        """Distribution of each report of one worker; None if only the worker knows it."""
         return self.channel
 
     @cached_property
     def report_meanings(self) -> ReportMeanings:
-        """What reports mean: codes of labels and of sets depend on the order of labels."""
+        """Meanings of reports; their codes depend on the order of labels."""
         return meanings_in(self.report_domain)
 
     @property
     def channel_identity(self) -> Mapping[str, Any]:
-        """What makes this channel and another one the same, JSON-ready.
+        """Identity of the channel, JSON-ready, in a canonical order.
 
-        It maps each answer to the distribution of what its report means, in a canonical order. The
-        devices of two mechanisms with the same one can send each other's reports, by meaning. The
-        key of whatever is stored for a channel must be this, or finer.
+        It maps each answer to the distribution of meanings of reports. Devices of two mechanisms
+        with equal identities can send each other's reports, by meaning. A key of anything stored
+        for a channel must be at least as fine.
         """
         domain = self.domain
         answers = domain.labels if isinstance(domain, FiniteDomain) else domain.to_dict()
@@ -214,10 +207,9 @@ class Mechanism(ABC):
 
     @property
     def report_law(self) -> ReportLaw | None:
-        """The law of all reports of one worker, as far as it is public; None where it is no table.
+        """Public distribution of all reports of one worker; None if it is not a table.
 
-        A mechanism whose workers draw something once each, and keep it, says here what they may
-        have drawn.
+        A mechanism whose workers draw something once overrides it with the possible draws.
         """
         return ReportLaw.of(self.worker_channel)
 
@@ -228,16 +220,16 @@ class Mechanism(ABC):
         Parameters
         ----------
         domain : Domain
-            What an answer can be.
+            Domain of the answers.
         epsilon : float
-            What the paper's theorem says.
+            Loss according to the paper's theorem.
         **parameters
-            The mechanism's other parameters.
+            Other parameters of the mechanism.
 
         Raises
         ------
         ParameterError
-            Where there is none, or a parameter is unknown.
+            If there is no such mechanism, or a parameter is unknown.
         """
         cls._check_names(parameters)
         return cls(domain=domain, epsilon=epsilon, **parameters)  # type: ignore[call-arg]
@@ -251,25 +243,24 @@ class Mechanism(ABC):
     def guarantee(
         self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
     ) -> PrivacyGuarantee:
-        """Return what a worker loses at most.
+        """Return upper bounds on a worker's privacy loss.
 
         Parameters
         ----------
         answers : int
-            How many answers the worker gives.
+            Number of answers that the worker gives.
         tasks : int, sequence or pyarrow.Array, optional
-            How many tasks there are, or their ids; needed where every worker reports every task.
-            For ids all answers together may lose less than for any tasks of that number. What they
-            lose less then, they lose less beside further tasks of the campaign, too.
+            Number of tasks, or their ids; required if every task is reported. With ids, the loss
+            about all answers together may be less than for any tasks of that number. The reduction
+            remains if the campaign has further tasks.
         linked : int
-            How many of the answers may share one fact, as copies of a question do.
+            Number of answers that may share one fact, as copies of a question do.
 
         Raises
         ------
         ParameterError
-            Unless ``1 <= linked <= answers <= tasks``, where `tasks` is needed and missing, or
-            where it names a task twice. (Where every worker reports every task, up to so many
-            tasks may be linked.)
+            Unless ``1 <= linked <= answers <= tasks``, if `tasks` is required and missing, or if it
+            repeats a task. If every task is reported, `linked` may be as large as `tasks`.
         """
 
     def tail(
@@ -280,24 +271,22 @@ class Mechanism(ABC):
         *,
         linked: int = 1,
     ) -> TailBound:
-        """Return losses that are each exceeded with a probability at most.
+        """Return losses that are each exceeded with at most a given probability.
+
+        They follow from `loss` and never exceed a pure loss. Each is about one alternative that is
+        fixed beforehand; see ``docs/theory/tail-bounds.md``.
 
         Parameters
         ----------
         probability : float
             Above 0 and below 1.
         answers, tasks, linked
-            As those of `guarantee`.
-
-        Notes
-        -----
-        Of `loss`, and never more than a pure loss. The loss is about one alternative that is fixed
-        beforehand; ``docs/theory/tail-bounds.md``.
+            See `guarantee`.
 
         Raises
         ------
         ParameterError
-            Where the probability is out of its range, or as `guarantee`.
+            If the probability is out of range, or `guarantee` raises.
         """
         check_proportion("probability", probability)
         guarantee = self.guarantee(answers, tasks, linked=linked)
@@ -312,17 +301,10 @@ class Mechanism(ABC):
         )
 
     def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
-        """Return how the loss of what a worker reports is distributed, in the worst case.
+        """Return the worst-case distribution of the loss of a worker's reports.
 
-        Parameters
-        ----------
-        answers, tasks
-            As those of `guarantee`.
-
-        Notes
-        -----
-        Unless a mechanism knows more, it is what no mechanism of the same guarantee exceeds: all
-        reports of the worker are one release.
+        By default all reports of the worker are one release, with the distribution that no
+        mechanism of the same guarantee exceeds. For the parameters see `guarantee`.
         """
         guarantee = self.guarantee(answers, tasks)
         return ReleaseLoss(
@@ -332,23 +314,12 @@ class Mechanism(ABC):
         )
 
     def fixed_reports(self, answers: Answers, secret: Secret) -> Reports:  # noqa: ARG002
-        """Return the reports of one worker: the same ones for the same answers and secret.
+        """Return one worker's reports, which are the same for the same answers and secret.
 
-        A report is a function of the secret, the task and the answer alone. Random numbers of two
-        answers to one task are independent. All tasks are gone through in the same order, answered
-        or not.
-
-        Parameters
-        ----------
-        answers : Answers
-            Of one worker, in the mechanism's domain; tasks sorted by id.
-        secret : Secret
-            Of the worker's device, for these tasks.
-
-        Raises
-        ------
-        ParameterError
-            Where `no_memo` says why there are no such reports.
+        A report is a function of only secret, task and answer. Random numbers of two answers to one
+        task are independent. All tasks are processed in the same order, answered or not. `answers`
+        are in the mechanism's domain, with tasks sorted by id. Raises ParameterError if `no_memo`
+        states why there are no such reports.
         """
         raise ParameterError(
             f"the reports of {self.name!r} cannot be kept in a memo: {self.no_memo}."
@@ -356,35 +327,22 @@ class Mechanism(ABC):
 
     @abstractmethod
     def _randomize(self, answers: Answers, rng: Randomness) -> Reports:
-        """Return the reports; the answers were checked, and are in canonical order."""
+        """Return the reports; the answers were checked and are in canonical order."""
 
     def read_reports(
         self, columns: pa.Table, tasks: pa.Array, workers: pa.Array, *, simulated: bool
     ) -> Reports:
-        """Return the reports that `Reports.to_frame` gave as a table.
+        """Return the reports in a table that `Reports.to_frame` returned.
 
-        Of reports that were sent again those are left out that do not count: see
-        `quietcrowd.mechanisms.sent_again`.
-
-        Parameters
-        ----------
-        columns : pyarrow.Table
-            The mechanism's `columns`, and ``again`` and ``campaign`` if reports are marked.
-        tasks, workers : pyarrow.Array
-            All of them, also those that no row names.
-        simulated : bool
-            Whether the noise is simulated.
+        The table has the mechanism's `columns`, and ``again`` and ``campaign`` if reports are
+        marked. `tasks` and `workers` include those without a row. Reports that were sent again and
+        do not count are dropped, with a LeftOutWarning; see `quietcrowd.mechanisms.sent_again`.
 
         Raises
         ------
         AnswerError
-            Where a report is none that the mechanism can give, one stands there twice, or, where
-            every worker reports every task, one is missing; or where no report counts.
-
-        Warns
-        -----
-        LeftOutWarning
-            Where reports that were sent again are left out.
+            If a report is invalid, repeated or, if every task is reported, missing; or if none
+            counts.
         """
         columns = unmarked(columns)
         marks = Marks.of(columns)
@@ -399,7 +357,7 @@ class Mechanism(ABC):
         self.check_complete(workers, sent, len(tasks))
         counted = marks.counted
         left = np.bincount(places[counted & (places >= 0)], minlength=len(workers))
-        heard = workers.filter(pa.array((left > 0) | (sent == 0)))  # others say nothing new
+        heard = workers.filter(pa.array((left > 0) | (sent == 0)))  # others are all repeats
         kept = columns.filter(pa.array(counted))
         reports = self._read_reports(kept, tasks, heard, simulated=simulated)
         marks.warn(2)
@@ -427,9 +385,9 @@ class Mechanism(ABC):
     def check_complete(
         self, workers: pa.Array, reports_per_worker: npt.NDArray[np.int64], tasks: int
     ) -> None:
-        """Raise AnswerError where every worker reports every task, and one did not.
+        """Raise AnswerError if every task must be reported and a worker did not.
 
-        `workers` are ids, `reports_per_worker`, shape (workers,), how many reports each sent.
+        `reports_per_worker`, shape (workers,), counts the reports of each worker id.
         """
         if self.every_task and (reports_per_worker < tasks).any():
             fewest = int(reports_per_worker.argmin())
@@ -448,19 +406,9 @@ class Mechanism(ABC):
             )
 
     def check_left_out(self, rows: int, *, participation_public: bool) -> None:
-        """Raise where rows were left out for their answer, and nobody said that this may show.
+        """Raise as `randomize` if rows were dropped because of their answer and this must not show.
 
-        Parameters
-        ----------
-        rows : int
-            How many answers were left out because they were missing or not in the domain.
-        participation_public : bool
-            As of `randomize`.
-
-        Raises
-        ------
-        AnswerError, ParameterError
-            As of `randomize`.
+        `rows` counts answers dropped because they were missing or not in the domain.
         """
         if not isinstance(participation_public, bool):
             raise ParameterError(
@@ -484,63 +432,49 @@ class Mechanism(ABC):
         *,
         participation_public: bool = False,
     ) -> Reports:
-        """Randomise answers, as the workers' devices do.
+        """Randomize answers, as the workers' devices do.
 
         Parameters
         ----------
         answers : Answers
             Private answers, in the mechanism's domain.
         rng : numpy.random.Generator, optional
-            For simulation: fast, reproducible, and private to nobody. The reports are marked
+            For simulation: fast and reproducible, but without protection. The reports are marked
             `simulated`. Default: the operating system's randomness.
         participation_public : bool
-            Whether everybody may know which rows were left out with ``out_of_domain="skip"``, and
-            so that their answers were missing or not in the domain. Otherwise a mechanism that
-            does not protect participation refuses what is left: a report that is missing would
-            tell of the answer. No guarantee covers what that tells.
+            Whether everyone may know which rows ``out_of_domain="skip"`` dropped, and so that their
+            answers were missing or not in the domain. No guarantee covers what that reveals. If
+            False, a mechanism that does not protect participation rejects the remaining answers: a
+            missing report would reveal its answer.
 
         Returns
         -------
         Reports
-            All that leaves the devices, with the mechanism; tasks and workers sorted by id, so
-            that the order of the rows that came in does not leave with them.
+            All that leaves the devices. Tasks and workers are sorted by id, which hides the input
+            order.
 
         Raises
         ------
         AnswerError
-            Where the answers are in another domain, there is no task or no worker, or answers
-            were left out for what they are and that would show.
+            If the domains differ, there is no task or no worker, or dropped answers would show.
         ParameterError
-            Where `rng` is no NumPy generator, or `participation_public` neither True nor False.
+            If `rng` or `participation_public` is invalid.
         """
         if rng is not None and not isinstance(rng, np.random.Generator):
             raise ParameterError(f"rng must be a numpy.random.Generator or None; got {rng!r}")
         return self._randomize(self._checked(answers, participation_public), rng)
 
     def reports_of_words(self, answers: Answers, words: WordSource) -> Reports:
-        """Return the reports that random words are drawn as.
+        """Return the reports that given random words draw; see `randomize`.
 
-        They are those of `randomize` where the operating system gives these words. Code for another
-        machine, as that of a page, is held to it: which words it reads, in which order, and what
-        they become.
-
-        Parameters
-        ----------
-        answers : Answers
-            Private answers, in the mechanism's domain.
-        words : WordSource
-            Where the randomness comes from. Reports protect the worker as far as nobody can tell
-            the words.
-
-        Raises
-        ------
-        AnswerError
-            As of `randomize`.
+        They are those of `randomize` if the operating system gives these words. Tests compare other
+        implementations with it, such as that of the web page: the words, their order and their use.
+        Reports protect the worker only if no one can predict the words.
         """
         return self._randomize(self._checked(answers, participation_public=False), words)
 
     def _checked(self, answers: Answers, participation_public: bool) -> Answers:
-        """Return answers that can be randomised, in canonical order; raise as `randomize`."""
+        """Return valid answers in canonical order; raise as `randomize` does."""
         if not isinstance(answers, Answers):
             raise AnswerError(
                 f"only Answers can be randomised; got {type(answers).__name__}. "
@@ -553,25 +487,24 @@ class Mechanism(ABC):
             answers.dropped.out_of_domain, participation_public=participation_public
         )
         given = answers.canonical
-        if given.dropped != DroppedRows():  # nothing of it may leave with the reports
+        if given.dropped != DroppedRows():  # counts of dropped rows stay on the device
             given = evolve(given, dropped=DroppedRows())
         return given
 
     def _parameters(self) -> dict[str, Any]:
-        """Return the parameters of `to_dict` besides name, version and domain, JSON-ready.
+        """Return the parameters of `to_dict` except name, version and domain, JSON-ready.
 
-        Public integers that follow from them may stand beside: `from_dict` checks that they do.
+        They may include public integers that follow from the others: `from_dict` checks them.
         """
         return {name: getattr(self, name) for name in fields_dict(type(self)) if name != "domain"}
 
     @classmethod
     def _from_parameters(cls, domain: Domain, parameters: Mapping[str, Any]) -> Mechanism:
-        """Build the mechanism from what `_parameters` gave."""
         names = [name for name in fields_dict(cls) if name != "domain"]
         return cls(domain=domain, **{name: parameters[name] for name in names})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready description; `from_dict` gives back an equal mechanism."""
+        """Return a JSON-ready description for `from_dict`."""
         return {
             "mechanism": self.name,
             "version": self.version,
@@ -586,10 +519,10 @@ class Mechanism(ABC):
         Raises
         ------
         FormatError
-            Where the name or version is unknown, a key is missing, or the integers in the
-            description are not those that the parameters give.
+            If the name or version is unknown, a key is missing, or the integers in the description
+            do not follow from the parameters.
         RemovedMechanismError
-            If an earlier version had the mechanism, and this one does not.
+            If only an earlier version had the mechanism.
         """
         if not isinstance(data, Mapping):
             raise FormatError(f"a mechanism must be a JSON object; got {data!r}")
@@ -616,30 +549,30 @@ class Mechanism(ABC):
 
 @frozen(kw_only=True, eq=False)
 class Reports:
-    """What workers' devices sent, and the mechanism that made it, kept together.
+    """Reports that workers' devices sent, with their mechanism.
 
     Attributes
     ----------
     table : Answers
-        What the methods read: one row per report, in the mechanism's report domain. Where
-        the devices send sketches, it is what the requester computes from them.
+        One row per report, in the mechanism's report domain; input of the methods. If devices send
+        sketches, the requester computes it from them.
     mechanism : Mechanism
-        What was done to the answers; public.
+        Public description of the randomization.
     simulated : bool
-        Whether the noise came from a simulation: such reports protect nobody.
+        Whether the noise came from a simulation; such reports protect no one.
     participation_codes : ndarray of int, shape (reports,), or None
-        A noisy bit beside each report, in the mechanism's `participation_domain`.
+        Noisy bit with each report, in the mechanism's `participation_domain`.
     sketches : ndarray, shape (workers, numbers), or None
-        What each worker sent, where that is not the table itself.
+        Numbers that each worker sent, if devices send sketches.
     again : ndarray of bool, shape (reports,), or None
-        Which reports of a campaign their devices had sent before; None if none is marked.
+        Which reports of a campaign their devices had sent before; None without marks.
     campaign : str or None
-        Id of the campaign, where reports are marked.
+        Id of the campaign, if reports are marked.
 
     Raises
     ------
     AnswerError
-        Where the table is not in the report domain, or a column has another length.
+        If the table is not in the report domain, or a column has another length.
     """
 
     table: Answers
@@ -671,7 +604,7 @@ class Reports:
 
     @property
     def participation(self) -> npt.NDArray[np.float64] | None:
-        """A noisy 1 or 0 beside each report: whether the worker answered the task; or None."""
+        """Noisy 1 or 0 with each report, whether the worker answered the task; or None."""
         domain = self.mechanism.participation_domain
         if self.participation_codes is None or domain is None:
             return None
@@ -688,23 +621,22 @@ class Reports:
         )
 
     def to_frame(self, backend: Backend = "pandas") -> Any:
-        """Return all that left the devices as a dataframe, in an order that depends on ids alone.
+        """Return all that left the devices as a dataframe, in an order that depends on ids only.
 
-        Its columns are ``task``, ``worker``, ``label``, ``participation`` where that is
-        released, and ``again`` and ``campaign`` where reports are marked as sent again; or
-        ``worker``, ``coordinate``, ``number`` where sketches are sent.
+        Columns are ``task``, ``worker``, ``label``, ``participation`` if that is released, and
+        ``again`` and ``campaign`` if reports are marked as sent again. With sketches they are
+        ``worker``, ``coordinate`` and ``number``.
 
-        The frame says that it holds reports, in a JSON object with the keys ``mechanism``, a
-        description, and ``simulated``. It stands as text under the key ``quietcrowd`` in ``attrs``
-        of pandas and in the metadata of an Arrow schema, and goes with the frame into a file
-        of `write_table`, or into a Parquet file of these libraries. Whatever reads such a frame as
-        plain answers warns. Polars has no place for it; it is lost there, and where an Arrow table
-        is made into a frame of pandas.
+        A JSON object with the keys ``mechanism`` and ``simulated`` marks the frame as reports. It
+        is text under the key ``quietcrowd``, in ``attrs`` of pandas or the metadata of an Arrow
+        schema. `write_table` and Parquet files of these libraries preserve it; polars, and a
+        conversion from Arrow to pandas, drop it. Functions that would read such a frame as
+        non-private answers warn.
 
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}
-            Which kind of dataframe.
+            Kind of dataframe.
         """
         if self.sketches is not None:
             workers, length = self.sketches.shape
@@ -728,21 +660,21 @@ class Reports:
         return to_native({name: table[name] for name in table.column_names}, backend, self._mark())
 
     def _mark(self) -> str:
-        """Return what a frame says of the reports in it; see `quietcrowd.frames`."""
+        """Return the mark of the reports in a frame; see `quietcrowd.frames`."""
         mechanism = self.mechanism
         kind = type(mechanism)
         if mechanism.registry().get(getattr(kind, "name", "")) is kind:
             described = mechanism.to_dict()
-        else:  # made for comparison: no file could be read with it
+        else:  # an unregistered class: no file can be read with it
             described = {"mechanism": kind.__name__}
         return json.dumps({"mechanism": described, "simulated": self.simulated})
 
 
 def _is_of_earlier(name: str, said: Any, here: Any) -> bool:
-    """Return whether a scale of noise is what earlier versions made of the same epsilon.
+    """Return whether a scale of noise is that of earlier versions for the same epsilon.
 
-    They took epsilon for the float that it is. If that is above the decimal that it prints as, the
-    scale for the decimal may be the next float.
+    They used the exact value of the float. If it is above the decimal that it prints as, the scale
+    for the decimal may be the next float.
     """
     return (
         name.endswith("noise_scale")
@@ -752,13 +684,13 @@ def _is_of_earlier(name: str, said: Any, here: Any) -> bool:
 
 
 def require_kept(name: Any) -> None:
-    """Raise RemovedMechanismError if a name is that of a mechanism of earlier versions only."""
+    """Raise RemovedMechanismError if only earlier versions had a mechanism of this name."""
     if isinstance(name, str) and name in _REMOVED:
         raise RemovedMechanismError(_REMOVED[name])
 
 
 def check_mechanism(value: Any) -> None:
-    """Raise ParameterError unless `value` is a mechanism."""
+    """Raise ParameterError unless `value` is a Mechanism."""
     if not isinstance(value, Mechanism):
         raise ParameterError(
             "mechanism must be a Mechanism, as RandomizedResponse(domain=..., epsilon=1.0); "
@@ -767,7 +699,7 @@ def check_mechanism(value: Any) -> None:
 
 
 def check_reports(value: Any) -> None:
-    """Raise ParameterError unless `value` is what a mechanism sent."""
+    """Raise ParameterError unless `value` is Reports."""
     if not isinstance(value, Reports):
         raise ParameterError(
             "reports must be Reports, as mechanism.randomize or read_reports gives them; "

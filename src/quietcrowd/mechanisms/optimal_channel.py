@@ -1,4 +1,4 @@
-"""The channel that keeps most information about the answer, for known frequencies of labels."""
+"""The channel that preserves most information about the answer, for known label frequencies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ Information: TypeAlias = Literal["mutual", "fisher"]
 
 
 def _as_weights(weights: Any) -> Any:
-    """Return a table of integers as tuples; anything else as it is."""
     if weights is None:
         return None
     try:
@@ -48,50 +47,48 @@ def _check_null(_: Any, __: Any, null: Any) -> None:
 
 @frozen(kw_only=True, slots=False)
 class OptimalChannel(LabelMechanism):
-    """Report with the most information about the answer at a loss, for known frequencies.
+    """Channel that preserves most information at a loss, for known label frequencies.
 
-    A report is the number of a column of a table, from 1 on, and no label. Each column speaks for
-    some of the labels: their answers give it ``exp(epsilon)`` times as often as the others do.
-    Which columns there are, and how frequent they are, is found by a linear programme when the
-    mechanism is made; from then on `weights`, integers, are what it is, and nothing is solved
-    again on a device, from a file or in a campaign.
+    A report is the number of a column of a table, from 1 on, and no label. Each column supports
+    some of the labels: their answers give it ``exp(epsilon)`` times as often as the others do. A
+    linear program determines the columns and their frequencies when the mechanism is made. From
+    then on the integers `weights` define it, and no device, file or campaign solves it again.
 
-    For two labels it is randomised response, and for equally frequent ones at a large loss. With
-    more labels and a loss that is not large each column speaks for several, as in subset selection,
-    and rare labels share some of theirs. `NoiseAware` reads such reports; other methods for labels
-    refuse them.
+    For two labels it is randomized response, as it is for equally frequent labels at a large loss.
+    With more labels and a smaller loss each column supports several, as in subset selection, and
+    rare labels share some of theirs. `NoiseAware` reads such reports; other methods for labels
+    reject them.
 
     Parameters
     ----------
     domain : Categorical or Ordinal
         2 to 12 labels.
     epsilon : float
-        Largest privacy loss of one answer, natural logarithm, 0 to 16. At 0 a report tells nothing.
+        Largest privacy loss of one answer, natural logarithm, 0 to 16. At 0 a report reveals
+        nothing.
     prior : mapping of label to float, optional
-        How frequent each answer is, as far as that is publicly known; labels without a number share
-        the rest. It must not come from the answers that are to be protected. Each frequency is
-        above 0. By default all labels are equally frequent.
+        Publicly known frequency of each answer, above 0; labels without a number share the rest. It
+        must not come from the answers to be protected. By default all are equally frequent.
     information : {"mutual", "fisher"}
-        What is kept: Shannon's information about the label; or, with an `Ordinal` domain, Fisher's
-        about the mean level, for which a neighbouring level is nearly as good as the right one.
+        Criterion: Shannon's information about the label; or, with an `Ordinal` domain, Fisher's
+        about the mean level, for which a neighboring level is nearly as good as the right one.
     apart : float
-        How far the reports of any two labels are apart at least, as a share of how far they are
-        under randomised response, 0 to 1: at 0.5 no two labels need more than twice the reports to
-        be told from each other. At 0 what keeps most may give two rare labels the same reports.
+        Least distance of the reports of any two labels, as a fraction, 0 to 1, of that under
+        randomized response. At 0.5 no two labels need more than twice the reports to be
+        distinguished. At 0, two rare labels may have the same reports.
     weights : array of int, shape (labels, reports), optional
-        The table itself, out of 2^32; by default it is solved for, which takes up to some seconds.
+        The table, out of 2^32; by default it is solved for, which takes up to some seconds.
 
     Raises
     ------
     ParameterError
-        Where a parameter is out of its range, `prior` names no label, or the table loses more than
-        `epsilon`.
+        If an argument is invalid, or the loss by the table exceeds `epsilon`.
 
     Guarantee
     ---------
     Pure and exact: ln of the largest ratio in ``channel.weights``, rounded up; never above
-    `epsilon`. n answers lose n times as much. Participation is not protected. It does not depend on
-    whether the prior is right: that is a matter of how much is kept.
+    `epsilon`. The loss about n answers is n times as much. Participation is not protected. The
+    guarantee does not depend on whether the prior is right; only the preserved information does.
 
     References
     ----------
@@ -158,46 +155,46 @@ class OptimalChannel(LabelMechanism):
     @property
     @override
     def report_domain(self) -> Domain:
-        """What a report can be: the number of a column, from 1 on."""
+        """Domain of the reports: numbers of columns, from 1 on."""
         return Categorical(range(1, self.channel.reports + 1))
 
     @cached_property
     @override
     def report_meanings(self) -> ReportMeanings:
-        """A column has no name: it means its likelihoods, see `Likelihoods`."""
+        """Meanings of the columns, which have no name: see `Likelihoods`."""
         return Likelihoods.of(self.channel.weights, self.domain.labels)
 
     @cached_property
     def channel(self) -> FiniteChannel:
-        """The law of one report given one answer; the same for every worker."""
+        """Distribution of a report given its answer, the same for every worker."""
         return FiniteChannel(weights=self.weights)
 
     @property
     @override
     def claimed_epsilon(self) -> float:
-        """The loss that the table was to have at most."""
+        """Requested upper bound on the loss."""
         return self.epsilon
 
     @property
     def frequencies(self) -> Floats:
-        """How frequent each answer is assumed to be, shape (labels,)."""
+        """Assumed frequency of each answer, shape (labels,)."""
         return label_frequencies(self.domain, self.prior)
 
     @property
     def information_kept(self) -> float:
-        """What a report keeps of the information about the answer, as a share: 0 to 1.
+        """Fraction, 0 to 1, of the information about the answer that a report preserves.
 
-        Of the entropy of an answer, or of its Fisher information, as `information` says; computed
-        from the integers in `weights`.
+        It is a fraction of the entropy of an answer or of its Fisher information, see
+        `information`, computed from `weights`.
         """
         every = self._worth(np.eye(self.domain.size))
         return float(self._worth(self.channel.probabilities).sum() / every.sum())
 
     def _worth(self, columns: Floats) -> Floats:
-        """Return what each column of a table is worth, shape (columns,).
+        """Return the worth of each column of a table, shape (columns,).
 
-        Its part of the information in nats; or of the variance of the levels, in squared levels,
-        which the report explains.
+        This is its part of the information in nats, or of the variance of the levels that the
+        report explains, in squared levels.
         """
         shares = self.frequencies[:, np.newaxis]
         joint = shares * columns
@@ -212,9 +209,9 @@ class OptimalChannel(LabelMechanism):
         return information
 
     def _solved(self) -> tuple[tuple[int, ...], ...]:
-        """Return the weights that are worth most: of several tables the same for any label order.
+        """Solve for the weights with sorted labels, so that the order of labels does not matter.
 
-        The solver's choice depends on the order of its unknowns.
+        The solver's choice among several optima depends on the order of its unknowns.
         """
         labels = self.domain.labels
         names = sorted(labels, key=in_order)

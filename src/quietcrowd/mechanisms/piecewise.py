@@ -1,4 +1,4 @@
-"""The piecewise mechanism: reports near the answer are likelier than others."""
+"""The piecewise mechanism for numbers, with more reports near the answer."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["PiecewiseMechanism"]
 
 @frozen(kw_only=True, slots=False)
 class PiecewiseMechanism(BoundedNumbers):
-    """Report a number, more often from a window about the answer than from elsewhere.
+    """Piecewise mechanism: a number, more often from a window about the answer than elsewhere.
 
-    For answers from -1 to 1 a report lies between -C and C, with ``C = (exp(epsilon / 2) + 1) /
-    (exp(epsilon / 2) - 1)``. A window of width ``C - 1`` moves with the answer from one end to the
-    other. A number in it is ``exp(epsilon)`` times as likely as one outside. Above an epsilon of
-    about 1.3 the variance is less than that of Duchi's mechanism, and it falls further as epsilon
-    grows. Methods that use the distribution gain more than that: the windows of many reports soon
-    confine the truth.
+    For answers from -1 to 1 a report lies between -C and C, with
+    ``C = (exp(epsilon / 2) + 1) / (exp(epsilon / 2) - 1)``. A window of width ``C - 1`` moves with
+    the answer from one end to the other. A number in it is ``exp(epsilon)`` times as likely as one
+    outside. Above an epsilon of about 1.3 the variance is less than that of Duchi's mechanism, and
+    it falls further as epsilon grows. Methods that use the distribution gain more than that: the
+    windows of many reports soon confine the truth.
 
     Parameters
     ----------

@@ -19,15 +19,15 @@ __all__ = ["RandomizedResponse"]
 
 @frozen(kw_only=True, slots=False)
 class RandomizedResponse(LabelMechanism):
-    """Keep the answer, or replace it by another one, uniformly.
+    """Randomized response: keep the answer, or replace it uniformly by another one.
 
-    A report is the answer with probability ``1 - p``, and each of the other ``k - 1`` labels
-    with probability ``p / (k - 1)``. For a privacy loss epsilon,
+    A report is the answer with probability ``1 - p``, and each of the other ``k - 1`` labels with
+    probability ``p / (k - 1)``. For a privacy loss epsilon,
     ``p = (k - 1) / (exp(epsilon) + k - 1)``.
 
     With ``null="category"`` NULL, "no answer", is one more label: every worker reports every task,
-    and NULL is kept or replaced as any label is. With K labels besides NULL a report is then what
-    it should be with probability ``exp(epsilon) / (K + exp(epsilon))``, and each other one with
+    and NULL is kept or replaced as any label. With K labels except NULL, the correct report then
+    has the probability ``exp(epsilon) / (K + exp(epsilon))``, and each other one
     ``1 / (K + exp(epsilon))``.
 
     Parameters
@@ -35,24 +35,24 @@ class RandomizedResponse(LabelMechanism):
     domain : Categorical or Ordinal
         ``k >= 2`` labels.
     epsilon : float, optional
-        Privacy loss of one answer, natural logarithm, 0 to 16. At 0 a report tells nothing.
+        Privacy loss of one answer, natural logarithm, 0 to 16. At 0 a report reveals nothing.
     flip_probability : float, optional
         The probability p, 0 to 1, instead of `epsilon`.
     null : {None, "category"}
-        What becomes of a task without an answer: no report, or NULL as one more label.
+        Handling of a task without an answer: no report, or NULL as one more label.
 
     Raises
     ------
     ParameterError
-        Unless exactly one of `epsilon` and `flip_probability` is given and lies in its range,
-        or where the probability loses more than 16, or where there are fewer than two labels.
+        Unless exactly one of `epsilon` and `flip_probability` is given and in range, if the loss
+        exceeds 16, or if there are fewer than two labels.
 
     Guarantee
     ---------
     Pure and exact: ln of the largest ratio in ``channel.weights``, rounded up; never above the
-    epsilon that was asked for. n answers lose n times as much. Participation is not protected:
-    reports exist where answers exist. With ``null="category"`` it is: NULL against an answer loses
-    no more than one answer against another, and n counts all tasks.
+    requested epsilon. The loss about n answers is n times as much. Participation is not protected:
+    reports exist where answers exist. With ``null="category"`` it is: the loss between NULL and an
+    answer is at most that between two answers, and n counts all tasks.
 
     References
     ----------
@@ -89,14 +89,14 @@ class RandomizedResponse(LabelMechanism):
                 f"flip_probability={self.flip_probability} tells every answer: its privacy loss is "
                 f"infinite, and at most {MAX_EPSILON:g} is possible"
             )
-        _ = self.channel  # refuses a privacy loss above 16
+        _ = self.channel  # rejects a privacy loss above 16
 
     @property
     def other_weight(self) -> int | None:
         """Weight out of 2^32 of each label other than the answer, rounded towards more noise.
 
-        None where that rounding reaches or passes the uniform law: all rows of the channel are
-        then the same.
+        None if the rounding reaches or passes the uniform distribution: then all rows of the
+        channel are the same.
         """
         size = self.size
         uniform = Fraction(TOTAL, size)
@@ -110,7 +110,7 @@ class RandomizedResponse(LabelMechanism):
 
     @cached_property
     def channel(self) -> FiniteChannel:
-        """The law of one report given one answer; the same for every worker."""
+        """Distribution of a report given its answer, the same for every worker."""
         size, other = self.size, self.other_weight
         if other is None:
             return FiniteChannel.uninformative(size)
@@ -128,7 +128,7 @@ class RandomizedResponse(LabelMechanism):
 
     @property
     def source(self) -> str:  # type: ignore[override]
-        """Theorem and paper that the guarantee rests on."""
+        """Theorem and paper that prove the guarantee."""
         if self.every_task:
             return "Sun et al., IEEE Big Data 2018, equation 8; docs/theory/sparse-answers.md"
         return "Li et al., KDD 2018, Theorem 6.2; docs/theory/finite-channels.md"

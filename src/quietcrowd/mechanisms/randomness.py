@@ -1,11 +1,10 @@
-"""Where random words come from.
+"""Sources of random words.
 
-A mechanism asks for 32-bit words and does not know whether the operating system, a simulation or a
-secret gives them. Real reports take `system_words`; a NumPy generator is for simulations alone.
+A mechanism asks for 32-bit words, from the operating system, a simulation or a secret. Real reports
+use `system_words`; a NumPy generator is only for simulations.
 
-A secret's words can be had again: they are a function of its key and of what they are for.
-SHAKE-256 over a key of 256 bits and a label gives bytes that nobody without the key can tell from
-fresh ones. The same label gives the same bytes; other labels give independent ones.
+A secret's words are SHAKE-256 of a 256-bit key, a context and a label. To anyone without the key
+they are indistinguishable from fresh words. Different labels give independent words.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ __all__ = [
 ]
 
 WordSource: TypeAlias = Callable[[int], npt.NDArray[np.uint32]]
-"""Gives ``n`` independent uniform 32-bit words."""
+"""Returns ``n`` independent uniform 32-bit words."""
 
 Randomness: TypeAlias = np.random.Generator | WordSource | None
-"""Random words, exactly as they are given; None: those of the operating system. A generator is for
-a simulation, which is fast and may draw floats."""
+"""Random words, exactly as given; None for those of the operating system. A generator is for a
+simulation, which is fast and may draw floats."""
 
 
 def system_words(count: int) -> npt.NDArray[np.uint32]:
@@ -46,7 +45,7 @@ def system_words(count: int) -> npt.NDArray[np.uint32]:
 
 
 def word_source(rng: Randomness) -> WordSource:
-    """Return the operating system's words, those that are given, or a simulation's."""
+    """Return words of the operating system for None, or of a generator; a source as it is."""
     if rng is None:
         return system_words
     if not isinstance(rng, np.random.Generator):
@@ -55,21 +54,10 @@ def word_source(rng: Randomness) -> WordSource:
 
 
 def uniform_integers(words: WordSource, low: int, high: int, count: int) -> npt.NDArray[np.uint64]:
-    """Return `count` integers, uniform on ``low .. high``, exactly.
+    """Return `count` integers, exactly uniform on ``low .. high``, both included.
 
-    Parameters
-    ----------
-    words : WordSource
-        Where the randomness comes from.
-    low, high : int
-        Both included; ``0 <= low <= high <= 2**32``.
-    count : int
-        How many.
-
-    Notes
-    -----
-    Two words make a 64-bit number; numbers at or above the largest multiple of the range's size
-    are drawn again. That happens with probability below 2^-31.
+    ``0 <= low <= high <= 2**32``. Two words make a 64-bit number. Numbers at or above the largest
+    multiple of the range's size are redrawn, with a probability below 2^-31.
     """
     size = high - low + 1
     limit = 2**64 // size * size  # may be 2^64 itself
@@ -84,7 +72,7 @@ def uniform_integers(words: WordSource, low: int, high: int, count: int) -> npt.
 
 
 def words_in_turn(words: npt.NDArray[np.uint32]) -> WordSource:
-    """Return a source that gives these words, one after the other."""
+    """Return a source that returns the given words in order."""
     taken = 0
 
     def source(count: int) -> npt.NDArray[np.uint32]:
@@ -96,19 +84,19 @@ def words_in_turn(words: npt.NDArray[np.uint32]) -> WordSource:
 
 
 KEY_BYTES = 32
-"""Length of a key: as much as the operating system's own generator is seeded with."""
+"""Length of a key, as of the seed of the operating system's generator."""
 
 
 @frozen(kw_only=True, eq=False)
 class Secret:
-    """A key, and the public context that its random numbers are for.
+    """A key, and the public context of its random numbers.
 
     Attributes
     ----------
     key : bytearray, 32 bytes
-        Known to one device. It is not printed.
+        Known to one device, and not printed.
     context : str
-        Public; the same key gives other numbers in another context.
+        Public; in another context the same key gives other numbers.
     """
 
     key: bytearray = field(repr=False, converter=bytearray)
@@ -120,7 +108,7 @@ class Secret:
         return cls(key=os.urandom(KEY_BYTES), context=context)
 
     def __reduce__(self) -> NoReturn:
-        """Refuse to be copied or written elsewhere: what is not known of cannot be destroyed."""
+        """Reject copying and pickling: an unknown copy cannot be destroyed."""
         raise TypeError("a key is neither copied nor pickled: open the memo again")
 
     @property
@@ -129,17 +117,17 @@ class Secret:
         return not self.key
 
     def forget(self) -> None:
-        """Overwrite the key in memory; nothing can be drawn any more.
+        """Overwrite the key in memory; no further numbers can be drawn.
 
-        Copies that Python made on the way stay in memory until it is used for something else.
+        Copies that Python made on the way remain in memory until it is reused.
         """
         self.key[:] = bytes(len(self.key))
         self.key.clear()
 
     def give(self, label: tuple[str | int, ...], size: int) -> bytes:
-        """Return `size` bytes of a label; fewer of the same label are the first of more.
+        """Return `size` bytes of a label; a shorter output is a prefix of a longer one.
 
-        ValueError where the key was forgotten.
+        Raises ValueError if the key was forgotten.
         """
         if self.forgotten:
             raise ValueError("the key was forgotten")
@@ -152,7 +140,7 @@ class Secret:
         return int.from_bytes(self.give(label, 4), "little")
 
     def words(self, *label: str | int) -> WordSource:
-        """Return a source of words, the same ones whenever it is made for this label."""
+        """Return a source of words that is the same each time it is made for this label."""
         calls = count()
 
         def source(size: int) -> npt.NDArray[np.uint32]:

@@ -1,4 +1,4 @@
-"""The law of all reports of one worker, as far as it is public."""
+"""Public distribution of all reports of one worker."""
 
 from __future__ import annotations
 
@@ -15,20 +15,19 @@ __all__ = ["ReportLaw"]
 
 @frozen(kw_only=True, eq=False)
 class ReportLaw:
-    """Tables of which a worker has one for all its reports; which one only the worker knows.
+    """Possible tables of a worker, who secretly uses one for all reports.
 
     Attributes
     ----------
     chances : ndarray of float64, shape (channels,)
         Probability of each table.
     tables : ndarray of float64, shape (channels, answers, reports)
-        Probability of each report given each answer; NULL is the last of both where it is a label.
+        Probability of each report given each answer; NULL is last in both if it is a label.
     loss : callable
-        Takes how many answers a worker gave; returns the largest loss about one of them, the
-        others given.
+        Maps a worker's number of answers to the largest loss about one of them, given the others.
     made_up : ndarray of float64, or None
-        Where NULL is a label and has a draw of its own: as equally likely probabilities, those that
-        a task without an answer comes back as a label.
+        If NULL is a label with its own draw: equally likely probabilities that a task without an
+        answer is reported as a label.
     """
 
     chances: npt.NDArray[np.float64]
@@ -38,7 +37,7 @@ class ReportLaw:
 
     @classmethod
     def of(cls, channel: Channel | None) -> ReportLaw | None:
-        """Return the law of independent reports by a channel; None where that is no table."""
+        """Return the distribution of independent reports by a channel; None if it has no table."""
         if channel is None or channel.probabilities is None:
             return None
         return cls(
@@ -48,7 +47,7 @@ class ReportLaw:
         )
 
     def same_as(self, other: ReportLaw | None) -> bool:
-        """Return whether another law has the same tables, equally likely."""
+        """Return whether another distribution has the same tables and chances."""
         return (
             other is not None
             and np.array_equal(self.chances, other.chances)
@@ -58,8 +57,6 @@ class ReportLaw:
 
 @frozen(kw_only=True)
 class _Constant:
-    """A loss that does not depend on how many answers there are."""
-
     value: float
 
     def __call__(self, answers: int) -> float:  # noqa: ARG002

@@ -1,8 +1,7 @@
-"""What reports mean, in whatever order a mechanism lists its labels and reports.
+"""Meanings of reports, independent of the order in which a mechanism lists labels and reports.
 
-A code is a position in a list, and another mechanism may list the same in another order. A meaning
-is the same for both: a label, NULL, a set of labels, a place on the public grid, or the likelihood
-of every answer given the report.
+A code is a position in a mechanism's list. A meaning is a label, NULL, a set of labels, a place on
+the public grid, or the likelihood of every answer given the report.
 """
 
 from __future__ import annotations
@@ -37,32 +36,23 @@ Meaning: TypeAlias = Label | tuple[Label, ...] | tuple[tuple[Label, int], ...] |
 
 
 class ReportMeanings(ABC):
-    """What each code of a report means, and the code of each meaning."""
+    """Mapping between report codes and their meanings."""
 
     @abstractmethod
     def meaning(self, code: int) -> Meaning:
-        """Return what a report means; IndexError if there is no such code."""
+        """Return the meaning of a report; raise IndexError for an unknown code."""
 
     @abstractmethod
     def code(self, meaning: Any) -> int:
-        """Return the report of a meaning, which JSON may have changed from tuples to lists.
+        """Return the report of a meaning, in which JSON may have changed tuples to lists.
 
-        Raises
-        ------
-        ValueError
-            If no report has this meaning.
+        Raises ValueError if no report has this meaning.
         """
 
 
 @frozen(kw_only=True, slots=False)
 class ListedMeanings(ReportMeanings):
-    """Meanings of reports that are few enough to list.
-
-    Attributes
-    ----------
-    listed : tuple of Meaning
-        By the code of the report.
-    """
+    """Meanings of reports that are few enough to list, in `listed`, by code."""
 
     listed: tuple[Meaning, ...]
 
@@ -84,7 +74,7 @@ class ListedMeanings(ReportMeanings):
 
 @frozen(kw_only=True, slots=False)
 class Likelihoods(ListedMeanings):
-    """Meanings of reports without a name: how likely each answer makes them.
+    """Meanings of unnamed reports: how likely each answer makes them.
 
     Each meaning pairs every label, in order, with a whole number. Only ratios of these numbers
     matter, so they have no common divisor: two reports with proportional likelihoods mean the same.
@@ -94,12 +84,8 @@ class Likelihoods(ListedMeanings):
     def of(cls, weights: npt.NDArray[np.uint64], labels: Sequence[Label]) -> Likelihoods:
         """Return the meanings of the columns of a table.
 
-        Parameters
-        ----------
-        weights : ndarray of int, shape (labels, reports)
-            Proportional to the probability of each report given each answer.
-        labels : sequence of label
-            Of the rows.
+        `weights`, shape (labels, reports), are proportional to the probability of each report given
+        each of the `labels`.
         """
         names = sorted(labels, key=in_order)
         rows = [labels.index(name) for name in names]
@@ -108,9 +94,9 @@ class Likelihoods(ListedMeanings):
         return cls(listed=tuple(tuple(zip(names, column, strict=True)) for column in columns))
 
     def favoured(self, code: int) -> tuple[Label, ...]:
-        """Return the labels that a report points to, or none if it says nothing of the answer.
+        """Return the labels that a report supports; none if the report is uninformative.
 
-        These are the labels whose likelihood is nearer to the greatest than to the least.
+        Their likelihood is nearer to the greatest than to the least.
         """
         pairs: Any = self.listed[code]
         weights = [weight for _, weight in pairs]
@@ -120,13 +106,7 @@ class Likelihoods(ListedMeanings):
 
 @frozen(kw_only=True)
 class SetMeanings(ReportMeanings):
-    """Sets mean their labels, in order.
-
-    Attributes
-    ----------
-    domain : LabelSets
-        Of the reports.
-    """
+    """Meanings of sets: their labels, in order."""
 
     domain: LabelSets
 
@@ -147,7 +127,7 @@ class SetMeanings(ReportMeanings):
 
 @frozen(kw_only=True)
 class Places(ReportMeanings):
-    """Numbers mean their place on a public grid, which the identity of the channel states."""
+    """Meanings of numbers: places on a public grid, which the identity of the channel contains."""
 
     @override
     def meaning(self, code: int) -> int:
@@ -170,9 +150,9 @@ def meanings_in(domain: Domain) -> ReportMeanings:
 
 
 def in_order(meaning: Meaning) -> Any:
-    """Return a key that sorts labels or likelihoods of one kind, NULL last.
+    """Return a sort key for labels or likelihoods of one kind, NULL last.
 
-    Texts sort by code point, which every language can do.
+    Texts sort by code point, which every language supports.
     """
     return meaning is None, meaning
 

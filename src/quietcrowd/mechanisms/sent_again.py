@@ -1,9 +1,8 @@
 """Marks of reports that a device sent again, and which reports count as evidence.
 
-A report counts once in a fit. In the reports of one campaign every row counts: workers are
-different people there, and exact copies of a question are one task. In reports of several campaigns
-a marked row does not count, as its original may be among them under another pseudonym. So it is
-where no column tells the campaign.
+A report counts once in a fit. In the reports of one campaign every row counts, since workers are
+different people and exact copies of a question are one task. In reports of several or unknown
+campaigns a marked row does not count: its original may be present under another pseudonym.
 """
 
 from __future__ import annotations
@@ -21,21 +20,21 @@ from quietcrowd.exceptions import AnswerError, LeftOutWarning
 __all__ = ["MARKS", "Marks"]
 
 MARKS = ("again", "campaign")
-"""Columns of reports: whether a report was sent before, and the id of the campaign of the row."""
+"""Columns of reports: whether a report was sent before, and the id of the row's campaign."""
 
 _TEXTS = {"true": True, "1": True, "false": False, "0": False, "": False}
 
 
 @frozen(kw_only=True, eq=False)
 class Marks:
-    """The marks of some reports.
+    """Marks of some reports.
 
     Attributes
     ----------
     again : ndarray of bool, shape (reports,)
-        Whether the device had sent the report before; at least one was.
+        Whether the device had sent the report before; true at least once.
     campaign : str or None
-        Of all reports; None if they are of several, or a row does not tell.
+        Campaign of all reports; None if there are several, or a row lacks it.
     """
 
     again: npt.NDArray[np.bool_]
@@ -45,10 +44,7 @@ class Marks:
     def of(cls, columns: pa.Table) -> Marks | None:
         """Return the marks in a table of reports; None if no row is marked.
 
-        Raises
-        ------
-        AnswerError
-            Where a cell of the column ``again`` is neither true nor false.
+        Raises AnswerError if a cell of the column ``again`` is neither true nor false.
         """
         if "again" not in columns.column_names or "task" not in columns.column_names:
             return None
@@ -65,13 +61,7 @@ class Marks:
         return ~self.again if self.campaign is None else np.ones(len(self.again), np.bool_)
 
     def warn(self, stacklevel: int) -> None:
-        """Warn of reports that do not count; `stacklevel` is as of `warnings.warn`.
-
-        Raises
-        ------
-        AnswerError
-            Where no report counts.
-        """
+        """Warn of reports that do not count; raise AnswerError if none does."""
         left_out = len(self.again) - int(self.counted.sum())
         if left_out == len(self.again):
             raise AnswerError(
@@ -90,7 +80,7 @@ class Marks:
 
 
 def _booleans(column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
-    """Return cells as true or false; a missing one is false."""
+    """Return cells as booleans; a missing one is false."""
     if not pa.types.is_boolean(column.type):
         texts = pc.utf8_lower(pc.utf8_trim_whitespace(column.cast(pa.string()).fill_null("")))
         unknown = set(pc.unique(texts).to_pylist()) - _TEXTS.keys()

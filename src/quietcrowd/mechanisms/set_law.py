@@ -1,7 +1,7 @@
-"""The law of a set of labels that holds the own one more often than another one does.
+"""Distribution of a set of labels that contains the answer more often than other labels.
 
-Every set of d of k labels that holds the answer has one weight, every other set has another one:
-two integers. Derivation and checks: ``docs/theory/subset-selection.md``.
+Every set of d of k labels that contains the answer has one integer weight, every other set another.
+Derivation and checks: ``docs/theory/subset-selection.md``.
 """
 
 from __future__ import annotations
@@ -26,22 +26,18 @@ from quietcrowd.validation import whole_number
 __all__ = ["SetLaw", "best_members"]
 
 TOTAL = 2**32
-"""The weights of all places that the own label may have sum to no more."""
+"""Upper bound on `SetLaw.total`."""
 
 _BLOCK = 2**14
 _DIGITS = Context(prec=60)
 
 
 def best_members(labels: int, epsilon: float) -> int:
-    """Return how many labels a set has best, at least 1, with at most 2^53 sets.
+    """Return the best number of labels in a set, with at most 2^53 sets.
 
-    The least ``(d exp(epsilon) + k - d)^2 / (d (k - d))``, to which the mean squared error of
-    estimated frequencies is proportional; it lies near ``k / (1 + exp(epsilon))``.
-
-    References
-    ----------
-    M. Ye, A. Barg, "Optimal Schemes for Discrete Distribution Estimation under Locally
-    Differential Privacy", IEEE Transactions on Information Theory, 2018.
+    It minimizes ``(d exp(epsilon) + k - d)^2 / (d (k - d))``, to which the mean squared error of
+    estimated frequencies is proportional; it is near ``k / (1 + exp(epsilon))`` (Ye and Barg, see
+    `SubsetSelection`).
 
     Examples
     --------
@@ -53,7 +49,7 @@ def best_members(labels: int, epsilon: float) -> int:
 
 
 def _is_countable(labels: int, members: int) -> bool:
-    """Return whether the sets can be numbered; without a huge number where they cannot."""
+    """Return whether there are at most 2^53 sets, without computing a huge number."""
     few = min(members, labels - members)
     return few <= MOST_SETS.bit_length() and math.comb(labels, few) <= MOST_SETS
 
@@ -65,19 +61,11 @@ def _error(labels: int, members: int, epsilon: float) -> float:
 
 @frozen(kw_only=True, slots=False)
 class SetLaw:
-    """The law of a set of labels given the answer.
+    """Distribution of a set of labels given the answer.
 
-    Attributes
-    ----------
-    labels, members : int
-        How many labels there are, and how many are in a set.
-    inside, outside : int
-        Weight of each set that holds the answer, and of each other one.
-
-    Raises
-    ------
-    ParameterError
-        Where there is no other set, or more than 2^53, or the weights are none of 32 bits.
+    There are `labels` labels, `members` of them in a set. A set that contains the answer has the
+    weight `inside`, each other set `outside`. Raises ParameterError if there is no other set, there
+    are more than 2^53, or the weights are invalid.
 
     Examples
     --------
@@ -110,7 +98,7 @@ class SetLaw:
 
     @classmethod
     def of_epsilon(cls, labels: int, members: int, epsilon: float) -> SetLaw:
-        """Return the law that loses at most `epsilon`: weights are rounded towards more noise."""
+        """Return the distribution with a loss of at most `epsilon`, rounded towards more noise."""
         others = labels - members
         ratio = exp_of(Decimal(epsilon))
         parts = _DIGITS.add(Decimal(members), _DIGITS.divide(Decimal(others), ratio))
@@ -127,22 +115,22 @@ class SetLaw:
 
     @property
     def count(self) -> int:
-        """How many sets there are."""
+        """Number of sets."""
         return math.comb(self.labels, self.members)
 
     @property
     def held(self) -> Fraction:
-        """Probability that a set holds the answer."""
+        """Probability that a set contains the answer."""
         return Fraction(self.members * self.inside, self.total)
 
     @property
     def held_other(self) -> Fraction:
-        """Probability that a set holds one certain other label."""
+        """Probability that a set contains a given other label."""
         return (self.members - self.held) / (self.labels - 1)
 
     @property
     def parted(self) -> tuple[Fraction, Fraction]:
-        """Probability that a set holds the answer and not one certain other label, and reversed."""
+        """Probabilities that a set has the answer and not a given other label, and the reverse."""
         parts = Fraction(
             self.members * (self.labels - self.members), (self.labels - 1) * self.total
         )
@@ -150,7 +138,7 @@ class SetLaw:
 
     @property
     def ratio(self) -> Fraction:
-        """How much likelier a set is given an answer that it holds than given another one."""
+        """Ratio of the probabilities of a set given an answer in it and given one outside."""
         return Fraction(self.inside, self.outside)
 
     @cached_property
@@ -160,14 +148,14 @@ class SetLaw:
 
     @cached_property
     def logs(self) -> tuple[float, float]:
-        """``ln P(set | answer)`` of a set that holds the answer, and of one that does not."""
+        """``ln P(set | answer)`` of a set that contains the answer, and of one that does not."""
         parts = (self.labels * weight for weight in (self.inside, self.outside))
         of_all = self.count * self.total
         inside, outside = (_log(Fraction(part, of_all)) for part in parts)
         return inside, outside
 
     def loss_law(self) -> LossLaw:
-        """Return how the loss about one answer is distributed; all pairs of answers are alike."""
+        """Return the loss distribution of one answer, the same for all pairs of answers."""
         return _loss_law(self)
 
     def log_likelihood(
@@ -181,22 +169,12 @@ class SetLaw:
         return np.where(held, inside, outside)
 
     def sample(self, answers: npt.NDArray[Any], words: WordSource) -> npt.NDArray[np.int64]:
-        """Draw the number of a set for each answer.
+        """Draw the number of a set for each answer code, shape (n,).
 
-        Each takes two words for whether the set holds the answer, then two for every member;
-        a number of 64 bits that does not fit is drawn again, which depends on no answer.
-
-        Parameters
-        ----------
-        answers : ndarray of int, shape (n,)
-            Codes.
-        words : WordSource
-            Where the randomness comes from.
-
-        Notes
-        -----
-        The answer stands first, the other labels behind it, of which a uniform draw moves one after
-        the other to the front. The set is what stands first, with or without the answer.
+        The answer is placed first, then uniform draws fill the next places from the other labels.
+        The set begins with the answer or after it. This takes two words for whether the set
+        contains the answer, and two for every member. A 64-bit number that does not fit is redrawn,
+        independently of the answer.
         """
         reports = np.empty(len(answers), np.int64)
         for start in range(0, len(answers), _BLOCK):
@@ -222,7 +200,7 @@ class SetLaw:
 
 @lru_cache(maxsize=64)
 def _loss_law(law: SetLaw) -> LossLaw:
-    """Return the loss law: a set holds the one answer alone, the other one alone, or neither."""
+    """Return the loss distribution from the probabilities in `SetLaw.parted`."""
     one, other = law.parted
     rest = 1 - one - other
     return LossLaw.of_pair(
@@ -234,5 +212,5 @@ def _loss_law(law: SetLaw) -> LossLaw:
 
 
 def _log(share: Fraction) -> float:
-    """Return the logarithm of a ratio of whole numbers of any size."""
+    """Return the logarithm of a fraction whose terms may exceed the range of floats."""
     return math.log(share.numerator) - math.log(share.denominator)

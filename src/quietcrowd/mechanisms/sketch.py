@@ -1,14 +1,13 @@
-"""Sketches: what a device computes of all its worker's answers, exactly, before noise.
+"""Sketches: sums over all of a worker's answers, exact before noise.
 
-The task profile matrix V holds public numbers that stand for each task, the same on every device.
-A row ``v_j`` depends on the public seed and on what the task's id prints as, and on nothing else:
-neither the order of the tasks nor which others there are changes it. It is made by SHAKE-256 and
-whole numbers alone, so that every version of every library gets the same one.
+The task profile matrix V has public numbers for each task. A row ``v_j`` depends only on the
+public seed and the text of the task's id. SHAKE-256 and integers make it, so every device and every
+version of every library gets the same one.
 
-With ``x_j`` the answer's distance from a public centre in steps of the grid, 0 where there is no
-answer, a worker's *profile sum* is ``sum_j v_j x_j``, and its *second moments* are ``sum v_j v_j'``
-over the tasks that it answered. All tasks are passed over, answered or not, so that the time tells
-nothing. Matrix products run in floats whose values are whole numbers below 2^53: they are exact.
+With ``x_j`` the answer's distance from a public center in steps of the grid, 0 without an answer, a
+worker's *profile sum* is ``sum_j v_j x_j``. Its *second moments* are ``sum v_j v_j'`` over the
+answered tasks. All tasks are processed, so the time reveals nothing. Matrix products use floats
+that are integers below 2^53, so they are exact.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ __all__ = [
 Profile: TypeAlias = Literal["gaussian", "rademacher", "buckets"]
 
 UNIT = 2**24
-"""What 1.0 is stored as."""
+"""Stored value of 1.0."""
 
 MAX_RANK = 4096
 _SUMMANDS = 12  # uniform 16-bit numbers whose sum is nearly normal
@@ -61,20 +60,20 @@ _MIDDLE = _SUMMANDS * (2**16 - 1) // 2
 _EXACT = 2**53
 
 _MOST_NUMBERS = 2**24
-"""So many products of all tasks are held at once."""
+"""Largest number of products of all tasks in memory at once."""
 
 
 @frozen(kw_only=True)
 class TaskProfile:
-    """The law of the task profile matrix V.
+    """Distribution of the task profile matrix V.
 
     Parameters
     ----------
     rank : int
         Number of coordinates d of a task, 1 to 4,096.
     kind : {"gaussian", "rademacher", "buckets"}
-        Nearly normal entries, scaled to a 1-norm of 1; entries ``+-1/d``; or a single 1, at a
-        coordinate that is drawn.
+        Nearly normal entries, scaled to a 1-norm of 1; entries ``+-1/d``; or a single 1 at a random
+        coordinate.
     seed : int
         Public.
 
@@ -143,7 +142,7 @@ def _one_hot(octets: npt.NDArray[np.uint8], rank: int) -> npt.NDArray[np.int64]:
 
 
 def check_exact(tasks: int, largest: int) -> None:
-    """Raise ParameterError where profile sums of answers up to `largest` could be inexact."""
+    """Raise ParameterError if profile sums of answers up to `largest` steps could be inexact."""
     if tasks * largest * UNIT >= _EXACT:
         raise ParameterError(
             f"{tasks:,} tasks with answers of up to {largest:,} steps are too many for exact sums; "
@@ -156,8 +155,8 @@ def profile_sums(
 ) -> npt.NDArray[np.int64]:
     """Return every worker's profile sum, shape (workers, rank), in units of ``2^-24`` steps.
 
-    The profile, shape (tasks, rank), is in units of 2^-24; `cells`, shape (workers, tasks), are
-    distances from the centre in steps, 0 where there is no answer.
+    `profile`, shape (tasks, rank), is in units of 2^-24; `cells`, shape (workers, tasks), are
+    distances from the center in steps, 0 without an answer.
     """
     return (cells.astype(np.float64) @ profile.astype(np.float64)).astype(np.int64)
 
@@ -177,15 +176,11 @@ def _outer_row(profile: npt.NDArray[np.int64], place: int) -> npt.NDArray[np.int
 def second_moments(
     profile: npt.NDArray[np.int64], answered: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.int64]:
-    """Return the upper triangle of every worker's second moments.
+    """Return the second moments of every worker, shape (workers, rank (rank + 1) / 2).
 
-    The products of a task are truncated to units of 2^-24 before they are added: that is a
-    property of the public profile, and the sums are exact.
-
-    Returns
-    -------
-    ndarray of int64, shape (workers, rank (rank + 1) / 2)
-        In the order of `upper_triangle`.
+    They are in the order of `upper_triangle`. The products of a task are truncated to units of
+    2^-24 before they are added. The truncation depends only on the public profile, and the sums are
+    exact.
     """
     wide = answered.astype(np.float64)
     parts = [
@@ -202,7 +197,7 @@ def moment_sensitivity(profile: npt.NDArray[np.int64]) -> int:
 
 
 def largest_moments(profile: npt.NDArray[np.int64]) -> int:
-    """Return how much all tasks together move the second moments at most: a 1-norm, or a bound."""
+    """Return a bound on how much all tasks together move the second moments, as a 1-norm."""
     rank = profile.shape[1]
     if len(profile) * rank * (rank + 1) // 2 > _MOST_NUMBERS:
         return len(profile) * moment_sensitivity(profile)
@@ -212,10 +207,10 @@ def largest_moments(profile: npt.NDArray[np.int64]) -> int:
 
 @frozen(kw_only=True)
 class LargestSums:
-    """By how much all tasks together move the sums that are sent: 1-norms in units of 2^-24.
+    """Bounds on how much all tasks together move the sums, as 1-norms in units of 2^-24.
 
-    `sums` is that of the profile sums, for answers that move by one step; `moments` that of the
-    second moments, where these are sent, and `of_one_task` what one task moves them by at most.
+    `sums` bounds the profile sums, for answers that move by one step. If second moments are sent,
+    `moments` bounds them, and `of_one_task` bounds how much one task moves them.
     """
 
     sums: int
@@ -238,26 +233,26 @@ def largest_sums(law: TaskProfile, names: tuple[str, ...], *, moments: bool) -> 
 
 
 def farthest(grid: Grid, centre: int) -> int:
-    """Return the largest distance of a place on the grid from the centre."""
+    """Return the largest distance of a place on the grid from the center."""
     return max(abs(centre), abs(grid.steps - centre))
 
 
 @frozen(kw_only=True, slots=False)
 class SketchChannel(Channel):
-    """The law of what a worker's device computes: exact sums over all tasks, plus noise.
+    """Distribution of a worker's sketch: exact sums over all tasks, plus noise.
 
     Attributes
     ----------
     profile : TaskProfile
-        The public numbers of each task.
+        Public numbers of each task.
     grid : Grid
         Answers are rounded to it.
     centre : int
-        Place on the grid that answers are counted from; a missing answer counts as it.
+        Place that answers are counted from; a missing answer counts as it.
     noise : DiscreteLaplace
-        Of each profile sum, in units of 2^-24 steps.
+        Noise of each profile sum, in units of 2^-24 steps.
     moments_epsilon : float
-        Loss about one cell by the noisy second moments; 0 where none are sent.
+        Loss about one cell by the noisy second moments; 0 if none are sent.
     """
 
     profile: TaskProfile
@@ -274,10 +269,10 @@ class SketchChannel(Channel):
     @property
     @override
     def exact_epsilon(self) -> Fraction:
-        """Loss about one cell.
+        """Exact loss about one cell.
 
-        One answer against another; or, where second moments are sent, an answer against none, which
-        shows in both, if that is more.
+        If second moments are sent, it is the larger of two losses: for another answer, and for no
+        answer, which moves both the sums and the moments.
         """
         value = Fraction(self.grid.steps * UNIT) / Fraction(self.noise.scale)
         if not self.moments_epsilon:
@@ -286,23 +281,21 @@ class SketchChannel(Channel):
         return max(value, moved + least_meant(self.moments_epsilon))
 
     def moment_noise(self, profile: npt.NDArray[np.int64]) -> DiscreteLaplace | None:
-        """Return the noise of second moments for a matrix of profiles; None where none are sent."""
+        """Return the noise of second moments for a matrix of profiles; None if none are sent."""
         if not self.moments_epsilon:
             return None
         return DiscreteLaplace.for_loss(moment_sensitivity(profile), self.moments_epsilon)
 
     @property
     def scale(self) -> float:
-        """Scale of the noise of a profile sum, in the answers' own unit."""
+        """Scale of the noise of a profile sum, in the unit of the answers."""
         return self.noise.scale * self.grid.step / UNIT
 
     def log_likelihood(self, reports: npt.NDArray[Any], answers: npt.NDArray[Any]) -> Floats:
         """Return ``ln P(noisy sums | exact sums)`` of each worker; see `Channel.log_likelihood`.
 
-        Parameters
-        ----------
-        reports, answers : ndarray of int, shape (workers, rank)
-            Profile sums, in units of 2^-24 steps: what is sent, with noise, and without.
+        `reports` and `answers` are profile sums with and without noise, shape (workers, rank), in
+        units of 2^-24 steps.
         """
         moved = np.asarray(reports, np.int64) - np.asarray(answers, np.int64)
         logs: Floats = self.noise.log_mass(moved).sum(axis=-1)
@@ -326,7 +319,7 @@ class SketchChannel(Channel):
 
 
 def pivot(columns: pa.Table, workers: pa.Array, length: int, kind: pa.DataType) -> npt.NDArray[Any]:
-    """Return the numbers of a long table, shape (workers, length)."""
+    """Return the numbers of a long table, shape (workers, length); raise AnswerError if invalid."""
     import pyarrow.compute as pc
 
     try:

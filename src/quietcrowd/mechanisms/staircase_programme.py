@@ -1,11 +1,10 @@
-"""The table of weights that is worth most among those of a privacy loss: a linear programme.
+"""Linear program for the most informative table of weights at a privacy loss.
 
-Where a table's worth is a sum over its columns, and that of a column grows in proportion to it and
-is convex, some best table has staircase columns alone: a factor times 1 or ``exp(epsilon)`` (P.
-Kairouz, S. Oh and P. Viswanath, JMLR 17 (2016), Theorem 2 and 4). Which answers have the larger
-weight is one of ``2**k - 2`` sets, so what is left to find is a factor of each: a linear programme
-with k equations. It is solved in floats, and rounded to integers whose loss is not above epsilon.
-Derivation and checks: ``docs/theory/optimal-channel.md``.
+If a table's worth is a sum over its columns, proportional to each and convex, some best table has
+only staircase columns: a factor times 1 or ``exp(epsilon)`` (P. Kairouz, S. Oh and P. Viswanath,
+JMLR 17 (2016), Theorems 2 and 4). One of ``2**k - 2`` sets of answers has the larger weight, so the
+unknowns are a factor for each set, with k equations. The solution in floats is rounded to integers
+with a loss of at most epsilon. Derivation and checks: ``docs/theory/optimal-channel.md``.
 """
 
 from __future__ import annotations
@@ -27,26 +26,25 @@ from quietcrowd.privacy.rounding import exp_of
 __all__ = ["MOST_ANSWERS", "MOST_REPORTS", "best_staircase"]
 
 MOST_ANSWERS = 12
-"""There are ``2**k - 2`` columns to choose from."""
+"""The program has ``2**k - 2`` columns."""
 
 MOST_REPORTS = 64
-"""So many columns a campaign can take in."""
+"""Largest number of columns that a campaign accepts."""
 
 _NEGLIGIBLE = 1e-6
-"""A column of a smaller probability is left out: the solver does not tell it from 0."""
+"""Columns of a smaller probability are dropped: the solver cannot distinguish it from 0."""
 
 _FINEST = 1e-4
-"""For smaller losses columns are worth in proportion what they are for this one: no float tells
-more of them."""
+"""Smaller losses use the gains at this one: they are proportional, and floats resolve no more."""
 
 _AS_GOOD = 1 - 1e-9
-"""A table worth such a share of the best one may be taken because it is fairer."""
+"""A table with this fraction of the best worth may be chosen because it is fairer."""
 
 _AS_FAIR = 0.95
-"""And one that is so fair because it has fewer reports."""
+"""A table with this fraction of the best fairness may be chosen because it has fewer reports."""
 
 _STRIDE = 97
-"""Costs that tell columns from each other, so that few of them are taken."""
+"""Varies the costs of columns, so that few of them are chosen."""
 
 Members = npt.NDArray[np.bool_]
 
@@ -54,35 +52,18 @@ Members = npt.NDArray[np.bool_]
 def best_staircase(
     worth: Callable[[Floats], Floats], answers: int, epsilon: float, *, apart: float
 ) -> npt.NDArray[np.int64]:
-    """Return the weights of the table that is worth most.
+    """Return the weights of the table of greatest worth, shape (answers, reports).
 
-    Of several that are it is one under which the two answers that are hardest to tell apart are
-    told apart most, if it has at most `MOST_REPORTS` reports.
+    Rows sum to 2^32. The ratio of two weights in a column is at most ``exp(epsilon)``, exactly.
+    Among the best tables it is one that best separates the two answers that are hardest to
+    distinguish, if it has at most `MOST_REPORTS` reports.
 
-    Parameters
-    ----------
-    worth : callable
-        Takes columns, shape (answers, columns), and gives what each is worth, shape (columns,):
-        convex, and twice as much for twice the column.
-    answers : int
-        2 to `MOST_ANSWERS`.
-    epsilon : float
-        Largest loss, 0 to 16.
-    apart : float
-        0 to 1: how far the reports of any two answers are apart at least, as a share of how far
-        they are under randomised response. (Information of every kind that tells two rows from each
-        other, as Chernoff's, is proportional to what the factors of the columns sum to that speak
-        for one alone of the two.)
-
-    Returns
-    -------
-    ndarray of int64, shape (answers, reports)
-        Rows sum to 2^32. The ratio of two weights in a column is at most ``exp(epsilon)``, exactly.
-
-    Raises
-    ------
-    ParameterError
-        Where the programme is not solved.
+    `worth` maps columns, shape (answers, columns), to the worth of each, shape (columns,); it is
+    convex and proportional to the scale of a column. `epsilon` is 0 to 16. `apart` is the least
+    separation of any two answers, as a fraction, 0 to 1, of that of randomized response. Separation
+    is the sum of the factors of columns that support only one of the two. All information that
+    distinguishes two rows, such as Chernoff's, is proportional to it. Raises ParameterError if the
+    program is not solved.
     """
     if other_weight_for(answers, epsilon) * answers < TOTAL:
         members = _sets(answers)
@@ -100,7 +81,7 @@ def best_staircase(
 
 
 def _sets(answers: int) -> Members:
-    """Return all sets of answers but none and all, shape (answers, sets); smaller ones first."""
+    """Return all sets of answers except none and all, shape (answers, sets); smaller ones first."""
     codes = np.arange(1, 2**answers - 1)
     members: Members = (codes >> np.arange(answers)[:, np.newaxis]) % 2 == 1
     return members[:, np.lexsort((codes, members.sum(axis=0)))]
@@ -108,18 +89,10 @@ def _sets(answers: int) -> Members:
 
 @frozen(kw_only=True, eq=False, slots=False)
 class _Programme:
-    """Which factor each column has: its largest weight.
+    """Linear program for the factor, the largest weight, of each column.
 
-    Attributes
-    ----------
-    gains : ndarray of float64, shape (sets,)
-        What a column of factor 1 is worth.
-    members : ndarray of bool, shape (answers, sets)
-        Which answers have the larger weight in a column.
-    epsilon : float
-        The loss.
-    apart : float
-        As of `best_staircase`.
+    `gains`, shape (sets,), is the worth of each column of factor 1. `members`, bool of shape
+    (answers, sets), marks the answers with the larger weight. For `apart` see `best_staircase`.
     """
 
     gains: Floats
@@ -129,11 +102,11 @@ class _Programme:
 
     @cached_property
     def equations(self) -> Floats:
-        """The coefficients of all factors, and of their `share`, shape (answers + 1, sets + 1).
+        """Coefficients of all factors and of their `share`, shape (answers + 1, sets + 1).
 
-        Rows of the table sum to 1 where all answers lie in sets of the same total factor, that
-        share, and ``exp(-epsilon)`` times all factors and ``1 - exp(-epsilon)`` times the share
-        sum to 1. So written the equations differ however small the loss is.
+        Rows of the table sum to 1 under two conditions. Sets with any given answer have the same
+        total factor, the share. ``exp(-epsilon)`` times all factors and ``1 - exp(-epsilon)`` times
+        the share sum to 1. In this form the equations differ however small the loss is.
         """
         answers, sets = self.members.shape
         inside = np.vstack((self.members, np.full(sets, math.exp(-self.epsilon))))
@@ -142,23 +115,23 @@ class _Programme:
 
     @cached_property
     def parted(self) -> Floats:
-        """1 where a column speaks for one alone of two answers, shape (pairs, sets)."""
+        """1 if a column supports only one of two answers, shape (pairs, sets)."""
         pairs = combinations(range(len(self.members)), 2)
         return np.array([self.members[a] != self.members[b] for a, b in pairs], np.float64)
 
     @property
     def least_parted(self) -> float:
-        """What the factors of such columns sum to at least, for each pair.
+        """Lower bound on the sum of the factors of such columns, for each pair.
 
-        Those of randomised response, whose columns speak for one answer each, sum to
+        Columns of randomized response support one answer each, so the sum of two of its factors is
         ``2 / (1 + (k - 1) exp(-epsilon))``.
         """
         return self.apart * 2 / (1 + (len(self.members) - 1) * math.exp(-self.epsilon))
 
     def factors(self) -> Floats:
-        """Return the fairest factors of those that are worth most, shape (sets,).
+        """Return the fairest factors among those of greatest worth, shape (sets,).
 
-        Fair is the least that the factors of columns sum to that part two answers.
+        Fairness is the least sum, over pairs of answers, of the factors that separate them.
         """
         worth_most = np.append(-self.gains, [0.0, 0.0])
         best = self._solved(worth_most, 0.0, self.least_parted)
@@ -173,18 +146,18 @@ class _Programme:
             return best[:-2]
         if np.count_nonzero(fairest[:-2] > _NEGLIGIBLE) <= MOST_REPORTS:
             return fairest[:-2]
-        # Any that are nearly as fair: there are fewer columns where fewer pairs are tight.
+        # Accept nearly as fair factors: with fewer tight pairs there are fewer columns.
         any_costs = np.append(np.arange(len(self.gains)) % _STRIDE, [0.0, 0.0])
         nearly = max(_AS_FAIR * float(fairest[-1]), self.least_parted)
         simpler = self._solved(any_costs, worth, nearly)
         return best[:-2] if simpler is None else simpler[:-2]
 
     def _solved(self, costs: Floats, worth: float, least_parted: float) -> Floats | None:
-        """Return the factors of least cost, then their share, and how far every pair is parted.
+        """Return the factors of least cost, their share and the least separation, or None.
 
-        They are worth so much at least, and part so far at least. None: there is no solution.
+        Their worth is at least `worth`, and the separation of every pair at least `least_parted`.
         """
-        from scipy.optimize import linprog  # heavy: no device needs it that is given its weights
+        from scipy.optimize import linprog  # slow to import, and unused if weights are given
 
         answers, sets = self.members.shape
         bounds = np.zeros((1 + len(self.parted), sets + 2))
@@ -203,7 +176,7 @@ class _Programme:
         return found
 
     def without_dust(self, factors: Floats) -> tuple[npt.NDArray[np.bool_], Floats]:
-        """Return which columns are not negligible, and their factors, by which rows sum to 1."""
+        """Return which columns are not negligible, and their factors, for which rows sum to 1."""
         chosen = factors > _NEGLIGIBLE
         left = self.equations[:, np.append(chosen, True)]
         sums = np.append(np.zeros(len(left) - 1), 1.0)
@@ -214,12 +187,11 @@ class _Programme:
 
 
 def _whole(members: Members, factors: Floats, epsilon: float) -> npt.NDArray[np.int64] | None:
-    """Return integers near the columns, whose rows sum to 2^32 and that lose at most epsilon.
+    """Return integers near the columns, with rows that sum to 2^32 and a loss of at most epsilon.
 
-    None where the loss is so small that there are none.
-
-    In each column the least weight is its factor, rounded up, and the largest is at most
-    ``exp(epsilon)`` times that, rounded down. Between the two every row is brought to its sum.
+    None if the loss is too small for integers. In each column the least weight is its factor,
+    rounded up, and the largest at most ``exp(epsilon)`` times that, rounded down. Between the two
+    every row is adjusted to its sum.
     """
     least = [math.ceil(factor * TOTAL) for factor in factors.tolist()]
     with localcontext(Context(prec=60, rounding=ROUND_FLOOR)):
@@ -240,10 +212,7 @@ def _whole(members: Members, factors: Floats, epsilon: float) -> npt.NDArray[np.
 
 
 def _with_sum(weights: list[int], least: list[int], most: list[int]) -> list[int] | None:
-    """Return weights that sum to 2^32: the largest are changed first, within their bounds.
-
-    None where the bounds do not allow it.
-    """
+    """Return weights changed within their bounds, largest first, to sum to 2^32, or None."""
     missing = TOTAL - sum(weights)
     for place in sorted(range(len(weights)), key=lambda i: -weights[i]):
         room = (most if missing > 0 else least)[place] - weights[place]

@@ -1,4 +1,4 @@
-"""Subset selection: a report is a set of labels that holds the answer more often than not it."""
+"""Subset selection: a report is a set of labels that contains the answer more often than others."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ __all__ = ["SetChannel", "SubsetSelection"]
 
 @frozen(kw_only=True, slots=False)
 class SetChannel(Channel):
-    """The law of a set of labels given the answer.
+    """Distribution of a set of labels given the answer.
 
     Attributes
     ----------
     law : SetLaw
-        How large sets are, and the weights of those with the answer and of the others.
+        Size of the sets, and weights of those with and without the answer.
     """
 
     law: SetLaw
@@ -77,37 +77,36 @@ def _loss_of_labels(_: Any, attribute: Any, value: float) -> None:
 
 @frozen(kw_only=True, slots=False)
 class SubsetSelection(TaskwiseMechanism):
-    """Report a set of d of the k labels; it contains the answer more often than other labels.
+    """Subset selection: a set of d of the k labels that favors the answer.
 
-    All sets that hold the answer are equally likely, and so are all others; one with the answer is
-    ``exp(epsilon)`` times as likely as one without. With many labels and a small epsilon a set
-    tells more than the one label of `RandomizedResponse` does, at the same loss. With ``d = 1`` it
-    is randomised response.
+    All sets with the answer are equally likely, and so are all others. A set with the answer is
+    ``exp(epsilon)`` times as likely as one without. With many labels and a small epsilon a set is
+    more informative than the one label of `RandomizedResponse`, at the same loss. With ``d = 1`` it
+    is randomized response.
 
-    A report is the number of a set among all of them, below 2^53; ``report_domain.members_of``
-    says which labels it holds. A task without an answer has no report: who answered what shows.
+    A report is the number of a set, below 2^53; ``report_domain.members_of`` lists its labels.
+    Tasks without an answer have no report, so participation is visible.
 
     Parameters
     ----------
     domain : Categorical or Ordinal
         ``k >= 2`` labels.
     epsilon : float
-        Privacy loss of one answer, natural logarithm, 0 to 16. At 0 a report tells nothing.
+        Privacy loss of one answer, natural logarithm, 0 to 16. At 0 a report reveals nothing.
     set_size : int, optional
-        The number d of labels in a set, 1 to k - 1. By default the best one for estimating
-        frequencies, near ``k / (1 + exp(epsilon))``.
+        Number d of labels in a set, 1 to k - 1. By default the best one for estimating frequencies,
+        near ``k / (1 + exp(epsilon))``.
 
     Raises
     ------
     ParameterError
-        Where epsilon or the size of sets is out of its range, there are fewer than two labels, or
-        there would be more than 2^53 sets.
+        If an argument is out of range, or there would be more than 2^53 sets.
 
     Guarantee
     ---------
     Pure and exact: ln of the ratio of two integers, ``channel.sets.ratio``, rounded up; never above
-    the epsilon that was asked for. n answers lose n times as much. Participation is not protected:
-    reports exist where answers exist.
+    the requested epsilon. The loss about n answers is n times as much. Participation is not
+    protected: reports exist where answers exist.
 
     References
     ----------
@@ -138,7 +137,7 @@ class SubsetSelection(TaskwiseMechanism):
     set_size: int | None = field(default=None, converter=plain, validator=optional(whole_number(1)))
 
     def __attrs_post_init__(self) -> None:
-        _ = self.channel  # refuses too many sets
+        _ = self.channel  # rejects too many sets
 
     @property
     @override
@@ -147,7 +146,7 @@ class SubsetSelection(TaskwiseMechanism):
 
     @cached_property
     def channel(self) -> SetChannel:
-        """The law of one report given one answer; the same for every worker."""
+        """Distribution of a report given its answer, the same for every worker."""
         labels = self.domain.size
         members = self.set_size or best_members(labels, self.epsilon)
         return SetChannel(law=SetLaw.of_epsilon(labels, members, self.epsilon))

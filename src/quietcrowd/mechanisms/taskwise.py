@@ -1,8 +1,7 @@
-"""Mechanisms whose reports on some tasks can be made apart from those on the others.
+"""Mechanisms that can report on some tasks separately from others.
 
-Where a mechanism hides who answered what, every worker reports every task. With few answers among
-many tasks most of these reports stand for no answer. They are made in blocks of workers and stored
-sorted by task, one small number each.
+If participation is hidden, every worker reports every task, and most reports may be of no answer.
+They are made in blocks of workers and stored by task, one small number each.
 """
 
 from __future__ import annotations
@@ -47,20 +46,20 @@ BLOCK = 2**22
 
 @frozen(kw_only=True, slots=False)
 class TaskwiseMechanism(Mechanism):
-    """A mechanism that draws noise cell by cell, given what a worker drew once for all its cells.
+    """Mechanism that draws noise cell by cell, given one draw per worker for all cells.
 
-    So answers that do not fit into memory can be randomised some tasks at a time. Where a worker
-    draws nothing once, each report loses what the channel does, and all together their sum.
+    So answers that do not fit into memory can be randomized in groups of tasks. Without such a
+    draw, the loss of each report is that of the channel, and the total loss is the sum.
     """
 
     freshness: ClassVar[str] = "reported once, with fresh noise"
-    """What is assumed of each answer, or task."""
+    """Assumption about each answer, or task."""
 
     source: ClassVar[str] = "docs/theory/finite-channels.md"
-    """Theorem and paper, or page of ``docs/theory``, that the guarantee rests on."""
+    """Theorem and paper, or page of ``docs/theory``, that proves the guarantee."""
 
     claimed_by_paper: ClassVar[bool] = False
-    """Whether `claimed_epsilon` is what a paper claims, and not just what was asked for."""
+    """Whether a paper claims `claimed_epsilon`; otherwise it was only requested."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         draws = cls.draw_workers is not TaskwiseMechanism.draw_workers
@@ -78,7 +77,7 @@ class TaskwiseMechanism(Mechanism):
 
     @property
     def claimed_epsilon(self) -> float:
-        """What a paper claims, or was asked for; by default what the channel loses."""
+        """Claimed or requested loss; by default that of the channel."""
         return self.channel.epsilon
 
     @override
@@ -114,21 +113,10 @@ class TaskwiseMechanism(Mechanism):
         workers: int,  # noqa: ARG002
         rng: Randomness,  # noqa: ARG002
     ) -> npt.NDArray[Any] | None:
-        """Return what each worker draws once, and uses in all of its reports; None: nothing.
+        """Return the one draw of each worker for all of its reports, or None.
 
-        It is as secret as the answers are.
-
-        Parameters
-        ----------
-        workers : int
-            How many there are.
-        rng : Randomness
-            A generator for a simulation; words, or None, for reports that protect somebody.
-
-        Returns
-        -------
-        drawn : ndarray, shape (..., workers), or None
-            For `randomize_tasks`.
+        The result, shape (..., workers), is as secret as the answers. `rng` is a generator for a
+        simulation; words, or None, give reports that protect the worker.
         """
         return None
 
@@ -138,14 +126,8 @@ class TaskwiseMechanism(Mechanism):
     ) -> Reports:
         """Return the reports on some of the tasks.
 
-        Parameters
-        ----------
-        answers : Answers
-            Those to some of the tasks; all workers; tasks and workers sorted by id.
-        drawn : ndarray or None
-            What `draw_workers` gave, the same for all tasks.
-        rng : Randomness
-            A generator for a simulation; words, or None, for reports that protect somebody.
+        `answers` include all workers, with tasks and workers sorted by id. `drawn` is the result of
+        `draw_workers`, the same for all tasks. For `rng` see `draw_workers`.
         """
 
     def _randomize(self, answers: Answers, rng: Randomness) -> Reports:
@@ -153,9 +135,9 @@ class TaskwiseMechanism(Mechanism):
 
 
 def check_cells(tasks: int, workers: int, beside: int = 1) -> None:
-    """Raise ParameterError where a number per worker and task are more than fit into memory.
+    """Raise ParameterError if a number per worker and task would not fit into memory.
 
-    Or where `beside` numbers per worker, or per task, are.
+    Also raises if `beside` numbers per worker, or per task, would not fit.
     """
     if max(workers, tasks) * beside > MAX_CELLS:
         raise ParameterError(
@@ -174,10 +156,10 @@ def check_cells(tasks: int, workers: int, beside: int = 1) -> None:
 def dense_blocks(
     answers: Answers, values: npt.NDArray[Any], null: int
 ) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
-    """Yield the answers of one block of workers after the other as a full table.
+    """Yield the answers of successive blocks of workers as full tables.
 
-    A slice of the workers, and their cells, shape (workers of the block, tasks): with an answer
-    one of `values`, shape (answers,), without one `null`.
+    Each item is a slice of the workers and their cells, shape (workers of the block, tasks). A cell
+    is one of `values`, shape (answers,), or `null` without an answer.
     """
     tasks, workers = len(answers.tasks), len(answers.workers)
     ends, rows = answers.rows_by_worker
@@ -194,7 +176,7 @@ def dense_blocks(
 def dense_table(answers: Answers, domain: Domain, values: npt.NDArray[Any]) -> Answers:
     """Return a table with a value for every task and worker of some answers.
 
-    The stored values, shape (tasks, workers), are not to be written to afterwards.
+    `values`, shape (tasks, workers), must not be written to afterwards.
     """
     tasks, workers = values.shape
     column = values.reshape(-1)
@@ -212,19 +194,19 @@ def dense_table(answers: Answers, domain: Domain, values: npt.NDArray[Any]) -> A
 
 
 def cells_of(answers: Answers, values: npt.NDArray[Any], null: int) -> npt.NDArray[np.int64]:
-    """Return what each report of one worker is made of, shape (tasks,); `null` for no answer."""
+    """Return the value of each task of one worker, shape (tasks,); `null` for no answer."""
     cells = np.full(len(answers.tasks), null, np.int64)
     cells[answers.task_codes] = values
     return cells
 
 
 def cell_name(cell: np.int64) -> str:
-    """Return a name of what a report is made of; all are equally long, and take equally long."""
+    """Return a name of a cell; all names are equally long and take equally long."""
     return f"{int(cell):+09d}"
 
 
 def fixed_table(answers: Answers, mechanism: Mechanism, reports: npt.NDArray[Any]) -> Answers:
-    """Return the reports of one worker, one for each task, as the table of those that it sends."""
+    """Return the table that one worker sends, given a report for each task."""
     values = reports.astype(mechanism.report_domain.dtype)
     if mechanism.every_task:
         return dense_table(answers, mechanism.report_domain, values[:, np.newaxis])

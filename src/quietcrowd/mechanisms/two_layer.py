@@ -1,4 +1,4 @@
-"""The two-layer mechanism: every worker draws a private flip probability of its own."""
+"""The two-layer mechanism: every worker draws a private flip probability."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ BLOCK = 2**16
 Law: TypeAlias = Literal["flip", "epsilon", "beta"]
 
 MAX_SHAPE = 16
-"""Largest shape of a beta law: its numbers stay below 2^1100."""
+"""Largest shape of a beta distribution: its numbers stay below 2^1100."""
 
 USUAL_SHAPE = 2
 
 MIDDLES = 9
-"""So many flip probabilities stand for all that a worker may have drawn."""
+"""Number of flip probabilities that represent all that a worker may have drawn."""
 
 
 def _check_shape(_: Any, attribute: Any, value: Any) -> None:
@@ -69,52 +69,48 @@ def _check_shape(_: Any, attribute: Any, value: Any) -> None:
 
 @frozen(kw_only=True, slots=False)
 class TwoLayerRandomizedResponse(LabelMechanism):
-    """Draw one flip probability per worker, then keep or replace each answer with it.
+    """Randomized response with one secret flip probability per worker.
 
-    Worker u draws ``p_u`` uniformly from ``low`` to ``high`` once and tells nobody. A report is
-    the answer with probability ``1 - p_u`` and each of the other ``k - 1`` labels with
-    probability ``p_u / (k - 1)``.
+    Worker u draws ``p_u`` uniformly from ``low`` to ``high`` once and keeps it secret. A report is
+    the answer with probability ``1 - p_u`` and each of the other ``k - 1`` labels with probability
+    ``p_u / (k - 1)``. With ``law="beta"``, ``p_u`` has a truncated beta distribution on 1,024
+    equally likely numbers; shapes above 1 make very small ones rare.
 
-    With ``law="beta"`` ``p_u`` has the beta law of shapes `alpha` and `beta`, truncated to ``low``
-    to ``high``, on 1,024 equally likely numbers: of shapes above 1 very small ones are rare.
-
-    With ``law="epsilon"`` the worker draws an epsilon instead, uniform on 1,024 numbers from 0 to
-    twice `epsilon`, and keeps an answer with probability ``exp(e) / (k - 1 + exp(e))``. With
-    ``null="category"`` NULL, "no answer", is one more label, every worker reports every task, and
-    a second, independent draw serves the tasks without an answer.
+    With ``law="epsilon"`` the worker draws an epsilon e, uniform on 1,024 numbers from 0 to twice
+    `epsilon`, and keeps an answer with probability ``exp(e) / (k - 1 + exp(e))``. With
+    ``null="category"`` NULL, "no answer", is one more label and every worker reports every task. A
+    second, independent draw serves the tasks without an answer.
 
     Parameters
     ----------
     domain : Categorical or Ordinal
         ``k >= 2`` labels.
     low, high : float
-        Of the laws "flip" and "beta": bounds of the flip probability, ``0 <= low <= high <= 1``.
+        For "flip" and "beta": bounds of the flip probability, ``0 <= low <= high <= 1``.
     alpha, beta : int
-        Of the law "beta": whole shapes, 1 to 16. The law before it is truncated has the mean
-        ``alpha / (alpha + beta)``; of 1 and 1 it is uniform.
+        For "beta": shapes, 1 to 16. The mean before truncation is ``alpha / (alpha + beta)``.
     epsilon : float
-        Of the law "epsilon": the mean, 0 to 8.
+        For "epsilon": the mean, 0 to 8.
     law : {"flip", "epsilon", "beta"}
-        What a worker draws: a flip probability, uniform or by a beta law, or an epsilon.
+        Draw of a worker: a uniform or beta-distributed flip probability, or an epsilon.
     null : {None, "category"}
-        What becomes of a task without an answer; NULL goes with the law "epsilon".
+        Handling of a task without an answer; NULL requires "epsilon".
 
     Raises
     ------
     ParameterError
-        Where the bounds are out of order or out of range, a single answer loses more than 16, or
-        a parameter does not go with the law.
+        If the bounds are invalid, the loss about one answer exceeds 16, or a parameter does not fit
+        `law`.
 
     Guarantee
     ---------
     Theorem 6.3 claims ``ln((2 - low - high)(k - 1) / (low + high))`` for every answer. That is
-    exact for a worker with one answer. With more answers the reports together tell of ``p_u``,
-    and through it of each answer; `guarantee` gives the exact loss at n answers, which for
-    ``low = 0`` grows like ``ln((k - 1) n)`` without bound. With the law "beta" the claim follows
-    from the mean in the same way, is exact for one answer, and the loss grows to that of the least
-    of the 1,024 numbers. With the law "epsilon" it grows to twice the epsilon. Participation is
-    protected with NULL as a label, at the same loss, n being the number of tasks, and not protected
-    without.
+    exact for a worker with one answer. Several reports together reveal information about ``p_u``,
+    and through it about each answer. `guarantee` gives the exact loss at n answers, which for
+    ``low = 0`` grows like ``ln((k - 1) n)`` without bound. With "beta" the claim follows from the
+    mean in the same way and is exact for one answer; the loss grows to that of the least of the
+    1,024 numbers. With "epsilon" the loss grows to twice the epsilon. Participation is protected if
+    NULL is a label, at the same loss with n the number of tasks. Otherwise it is not protected.
 
     References
     ----------
@@ -142,11 +138,11 @@ class TwoLayerRandomizedResponse(LabelMechanism):
 
     def __attrs_post_init__(self) -> None:
         _ = self.worker_law
-        _ = self.channel  # refuses a privacy loss above 16
+        _ = self.channel  # rejects a privacy loss above 16
 
     @cached_property
     def worker_law(self) -> WorkerLaw:
-        """What a worker draws its weight from."""
+        """Distribution that a worker draws its weight from."""
         shapes = (self.alpha, self.beta)
         if self.law != "beta" and shapes != (None, None):
             raise ParameterError(f'alpha and beta go with law="beta"; got law={self.law!r}')
@@ -186,7 +182,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         return UniformEpsilons(size=self.size, epsilon=self.epsilon, null=self.every_task)
 
     def __repr__(self) -> str:
-        """Leave out shapes that there are not: experiments are seeded by what is printed."""
+        """Omit unused shapes: experiments are seeded by this text."""
         shown = {name: getattr(self, name) for name in fields_dict(type(self))}
         if self.law != "beta":
             del shown["alpha"], shown["beta"]
@@ -199,16 +195,15 @@ class TwoLayerRandomizedResponse(LabelMechanism):
     ) -> TwoLayerRandomizedResponse:
         """Return the mechanism for which the papers claim `epsilon`.
 
-        With the law "flip", ``high = 2 (k - 1) / (exp(epsilon) + k - 1) - low``, where low is 0
-        unless it is given. With the law "beta", whose shapes are 2 and 2 unless they are given,
-        `high` is where its mean claims as much. What it really loses is more, unless every worker
-        gives one answer: see `guarantee`.
+        With the distribution "flip", ``high = 2 (k - 1) / (exp(epsilon) + k - 1) - low``; `low` is
+        0 by default. With "beta", of shapes 2 and 2 by default, `high` is where its mean claims
+        `epsilon`. The real loss is larger unless every worker gives one answer: see `guarantee`.
 
         Raises
         ------
         ParameterError
-            Where `high` would exceed 1 or fall below `low`, `epsilon` is negative, or a parameter
-            is unknown.
+            If `high` would exceed 1 or fall below `low`, `epsilon` is negative, or a parameter is
+            unknown.
         """
         cls._check_names(parameters)
         labels = at_least_two_labels(domain)
@@ -224,7 +219,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
     def _with_mean_flip(
         cls, domain: FiniteDomain, epsilon: float, low: float
     ) -> TwoLayerRandomizedResponse:
-        """Return the law "flip" whose mean gives the wanted loss of one answer; Theorem 6.3."""
+        """Return the distribution "flip" with the mean for the loss of one answer; Theorem 6.3."""
         require_epsilon("epsilon", epsilon)
         mean = (domain.size - 1) / (math.exp(epsilon) + domain.size - 1)
         high = 2 * mean - low
@@ -247,7 +242,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
     def _with_mean_beta(
         cls, domain: FiniteDomain, epsilon: float, low: float, shapes: dict[str, Any]
     ) -> TwoLayerRandomizedResponse:
-        """Return the law "beta" whose mean gives the wanted loss of one answer."""
+        """Return the distribution "beta" with the mean for the loss of one answer."""
         require_epsilon("epsilon", epsilon)
         for name, shape in shapes.items():
             check_whole(name, shape, 1, MAX_SHAPE)
@@ -268,26 +263,26 @@ class TwoLayerRandomizedResponse(LabelMechanism):
 
     @cached_property
     def channel(self) -> FiniteChannel:
-        """The law of one report of a worker of whom nothing else is known.
+        """Distribution of one report of a worker, without other knowledge about the worker.
 
-        It describes one answer of each worker. Several answers of one worker share the flip
-        probability and are not independent: their joint law is no product of this channel.
+        Several answers of one worker share the flip probability, so their joint distribution is no
+        product of this channel.
         """
         return FiniteChannel.randomized_response(self.size, self.worker_law.mean)
 
     @property
     def worker_channel(self) -> None:
-        """None: the flip probability of a worker is known to that worker alone."""
+        """None: only the worker knows its flip probability."""
         return None
 
     @property
     @override
     def report_law(self) -> ReportLaw:
-        """The law of all reports of one worker: a few flip probabilities stand for all.
+        """Distribution of all reports of one worker, for a few representative flip probabilities.
 
-        They are the middles of `MIDDLES` equally likely parts of what a worker draws from. A task
-        without an answer has a draw of its own; of it only the mean is taken, since what replaces
-        NULL tells nothing of a truth.
+        They are the middles of `MIDDLES` equally likely parts of the worker's distribution. For
+        tasks without an answer only the mean of their separate draw is used, since a replaced NULL
+        is no evidence of a truth.
         """
         weights = [self.worker_law.at((i + 0.5) / MIDDLES) for i in range(MIDDLES)]
         others = np.repeat(np.array(weights)[:, np.newaxis] / TOTAL, self.size, axis=1)
@@ -307,7 +302,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
     def claimed_epsilon(self) -> float:
         """Theorem 6.3: ln((2 - low - high)(k - 1) / (low + high)); or the mean epsilon.
 
-        With the law "beta" the same from its mean m: ln((1 - m)(k - 1) / m).
+        With "beta" it follows from the mean m: ln((1 - m)(k - 1) / m).
         """
         if self.low is None or self.high is None:
             return self.epsilon or 0.0
@@ -353,9 +348,9 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         )
 
     def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
-        """Return how the loss is distributed; see `Mechanism.loss`.
+        """Return the loss distribution; see `Mechanism.loss`.
 
-        One draw serves all answers, so that they are one release.
+        One draw serves all answers, so they are one release.
         """
         release = super().loss(answers, tasks)
         count = check_counts(answers, tasks, every_task=self.every_task)
@@ -372,9 +367,10 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         *,
         linked: int = 1,
     ) -> TailBound:
-        """Return losses that are each exceeded with a probability at most; see `Mechanism.tail`.
+        """Return losses that are each exceeded with at most a probability; see `Mechanism.tail`.
 
-        Of several answers by the laws of all rows that differ in as many places, or fewer.
+        For several answers they also use the distributions of all rows that differ in at most as
+        many places.
         """
         bound = super().tail(probability, answers, tasks, linked=linked)
         count = check_counts(answers, tasks, every_task=self.every_task)
@@ -389,7 +385,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         )
 
     def draw_workers(self, workers: int, rng: Randomness) -> npt.NDArray[np.uint64]:
-        """Return the weights of the workers, and, where NULL is a label, those for NULL below.
+        """Return the weights of the workers, and in a second row those for NULL if it is a label.
 
         See `TaskwiseMechanism.draw_workers`.
         """
@@ -442,6 +438,6 @@ class TwoLayerRandomizedResponse(LabelMechanism):
 
 @lru_cache(maxsize=64)
 def _row_law(law: WorkerLaw, answers: int) -> LossLaw | None:
-    """Return the law of the loss about all answers; None where a coin is to stand for it."""
+    """Return the loss distribution about all answers; None to use a coin of the same loss."""
     chances = law.row_chances(answers) if answers > 1 else None
     return None if chances is None else row_law(chances)

@@ -1,4 +1,4 @@
-"""Laws that a worker draws its own, secret weight from: the first of the two layers."""
+"""Distributions that a worker draws a secret weight from: the first of the two layers."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from quietcrowd.privacy.shared_weight import (
 __all__ = ["BetaFlips", "TableLaw", "UniformEpsilons", "UniformFlips", "WorkerLaw"]
 
 MAX_LISTED = 2**16
-"""So many answers, times 1,024 weights, are summed for the law of the loss."""
+"""Largest number of answers for which the loss distribution is summed over 1,024 weights."""
 
 
 class WorkerLaw(ABC):
-    """The law of the weight, out of 2^32, that a worker gives each value that it does not keep."""
+    """Distribution of the weight, out of 2^32, that a worker gives each value except the answer."""
 
     @property
     @abstractmethod
     def mean(self) -> int:
-        """The mean weight: a whole number, so that one report has an exact channel."""
+        """Mean weight: a whole number, so that one report has an exact channel."""
 
     @abstractmethod
     def draw(self, words: WordSource, count: int) -> npt.NDArray[np.uint64]:
@@ -52,7 +52,7 @@ class WorkerLaw(ABC):
 
     @abstractmethod
     def at(self, share: float) -> float:
-        """Return the weight that a share of all draws, from 0 to 1, lies below."""
+        """Return the quantile of the weight at `share`, 0 to 1."""
 
     @abstractmethod
     def cell_epsilon(self, answers: int) -> float:
@@ -64,28 +64,23 @@ class WorkerLaw(ABC):
 
     @abstractmethod
     def row_chances(self, answers: int) -> RowChances | None:
-        """Return how likely each row of reports is; None where it is not computed."""
+        """Return the probabilities of rows of reports; None if they are not computed."""
 
     def cell_law(self, answers: int) -> LossLaw | None:  # noqa: ARG002
-        """Return the law of the loss about one of the cells; None where a coin stands for it."""
+        """Return the loss distribution about one cell; None to use a coin of the same loss."""
         return None
 
     @property
     @abstractmethod
     def public(self) -> dict[str, list[int]]:
-        """The public numbers of the law, JSON-ready."""
+        """Public numbers of the distribution, JSON-ready."""
 
 
 @frozen(kw_only=True, slots=False)
 class UniformFlips(WorkerLaw):
-    """The flip probability is uniform from `low` to `high`.
+    """Uniform flip probability from `low` to `high`.
 
-    Attributes
-    ----------
-    size : int
-        How many values a report can have.
-    low, high : float
-        Flip probabilities.
+    `size` is the number of possible reports.
     """
 
     size: int
@@ -94,7 +89,7 @@ class UniformFlips(WorkerLaw):
 
     @cached_property
     def bounds(self) -> tuple[int, int]:
-        """Bounds of the weight, rounded up; their sum is even, so that their mean is whole."""
+        """Bounds of the weight, rounded up, with an even sum, so that their mean is whole."""
         others = self.size - 1
         largest = TOTAL // others
         low, high = (
@@ -143,21 +138,14 @@ class UniformFlips(WorkerLaw):
 
     @property
     def public(self) -> dict[str, list[int]]:
-        """The bounds of the weight; see `WorkerLaw.public`."""
+        """Bounds of the weight; see `WorkerLaw.public`."""
         return {"other_weights": list(self.bounds)}
 
 
 class TableLaw(WorkerLaw):
-    """The weight is one of 1,024 of a public table, all equally likely.
+    """Uniform choice among the 1,024 weights of a public table with a whole mean.
 
-    Attributes
-    ----------
-    size : int
-        How many values a report can have.
-    table : tuple of int
-        The weights, in order; their mean is whole.
-    null : bool
-        Whether one of the values is NULL, with a draw of its own.
+    `size` is the number of possible reports; `null` is whether NULL is one, with its own draw.
     """
 
     size: int
@@ -166,7 +154,7 @@ class TableLaw(WorkerLaw):
     @property
     @abstractmethod
     def table(self) -> tuple[int, ...]:
-        """The weights."""
+        """Weights, in order."""
 
     @property
     @override
@@ -191,7 +179,7 @@ class TableLaw(WorkerLaw):
         return drawn_row_epsilon(answers, weights=self.table, others=self.size - 1, null=self.null)
 
     def row_chances(self, answers: int) -> RowChances | None:
-        """Return how likely each row of reports is; None with NULL, which has a second draw."""
+        """Return the probabilities of rows of reports; None with NULL, which has a second draw."""
         if self.null or answers > MAX_ROW:
             return None
         law = SharedWeight.listed(
@@ -207,22 +195,16 @@ class TableLaw(WorkerLaw):
 
     @property
     def public(self) -> dict[str, list[int]]:
-        """The smallest and largest weight of the table; see `WorkerLaw.public`."""
+        """Smallest and largest weight of the table; see `WorkerLaw.public`."""
         return {"other_weights": [min(self.table), max(self.table)]}
 
 
 @frozen(kw_only=True, slots=False)
 class BetaFlips(TableLaw):
-    """The flip probability has a beta law, truncated to `low` to `high`, on 1,024 weights.
+    """Flip probability with a beta distribution truncated to `low` to `high`, on 1,024 weights.
 
-    Attributes
-    ----------
-    size : int
-        How many values a report can have.
-    low, high : float
-        Flip probabilities.
-    alpha, beta : int
-        Shapes of the beta law, at least 1; of 1 and 1 it is uniform.
+    `size` is the number of possible reports. The shapes `alpha` and `beta` are at least 1; both 1
+    make it uniform.
     """
 
     size: int
@@ -234,7 +216,7 @@ class BetaFlips(TableLaw):
 
     @cached_property
     def table(self) -> tuple[int, ...]:
-        """The weights; an answer is kept with a weight of at least 1."""
+        """Weights; an answer is kept with a weight of at least 1."""
         others = self.size - 1
         most = (TOTAL - 1) // others
         low, high = (
@@ -252,16 +234,9 @@ class BetaFlips(TableLaw):
 
 @frozen(kw_only=True, slots=False)
 class UniformEpsilons(TableLaw):
-    """The worker's epsilon is one of 1,024 equidistant numbers between 0 and twice the mean.
+    """Worker's epsilon, one of 1,024 equidistant numbers between 0 and twice the mean, `epsilon`.
 
-    Attributes
-    ----------
-    size : int
-        How many values a report can have.
-    epsilon : float
-        The mean.
-    null : bool
-        Whether one of the values is NULL, with a draw of its own.
+    `size` is the number of possible reports; `null` is whether NULL is one, with its own draw.
     """
 
     size: int
@@ -270,9 +245,9 @@ class UniformEpsilons(TableLaw):
 
     @cached_property
     def table(self) -> tuple[int, ...]:
-        """The weights, rounded up; the largest by a little more, so that their mean is whole.
+        """Weights, rounded up; the largest are raised slightly to make the mean whole.
 
-        None is above 2^32 over `size`: what is kept has at least the weight of any other value.
+        None exceeds 2^32 over `size`: the answer has at least the weight of any other value.
         """
         most = TOTAL // self.size
         weights = [

@@ -1,1 +1,1 @@
-"""Reports from a secret key: asked the same again, a device says the same again."""
+"""Memos: repeated reports from a secret key, so that sending again reveals nothing new."""

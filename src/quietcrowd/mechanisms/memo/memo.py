@@ -1,21 +1,19 @@
-"""What a worker's device keeps, so that sending again tells nothing new.
+"""Memos: secret keys of workers' devices, so that sending again reveals nothing new.
 
-Whoever draws fresh noise for the same answer gives another hint about it: at a loss of 1 about
-"yes" or "no", the majority of 21 reports is the answer in 98.9 % of cases. So a device fixes,
-before the first answer, what it would send for every task and every possible answer, and keeps
-that until the campaign closes.
+Fresh noise for the same answer reveals more: at a loss of 1 about "yes" or "no", the majority of 21
+reports is the answer in 98.9 % of cases. So a device fixes, before the first answer, what it would
+send for every task and every possible answer, until the campaign closes.
 
-It keeps a key of 256 random bits. The random word of a label, and the noise of a number, are
+It stores a key of 256 random bits. The random word of a label, and the noise of a number, are
 SHAKE-256 of the key, the campaign, the worker, the mechanism, the list of tasks, the task and *the
-answer*. This is the way for labels and numbers alike, for three reasons. One noise value per
-numeric task would not do: if the answer is edited, the difference of the two reports is exactly the
-difference of the two answers. A table of noise for every task and every answer would do, but a
-grid has up to 2^24 places. And a key is a small file of a size that depends on public things alone,
-drawn in one step before there is any answer, and quickly destroyed. What it costs: the numbers are
-as good as independent ones to whoever cannot break SHAKE-256 with an unknown key. That is no weaker
-than fresh noise, which comes from a generator of that kind in the operating system.
+answer*. One noise value per numeric task would not suffice: after an edit, the difference of the
+two reports would be that of the answers. A table of noise for every answer would be large, since a
+grid has up to 2^24 places. A key is small, has a size that depends only on public facts, is drawn
+before any answer, and is quickly destroyed.
 
-What remains to be known of editing: ``docs/theory/memoisation.md``.
+The numbers are as good as independent to anyone who cannot break SHAKE-256 with an unknown key.
+That is no weaker than fresh noise from the similar generator of the operating system. The effect of
+edits: ``docs/theory/memoisation.md``.
 """
 
 from __future__ import annotations
@@ -56,7 +54,7 @@ def _worker(value: Any) -> TaskId:
 
 
 def _check_id(what: str, value: Any) -> TaskId:
-    """Return an id as plain Python; a text, or a whole number of 64 bits."""
+    """Return an id as a Python object: text, or a whole number of 64 bits."""
     plain_id = plain(value)
     if isinstance(plain_id, str):
         check_text(what, plain_id)
@@ -67,7 +65,6 @@ def _check_id(what: str, value: Any) -> TaskId:
 
 
 def _sorted_tasks(tasks: Any) -> tuple[TaskId, ...]:
-    """Return the tasks, sorted as reports are."""
     if isinstance(tasks, str | Mapping) or not isinstance(tasks, Iterable):
         raise ParameterError(f"tasks must be a list of all tasks; got {tasks!r}")
     ids = [_check_id("a task", task) for task in tasks]
@@ -79,13 +76,7 @@ def _sorted_tasks(tasks: Any) -> tuple[TaskId, ...]:
 
 
 def check_memoisable(mechanism: Any) -> Mechanism:
-    """Return the mechanism if a memo can hold its reports.
-
-    Raises
-    ------
-    ParameterError
-        Where it cannot; the message says why, and what to do instead.
-    """
+    """Return the mechanism if a memo supports it; else raise ParameterError with the reason."""
     if not isinstance(mechanism, Mechanism):
         raise ParameterError(f"mechanism must be a Mechanism; got {mechanism!r}")
     if mechanism.no_memo is not None:
@@ -97,24 +88,11 @@ def check_memoisable(mechanism: Any) -> Mechanism:
 
 @frozen(kw_only=True)
 class MemoScope:
-    """One worker, one campaign, its mechanism and its tasks: all public.
+    """Public context of a memo: one worker, one campaign, its mechanism and its tasks.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What is done to an answer; one whose `fixed_reports` are known.
-    campaign : str
-        Its name; not empty.
-    worker : str or int
-        The worker's id in reports.
-    tasks : iterable of str or of int
-        All tasks, in any order; kept sorted, as reports are.
-
-    Raises
-    ------
-    ParameterError
-        Where the mechanism's reports cannot be fixed in advance, a name or the list of tasks is
-        empty, or an id is no text that UTF-8 can hold and no whole number, or there twice.
+    `mechanism` has `fixed_reports`, and `campaign` and `tasks` are not empty. Tasks may be given in
+    any order and are stored sorted, as reports are. Ids are text or whole numbers of 64 bits.
+    Raises ParameterError if an argument is invalid.
     """
 
     mechanism: Mechanism = field(converter=check_memoisable)
@@ -135,22 +113,19 @@ class MemoScope:
 
     @property
     def context(self) -> str:
-        """All of it in one text: random numbers of another scope are others."""
+        """All of it as one text; other scopes give other random numbers."""
         return json.dumps(self.to_dict(), sort_keys=True)
 
     def content(self, key: bytes | bytearray) -> bytes:
-        """Return the bytes of the file: the public part, the key, and what shows it to be whole."""
+        """Return the bytes of the file: public part, key, and checksum."""
         body = {**self.to_dict(), "key": key.hex()}
         return json.dumps({**body, "check": _digest(body)}, indent=1).encode() + b"\n"
 
     def key_in(self, content: bytes, path: Path) -> bytes:
         """Return the key in the bytes of a file.
 
-        Raises
-        ------
-        FormatError
-            Where it was overwritten, is damaged, of another version or of another scope; the
-            message names `path`, and nothing of the key.
+        Raises FormatError if it was overwritten, is damaged, or has another version or scope. The
+        message names `path`, and nothing of the key.
         """
         if content and not any(content):
             raise FormatError(
@@ -177,7 +152,7 @@ def _digest(value: Any) -> str:
 
 
 def _whole_body(content: bytes, path: Path) -> dict[str, Any]:
-    """Return what the file says, if nothing of it was changed."""
+    """Return the content of the file if its checksum matches."""
     try:
         body: dict[str, Any] = json.loads(content)
         kind, version = body["file"], body["version"]
@@ -203,7 +178,7 @@ def _damaged(path: Path) -> FormatError:
 
 
 def _differing(value: Any, other: Any) -> str:
-    """Print a value, of a description only what differs from another one."""
+    """Format a value; of a description, only the part that differs from another one."""
     if isinstance(value, dict) and isinstance(other, dict):
         value = {name: value[name] for name in sorted(value) if value[name] != other.get(name)}
     return repr(value)
@@ -211,39 +186,39 @@ def _differing(value: Any, other: Any) -> str:
 
 @frozen(kw_only=True, eq=False)
 class Memo:
-    """The noise of one worker in one campaign, fixed before the first answer.
+    """Noise of one worker in one campaign, fixed before the first answer.
 
-    Make it with `Memo.open`. What is reported is a function of the memo and the answers: sending
-    again, after a restart or a failure, gives the identical reports and tells nothing new, and so
-    does an answer that is edited and edited back before anything is sent.
+    Make it with `Memo.open`. A report is a function of the memo and the answers. Sending again,
+    after a restart or a failure, gives identical reports and reveals nothing new. So does an answer
+    that is edited and edited back before anything is sent.
 
-    An answer that is edited *after* it was sent gives a report of its own, with its own random
-    numbers. Whoever sent t different answers to a task loses what t reports lose: count them all in
-    ``mechanism.guarantee(answers=...)``, or as tasks where every task is reported. That an answer
-    was changed, and that it was changed back, can show; which answers they were is protected. So
-    let workers edit first and send once.
+    An answer that is edited *after* it was sent gives a report with its own random numbers. The
+    loss about t different answers to a task is that of t reports: count them all in
+    ``mechanism.guarantee(answers=...)``, or as tasks if every task is reported. That an answer was
+    changed, or changed back, can show; which answers they were is protected. So let workers edit
+    first and send once.
 
     The file and the reports together reveal the answers. Destroy the memo when the campaign closes.
-    Whoever loses or destroys it before, and opens a new one, loses as much again. Before every
-    report the file is read again: one that was destroyed or replaced, by whatever program, ends all
-    that was opened from it. What cannot be done from here: to end a copy of the file, or a program
-    that reads another one's memory.
+    A new memo before that, after the file was lost or destroyed, costs the same loss again. The
+    file is read again before every report: if any program destroyed or replaced it, everything
+    opened from it ends. A memo cannot end a copy of the file, or protect against a program that
+    reads another one's memory.
 
     Guarantee
     ---------
-    That of the mechanism, given that SHAKE-256 under an unknown key of 256 bits cannot be told from
-    random numbers. Labels have exactly the mechanism's law then. Numbers have it up to 2^-182 in
-    total variation, the participation bit included, so that a pure loss of epsilon becomes
-    (epsilon, delta) with delta = (1 + e^epsilon) 2^-182 for each report, below 2^-180 at
+    That of the mechanism, if SHAKE-256 under an unknown key of 256 bits is indistinguishable from
+    random numbers. Labels then have exactly the mechanism's distribution. Numbers have it up to
+    2^-182 in total variation, including the participation bit, so that a pure loss of epsilon
+    becomes (epsilon, delta) with delta = (1 + e^epsilon) 2^-182 for each report, below 2^-180 at
     epsilon = 1. Derivation: ``docs/theory/memoisation.md``.
 
     Attributes
     ----------
     path : Path
-        Where it is kept, from the root.
+        Absolute path of the file.
     scope : MemoScope
-        Worker, campaign, mechanism and tasks. What a worker draws once, as the flip probability of
-        the two-layer mechanism, is drawn once per memo.
+        Worker, campaign, mechanism and tasks. What a worker draws once, such as the flip
+        probability of the two-layer mechanism, is drawn once per memo.
 
     Examples
     --------
@@ -278,36 +253,35 @@ class Memo:
     ) -> Memo:
         """Read the memo at `path`, or create it, before anything is answered.
 
-        A new file can be read by its owner alone (0600, whatever the umask); it is there whole or
-        not at all. Take a folder that nobody else can write to: who removes the file makes the
-        device draw afresh. On Windows rights are those of the folder.
+        Only the owner can read a new file (mode 0600, whatever the umask), which appears completely
+        or not at all. Use a directory that no one else can write to: removing the file makes the
+        device draw afresh. On Windows the directory determines the permissions.
 
         Parameters
         ----------
         path : path
             One file per worker and campaign.
         mechanism : Mechanism
-            Of the campaign; one whose reports are made of one answer each.
+            Mechanism of the campaign, with one answer per report.
         tasks : iterable of str or of int
-            All tasks of the campaign, in any order; public, and not those that were answered.
+            All tasks of the campaign, not only the answered ones, in any order; public.
         campaign : str
-            Its name; not empty.
+            Name of the campaign, not empty.
         worker : str or int
             The worker's id in reports.
         create : bool
-            Whether to make a memo where there is none. False once something was sent: a new memo
-            is fresh noise.
+            Whether to create a missing memo. False once something was sent: a new memo is fresh
+            noise.
 
         Raises
         ------
         ParameterError
-            Where the mechanism's reports cannot be fixed in advance, or a parameter is missing.
+            If a parameter is invalid, or the mechanism's reports cannot be fixed in advance.
         FormatError
-            Where the file is damaged, was destroyed, or is of another campaign, worker, mechanism
-            or list of tasks; where it is no plain file, another user's, or others have rights to
-            it.
+            If the file is damaged, was destroyed, is of another campaign, worker, mechanism or list
+            of tasks, is no regular file, or is accessible to others.
         FileNotFoundError
-            Where there is no such folder, or no memo and `create` is False.
+            If the directory is missing, or the memo is and `create` is False.
         """
         place = Path(path).absolute()
         scope = MemoScope(mechanism=mechanism, campaign=campaign, worker=worker, tasks=tasks)
@@ -319,10 +293,10 @@ class Memo:
         return cls(path=place, scope=scope, secret=Secret(key=key, context=scope.context))
 
     def report(self, answers: Mapping[Any, Any]) -> Reports:
-        """Return what the device sends for these answers; identical for identical answers.
+        """Return the device's reports for these answers; identical for identical answers.
 
-        All tasks are gone through in the same order, whichever are answered. What this raises names
-        a task, and never an answer: messages end up in logs.
+        All tasks are processed in the same order, answered or not. Errors name a task and never an
+        answer, since messages end up in logs.
 
         Parameters
         ----------
@@ -332,17 +306,16 @@ class Memo:
         Returns
         -------
         Reports
-            Of this worker alone; of all tasks where the mechanism reports every task.
+            Reports of this worker; on all tasks if the mechanism reports every task.
 
         Raises
         ------
         AnswerError
-            Where a task is not on the list or an answer outside the domain: then nothing is drawn.
+            If a task is unknown or an answer is outside the domain; then nothing is drawn.
         ParameterError
-            Where the memo was destroyed, or its file is gone.
+            If the memo was destroyed, or its file is gone.
         FormatError
-            Where the file was replaced or damaged since it was opened, or others have rights to
-            it.
+            If the file was replaced or damaged since it was opened, or others have permissions.
         """
         self._require_kept()
         scope = self.scope
@@ -356,17 +329,17 @@ class Memo:
         return scope.mechanism.fixed_reports(table, self._secret)
 
     def destroy(self) -> None:
-        """Overwrite and remove the file, and forget the key; a second time changes nothing.
+        """Overwrite and remove the file, and forget the key; does nothing the second time.
 
-        Nor does a first time where there is no file any more. One that was moved is not found.
-        Where this fails nothing is forgotten: set right what the error says, and destroy it again.
+        If the file is already gone, only the key is forgotten; a moved file is not found. If this
+        fails nothing is forgotten: fix what the error reports, and destroy the memo again.
 
         Raises
         ------
         FormatError
-            Where another file has taken its place: that one is not touched.
+            If another file is in its place, which is not touched.
         OSError
-            Where the file cannot be overwritten or removed.
+            If the file cannot be overwritten or removed.
         """
         if self._secret.forgotten:
             return
@@ -374,7 +347,7 @@ class Memo:
         self._secret.forget()
 
     def _require_kept(self) -> None:
-        """Raise an error unless the file is there, with the same key in it."""
+        """Raise an error unless the file exists and contains the same key."""
         if not self._secret.forgotten:
             try:
                 content = read_private(self.path)

@@ -1,4 +1,4 @@
-"""A small file that its owner alone can read: there whole or not at all."""
+"""Small files that only their owner can read, written atomically."""
 
 from __future__ import annotations
 
@@ -18,24 +18,20 @@ __all__ = ["create_private", "read_private", "replace_private", "wipe_private"]
 _CAREFULLY = sum(
     getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
 )
-"""Follow no link, wait for no pipe, leave nothing open to other programs, change no byte."""
+"""Follow no link, wait for no pipe, close on exec, translate no bytes."""
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def create_private(path: Path, content: bytes) -> bool:
-    """Create a file with rights 0600; return False, and touch nothing, if there is one already.
+    """Create a file with mode 0600; return False, and change nothing, if the path exists.
 
-    The content is on the disk before the name is there: an interruption leaves no file, or all of
-    it. On Linux it has no other name before, either; elsewhere an interruption may leave a draft
-    beside it. Where the file system has no links the name is taken first, so that of two who come
-    at once one has it: the other, or an interruption, may then meet an empty file. On Windows
-    rights are those of the folder: keep the file in a folder of the user's own.
+    The content is on the disk before the name exists, so an interruption leaves no file or all of
+    it. On Linux there is no temporary name; elsewhere an interruption may leave a draft in the
+    directory. On file systems without links the name is reserved first: a concurrent caller, or an
+    interruption, may then find an empty file. On Windows the directory determines the permissions.
 
-    Raises
-    ------
-    OSError
-        Where the folder does not exist or cannot be written to.
+    Raises OSError if the directory does not exist or is not writable.
     """
     created = _create_unnamed(path, content)
     if created is None:
@@ -46,7 +42,7 @@ def create_private(path: Path, content: bytes) -> bool:
 
 
 def _create_unnamed(path: Path, content: bytes) -> bool | None:
-    """Do so by a file without a name, which ends with the process; None where there are none."""
+    """Create the file from one without a name, which ends with the process; None if unsupported."""
     if sys.platform != "linux":
         return None
     try:
@@ -65,7 +61,7 @@ def _create_unnamed(path: Path, content: bytes) -> bool | None:
 
 
 def _write(file: IO[bytes], content: bytes) -> None:
-    """Write and bring to the disk, for the owner alone whatever the umask."""
+    """Write and sync, for the owner only, independently of the umask."""
     if sys.platform != "win32":
         os.fchmod(file.fileno(), 0o600)
     file.write(content)
@@ -74,14 +70,10 @@ def _write(file: IO[bytes], content: bytes) -> None:
 
 
 def replace_private(path: Path, content: bytes) -> None:
-    """Write a file with rights 0600 in the place of the one that is there, if there is one.
+    """Write a file with mode 0600, and replace an existing one atomically.
 
-    An interruption leaves the one before, or all of the new one. Rights as of `create_private`.
-
-    Raises
-    ------
-    OSError
-        Where the folder does not exist or cannot be written to.
+    For permissions see `create_private`. Raises OSError if the directory does not exist or is not
+    writable.
     """
     with _written_beside(path, content) as temporary:
         os.replace(temporary, path)
@@ -90,7 +82,7 @@ def replace_private(path: Path, content: bytes) -> None:
 
 @contextmanager
 def _written_beside(path: Path, content: bytes) -> Iterator[Path]:
-    """Give a file beside `path`, on the disk, with rights 0600; in the end its name is free."""
+    """Yield a synced file in the directory of `path`, with mode 0600; remove it at the end."""
     number, name = mkstemp(dir=path.parent, prefix=f".{path.name}.")  # O_EXCL, 0600
     temporary = Path(name)
     try:
@@ -102,7 +94,7 @@ def _written_beside(path: Path, content: bytes) -> Iterator[Path]:
 
 
 def _give_name(temporary: Path, path: Path) -> bool:
-    """Name a file, unless another one has the name; return whether it was done."""
+    """Name a file unless the name exists; return whether it was done."""
     try:
         os.link(temporary, path)
     except FileExistsError:
@@ -113,7 +105,7 @@ def _give_name(temporary: Path, path: Path) -> bool:
 
 
 def _take_name(temporary: Path, path: Path) -> bool:
-    """Do the same without links: renaming alone would replace the file of who came first."""
+    """Do the same without links: renaming only would replace the file of a concurrent caller."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
@@ -136,15 +128,10 @@ def _sync_folder(folder: Path) -> None:
 
 
 def read_private(path: Path) -> bytes:
-    """Return what is in a file that nobody else can read.
+    """Return the content of a file that no one else can read.
 
-    Raises
-    ------
-    FormatError
-        Where it is no plain file, as a link is none; or, but for Windows, where it is another
-        user's, or others than its owner have rights to it.
-    FileNotFoundError
-        Where there is none.
+    Raises FormatError if it is a link or otherwise no regular file, or, except on Windows, if it
+    belongs to another user or others have permissions. Raises FileNotFoundError if it is missing.
     """
     with os.fdopen(_open_plain(path, os.O_RDONLY), "rb") as file:
         _require_own(path, os.fstat(file.fileno()))
@@ -152,7 +139,6 @@ def read_private(path: Path) -> bytes:
 
 
 def _open_plain(path: Path, flags: int) -> int:
-    """Open a plain file and nothing else; return its number."""
     try:
         number = os.open(path, flags | _CAREFULLY)
     except OSError:
@@ -193,17 +179,12 @@ def _require_own(path: Path, status: os.stat_result) -> None:
 
 
 def wipe_private(path: Path, content: bytes) -> None:
-    """Overwrite a file with zeros and remove it; nothing happens if there is none.
+    """Overwrite a file with zeros and remove it; do nothing if it is missing.
 
-    Where an earlier try was interrupted, and there are zeros already, it is brought to its end.
-    What a disk or a backup keeps of earlier contents is beyond any program: encrypt the disk.
-
-    Raises
-    ------
-    FormatError
-        Where the file holds something else than `content`, or is no plain file: it is not touched.
-    OSError
-        Where it cannot be written to, or not be removed.
+    A wipe that was interrupted is completed. Earlier contents in a disk or a backup are out of
+    reach: encrypt the disk. Raises FormatError, and does not touch the file, if it contains
+    something else than `content` or is no regular file. Raises OSError if it cannot be written or
+    removed.
     """
     try:
         number = _open_plain(path, os.O_RDWR)
@@ -225,14 +206,14 @@ def wipe_private(path: Path, content: bytes) -> None:
 
 
 def _is_or_was(content: bytes, there: bytes) -> bool:
-    """Return whether a file holds `content`, or what is left where some of it is zeros."""
+    """Return whether `there` is `content`, possibly with some bytes zeroed."""
     return len(there) == len(content) and all(
         byte in (0, known) for byte, known in zip(there, content, strict=True)
     )
 
 
 def _remove(path: Path, own: os.stat_result) -> None:
-    """Remove a file, unless another one has its name by now."""
+    """Remove a file, unless its name belongs to another one by now."""
     try:
         if os.path.samestat(path.lstat(), own):
             path.unlink()

@@ -1,7 +1,7 @@
-"""The answers of one worker, checked, as the table that a device randomises.
+"""The checked answers of one worker, as the table that a device randomizes.
 
-All tasks are gone through in the same order, answered or not. What is raised names a task, and
-never an answer: messages end up in logs.
+All tasks are processed in the same order, answered or not. Errors name a task and never an answer,
+since messages end up in logs.
 """
 
 from __future__ import annotations
@@ -32,17 +32,9 @@ def worker_table(
 ) -> Answers:
     """Return the answers of one worker as a table; all other parameters are public.
 
-    Parameters
-    ----------
-    answers : mapping of task to answer
-        None, or no entry, is no answer. A task counts as what it prints as.
-    tasks : sequence of str or of int
-        All tasks of the campaign, sorted.
-
-    Raises
-    ------
-    AnswerError
-        Where a task is not on the list or an answer outside the domain.
+    In `answers`, None or a missing entry is no answer, and tasks match by their text. `tasks` are
+    all tasks of the campaign, sorted. Raises AnswerError if a task is unknown or an answer is
+    outside the domain.
     """
     given = _by_text(answers, tasks, campaign)
     encoded = [_encode(domain, task, given.get(str(task))) for task in tasks]
@@ -59,7 +51,7 @@ def worker_table(
 
 
 def _by_text(answers: Mapping[Any, Any], tasks: Sequence[TaskId], campaign: str) -> dict[str, Any]:
-    """Return answers by what their task prints as."""
+    """Return answers by the text of their task."""
     if not isinstance(answers, Mapping):
         raise AnswerError(
             f"answers must map tasks to answers, as {{{tasks[0]!r}: ...}}; "
@@ -78,9 +70,9 @@ def _by_text(answers: Mapping[Any, Any], tasks: Sequence[TaskId], campaign: str)
 
 
 def _encode(domain: Domain, task: TaskId, answer: Any) -> npt.NDArray[Any]:
-    """Return an answer as the domain stores it; without one, a stand-in.
+    """Return an answer, or a substitute for a missing one, as the domain stores it.
 
-    The stand-in makes an answered task and another one take the same steps.
+    With the substitute, answered and unanswered tasks take the same steps.
     """
     shown = answer
     if answer is None:
