@@ -1,4 +1,4 @@
-// What the page asks the service for.
+// Requests to the campaign API.
 
 const ROOT = new URL("../../", import.meta.url); // this file is web/dashboard/api.js there
 const UNCHANGED = 304;
@@ -7,7 +7,7 @@ const TOO_OFTEN = 429;
 const PAGE = 200; // rows that are asked for at once
 const PAUSE = 1_000;
 
-/** The service refuses: its status, its words, and the rules that were broken. */
+/** A rejected request: its status, message and broken rules. */
 export class Refusal extends Error {
   constructor(status, message, errors = []) {
     super(message);
@@ -16,7 +16,7 @@ export class Refusal extends Error {
   }
 }
 
-/** All campaigns of a requester, seen with a key. */
+/** All campaigns of a requester, read with a key. */
 export class RequesterApi {
   #key;
 
@@ -24,7 +24,6 @@ export class RequesterApi {
     this.#key = key;
   }
 
-  /** Return all campaigns. */
   async campaigns() {
     const found = [];
     for await (const items of pages("campaigns", this.#key)) {
@@ -33,25 +32,24 @@ export class RequesterApi {
     return found;
   }
 
-  /** Return what the server plans with, and for how long. */
+  /** Return the mechanisms, epsilons and time limit of the server's plans. */
   async planningLimits() {
     return (await ask("plans", this.#key)).json();
   }
 
-  /** Return what error to expect of a campaign; `signal` ends it. Others of ours go first. */
+  /** Return a plan; `signal` stops it. Other plans of this requester end first. */
   async plan(order, signal) {
     const body = JSON.stringify(order);
     const headers = { "Content-Type": "application/json" };
     return (await patiently("plans", this.#key, { method: "POST", headers, body, signal })).json();
   }
 
-  /** Return one campaign, to be seen with the same key. */
   campaign(id) {
     return new CampaignApi(id, this.#key, true);
   }
 }
 
-/** One campaign, seen with the key of its requester, or with a token that shows no workers. */
+/** One campaign, read with its requester's key, or with a token that shows no workers. */
 class CampaignApi {
   #path;
   #secret;
@@ -63,15 +61,11 @@ class CampaignApi {
     this.showsWorkers = showsWorkers;
   }
 
-  /** Return the campaign. */
   async campaign() {
     return (await this.fetch("")).json();
   }
 
-  /**
-   * Return the latest results but for their rows; null where there are none, undefined where they
-   * are as before.
-   */
+  /** Return the latest results without rows; null if there are none, undefined if unchanged. */
   async results() {
     const known = this.#etag === null ? {} : { "If-None-Match": this.#etag };
     try {
@@ -91,12 +85,12 @@ class CampaignApi {
     }
   }
 
-  /** Give all tasks, some at a time. */
+  /** Yield all tasks, one page at a time. */
   tasks() {
     return pages(`${this.#path}/tasks`, this.#secret);
   }
 
-  /** Return a page of rows of these results; raise Refusal where there are others by now. */
+  /** Return a page of rows; throw Refusal if the results have changed. */
   async rows(kind, cursor) {
     const query = cursor === null ? "" : `?cursor=${encodeURIComponent(cursor)}`;
     const response = await this.fetch(`/results/${kind}${query}`);
@@ -106,24 +100,24 @@ class CampaignApi {
     return response.json();
   }
 
-  /** Take results as new at the next look, whatever they are. */
+  /** Treat the next results as new. */
   forget() {
     this.#etag = null;
   }
 
-  /** Return the response to a path below the campaign; raise Refusal where there is none. */
+  /** Request a path below the campaign; throw Refusal if it is rejected. */
   fetch(path, headers = {}) {
     return ask(this.#path + path, this.#secret, { headers });
   }
 }
 
-/** Return a campaign that is seen with a token, in exchange for the code of a link. */
+/** Exchange the code of a link, and return the campaign, read with the token. */
 export async function openLink(id, code) {
   const response = await ask(`campaigns/${id}/dashboard-tokens`, code, { method: "POST" });
   return new CampaignApi(id, (await response.json()).token, false);
 }
 
-/** Give the rows of a list, page by page. */
+/** Yield the rows of a list, page by page. */
 async function* pages(path, secret) {
   let cursor = null;
   do {
@@ -134,7 +128,7 @@ async function* pages(path, secret) {
   } while (cursor !== null);
 }
 
-/** Ask until the service does not say that this was too often. */
+/** Request until the rate limit allows it. */
 async function patiently(path, secret, options) {
   for (;;) {
     try {

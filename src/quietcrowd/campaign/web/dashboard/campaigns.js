@@ -1,4 +1,4 @@
-// The list of a requester's campaigns, to choose from.
+// The list of a requester's campaigns.
 
 import { byId, say } from "./elements.js";
 import { count } from "./numbers.js";
@@ -11,7 +11,7 @@ function number(name, field) {
   return { name, numeric: true, value: (row) => row[field], text: (row) => count(row[field]) };
 }
 
-/** Show campaigns by title; `choose` is called with the one that is pressed. */
+/** Show campaigns by title; `choose` is called with the selected one. */
 export function showCampaigns(campaigns, choose) {
   const rows = [...campaigns].sort((one, other) => words.compare(one.title, other.title));
   const columns = [

@@ -1,11 +1,12 @@
-// What the page may ask with: a requester's key, or a token for one campaign. Neither is stored.
+// Credentials of the page: a requester's key, or a token for one campaign. Neither is stored.
 //
-// No key is taken from an address: browsers keep those. A link brings a code, which is good once.
+// Keys in addresses are not used, because browsers store addresses. A link contains a code for one
+// use.
 
 const KEY = /^qck_[\w-]+$/;
 const CODE = /^qcd_[\w-]+$/;
 
-/** Return what the address brings behind its #, and take it out of the address bar. */
+/** Return the content of the URL fragment, and remove it from the address bar. */
 export function takeFragment() {
   const brought = new URLSearchParams(location.hash.slice(1));
   if (location.hash) {
@@ -15,7 +16,6 @@ export function takeFragment() {
   return { code: CODE.test(code ?? "") ? code : null, holdsKey: brought.has("k") };
 }
 
-/** Return whether a text has the form of a key. */
 export function isKey(text) {
   return KEY.test(text);
 }

@@ -1,4 +1,4 @@
-// Files that the requester takes home.
+// Files for the requester to download.
 
 import { byId, make, say } from "./elements.js";
 
@@ -12,13 +12,13 @@ const FILES = [
 const [TRUTHS, RESULTS, LINES, TABLE, MECHANISM] = FILES.map(([button]) => button);
 
 let source = null;
-let later = new Set(); // buttons of what cannot be had yet
+let later = new Set(); // buttons whose files are not available yet
 
 for (const [button, path, name] of FILES) {
   button.addEventListener("click", () => download(button, path, name));
 }
 
-/** Let the buttons fetch from a campaign; without its workers there are no reports, either. */
+/** Download from a campaign; a token that shows no workers gives no reports. */
 export function downloadFrom(api) {
   source = api;
   for (const part of [LINES, TABLE, MECHANISM, byId("downloads-later"), byId("downloads-note")]) {
@@ -26,7 +26,7 @@ export function downloadFrom(api) {
   }
 }
 
-/** Let only those buttons be pressed whose files can be had. */
+/** Enable only the buttons whose files are available. */
 export function offerDownloads(campaign, results) {
   const waits = campaign.state === "open" && campaign.at_least > 1;
   later = new Set([...(waits ? [LINES, TABLE] : []), ...(results === null ? [TRUTHS, RESULTS] : [])]);
@@ -48,7 +48,6 @@ async function download(button, path, name) {
   button.disabled = later.has(button);
 }
 
-/** Hand a file to the browser. */
 function save(content, name) {
   const link = make("a");
   link.href = URL.createObjectURL(content);

@@ -1,18 +1,16 @@
-// Elements of the page. What comes from outside becomes text, and never anything else.
+// Elements of the page. External content becomes text, and nothing else.
 
-/** Return the element of an id. */
 export function byId(id) {
   return document.getElementById(id);
 }
 
-/** Let an element say a text; nothing happens where it says it already, so nothing is read out. */
+/** Set the text of an element only if it differs, so that screen readers do not repeat it. */
 export function say(element, text) {
   if (element.textContent !== text) {
     element.textContent = text;
   }
 }
 
-/** Return a new element that says a text. */
 export function make(kind, text = "", className = "") {
   const element = document.createElement(kind);
   element.textContent = text;
@@ -22,7 +20,7 @@ export function make(kind, text = "", className = "") {
   return element;
 }
 
-/** Let an element hold a share of one: a bar, and the number beside it. */
+/** Show a fraction as a bar with a number next to it. */
 export function showShare(element, share, text) {
   const both = make("div", "", "share");
   if (share !== null) {

@@ -1,4 +1,4 @@
-// What is said of the campaign as a whole: its counts, warnings, agreement and privacy.
+// Facts about the campaign: counts, warnings, agreement and privacy.
 
 import { byId, make, say, showShare } from "./elements.js";
 import { count, loss, percent } from "./numbers.js";
@@ -15,7 +15,6 @@ const JOINING = {
   open: "anyone who has the link, as often as they like: workers may be invented",
 };
 
-/** Show the head of the page. */
 export function showCampaign(campaign) {
   document.title = `${campaign.title} – quietcrowd`;
   say(byId("title"), campaign.title);
@@ -38,7 +37,6 @@ export function showCampaign(campaign) {
   say(byId("at-least"), together(campaign));
 }
 
-/** Return which tasks a worker is asked. */
 function asked(campaign) {
   const most = campaign.answers_per_participant;
   if (campaign.allotment === "random") {
@@ -50,7 +48,6 @@ function asked(campaign) {
   return most === null ? "all tasks" : `all tasks, and answers ${count(most)} at most`;
 }
 
-/** Return when a campaign closes by itself. */
 function closing(campaign) {
   const day = campaign.closes_on;
   if (campaign.state === "closed") {
@@ -72,7 +69,6 @@ function together(campaign) {
   return `at least ${count(least)} new workers at a time; ${rest}`;
 }
 
-/** Show a banner for every warning. */
 export function showWarnings(results) {
   const warnings = results === null ? [] : results.warnings;
   const banners = warnings.map((warning) => {
@@ -83,7 +79,7 @@ export function showWarnings(results) {
   byId("warnings").replaceChildren(...banners);
 }
 
-/** Show how much workers agree: bars, and the numbers beside them. */
+/** Show how much workers agree, as bars with numbers. */
 export function showAgreement(results) {
   const agreement = results === null ? null : results.agreement;
   const reports = agreement === null ? null : agreement.reports;
@@ -96,7 +92,7 @@ export function showAgreement(results) {
   showShare(byId("agreement-answers"), answers, sure);
 }
 
-/** Show what a worker loses at most, and how rare more is; pairs (ε, δ) say that not. */
+/** Show the maximum privacy loss, and the probability of more, which pairs (ε, δ) do not state. */
 export function showPrivacy(results) {
   for (const fact of NEED_RESULTS) {
     fact.parentElement.hidden = results === null;

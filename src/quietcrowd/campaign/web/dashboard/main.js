@@ -1,4 +1,4 @@
-// The dashboard: takes a key or a link, and shows campaigns for as long as somebody looks.
+// The dashboard: it takes a key or a link, and shows campaigns while someone looks.
 
 import { openLink, Refusal, RequesterApi } from "./api.js";
 import { showCampaigns } from "./campaigns.js";
@@ -19,19 +19,19 @@ const ASK = byId("ask");
 const LIST = byId("list");
 const CAMPAIGN = byId("campaign");
 const PLAN = byId("plan");
-const PLAN_PLACE = "plan"; // in the address, where else the id of a campaign is
+const PLAN_PLACE = "plan"; // also in the address, in place of a campaign's id
 const KEY_IN_ADDRESS =
   "No key belongs in an address: this browser has kept it. It was not used here. Have it replaced, " +
   "by quietcrowd campaign key NAME --replace, and give the new one.";
 
 let end = () => {};
-let current = null; // what is followed: a campaign, or a requester for the list
+let current = null; // the API that is polled: of a campaign, or of a requester
 let requester = null; // with the key; null without one
 let latest = null; // results
 let shown = null; // the campaign
 let model = null; // the campaign that a plan starts from
 
-/** Show what was found, or that nothing was. */
+/** Show results, or that there are none. */
 function showFound(found) {
   const { results, truths, workers } = found ?? { results: null, truths: null, workers: null };
   latest = results;
@@ -42,7 +42,7 @@ function showFound(found) {
   showPrivacy(results);
 }
 
-/** Show one of the screens, and go to its heading where another one was shown. */
+/** Show a screen; when it was hidden, focus its heading. */
 function showScreen(screen) {
   if (screen.hidden) {
     for (const one of [ASK, LIST, CAMPAIGN, PLAN]) {
@@ -52,7 +52,7 @@ function showScreen(screen) {
   }
 }
 
-/** Look at something again and again, or at nothing; what was followed before is let go. */
+/** Poll an API, or nothing (null), instead of the previous one. */
 function follow(api, step) {
   end();
   leavePlan();
@@ -73,7 +73,7 @@ function ask(message) {
   byId("key").focus();
 }
 
-/** Take a step; return whether to take another one. */
+/** Take a step, and return whether to take another. */
 async function look(api, step) {
   try {
     return (await step(api)) && api === current;
@@ -129,7 +129,7 @@ function show(campaign, found) {
   showScreen(CAMPAIGN);
 }
 
-/** Look at the list until it is there: who reads it is not disturbed. */
+/** Load the list once: polling would disturb its reader. */
 async function lookAtList(api) {
   const campaigns = await api.campaigns();
   if (api === current) {
@@ -141,7 +141,7 @@ async function lookAtList(api) {
   return false;
 }
 
-/** Show the form of a plan, once the server has said what it plans with. */
+/** Show the form of a plan, once the server's limits are loaded. */
 async function lookAtPlan(api) {
   await openPlan(api, model);
   model = null;
@@ -153,7 +153,6 @@ async function lookAtPlan(api) {
   return false;
 }
 
-/** Go to another place of the dashboard. */
 function visit(path) {
   history.pushState(null, "", path);
   go();
@@ -163,12 +162,12 @@ function choose(campaign) {
   visit(campaign.id);
 }
 
-/** Return the id of the campaign that the address names; nothing for all of them. */
+/** Return the id of the campaign in the address; empty for all campaigns. */
 function place() {
   return location.pathname.split("/").at(-1);
 }
 
-/** Show what the address names, with the key. */
+/** Show the page for the address, if there is a key. */
 function go() {
   if (requester === null) {
     return;
@@ -182,7 +181,7 @@ function go() {
   }
 }
 
-/** Exchange the code of a link, which is good once, and show its campaign. */
+/** Exchange the code of a link, which works once, and show its campaign. */
 async function open(code) {
   requester = null;
   follow(null);
@@ -193,7 +192,7 @@ async function open(code) {
   }
 }
 
-/** Start with what the address brings; without anything, ask for a key. */
+/** Start with the code in the address, or ask for a key. */
 function begin() {
   const { code, holdsKey } = takeFragment();
   if (code !== null && place() !== "") {

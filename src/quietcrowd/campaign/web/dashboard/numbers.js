@@ -1,25 +1,23 @@
-// Numbers as people read them.
+// Formatting of numbers.
 
 const DUST = 1e-12;
 const LOSS_DIGITS = 4;
 const MOST_DIGITS = 6;
 
-/** Return a whole number with commas. */
 export function count(number) {
   return number.toLocaleString("en");
 }
 
-/** Return a share as a percentage. */
 export function percent(share) {
   return share === null ? "–" : `${(100 * share).toFixed(1)} %`;
 }
 
-/** Return a number with a few significant digits. */
+/** Format a number with a few significant digits. */
 export function short(number, digits) {
   return number === null ? "–" : String(Number(number.toPrecision(digits)));
 }
 
-/** Return a number as exactly as its standard error allows: to the second digit of that. */
+/** Format a number to the second digit of its standard error. */
 export function measured(number, error) {
   if (number === null || !error) {
     return short(number, MOST_DIGITS);
@@ -28,7 +26,7 @@ export function measured(number, error) {
   return number.toFixed(Math.min(MOST_DIGITS, Math.max(0, decimals)));
 }
 
-/** Return a loss of privacy, rounded up: “at most” must be true. One without limit is null. */
+/** Format a privacy loss, rounded up so that “at most” is true; null is unlimited. */
 export function loss(epsilon) {
   if (epsilon === null) {
     return "no limit";

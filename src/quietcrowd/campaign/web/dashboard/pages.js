@@ -1,8 +1,8 @@
-// Rows of results: there may be millions, so they come a page at a time.
+// Rows of results. There may be millions, so they are loaded page by page.
 
 import { count } from "./numbers.js";
 
-/** The rows of one kind that have come so far. */
+/** The loaded rows of one kind. */
 class LoadedRows {
   #api;
   #kind;
@@ -16,7 +16,6 @@ class LoadedRows {
     this.#kind = kind;
   }
 
-  /** Load the next page. */
   async load() {
     if (this.#busy) {
       return;
@@ -32,7 +31,7 @@ class LoadedRows {
     }
   }
 
-  /** Load the next page; where it cannot be had, the next look brings what there is. */
+  /** Load the next page; if that fails, the next poll loads the current results. */
   async loadMore() {
     try {
       await this.load();
@@ -62,7 +61,7 @@ export async function lookAtResults(api) {
   return { results, truths, workers };
 }
 
-/** Return a sentence on what is here, where that is not all. */
+/** Return a sentence about loaded rows if they are not complete. */
 export function partly(loaded) {
   return loaded.complete ? "" : ` Here are the first ${count(loaded.rows.length)}: these are counted and sorted.`;
 }

@@ -1,4 +1,4 @@
-// Planning a campaign: asks the server what error to expect, and shows it.
+// Planning a campaign: the server simulates the expected error, and the page shows it.
 
 import { Refusal } from "./api.js";
 import { byId, make, say } from "./elements.js";
@@ -17,11 +17,11 @@ const table = new SortableTable(byId("plan-rows"), byId("plan-more"));
 
 let api = null;
 let limits = null;
-let asking = null; // what ends the request that is on its way
-let made = null; // the plan that is shown, and what was asked
+let asking = null; // aborts the request in progress
+let made = null; // the plan shown, and its order
 let title = "";
 
-/** Show the form, with what the server plans with; a campaign fills it. */
+/** Show the form with the server's limits, filled from a campaign if one is given. */
 export async function openPlan(requester, campaign) {
   limits = await requester.planningLimits();
   api = requester;
@@ -34,12 +34,12 @@ export async function openPlan(requester, campaign) {
   }
 }
 
-/** Stop what is being planned. */
+/** Stop the plan in progress. */
 export function leavePlan() {
   asking?.abort();
 }
 
-/** Forget what was planned, and for whom. */
+/** Forget the plan and the requester. */
 export function forgetPlan() {
   leavePlan();
   api = null;
@@ -91,7 +91,7 @@ function showBusy(busy) {
   byId("plan-stop").hidden = !busy;
 }
 
-/** Say that it works, and how long it may take. */
+/** Show the elapsed time and the limit. */
 function tellTime() {
   const start = Date.now();
   const told = byId("plan-elapsed");
@@ -103,7 +103,6 @@ function tellTime() {
   return setInterval(turn, SECOND);
 }
 
-/** Show a plan, or none. */
 function show(found) {
   made = found;
   byId("plan-found").hidden = found === null;
@@ -158,7 +157,7 @@ function showRows() {
   say(byId("plan-note"), `The best constant guess: ${between}.${wanted} Choose a mechanism for its command line.`);
 }
 
-/** Offer what can be drawn: one mechanism, with one number of answers. */
+/** Offer the curves: one per mechanism and number of answers. */
 function offerCurves() {
   const rows = made.plan.rows.filter((expected) => expected.private);
   const names = [...new Set(rows.map((expected) => curveName(expected)))];
@@ -193,7 +192,7 @@ function drawCurves() {
   });
 }
 
-/** Show the command line of a row, and what a worker loses. */
+/** Show the command line of a row, and its privacy loss. */
 function choose(expected) {
   byId("plan-chosen").hidden = false;
   say(byId("plan-command"), commandFor(made.order, expected, title || "TITLE"));
@@ -203,7 +202,7 @@ function choose(expected) {
   byId("plan-chosen-title").focus();
 }
 
-/** Copy the command line; where that is not possible, select it. */
+/** Copy the command line; if that is not allowed, select it. */
 async function copy() {
   try {
     await navigator.clipboard.writeText(byId("plan-command").textContent);

@@ -1,16 +1,16 @@
-// The command line that makes the campaign of a row.
+// The command line that creates the campaign of a row.
 
 import { joined } from "./plan_lists.js";
 
 const SERVER = new URL("../../", import.meta.url).href.replace(/\/$/, ""); // as api.js has it
 const PLAIN = /^[\w@%+=:,./-]+$/;
 
-/** Return a text as a shell takes it for one word. */
+/** Quote a text as one word of a shell. */
 function word(text) {
   return PLAIN.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Return an option with its value; one that could be taken for an option is joined to its name. */
+/** Return an option and its value; a value that begins with - is joined to the name by =. */
 function option(name, value) {
   const text = String(value);
   return text.startsWith("-") ? word(`${name}=${text}`) : `${name} ${word(text)}`;
@@ -23,11 +23,7 @@ function answers(order) {
   return order.levels ? option("--levels", joined(order.levels)) : option("--labels", joined(order.labels));
 }
 
-/**
- * Return the command.
- *
- * `order` is what was asked of the server, `expected` a row of the plan, `title` of the campaign.
- */
+/** Return the command for `expected`, a row of the plan for `order`. */
 export function commandFor(order, expected, title) {
   const named = title.startsWith("-") ? ` ${title}` : title;
   const words = [

@@ -1,8 +1,8 @@
-// Fields of the form of a plan: each has its label, what is usual, and the place of its mistakes.
+// Fields of the plan's form, each with label, default, note and error.
 
 import { make } from "./elements.js";
 
-/** What all fields share: an element, a mistake, and for which kinds of answers they are. */
+/** Base of all fields; `kinds` are the kinds of answers for which it is shown. */
 class Field {
   #mistake;
 
@@ -22,14 +22,14 @@ class Field {
     this.element.append(this.title(), control, noted, this.#mistake);
   }
 
-  /** Return what stands above the control, and names it. */
+  /** Return the element that labels the control. */
   title() {
     const label = make("label", this.label);
     label.htmlFor = `field-${this.name}`;
     return label;
   }
 
-  /** Tell a mistake at the field, or, with an empty text, none. */
+  /** Show an error, or none if the text is empty. */
   tell(message) {
     this.#mistake.textContent = message;
     for (const one of this.controls) {
@@ -37,7 +37,7 @@ class Field {
     }
   }
 
-  /** All that can have the focus. */
+  /** All elements that can be focused. */
   get controls() {
     return [this.control];
   }
@@ -54,7 +54,7 @@ class Field {
     this.control.value = text;
   }
 
-  /** Show the field where answers are of such a kind. */
+  /** Show the field only for its kinds of answers. */
   showFor(kind) {
     this.element.hidden = this.kinds !== null && !this.kinds.includes(kind);
   }
@@ -64,7 +64,7 @@ class Field {
   }
 }
 
-/** A field in which one writes; `usual` stands there until one does. */
+/** A text field; `usual` is the placeholder. */
 export class TextField extends Field {
   constructor(spec) {
     const control = make("input");
@@ -76,7 +76,7 @@ export class TextField extends Field {
   }
 }
 
-/** A field in which one chooses one of some: pairs of a value and its words. */
+/** A field with one choice; choices are pairs of a value and its text. */
 export class ChoiceField extends Field {
   constructor(spec) {
     const control = make("select");
@@ -89,7 +89,7 @@ export class ChoiceField extends Field {
   }
 }
 
-/** A field in which one chooses any of some. */
+/** A field with several choices. */
 export class SeveralField extends Field {
   constructor(spec) {
     const control = make("div", "", "several");
@@ -108,7 +108,7 @@ export class SeveralField extends Field {
     return [...this.control.querySelectorAll("input")];
   }
 
-  /** Offer what there is; the first of it is chosen. */
+  /** Offer choices, the first of them checked. */
   offer(names) {
     const boxes = names.map((name, place) => {
       const label = make("label", "", "choice");

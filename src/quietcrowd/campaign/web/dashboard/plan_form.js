@@ -1,4 +1,4 @@
-// The form of a plan: what is asked of the server, and what is wrong with it.
+// The form of a plan: it makes the order for the server, and shows errors.
 
 import { byId, say } from "./elements.js";
 import { ChoiceField, SeveralField, TextField } from "./plan_fields.js";
@@ -60,7 +60,7 @@ const OTHER =
 
 let limits = null;
 
-/** Make the form, once, with what the server plans with. */
+/** Make the form once, from the server's limits. */
 export function makeForm(found) {
   if (limits === null) {
     byId("plan-answers").append(...ASKED.map((field) => field.element));
@@ -80,12 +80,12 @@ function showKind() {
   FIELDS.mechanisms.offer(kind === "numbers" ? limits.numbers : limits.labels);
 }
 
-/** Return the unit of numbers; nothing where answers have none. */
+/** Return the unit of numbers; empty if answers have none. */
 export function unit() {
   return FIELDS.unit.asked ? FIELDS.unit.value : "";
 }
 
-/** Return what is asked of the server; null where something is no number, which is told. */
+/** Return the order; null if a field is invalid, which is shown. */
 export function readOrder() {
   tellMistakes([]);
   const kind = FIELDS.kind.value;
@@ -138,7 +138,7 @@ function numberOf(name) {
   return found[0];
 }
 
-/** Tell mistakes where they were made: pointers into what was asked, and what is wrong. */
+/** Show errors at their fields; pointers are JSON pointers into the order. */
 export function tellMistakes(errors) {
   ALL.forEach((field) => field.tell(""));
   const elsewhere = [];
@@ -155,7 +155,7 @@ export function tellMistakes(errors) {
   showFirst();
 }
 
-/** Go to the first field with a mistake; return whether there is one. */
+/** Focus the first invalid field; return whether there is one. */
 function showFirst() {
   const first = ALL.find((field) => field.asked && field.told);
   if (first === undefined) {
@@ -168,7 +168,7 @@ function showFirst() {
   return true;
 }
 
-/** Fill the form with what is public of a campaign. */
+/** Fill the form with the public configuration of a campaign. */
 export function fillFrom(campaign) {
   const { domain, mechanism: kind, epsilon, fill, participation = null } = campaign.mechanism;
   const values = { unit: "", per: "answer", target: "" };

@@ -1,8 +1,8 @@
-// Lists as they are written: parts between commas; quotes keep a comma inside of a part.
+// Comma-separated lists; quotes protect commas in parts.
 
 const PART = /\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(,|$)/gy;
 
-/** Return the parts of a text; null where a quote does not end, or something follows it. */
+/** Return the parts of a text; null if a quote does not end, or something follows it. */
 export function parts(text) {
   const found = [];
   PART.lastIndex = 0;
@@ -18,7 +18,7 @@ export function parts(text) {
   return null;
 }
 
-/** Return a list as `parts` reads it. */
+/** Return a list in the format of `parts`. */
 export function joined(values) {
   return values.map(String).map(quoted).join(",");
 }
@@ -27,7 +27,7 @@ function quoted(part) {
   return /[",]|^\s|\s$/u.test(part) ? `"${part.replaceAll('"', '""')}"` : part;
 }
 
-/** Return the numbers of a text; null where a part is none. */
+/** Return the numbers in a text; null if a part is not a number. */
 export function numbers(text) {
   const found = (parts(text) ?? ["?"]).map(Number);
   return found.every(Number.isFinite) ? found : null;

@@ -1,4 +1,4 @@
-// The plot of a plan: expected error against ε, a line for each number of workers.
+// The plot of a plan: expected error against ε, one line per number of workers.
 
 import { byId, make } from "./elements.js";
 import { count, loss, short } from "./numbers.js";
@@ -6,13 +6,12 @@ import { count, loss, short } from "./numbers.js";
 const HEIGHT = 320;
 const EDGE = { left: 52, right: 12, top: 12, bottom: 44 };
 const STEPS = [1, 2, 2.5, 5, 10];
-const WANTED = 5; // steps of the axis of errors, about
-const NARROW = 28; // pixels between two numbers of the axis of ε, at least
-const SERIES = 4; // colours; further lines are dashed
+const WANTED = 5; // approximate number of steps of the error axis
+const NARROW = 28; // minimum pixels between two labels of the ε axis
+const SERIES = 4; // colors; further lines are dashed
 
 const PLOT = byId("plan-plot");
 
-/** Return a part of a drawing. */
 function draw(kind, attributes, text = "") {
   const part = document.createElementNS(PLOT.namespaceURI, kind);
   for (const [name, value] of Object.entries(attributes)) {
@@ -22,7 +21,7 @@ function draw(kind, attributes, text = "") {
   return part;
 }
 
-/** Return how far two marks of an axis from 0 are apart. */
+/** Return the distance of two ticks of an axis that starts at 0. */
 function step(most) {
   const rough = most / WANTED;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -33,7 +32,7 @@ function seriesClass(place) {
   return `series-${(place % SERIES) + 1}${place < SERIES ? "" : " dashed"}`;
 }
 
-/** Places on the drawing: ε from left to right by its logarithm, errors from the bottom up. */
+/** Coordinates: log ε from left to right, errors from the bottom up. */
 class Scales {
   constructor(rows, loss_, target) {
     const losses = rows.map((row) => Math.log(loss_(row)));
@@ -59,7 +58,7 @@ class Scales {
   }
 }
 
-/** Return the marks and names of both axes. */
+/** Return the ticks and titles of both axes. */
 function axes(scales, losses, names) {
   const found = [];
   const [left, right] = [EDGE.left, scales.width - EDGE.right];
@@ -88,7 +87,7 @@ function across(scales, error, kind) {
   return draw("line", { x1: EDGE.left, x2: scales.width - EDGE.right, y1: y, y2: y, class: kind });
 }
 
-/** Return the band, the line and the points of one number of workers. */
+/** Return the band, line and points of one number of workers. */
 function curve(scales, line, place) {
   const points = line.rows.map((row) => [scales.x(line.loss(row)), row]);
   const path = (list) => list.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ");
@@ -116,7 +115,7 @@ function entry(kind, text) {
   return item;
 }
 
-/** Say what each line is. */
+/** Show the legend. */
 function explain(lines, target) {
   const entries = lines.map((line, place) => entry(`curve ${seriesClass(place)}`, `${count(line.workers)} workers`));
   entries.push(entry("plain", "the same, answers in plain: not private"), entry("guess", "best constant guess"));
@@ -127,9 +126,10 @@ function explain(lines, target) {
 }
 
 /**
- * Draw lines: each has its `workers`, its `rows` by ε, the `loss` of a row, and the row `plain`.
+ * Draw lines, given `workers`, `rows` sorted by ε, `loss` of a row, and `plain`, the row without
+ * noise.
  *
- * `names` are those of the axes.
+ * `names` are the titles of the axes.
  */
 export function plotPlan(lines, target, names) {
   const rows = lines.flatMap((line) => line.rows);

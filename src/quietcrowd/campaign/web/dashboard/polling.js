@@ -1,9 +1,9 @@
-// Asking again and again, while somebody looks.
+// Polling while someone looks.
 
 /**
- * Take a step now and then a while after each, but not while the page is hidden.
+ * Take a step now, and again some milliseconds after each, except while the page is hidden.
  *
- * A step returns whether there is to be another one. What is returned ends it all.
+ * A step returns whether to continue. The returned function stops polling.
  */
 export function poll(step, milliseconds) {
   let timer = 0;

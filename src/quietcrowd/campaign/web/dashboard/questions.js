@@ -1,15 +1,15 @@
-// What tasks ask, and whose truth was known before: what stands beside their names.
+// Questions of tasks, and known truths: shown next to the tasks' names.
 
 import { count } from "./numbers.js";
 
 const MOST = 140;
-const MUCH = 1_000; // of a cell: more is never shown
+const MUCH = 1_000; // per cell: more is never shown
 
 let questions = new Map();
 let known = new Set();
 let source = null;
 
-/** Read the tasks of a campaign, once; `changed` is called as often as there is more to show. */
+/** Read the tasks of a campaign once; `changed` is called whenever there is more to show. */
 export async function readQuestions(api, changed) {
   if (api === source) {
     return;
@@ -25,28 +25,28 @@ export async function readQuestions(api, changed) {
       changed();
     }
   } catch {
-    source = api === source ? null : source; // to be tried again with the next results
+    source = api === source ? null : source; // try again with the next results
   }
 }
 
-/** Forget the questions of the campaign that was shown before. */
+/** Forget the questions of the previous campaign. */
 export function forgetQuestions() {
   questions = new Map();
   known = new Set();
   source = null;
 }
 
-/** Return what a task asks; nothing where that is not known. */
+/** Return the question of a task; empty if unknown. */
 export function questionOf(name) {
   return questions.get(name) ?? "";
 }
 
-/** Return whether the requester gave the truth of a task. */
+/** Return whether the requester provided the truth of a task. */
 export function isKnown(name) {
   return known.has(name);
 }
 
-/** Return how many truths the requester gave, in words; nothing where there are none. */
+/** Describe how many truths the requester provided; empty if there are none. */
 export function countKnown() {
   return known.size ? ` ${count(known.size)} known beforehand.` : "";
 }
@@ -58,7 +58,7 @@ function keep(task) {
   }
 }
 
-/** Return the columns of a task as a text: several with their names. */
+/** Return the columns of a task as text, with names if there are several. */
 function textOf(data) {
   const cells = Object.entries(data).map(([name, value]) => [name, cellText(value)]);
   if (cells.length === 1) {
@@ -67,7 +67,7 @@ function textOf(data) {
   return cells.map(([name, text]) => `${name}: ${text}`).join(" · ");
 }
 
-/** Return a cell as a text: an image by what stands for it. */
+/** Return a cell as text, an image by its alternative text. */
 function cellText(value) {
   if (typeof value === "string") {
     return value.slice(0, MUCH);
@@ -76,7 +76,7 @@ function cellText(value) {
   return image ? `[${value.alt || "image"}]` : JSON.stringify(value).slice(0, MUCH);
 }
 
-/** Return a text of one line, cut between words where it is long. */
+/** Return a text in one line; a long one is cut between words. */
 function cut(text) {
   const characters = [...text.replace(/\s+/gu, " ").trim()];
   if (characters.length <= MOST) {

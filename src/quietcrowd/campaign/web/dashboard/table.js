@@ -1,4 +1,4 @@
-// Tables that their columns sort.
+// Tables that can be sorted by column.
 
 import { make, say, showShare } from "./elements.js";
 import { count } from "./numbers.js";
@@ -8,7 +8,7 @@ const FURTHER = 200;
 
 const words = new Intl.Collator("en", { numeric: true });
 
-/** Order two values; what is missing comes last, whichever way. */
+/** Compare two values; missing ones are last in either direction. */
 function compare(one, other, sign) {
   if (one === null || other === null) {
     return Number(one === null) - Number(other === null);
@@ -18,13 +18,13 @@ function compare(one, other, sign) {
 }
 
 /**
- * A table of rows, of which the first are shown, and more on demand.
+ * A table that shows its first rows, and more on demand.
  *
- * Rows that are not here yet are loaded once all others are shown; sorted is what is here.
+ * Once all loaded rows are shown, further ones are loaded. Only loaded rows are sorted.
  *
- * A column has a `name`, the `value` that it sorts by, the `text` that it shows, and, where a bar
- * stands beside it, a `share`; all three of a row. Its first column names the row: it may have words
- * `below` the name, and something to do when it is pressed, `press`, or where it `presses`.
+ * A column has a `name` and functions of a row: `value` to sort by, `text` to show, and `share` for
+ * a bar. The first column names the row. It may have a text `below`, an action `press`, and a
+ * condition `presses`.
  */
 export class SortableTable {
   #table;
@@ -42,7 +42,7 @@ export class SortableTable {
     more.addEventListener("click", () => this.#showMore());
   }
 
-  /** Show rows, sorted as those before; `load` brings further ones, null where there are none. */
+  /** Show rows in the current order; `load` loads further ones, null if there are none. */
   show(columns, rows, load) {
     const same = columns.map((column) => column.name).join() === this.#names();
     this.#columns = columns;

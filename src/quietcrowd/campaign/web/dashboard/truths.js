@@ -1,4 +1,4 @@
-// The truths of the tasks.
+// The table of truths.
 
 import { byId, say } from "./elements.js";
 import { count, measured, percent, short } from "./numbers.js";
@@ -46,7 +46,6 @@ const LABELS = [
   REPORTS,
 ];
 
-/** Return what is to be said of a truth. */
 function remark(truth) {
   if (isKnown(truth.task)) {
     return " (known)";
@@ -54,7 +53,7 @@ function remark(truth) {
   return truth.tied ? " (tied)" : "";
 }
 
-/** Return the columns of numbers; bars are shares of the largest error. */
+/** Return the columns of numeric truths; bars are fractions of the largest error. */
 function numberColumns(truths) {
   const largest = truths.reduce((most, truth) => Math.max(most, truth.standard_error ?? 0), 0);
   return [
@@ -80,7 +79,7 @@ function isUndecided(truth) {
   return truth.truth === null || truth.tied || truth.confidence < SURE;
 }
 
-/** Show the truths of results that have come, or that there are none. */
+/** Show the loaded truths, or that there are none. */
 export function showTruths(results, loaded) {
   latest = [results, loaded];
   const truths = results === null ? [] : loaded.rows;
@@ -98,7 +97,7 @@ export function showTruths(results, loaded) {
   say(byId("truths-note"), truths.length ? note(results, loaded, labels) : "");
 }
 
-/** Show them with what has become known of their tasks. */
+/** Show the truths again, with their tasks' questions. */
 export function showTruthsAgain() {
   showTruths(...latest);
 }

@@ -1,4 +1,4 @@
-// The workers: what they are worth, and what they have spent.
+// The table of workers: their quality and privacy loss.
 
 import { byId, say } from "./elements.js";
 import { count, loss, percent } from "./numbers.js";
@@ -40,20 +40,20 @@ function named(worker) {
   return isExcluded(worker) ? `${worker.worker} (excluded)` : worker.worker;
 }
 
-/** Return the workers of results that have come, and behind them those who are left out. */
+/** Return the loaded workers, followed by the excluded ones. */
 function listed({ excluded = [] }, loaded) {
   return [...loaded.rows, ...excluded.map((worker) => ({ worker, quality: null, reports: null }))];
 }
 
 const isExcluded = ({ reports }) => reports === null;
 
-/** Return the ends of the interval of a quality; nothing where there is none. */
+/** Return the interval of a quality as text; empty if there is none. */
 function interval(worker) {
   const { quality_low: low = null, quality_high: high = null } = worker;
   return low === null ? "" : ` (${percent(low)} to ${percent(high)})`;
 }
 
-/** Show the workers of results that have come, or that there are none. */
+/** Show the loaded workers, or that there are none. */
 export function showWorkers(results, loaded) {
   latest = loaded;
   const workers = results === null ? [] : listed(results, loaded);

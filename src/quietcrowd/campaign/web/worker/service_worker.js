@@ -1,11 +1,11 @@
-// Keeps the page and its files, so that it opens without a network; nothing else, ever.
+// Stores the page and its files, and nothing else, so that the page opens offline.
 //
-// What is kept comes first. A newer release is fetched as a page opens, for the next time. Files
-// are kept by the hashes that a page asks for: no page is of two releases.
+// Stored files are used first. When a page opens, a newer release is fetched for the next time.
+// Files are stored by the hashes that a page requests, so no page mixes two releases.
 
 const BASE = new URL("../", location).href;
 const MANIFEST = `${BASE}worker/manifest.json`;
-const PAGE = `${BASE}j/${"0".repeat(32)}`; // it is the same for all campaigns
+const PAGE = `${BASE}j/${"0".repeat(32)}`; // the same for all campaigns
 
 addEventListener("install", (event) => event.waitUntil(update()));
 
@@ -14,7 +14,7 @@ addEventListener("fetch", (event) => {
   const path = url.startsWith(BASE) ? url.slice(BASE.length).replace(/#.*/, "") : "";
   if (mode === "navigate" && /^j\/[0-9a-f]{32}$/.test(path)) {
     event.respondWith(kept(PAGE, event.request));
-    event.waitUntil(update().catch(() => {})); // there is no network
+    event.waitUntil(update().catch(() => {})); // offline
   } else if (path.startsWith("worker/") && integrity) {
     event.respondWith(kept(`${url}?${integrity}`, event.request));
   }
@@ -25,12 +25,12 @@ async function kept(key, request) {
   return found ? new Response(found.body, found) : fetch(request);
 }
 
-/** Keep the server's release: one update at a time, as each deletes files that it knows not. */
+/** Store the server's release; updates run one at a time, since each deletes unknown files. */
 function update() {
   return navigator.locks.request("quietcrowd service worker", keepRelease);
 }
 
-/** Keep the server's release, unless it is kept; of the one before, files that may be open. */
+/** Store the server's release if it is new; of the previous one, keep files that may be open. */
 async function keepRelease() {
   const [cache, manifest] = [await caches.open("quietcrowd"), await fetched(MANIFEST)];
   const before = (await (await cache.match(MANIFEST))?.text()) ?? '{"files":{}}';

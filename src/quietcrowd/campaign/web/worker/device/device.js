@@ -1,4 +1,4 @@
-// A worker's device in one campaign: what it keeps, and what it sends.
+// A worker's device in one campaign: its storage and its requests.
 
 import { canonicalHash, canonicalJson } from "../terms/canonical.js";
 import { reportsAll } from "../terms/guarantee.js";
@@ -16,15 +16,15 @@ import { exchange, filesOf, openStore } from "./store.js";
 /** @import { Say } from "../page/messages.js" */
 
 /**
- * In ms. Reports leave a whole number of `delay` after they were asked for: one, unless drawing and
- * storing took longer. `pause`: from a failed request to the next; `patience`: for how long,
- * reports excepted.
+ * In ms. Reports are sent a multiple of `delay` after the worker's request, so that the time of
+ * randomization is not revealed. `pause` is the time between a failed request and the next.
+ * `patience` limits the retries, except of reports.
  */
 const TIMING = { delay: 4000, pause: 500, patience: 15_000 };
 const KEY = /^qcw_[\w-]{43}$/;
 const DAY = /^\d{4}-\d\d-\d\d$/;
 
-/** Return why this browser can have no device, as the key of a message; null where it can. */
+/** Return the message key of the reason why this browser cannot be a device; null if it can. */
 export function whyNotHere() {
   if (!globalThis.isSecureContext || !globalThis.crypto?.subtle) {
     return "refusal.insecure";
@@ -32,26 +32,26 @@ export function whyNotHere() {
   return globalThis.indexedDB && navigator.locks ? null : "refusal.browser";
 }
 
-/** The device: it raises Refusal where something cannot or must not be done. */
+/** The device; it throws Refusal if something cannot or must not be done. */
 export class Device {
   terms = null;
   tasks = [];
   images = new Map(); // by their hashes
-  open = null; // whether the campaign takes workers in, and with invites; null where not asked
+  open = null; // whether workers may join, and need an invite; null if not requested yet
   needsInvite = null;
   closes = null; // the last day, as 2026-12-31
   #where;
   #timing;
   #database;
-  #entries = []; // of all campaigns; one without a name has the budget
+  #entries = []; // of all campaigns; the one without a name contains the budget
   #questions = { hashes: new Map(), first: new Map(), channel: null };
   #text; // the configuration as received
-  #leaves = 0; // when reports do, on the page's clock
+  #leaves = 0; // when reports are sent, in ms of performance.now()
 
   /**
-   * Return the device, with what it keeps.
+   * Open the device with its stored state.
    * @param {{base: string, campaign: string, english: Say}} asked  `base`: of the server, with a
-   *   slash at the end; `english`: what sentences of a configuration are compared with
+   *     slash at the end; `english`: compared with the sentences of a configuration
    */
   static async open({ base, campaign, english, ...timing }) {
     const [device, { href, origin }] = [new Device(), new URL(base)];
@@ -68,7 +68,7 @@ export class Device {
     return this.#own?.state ?? "new";
   }
 
-  /** Return the terms, checked: from the server, or once joined what was agreed to. */
+  /** Return the checked terms: from the server or, once joined, from storage. */
   async load() {
     if (["new", "left"].includes(this.state)) {
       const { path } = this.#where;
@@ -86,7 +86,7 @@ export class Device {
     return this.terms;
   }
 
-  /** Take part, having agreed to the terms; again has no effect. */
+  /** Join after consent to the terms; repeating this has no effect. */
   async join(invite) {
     const { configHash } = this.terms ?? (await this.load());
     const { name, origin } = this.#where;
@@ -103,9 +103,10 @@ export class Device {
   }
 
   /**
-   * Return what was spent, what it will be after so many answers at most, and the budget: epsilon.
-   * Once joined, `reused`: tasks with the report that this requester was sent before; `repeated`:
-   * others whose question, or a near-copy, was reported on before.
+   * Return what was spent, its maximum after `count` more answers, and the budget, all epsilons.
+   *
+   * Once joined, also lists of tasks. `reused`: the requester already has the report. `repeated`:
+   * other tasks whose question, or a similar one, already has a report.
    */
   async spending(count) {
     await this.#exchange();
@@ -129,12 +130,12 @@ export class Device {
     };
   }
 
-  /** Set the most that all campaigns of this origin may spend together; null: no limit. */
+  /** Set the maximum epsilon of all campaigns of this origin; null for no limit. */
   async setBudget(budget) {
     await this.#exchange((_, store) => store.put({ name: "", budget }, ""));
   }
 
-  /** Keep answers until they are sent, for who wants it. */
+  /** Store answers until they are sent, if the worker wants that. */
   async keepDrafts(answers) {
     await this.#keep((own) => own?.state === "joined" && { ...own, drafts: [...answers] });
   }
@@ -147,7 +148,7 @@ export class Device {
     return new Map(this.#own?.drafts);
   }
 
-  /** Draw reports and keep them, in one transaction: from then on they are on their way. */
+  /** Randomize the answers and store the reports in one transaction; they will then be sent. */
   async commit(answers) {
     const [start, { terms }, { delay }] = [performance.now(), this, this.#timing];
     const given = new Map([...answers].filter(([, answer]) => answer !== null));
@@ -174,8 +175,10 @@ export class Device {
     this.#leaves = start + delay * Math.ceil((performance.now() - start) / delay);
   }
 
-  /** Send what is kept, the same bytes until they are acknowledged; return the receipt.
-   * `onWait` is told, in ms, how long it is to the next attempt. */
+  /**
+   * Send the stored reports, the same bytes until they are acknowledged; return the receipt.
+   * `onWait` receives the ms until the next attempt.
+   */
   async send(onWait) {
     while (performance.now() < this.#leaves) {
       await waitFor(this.#leaves - performance.now());
@@ -187,7 +190,7 @@ export class Device {
     return this.receipt;
   }
 
-  /** What left this device, once acknowledged; of a sketch, how many numbers. */
+  /** What this device sent, once acknowledged; for a sketch, only the count of its numbers. */
   get receipt() {
     if (this.state !== "sent" || !this.terms) {
       return null;
@@ -200,8 +203,10 @@ export class Device {
     };
   }
 
-  /** Leave: the server deletes the worker, this device all but which questions were reported on.
-   * With a key: the worker whose it is, on whatever device. */
+  /**
+   * Withdraw: the server deletes the worker, and this device everything except which questions have
+   * reports. A key withdraws its worker, from any device.
+   */
   withdraw(key) {
     return locked(async () => {
       await this.#exchange();
@@ -209,7 +214,7 @@ export class Device {
       const isOwn = credential === this.#own?.credential;
       refuseIf(!KEY.test(credential), isOwn ? whyOut(this.#own) : "refusal.key");
       await this.#ask("me", { method: "DELETE", credential }).catch((error) => {
-        const isUnknown = error.key === "refusal.credential"; // as who has left is
+        const isUnknown = error.key === "refusal.credential"; // also after a withdrawal
         refuseIf(isUnknown && !isOwn, "refusal.key");
         if (!isUnknown) {
           throw error;
@@ -219,7 +224,7 @@ export class Device {
     });
   }
 
-  /** Delete all that is kept, of all campaigns of this origin. */
+  /** Delete all stored data of all campaigns of this origin. */
   async forget() {
     await locked(() => this.#exchange((_, store) => store.clear()));
     const { serviceWorker: workers } = navigator;
@@ -229,7 +234,7 @@ export class Device {
       await Promise.all(all.filter((one) => one.scope === scope).map((one) => one.unregister()));
       await globalThis.caches?.delete("quietcrowd");
     };
-    await clear().catch(() => {}); // a saved page has none
+    await clear().catch(() => {}); // a saved page has no service worker
   }
 
   get #own() {
@@ -240,7 +245,7 @@ export class Device {
     this.#entries = await exchange(this.#database, act);
   }
 
-  /** Keep what `act` makes of the campaign's entry, and files with it; nothing of nothing. */
+  /** Store the campaign's entry that `act` returns, with files; without an entry, nothing. */
   #keep(act, files = []) {
     const { name } = this.#where;
     return this.#exchange((entries, store) => {
@@ -289,7 +294,7 @@ export class Device {
     this.#text = text;
   }
 
-  /** Take the tasks that this worker is asked; return all. */
+  /** Read the tasks assigned to this worker; return all. */
   async #readTasks(text) {
     const document = objectIn(text);
     const all = await readTasks(document, this.terms);
@@ -309,11 +314,11 @@ export class Device {
     await this.#ask(path, { method: "PUT", credential, body });
   }
 
-  /** Fetch all tasks and images at once: only with them has the device joined. */
+  /** Fetch all tasks and images, without which the device has not joined. */
   async #fetchTasks() {
     const { credential } = this.#own;
     const text = await this.#ask("me/tasks", { credential });
-    const all = await this.#readTasks(text); // their images tell not which are asked
+    const all = await this.#readTasks(text); // of all, to hide which are assigned
     const hashes = all.flatMap(imagesOf).map(({ hash }) => hash);
     this.images = await fetchImages(this.#where.base, credential, hashes, this.#timing);
     const join = (own) => {
@@ -323,7 +328,7 @@ export class Device {
     await this.#keep(join, [["config", this.#text], ["tasks", text], ...this.images]);
   }
 
-  /** Return what is drawn from, beside answers. */
+  /** Return everything besides answers that determines the reports. */
   #asked(entries) {
     const [{ terms, tasks }, questions, { origin }] = [this, this.#questions, this.#where];
     return { terms, tasks, questions, known: knownReports(entries, origin, questions, terms) };
@@ -341,12 +346,12 @@ export class Device {
   }
 }
 
-/** Return why somebody has nothing to send, or to withdraw. */
+/** Return the message key of the reason why there is nothing to send or withdraw. */
 function whyOut(own) {
   return own?.state === "left" ? "refusal.left" : "refusal.not-joined";
 }
 
-/** Run something while no other tab of this origin does. */
+/** Run a function while no other tab of this origin does. */
 function locked(act) {
   return navigator.locks.request("quietcrowd", act);
 }

@@ -1,4 +1,4 @@
-// The images of all tasks, fetched at once: no request tells which task is open.
+// Images of all tasks, fetched at once, so that requests do not reveal which task is open.
 
 import { imageIn, isShownImage } from "../terms/images.js";
 import { sha256 } from "../terms/canonical.js";
@@ -13,9 +13,9 @@ export function imagesOf(task) {
 }
 
 /**
- * Return images by their hashes, fetched one after the other in the order of these.
+ * Fetch images one after the other, sorted by hash.
  *
- * They have no type: what an image element shows follows from their bytes, and is never SVG.
+ * Blobs have no type: an image element detects it from the bytes, and never shows SVG.
  * @returns {Promise<Map<string, Blob>>}
  */
 export async function fetchImages(base, credential, hashes, timing) {

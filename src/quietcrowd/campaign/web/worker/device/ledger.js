@@ -1,16 +1,16 @@
-// What was spent of a worker's privacy, over all campaigns of this origin.
+// Privacy loss of a worker, over all campaigns of this origin.
 //
-// Costs add up as the decimals that they print as: three times 0.1 is 0.3, as a worker reckons.
-// docs/theory/budgets.md says why no more is lost.
+// Losses are added as the decimals that they print as: three times 0.1 is 0.3, as a worker expects.
+// docs/theory/budgets.md proves that no more is lost.
 
 import { decimalOf, decimalUp, isNoMore, ratioOf } from "../mechanisms/rational.js";
 import { exactLoss, guaranteeOf } from "../terms/guarantee.js";
 import { refuseIf } from "./refusing.js";
 
-const FOR_ROUNDING = 2 ** -38; // more than losses that are found in floats are wrong by
-const OF_WEIGHTS = 1000n; // rounded weights lose less than their epsilon by one part of it at most
+const FOR_ROUNDING = 2 ** -38; // more than the error of losses computed with floats
+const OF_WEIGHTS = 1000n; // rounding weights lowers the loss by at most 1/1000 of epsilon
 
-/** Return what so many reports of a campaign count as, all together: epsilon, a decimal. */
+/** Return the privacy loss of `count` reports of a campaign together: epsilon, a decimal. */
 export function costOf({ mechanism, channel, report, guarantee }, count) {
   if (count === 0) {
     return 0;
@@ -31,7 +31,7 @@ export function costOf({ mechanism, channel, report, guarantee }, count) {
   );
 }
 
-/** Return what was entered where one report loses that, but for its weights' rounding; else it. */
+/** Return the entered epsilon if the loss of a report equals it up to rounding; else the loss. */
 function entered(epsilon, loss) {
   if (epsilon === null || epsilon === undefined) {
     return loss;
@@ -41,7 +41,7 @@ function entered(epsilon, loss) {
   return isNoMore(loss, decimal) && isNoMore(least, loss) ? decimal : loss;
 }
 
-/** Return the least number whose decimal is not below the sum of costs. */
+/** Return the smallest number whose decimal is at least the sum of costs. */
 function sumOf(costs) {
   if (costs.includes(Infinity)) {
     return Infinity;
@@ -53,14 +53,14 @@ function sumOf(costs) {
   return decimalUp(costs.map(decimalOf).reduce(add, { over: 0n, under: 1n }));
 }
 
-/** Return what all campaigns cost, without and with more; and the most that it may be, or null. */
+/** Return the loss of all campaigns, without and with `more`, and the budget or null. */
 export function spentIn(entries, more = 0) {
   const costs = entries.map(({ cost = 0 }) => cost);
   const budget = entries.find(({ name }) => name === "")?.budget ?? null;
   return { spent: sumOf(costs), after: sumOf([...costs, more]), budget };
 }
 
-/** Raise Refusal where a cost would take the device above its budget. */
+/** Throw Refusal if a cost would exceed the budget. */
 export function requireBudget(entries, cost) {
   const { spent, after, budget } = spentIn(entries, cost);
   const isAbove = budget !== null && cost > 0 && after > budget;

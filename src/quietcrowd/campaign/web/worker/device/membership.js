@@ -1,4 +1,4 @@
-// Who the device is in a campaign, and ids that tell nothing: random bytes.
+// Identity of the device in a campaign, and ids, which are random bytes.
 
 import { hexOf, sha256 } from "../terms/canonical.js";
 
@@ -8,12 +8,11 @@ export function newCredential() {
   return `qcw_${text.replaceAll("+", "-").replaceAll("/", "_").replace("=", "")}`;
 }
 
-/** Return the participant that follows from a credential. */
+/** Return the participant id of a credential. */
 export async function participantOf(credential) {
   return (await sha256(new TextEncoder().encode(credential))).slice(0, 32);
 }
 
-/** Return 16 random bytes, in hex. */
 export function newId() {
   return hexOf(crypto.getRandomValues(new Uint8Array(16)));
 }

@@ -1,10 +1,10 @@
-// What a server says became of reports.
+// Receipts of uploads.
 
 import { refuseIf } from "./refusing.js";
 
 const LONGEST_CODE = 100;
 
-/** Return what a server says of an upload; Refusal where it does not add up. */
+/** Return the receipt in a response; throw Refusal if it is inconsistent. */
 export function checkedReceipt(said, upload) {
   const { reports, sketch } = JSON.parse(upload);
   const { accepted, duplicates, rejected, completion_code: code = null } = said;

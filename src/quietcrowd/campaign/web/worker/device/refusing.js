@@ -1,8 +1,8 @@
-// What the device does not do.
+// Actions that the device refuses.
 
 import { Refusal } from "../terms/terms.js";
 
-/** Raise Refusal where something is so. */
+/** Throw Refusal if a condition holds. */
 export function refuseIf(isSo, key, values) {
   if (isSo) {
     throw new Refusal(key, values);

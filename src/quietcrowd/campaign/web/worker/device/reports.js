@@ -1,4 +1,4 @@
-// Reports: one for a question, a channel and a requester at a server; drawn once and kept.
+// Reports: one per question, channel and requester at a server, drawn once and stored.
 
 import { numbersOf } from "../mechanisms/bounded.js";
 import { draw } from "../mechanisms/draw.js";
@@ -11,10 +11,10 @@ import { newId } from "./membership.js";
 import { refuseIf } from "./refusing.js";
 
 /**
- * Return what is to be drawn: answers, or null for none, by the names of tasks.
+ * Return the answers to randomize by task name, null for none.
  *
- * Where one report serves all copies of a question that is the first one's, with the answer to the
- * first that has one; nothing is drawn for a question with a known report.
+ * If one report serves all copies of a question, it is that of the first copy, with the first given
+ * answer. A question with a known report gets no new one.
  */
 export function toDraw({ terms, tasks, questions, known }, answers) {
   const open = new Map();
@@ -27,7 +27,7 @@ export function toDraw({ terms, tasks, questions, known }, answers) {
   return open;
 }
 
-/** Draw; return the request that is sent, and what is kept of it under each question. */
+/** Draw reports; return the request to send, and the stored report of each question. */
 export function drawUpload({ terms, tasks, questions, known }, answers, open) {
   const drawn = draw(terms, [...open.keys()], open, systemWords);
   const fresh = new Map(drawn.reports?.map(({ task, ...report }) => [task, report]));
@@ -38,7 +38,7 @@ export function drawUpload({ terms, tasks, questions, known }, answers, open) {
     const question = questions.hashes.get(name);
     const report = known.get(question) ?? fresh.get(sourceOf(name, questions));
     const isCopy = channel !== null && (known.has(question) || Object.hasOwn(reports, question));
-    // A server that does not name the requester does not know the mark either.
+    // Without an id of the requester, the server is older, and does not know the member `again`.
     const mark = isCopy && terms.requesterId !== null && { again: true };
     sent.push({ report_id: newId(), task_id: id, ...report, ...mark });
     reports[question] = channel && { ...report, value: meaningOf(report.value) };
@@ -49,7 +49,7 @@ export function drawUpload({ terms, tasks, questions, known }, answers, open) {
   return { upload, channel, reports };
 }
 
-/** Return what the requester was sent at a server through a channel, by the hashes of questions. */
+/** Return reports sent to this requester, server and channel before, by question hash. */
 export function knownReports(entries, origin, { channel }, terms) {
   const { requesterId } = terms;
   const wanted = channel === null || requesterId === null ? [] : [origin, requesterId, channel];
@@ -65,8 +65,8 @@ export function knownReports(entries, origin, { channel }, terms) {
 }
 
 /**
- * Return reports as people read them: a label, null for NULL, a number, the labels of a set in one
- * text, or a list of the labels that a report without a name points to.
+ * Return reports in readable form: a label, null for NULL, a number, the labels of a set as text,
+ * or a list of the labels that a report without a name points to.
  */
 export function readable(items, terms, tasks) {
   const names = new Map(tasks.map(({ id, name }) => [id, name]));
@@ -85,7 +85,7 @@ export function readable(items, terms, tasks) {
   }));
 }
 
-/** Return the task whose answer a task's report is on. */
+/** Return the task whose answer determines a task's report. */
 function sourceOf(name, { channel, first }) {
   return channel === null ? name : first.get(name);
 }

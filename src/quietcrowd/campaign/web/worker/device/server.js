@@ -1,19 +1,19 @@
-// Requests to a server: nothing leaves the device in another way.
+// Requests to a server; nothing leaves the device in any other way.
 
 import { refuseIf } from "./refusing.js";
 
 const LONGEST = 30_000; // ms, of one request
-const LONGEST_WAIT = 3600; // s that a server may ask for
+const LONGEST_WAIT = 3600; // maximum Retry-After in s
 const TRY_AGAIN = [408, 429, 500, 502, 503, 504];
 const KNOWN =
   /problem:(campaign-closed|config-mismatch|credential|full|invite-invalid|not-found|withdrawn)"/;
 
-/** Nobody answered, or asks to be asked again. */
+/** No response, or a request to retry. */
 class Unanswered extends Error {
   seconds = 0;
 }
 
-/** Return what a server answers one request with, as a Blob; Refusal where it refuses. */
+/** Return the response to a single request as a Blob; throw Refusal if it is rejected. */
 export async function request(url, { method = "GET", credential, body } = {}) {
   let [answer, content] = [];
   try {
@@ -37,8 +37,8 @@ export async function request(url, { method = "GET", credential, body } = {}) {
 }
 
 /**
- * Make an attempt until there is an answer: first `pause` ms pass between two, at most 60 times as
- * many; Refusal after `patience` ms. `onWait` is told how long it is to the next one.
+ * Retry until there is a response. Pauses grow from `pause` ms to 60 times that; throw Refusal
+ * after `patience` ms. `onWait` receives the ms until the next attempt.
  */
 export async function insist(attempt, { pause, patience, onWait }) {
   const end = performance.now() + patience;
@@ -58,7 +58,7 @@ export async function insist(attempt, { pause, patience, onWait }) {
   }
 }
 
-/** Wait so many ms, or until the network is back. */
+/** Wait, or until the network is back. */
 export function waitFor(ms) {
   return new Promise((resolve) => {
     addEventListener("online", resolve, { once: true });
@@ -66,7 +66,7 @@ export function waitFor(ms) {
   });
 }
 
-/** Return the object that a text spells. */
+/** Return the JSON object in a text. */
 export function objectIn(text) {
   try {
     return { ...JSON.parse(text) };

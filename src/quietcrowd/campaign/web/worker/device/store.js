@@ -1,10 +1,10 @@
-// What the device keeps, in one database of the browser: entries by name, and files of each.
+// The device's storage in one IndexedDB database: entries by name, and files of each.
 
 import { Refusal } from "../terms/terms.js";
 
 const STORE = "kept";
 
-/** Open the database, or make it. */
+/** Open the database, or create it. */
 export async function openStore() {
   const opened = indexedDB.open("quietcrowd", 1);
   opened.onupgradeneeded = () => opened.result.createObjectStore(STORE);
@@ -13,9 +13,9 @@ export async function openStore() {
 }
 
 /**
- * Read all entries and write, in one transaction that is on the disk when this ends; return them.
+ * Read all entries and write, in one transaction; return the entries once they are on disk.
  *
- * `act` is no async function: nothing is awaited in between. Where it throws, nothing is written.
+ * `act` must not be async. If it throws, nothing is written.
  * @param {IDBDatabase} database
  * @param {(entries: object[], store: IDBObjectStore) => void} act
  */
@@ -41,7 +41,7 @@ export async function exchange(database, act) {
   return after.result;
 }
 
-/** Return the keys of all files of an entry. */
+/** Return the key range of all files of an entry. */
 export function filesOf(name) {
   return IDBKeyRange.bound([name], [name, []]);
 }

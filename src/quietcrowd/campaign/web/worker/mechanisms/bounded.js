@@ -1,15 +1,15 @@
-// Bounded reports of numbers: drawn from weights that sum to 2^32, with one word each.
+// Bounded reports of numbers, drawn from weights that sum to 2^32, with one word each.
 //
-// Of all words so many are for each report, whatever the answer (base); so many more for each of a
-// window of reports that begins at the answer's place (lift); the others are for two reports, the
-// ends: the nearer the answer is to one, the more (slope).
+// Every report has `base` words, whatever the answer. Each report of a window that begins at the
+// answer's place has `lift` more. The other words are for two reports, the ends: the nearer the
+// answer is to one of them, the more words it has (`slope`).
 
 import { digitsOf } from "./coins.js";
 import { nearestFloat, ratioOf } from "./rational.js";
 
 const ALL_WORDS = 2n ** 32n;
-const DECAY_BITS = 96; // of exp(-epsilon)
-const LEAST_HYBRID = 0.609352; // epsilon from which on there is a window
+const DECAY_BITS = 96; // binary digits of exp(-epsilon)
+const LEAST_HYBRID = 0.609352; // minimum epsilon with a window
 
 /**
  * Return a report for each place of an answer.
@@ -34,13 +34,13 @@ function boundedReport({ grid: { steps }, ...law }, place, word) {
   return law.ends[afterWindow < law.least + law.slope * (steps - place) ? 0 : 1];
 }
 
-/** Return how many reports there can be. */
+/** Return the number of possible reports. */
 export function countOf(steps, window) {
   return window ? steps + window : 2;
 }
 
 /**
- * Return the integers of a law of a loss of at most epsilon; null where no weights hold it.
+ * Return the integers of a distribution with a privacy loss of at most epsilon; null if none exist.
  * @param {string} name  of the mechanism
  * @param {number} places  steps of the grid
  * @param {number} epsilon
@@ -63,7 +63,7 @@ export function boundedLaw(name, places, epsilon) {
     return null;
   }
   const windows = ALL_WORDS - rest;
-  const apart = slope * reports * windows - lift * window * rest; // of the first end, over
+  const apart = slope * reports * windows - lift * window * rest; // of the first end, numerator
   const first = share && slope && apart > 0n ? apart / (2n * slope * windows) : 0n;
   const least = (rest - slope * steps) / 2n;
   const numbers = Object.entries({ base, window, lift, least, slope });
@@ -71,7 +71,7 @@ export function boundedLaw(name, places, epsilon) {
   return { ...law, ends: [first, reports - 1n - first].map(Number) };
 }
 
-/** Return base, window and lift of a share of all words, which leave an even rest. */
+/** Return base, window and lift for a share of all words; the number of words left is even. */
 function windowPart(share, steps, half, { over, under }) {
   const wide = (2n * steps * half + (1n << BigInt(DECAY_BITS))) >> BigInt(DECAY_BITS + 1);
   const window = wide < 1n ? 1n : wide > steps ? steps : wide;
@@ -83,7 +83,7 @@ function windowPart(share, steps, half, { over, under }) {
   return { base, window, lift: lift - ((base * reports + lift * window) % 2n) };
 }
 
-/** Return the number of the first report, and how far apart two neighbours are. */
+/** Return the number of the first report, and the distance between neighbors. */
 export function numbersOf({ grid, ...law }) {
   const [base, window, lift, least, slope, first, last] = [
     ...[law.base, law.window, law.lift, law.least, law.slope],

@@ -1,31 +1,31 @@
-// Coins whose chance p is an irrational number, thrown exactly with random words.
+// Coins with an irrational probability p, tossed exactly with random words.
 //
-// A coin shows heads where a word is below the first 32 binary digits of p. Where it is equal to
-// them, the next word is compared with the next 32, and so on: no chance is rounded.
+// A coin shows heads if a word is below the first 32 binary digits of p. If it equals them, the
+// next word is compared with the next 32 digits, and so on: no probability is rounded.
 
 /** @import { Ratio } from "./rational.js" */
-/** @typedef {(bits: number) => bigint} Chance  gives floor(p 2^bits) */
+/** @typedef {(bits: number) => bigint} Chance  returns floor(p 2^bits) */
 
 const WORD_BITS = 32;
 const GUARD = 24;
 
-/** Return the chance exp(-rate). @param {Ratio} rate @returns {Chance} */
+/** Return the probability exp(-rate). @param {Ratio} rate @returns {Chance} */
 export function decaying(rate) {
   return (bits) => digitsOf(rate, 0n, bits);
 }
 
-/** Return the chance 1 / (1 + exp(rate)). @param {Ratio} rate @returns {Chance} */
+/** Return the probability 1 / (1 + exp(rate)). @param {Ratio} rate @returns {Chance} */
 export function logistic(rate) {
   return (bits) => digitsOf(rate, 1n, bits);
 }
 
-/** Return what a first word is compared with. @param {Chance} chance */
+/** Return the first 32 digits of a probability. @param {Chance} chance */
 export function firstDigits(chance) {
   return Number(chance(WORD_BITS));
 }
 
 /**
- * Return whether a coin shows heads whose first word was equal to its digits.
+ * Return whether a coin shows heads if its first word equals its digits.
  * @param {Chance} chance
  * @param {WordSource} words
  */
@@ -40,17 +40,17 @@ export function settle(chance, words) {
   }
 }
 
-/** Return whether a coin shows heads, given its first word. */
+/** Return whether a coin with this first word shows heads. */
 export function showsHeads(word, chance, words) {
   const digits = firstDigits(chance);
   return word === digits ? settle(chance, words) : word < digits;
 }
 
 /**
- * Return floor(2^bits / (others + exp(rate))), to the last digit.
+ * Return floor(2^bits / (others + exp(rate))) exactly.
  *
- * exp(-rate) is bounded from both sides, ever closer, until both bounds give the same: what is
- * rounded down is irrational.
+ * exp(-rate) is bounded ever more closely from both sides until both bounds give the same result.
+ * This ends, because the value is irrational.
  * @param {Ratio} rate  above 0
  * @param {bigint} others
  * @param {number} bits
@@ -71,8 +71,9 @@ export function digitsOf(rate, others, bits) {
 }
 
 /**
- * Return integers below and above 2^precision exp(-rate): by a series of the rate, halved to below
- * 2^-8, and squared as often. Squaring doubles the error: more digits are carried.
+ * Return integers below and above 2^precision exp(-rate). The rate is halved to below 2^-8 for a
+ * series, whose value is then squared as often. Squaring doubles the error, so more digits are
+ * carried.
  */
 function powerBounds({ over, under }, precision) {
   const halvings = (over / under).toString(2).length + 8;
@@ -89,9 +90,9 @@ function powerBounds({ over, under }, precision) {
   return [low >> rest, (high >> rest) + 1n];
 }
 
-/** Return a number near to one exp(part / one), below (up 0) or above (up 1) it. */
+/** Return a number near one exp(part / one): below it if up is 0, above it if up is 1. */
 function series(part, one, up) {
-  let sum = one + 2n * up; // for all terms after the last, which sum to less
+  let sum = one + 2n * up; // bounds the sum of all further terms
   for (let term = part, n = 2n; term > up; n += 1n) {
     sum += term;
     term = (term * part) / (one * n) + up;

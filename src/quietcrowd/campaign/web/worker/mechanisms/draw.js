@@ -1,4 +1,4 @@
-// From a worker's answers to reports as they are sent: the only place where the page randomises.
+// Randomization of answers into reports: no other code of the page randomizes answers.
 
 import { drawBounded } from "./bounded.js";
 import { placeOf, withNoise } from "./grid.js";
@@ -19,7 +19,7 @@ const DRAWS = Object.freeze({
   "subset-selection": drawFromSets,
 });
 
-/** Return why a page cannot draw reports of a mechanism, as described; null where it can. */
+/** Return the reason why a page cannot randomize with a mechanism; null if it can. */
 export function whyNot({ mechanism, version, variant }) {
   const isSketch = mechanism === "matrix-factorization";
   if (version !== 1 || !(isSketch || Object.hasOwn(DRAWS, mechanism))) {
@@ -31,9 +31,9 @@ export function whyNot({ mechanism, version, variant }) {
 }
 
 /**
- * Return what a worker's answers become, in the order of the tasks' names: reports, or a sketch.
+ * Randomize a worker's answers, in the order of the tasks' names, into reports or a sketch.
  *
- * No message repeats an answer.
+ * Errors never contain an answer.
  * @param {{mechanism: object, channel: object, report: object}} terms  of a configuration
  * @param {string[]} tasks  names of all
  * @param {Map<string, string | number | boolean | null>} answers  by names of tasks
@@ -69,7 +69,7 @@ export function draw(terms, tasks, answers, words) {
   };
 }
 
-/** Compare texts as UTF-8 does, and not by halves of surrogate pairs. */
+/** Compare texts by code points, as UTF-8 does, not by UTF-16 units. */
 export function byCodePoint(one, other) {
   const [points, others] = [one, other].map((text) => Array.from(text, (c) => c.codePointAt(0)));
   const place = points.findIndex((point, i) => point !== others[i]);
@@ -78,7 +78,7 @@ export function byCodePoint(one, other) {
     : points[place] - others[place];
 }
 
-/** Return what gives the position of a label, or a number, of the domain; null for no answer. */
+/** Return a function from an answer to the position of its label or its number; null stays null. */
 function encoder(domain) {
   const labels = labelsOf(domain);
   return (task, answer) => {
@@ -94,30 +94,30 @@ function encoder(domain) {
   };
 }
 
-/** Return the labels of a domain; null where it is an interval. */
+/** Return the labels of a domain; null for an interval. */
 export function labelsOf({ kind, labels, levels }) {
   return kind === "interval" ? null : (labels ?? levels);
 }
 
-/** Return the places of answers on the grid; null for none. */
+/** Return the places of answers on the grid; null stays null. */
 function placesOf({ mechanism, channel }, codes) {
   const labels = labelsOf(mechanism.domain);
   const number = (code) => (labels === null ? code : labels[code]);
   return codes.map((code) => (code === null ? null : placeOf(channel.grid, number(code))));
 }
 
-/** Draw a report for each label; the code of NULL follows theirs. */
+/** Draw a report for each label; the code of NULL is the last. */
 function drawFromTable({ mechanism, channel }, codes, words) {
   const missing = labelsOf(mechanism.domain).length;
   return { values: drawLabels(codes, missing, (code) => channel.weights[code], words) };
 }
 
-/** Draw a set for each label; there is none for NULL. */
+/** Draw a set for each label; NULL has none. */
 function drawFromSets({ channel }, codes, words) {
   return { values: drawSets(channel, codes, words) };
 }
 
-/** Draw a secret weight, and another one for NULL where that is a label; then the reports. */
+/** Draw a secret weight, a second one for NULL if that is a label, and then the reports. */
 function drawTwoLayer({ mechanism }, codes, words) {
   const missing = labelsOf(mechanism.domain).length;
   const size = mechanism.null === null ? missing : missing + 1;
@@ -129,7 +129,7 @@ function drawTwoLayer({ mechanism }, codes, words) {
   return { values: drawLabels(codes, missing, row, words) };
 }
 
-/** Draw what fills each place, answered or not; then noise; then that of the bits. */
+/** Draw fillings for all places, answered or not; then noise; then the noise of the bits. */
 function drawLaplace(terms, codes, words) {
   const { channel, report } = terms;
   const { noise_scale: scale, participation } = channel;
@@ -145,7 +145,7 @@ function drawLaplace(terms, codes, words) {
   return { values, bits: withNoise(bits, noise, report.bit) };
 }
 
-/** Return the place that stands for no answer, where there is one. */
+/** Return the place that replaces a missing answer. */
 export function fillingPlace({ fill, grid }) {
   return fill === "midpoint" ? grid.steps / 2 : placeOf(grid, fill);
 }

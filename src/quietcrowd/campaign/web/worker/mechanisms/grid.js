@@ -1,7 +1,7 @@
-// The public grid that numbers are rounded to before noise is added.
+// The public grid to which numbers are rounded before noise is added.
 
 /**
- * Clip and round a number to a place, 0 to `steps`; in the middle of two to the even one.
+ * Clip and round a number to a place from 0 to `steps`; ties are rounded to the even place.
  * @param {{low: number, step: number, steps: number}} grid
  * @param {number} number
  */
@@ -14,7 +14,7 @@ export function placeOf({ low, step, steps }, number) {
 }
 
 /**
- * Return whole numbers with noise as they are sent: cut off at what the campaign takes in.
+ * Add noise to whole numbers, and clip them to the bounds that the campaign accepts.
  * @param {number[]} numbers
  * @param {bigint[]} noise
  * @param {[number, number]} bounds

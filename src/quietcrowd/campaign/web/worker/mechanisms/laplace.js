@@ -1,23 +1,23 @@
-// Whole-numbered Laplace noise: P(Z = z) is proportional to exp(-|z| / scale).
+// Discrete Laplace noise: P(Z = z) is proportional to exp(-|z| / scale).
 //
 // A value is the difference of two geometric numbers. Their lower binary digits are independent
-// coins, and the rest above is geometric again: almost always 0.
+// coins. The rest above these digits is geometric again, and almost always 0.
 
 import { decaying, firstDigits, logistic, settle, showsHeads } from "./coins.js";
 import { ratioOf } from "./rational.js";
 
 const BLOCK = 4096; // values whose first words are drawn together
-const REACH = 32; // numbers beyond so many scales have a rest
+const REACH = 32; // digits cover numbers up to this many scales; above is the rest
 const LARGEST_SCALE = 2 ** 46;
-const HALF = 30; // digits are gathered in two integers of so many bits
+const HALF = 30; // digits are collected in two integers of this many bits
 
 /**
- * Return what draws `count` independent values of noise.
+ * Return a function that draws `count` independent values of noise.
  *
- * Of each value come the words of its first number, lowest digit first and the rest last, and then
- * those of its second. After those of a block come more for each coin that they do not settle, in
+ * It first takes the words of all values of a block: those of the first number, lowest digit first
+ * and the rest last, then those of the second. Then it takes more words for each undecided coin, in
  * order, and then those of each number with a rest.
- * @param {number} scale  in steps; taken as the exact ratio that the float is
+ * @param {number} scale  in steps; exactly the ratio that the float represents
  * @returns {(count: number, words: WordSource) => bigint[]}
  */
 export function laplaceNoise(scale) {
@@ -35,7 +35,7 @@ export function laplaceNoise(scale) {
   };
 }
 
-/** Return the chance of each binary digit, lowest first, and at last that of a rest. */
+/** Return the probability of each binary digit, lowest first, and of a rest. */
 function coinsOf(scale) {
   const { over, under } = ratioOf(scale);
   const coins = [];
@@ -56,7 +56,7 @@ function drawBlock(coins, digits, count, words) {
   return Array.from({ length: count }, (_, i) => numbers[2 * i] - numbers[2 * i + 1]);
 }
 
-/** Return which coins, over and over, show heads, given their first words. */
+/** Return which tosses show heads, given their first words; the coins repeat. */
 function thrown(coins, digits, drawn, words) {
   const heads = new Uint8Array(drawn.length);
   drawn.forEach((word, i) => {
@@ -66,7 +66,7 @@ function thrown(coins, digits, drawn, words) {
   return heads;
 }
 
-/** Return the number of binary digits, lowest first; the last says whether there is a rest. */
+/** Return the number with these binary digits, lowest first; the last one indicates a rest. */
 function numberOf(digits, coin, words) {
   const last = digits.length - 1;
   const halves = [0, 0];

@@ -1,4 +1,4 @@
-// Floats as the exact ratios of integers that they are.
+// Floats as exact ratios of integers.
 
 /** @typedef {{over: bigint, under: bigint}} Ratio  `over / under`, not reduced; `under` above 0 */
 
@@ -13,14 +13,14 @@ function bitsOf(number) {
   return view.getBigUint64(0);
 }
 
-/** Return the ratio that a float, at least 0, is. @param {number} number @returns {Ratio} */
+/** Return the exact ratio of a float, at least 0. @param {number} number @returns {Ratio} */
 export function ratioOf(number) {
   if (!(number >= 0 && number < Infinity)) {
     throw new RangeError(`a number must be finite and at least 0; got ${number}`);
   }
   const bits = bitsOf(number);
   const fraction = bits & (2n ** FRACTION_BITS - 1n);
-  const power = bits >> FRACTION_BITS; // 0: no leading 1
+  const power = bits >> FRACTION_BITS; // 0: subnormal
   const digits = power ? fraction | (1n << FRACTION_BITS) : fraction;
   const shift = (power || 1n) - 1n - LEAST_POWER;
   return shift < 0n
@@ -28,7 +28,7 @@ export function ratioOf(number) {
     : { over: digits << shift, under: 1n };
 }
 
-/** Return the ratio that the shortest decimal of a number, at least 0, is: 0.1 is one tenth. */
+/** Return the ratio of a number's shortest decimal, at least 0: 0.1 is one tenth. */
 export function decimalOf(number) {
   const [digits, power] = number.toExponential().split("e");
   const [whole, broken = ""] = digits.split(".");
@@ -44,13 +44,13 @@ export function isNoMore(one, other) {
   return one.over * other.under <= other.over * one.under;
 }
 
-/** Return the lesser of a number and of its shortest decimal. @returns {Ratio} */
+/** Return the smaller of a number and its shortest decimal. @returns {Ratio} */
 export function leastMeant(number) {
   const [exact, decimal] = [ratioOf(number), decimalOf(number)];
   return isNoMore(exact, decimal) ? exact : decimal;
 }
 
-/** Return the least float whose shortest decimal is not below a ratio. @param {Ratio} ratio */
+/** Return the smallest float whose shortest decimal is at least a ratio. @param {Ratio} ratio */
 export function decimalUp({ over, under }) {
   const nearest = nearestFloat(over, under);
   if (isNoMore({ over, under }, decimalOf(nearest))) {
@@ -60,14 +60,14 @@ export function decimalUp({ over, under }) {
   return view.getFloat64(0);
 }
 
-/** Return the smallest float that is not below a ratio from 1 to 2^53. @param {Ratio} ratio */
+/** Return the smallest float that is at least a ratio from 1 to 2^53. @param {Ratio} ratio */
 export function floatUp({ over, under }) {
   const shift = FRACTION_BITS - BigInt((over / under).toString(2).length - 1);
   const digits = ((over << shift) + under - 1n) / under; // 2^52 to 2^53, rounded up
   return Number(digits) / 2 ** Number(shift);
 }
 
-/** Return the float that is nearest to a ratio, whose `under` is above 0; ties go to the even. */
+/** Return the float nearest to a ratio with `under` above 0; ties are rounded to even. */
 export function nearestFloat(over, under) {
   const size = over < 0n ? -over : over;
   const length = (number) => number.toString(2).length;

@@ -1,14 +1,14 @@
-// Sets of labels: their numbers, their weights, and the draw. See Python's mechanisms/set_law.py.
+// Sets of labels: numbers, weights and sampling. See Python's mechanisms/set_law.py.
 
 import { digitsOf } from "./coins.js";
 import { ratioOf } from "./rational.js";
 import { uniformIntegers } from "./words.js";
 
-const MOST_SETS = 2 ** 53; // whole numbers below are exact
+const MOST_SETS = 2 ** 53; // smaller whole numbers are exact
 const SETS_AT_ONCE = 2 ** 14;
 const EXPONENT_BITS = 160n;
 
-/** Return `C(code, place + 1)` for places and codes; what is above 2^53 is cut off. */
+/** Return `C(code, place + 1)` for places and codes, at most 2^53. */
 export function setBinomials(labels, members) {
   let row = new Array(labels).fill(1);
   return Array.from({ length: members }, () => {
@@ -22,13 +22,13 @@ export function setBinomials(labels, members) {
   });
 }
 
-/** Return how many sets there are; at most 2^53 is exact. */
+/** Return the number of sets, exact up to 2^53. */
 export function countSets(labels, members) {
   const few = Math.min(members, labels - members);
   return setBinomials(labels + 1, few)[few - 1][labels];
 }
 
-/** Return the number of a set, given the codes of its labels, increasing. */
+/** Return the number of a set, given the codes of its labels in increasing order. */
 export function rankOfSet(codes, labels) {
   const table = setBinomials(labels, codes.length);
   return codes.reduce((rank, code, place) => rank + table[place][code], 0);
@@ -49,7 +49,7 @@ export function membersOfSet(rank, labels, members) {
   return codes;
 }
 
-/** Return whether at most 2^53 sets are to be numbered. */
+/** Return whether there are at most 2^53 sets. */
 export function isCountable(labels, members) {
   const few = Math.min(members, labels - members);
   let count = 1n;
@@ -59,7 +59,7 @@ export function isCountable(labels, members) {
   return count <= BigInt(MOST_SETS);
 }
 
-/** Return the weights of a set with the answer, and of another one, for such a loss at most. */
+/** Return the weights of a set with and without the answer, for a loss of at most epsilon. */
 export function setWeights(labels, members, epsilon) {
   const others = BigInt(labels - members);
   const one = 1n << EXPONENT_BITS;
@@ -74,8 +74,8 @@ export function setWeights(labels, members, epsilon) {
 /**
  * Return the number of a set for each answer.
  *
- * The answer stands first, the other labels behind it, of which a uniform draw moves one after the
- * other to the front. The set is what stands first, with or without the answer.
+ * The answer is first, followed by the other labels, of which uniform draws move one after another
+ * to the front. The set is the first labels, with or without the answer.
  * @param {{labels: number, members: number, inside: number, outside: number}} law
  * @param {number[]} codes  of answers
  * @param {WordSource} words

@@ -1,19 +1,19 @@
-// SHAKE-256 (FIPS 202), which browsers do not have: as many bytes as wanted of a message.
+// SHAKE-256 (FIPS 202), which browsers lack.
 
 const RATE = 136; // bytes per block
 const ROUNDS = 24;
-const LANES = 25; // of 64 bits each, kept as a lower and an upper half
+const LANES = 25; // of 64 bits each, stored as a lower and an upper half
 
 const CONSTANTS = roundConstants();
 
-/** Return `size` bytes that stand for a message. @param {Uint8Array} message */
+/** Return a digest of `size` bytes. @param {Uint8Array} message */
 export function shake256(message, size) {
   const padded = new Uint8Array((Math.floor(message.length / RATE) + 1) * RATE);
   padded.set(message);
   padded[message.length] ^= 0x1f;
   padded[padded.length - 1] ^= 0x80;
   const lanes = new Int32Array(2 * LANES);
-  const state = new Uint8Array(lanes.buffer); // lowest byte first, as on all that run browsers
+  const state = new Uint8Array(lanes.buffer); // lowest byte first, as on all systems with browsers
   for (let start = 0; start < padded.length; start += RATE) {
     for (let i = 0; i < RATE; i += 1) {
       state[i] ^= padded[start + i];
@@ -28,7 +28,7 @@ export function shake256(message, size) {
   return digest;
 }
 
-/** Change the state in place: Keccak-f[1600]. */
+/** Apply Keccak-f[1600] in place. */
 function permute(lanes) {
   for (let round = 0; round < ROUNDS; round += 1) {
     theta(lanes);
@@ -39,7 +39,7 @@ function permute(lanes) {
   }
 }
 
-/** Return the bits of a half that is rotated left together with its other half; by 0 to 31. */
+/** Rotate 64 bits left by 0 to 31, and return the half that was `half`. */
 function rotated(half, other, by) {
   return by ? (half << by) | (other >>> (32 - by)) : half;
 }
@@ -59,7 +59,7 @@ function theta(lanes) {
   }
 }
 
-/** Rotate each lane and move it to the place of the next one: rho and pi. */
+/** Rotate each lane and move it to the place of the next (rho and pi). */
 function move(lanes) {
   let [x, y] = [1, 0];
   let [low, high] = [lanes[2], lanes[3]];
@@ -73,7 +73,6 @@ function move(lanes) {
   }
 }
 
-/** Combine each lane with the next two of its row. */
 function chi(lanes) {
   for (let row = 0; row < 50; row += 10) {
     const old = lanes.slice(row, row + 10);
@@ -83,7 +82,7 @@ function chi(lanes) {
   }
 }
 
-/** Return what each round adds to the first lane: bits of a shift register. */
+/** Return the constants that rounds add to the first lane, from a shift register. */
 function roundConstants() {
   const constants = new Int32Array(2 * ROUNDS);
   let register = 1;

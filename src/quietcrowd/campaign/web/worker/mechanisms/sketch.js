@@ -1,15 +1,15 @@
-// Sketches: noisy sums of all of a worker's answers, times public numbers of each task.
+// Sketches: noisy sums over all of a worker's answers, weighted by public numbers of each task.
 //
-// All numbers are whole and below 2^53: their products and sums are exact.
+// All numbers are whole and below 2^53, so products and sums are exact.
 
 import { withNoise } from "./grid.js";
 import { laplaceNoise } from "./laplace.js";
 import { floatUp, leastMeant } from "./rational.js";
 import { shake256 } from "./shake.js";
 
-const UNIT = 2 ** 24; // what 1.0 is stored as
+const UNIT = 2 ** 24; // represents 1.0
 const EXACT = 2 ** 53;
-const SUMMANDS = 12; // uniform 16-bit numbers whose sum is nearly normal
+const SUMMANDS = 12; // uniform 16-bit numbers whose sum is approximately normal
 const MIDDLE = (SUMMANDS * (2 ** 16 - 1)) / 2;
 
 const KINDS = Object.freeze({
@@ -32,7 +32,7 @@ function nearlyNormal(octets, rank) {
     numbers.subarray(SUMMANDS * k, SUMMANDS * (k + 1)).reduce((sum, one) => sum + one, -MIDDLE),
   );
   const whole = Math.max(norm(raw), 1);
-  // No quotient of whole numbers below 2^43 is rounded up to a whole one.
+  // Quotients of whole numbers below 2^43 are never rounded up to a whole number.
   return raw.map((number) => Math.trunc((number * UNIT) / whole));
 }
 
@@ -52,8 +52,8 @@ function oneHot(octets, rank) {
 }
 
 /**
- * Return noisy sums: of profiles times answers, and, where these are sent, of the products of two
- * numbers of each answered task's profile.
+ * Return noisy sums of profiles weighted by answers. If the channel has moments, also return noisy
+ * sums of the products of two numbers of each answered task's profile.
  * @param {{channel: object, report: object}} terms  as described
  * @param {string[]} tasks  all, in order
  * @param {(number | null)[]} places  of the answers on the grid
@@ -82,7 +82,7 @@ function requireExact({ grid, centre }, tasks) {
   }
 }
 
-/** Return the sum of what rows give, each times its factor. */
+/** Return the sum of `give(row)` over rows, each multiplied by its factor. */
 function weighted(rows, factors, give) {
   const sums = [];
   rows.forEach((row, task) => {
@@ -93,12 +93,12 @@ function weighted(rows, factors, give) {
   return sums;
 }
 
-/** Return the products v_k v_l for l from k on, in units of 2^-24, truncated. */
+/** Return the products v_k v_l for l >= k, in units of 2^-24, truncated. */
 export function products(row) {
   return row.flatMap((one, k) => row.slice(k).map((other) => Math.trunc((one * other) / UNIT)));
 }
 
-/** Return the scale of noise on products at a loss of at most epsilon. */
+/** Return the scale of noise for products at a loss of at most epsilon. */
 export function momentScale(profiles, epsilon) {
   const largest = profiles.reduce((most, row) => Math.max(most, norm(products(row))), 1);
   const { over, under } = leastMeant(epsilon);

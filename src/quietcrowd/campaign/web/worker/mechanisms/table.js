@@ -1,13 +1,13 @@
-// Labels: reports drawn from rows of weights out of 2^32, with one word each.
+// Labels: reports sampled from rows of weights that sum to 2^32, with one word each.
 
 import { digitsOf } from "./coins.js";
 import { ratioOf } from "./rational.js";
 import { uniformIntegers } from "./words.js";
 
 const TOTAL = 2 ** 32;
-const EPSILONS = 1024; // so many epsilons, or weights of a beta law, there are to draw from
+const EPSILONS = 1024; // number of epsilons, or weights of a beta distribution, to sample from
 
-/** Return the report that a word is drawn as; the weights of a row sum to 2^32. */
+/** Return the report of a word; the weights of a row sum to 2^32. */
 export function reportOf(row, word) {
   let edge = 0;
   const report = row.findIndex((weight) => {
@@ -20,7 +20,7 @@ export function reportOf(row, word) {
   return report;
 }
 
-/** Return the row that keeps one of `size` answers, or gives each other one the weight `other`. */
+/** Return the row that gives each of `size` reports except the answer the weight `other`. */
 export function rowOf(answer, size, other) {
   const row = new Array(size).fill(other);
   row[answer] = TOTAL - (size - 1) * other;
@@ -31,7 +31,7 @@ export function rowOf(answer, size, other) {
  * Return a report for each answer, with one word each.
  * @param {(number | null)[]} codes  of answers
  * @param {number} missing  code of NULL, "no answer"
- * @param {(code: number) => number[]} row  gives the weights of an answer's reports
+ * @param {(code: number) => number[]} row  returns the weights of an answer's reports
  * @param {WordSource} words
  */
 export function drawLabels(codes, missing, row, words) {
@@ -42,7 +42,7 @@ export function drawLabels(codes, missing, row, words) {
 /**
  * Draw the weight of each other label, which a worker of the two-layer mechanism keeps secret.
  * @param {object} mechanism  as described
- * @param {number} size  how many reports there can be
+ * @param {number} size  number of possible reports
  * @param {WordSource} words
  */
 export function drawWeight(mechanism, size, words) {
@@ -57,14 +57,14 @@ export function drawWeight(mechanism, size, words) {
   return table[uniformIntegers(words, EPSILONS, 1)[0]];
 }
 
-/** Return the equally likely weights, in order, of the law "epsilon" or "beta". */
+/** Return the equally likely weights, sorted, of the distribution "epsilon" or "beta". */
 export function tableOf(mechanism, size) {
   return mechanism.law === "beta"
     ? betaWeightsOf(mechanism, size)
     : weightsOf(mechanism.epsilon, size);
 }
 
-const known = new Map(); // tables of beta laws: a page needs one several times
+const known = new Map(); // tables of beta distributions: a page needs each several times
 
 function betaWeightsOf({ low, high, alpha, beta }, size) {
   const others = BigInt(size - 1);
@@ -82,8 +82,8 @@ function betaWeightsOf({ low, high, alpha, beta }, size) {
 }
 
 /**
- * Return for i below 1,024 the least weight below which the truncated law has (2 i + 1) / 2048, and
- * the largest by a little more, so that their mean is whole.
+ * Return, for i below 1,024, the smallest weight whose truncated distribution function is at least
+ * (2 i + 1) / 2048. The largest weights are raised so that the mean is whole.
  */
 function drawnTable(others, [low, high], alpha, beta) {
   const below = distributionOf(others, alpha, beta);
@@ -102,9 +102,9 @@ function drawnTable(others, [low, high], alpha, beta) {
   return withWholeMean(weights, Number(high));
 }
 
-/** Return the distribution function of a beta law by the weight, up to a factor: whole numbers. */
+/** Return the beta distribution function by weight, up to a factor, in whole numbers. */
 function distributionOf(others, alpha, beta) {
-  const lower = (a, b) => (b === 0n ? a : lower(b, a % b)); // the greatest common divisor
+  const lower = (a, b) => (b === 0n ? a : lower(b, a % b)); // greatest common divisor
   const places = Array.from({ length: beta }, (_, j) => BigInt(alpha + j));
   const common = places.reduce((all, place) => (all / lower(all, place)) * place, 1n);
   const ways = places.slice(1).reduce(
@@ -121,7 +121,7 @@ function distributionOf(others, alpha, beta) {
   };
 }
 
-/** Raise the largest weights, to `most` at most, until the mean is whole. */
+/** Raise the largest weights to at most `most` until the mean is whole. */
 function withWholeMean(weights, most) {
   const sum = weights.reduce((total, weight) => total + weight, 0);
   let missing = (EPSILONS - (sum % EPSILONS)) % EPSILONS;
@@ -134,8 +134,8 @@ function withWholeMean(weights, most) {
 }
 
 /**
- * Return 2^32 / (size - 1 + exp(e)), rounded up, for 1,024 epsilons e from high to low, and the
- * largest by a little more, so that their mean is whole; none above 2^32 / size.
+ * Return 2^32 / (size - 1 + exp(e)), rounded up, for 1,024 epsilons e from high to low. The largest
+ * are raised so that the mean is whole; none exceeds 2^32 / size.
  */
 export function weightsOf(mean, size) {
   const most = Math.floor(TOTAL / size);
@@ -148,5 +148,5 @@ export function weightsOf(mean, size) {
 export function otherWeight(size, epsilon) {
   return epsilon === 0
     ? Math.ceil(TOTAL / size)
-    : Number(digitsOf(ratioOf(epsilon), BigInt(size - 1), 32)) + 1; // irrational
+    : Number(digitsOf(ratioOf(epsilon), BigInt(size - 1), 32)) + 1; // irrational: rounded up
 }

@@ -1,8 +1,8 @@
-// Where random words come from: functions that give so many 32-bit words, as a Uint32Array.
+// Sources of random words: functions that return `count` 32-bit words as a Uint32Array.
 
 /** @typedef {(count: number) => Uint32Array} WordSource */
 
-const AT_ONCE = 65_536 / 4; // words that a browser gives at once
+const AT_ONCE = 65_536 / 4; // maximum words of one browser call
 
 /** Return words of the browser's cryptographic generator. @type {WordSource} */
 export function systemWords(count) {
@@ -14,12 +14,12 @@ export function systemWords(count) {
 }
 
 /**
- * Return integers that are uniform on 0 to `size - 1`, exactly.
+ * Return integers that are exactly uniform on 0 to `size - 1`.
  *
  * Two words make a 64-bit number, lower half first. Numbers at or above the largest multiple of the
- * size are drawn again, together, in order.
+ * size are drawn again, together and in order.
  * @param {WordSource} words
- * @param {number} size  to 2^32 + 1
+ * @param {number} size  at most 2^32 + 1
  * @param {number} count
  */
 export function uniformIntegers(words, size, count) {

@@ -1,11 +1,11 @@
-// What a worker is told before taking part, and what it costs.
+// The consent screen: terms and privacy loss, before a worker joins.
 
 import { consentSentences } from "../terms/consent.js";
 import { lawSentences, lawTable } from "../terms/law.js";
 import { byId, filled, tables } from "./elements.js";
 import { answersWithin } from "./limit.js";
 
-/** Return how often which answer becomes which report, and what this device has spent. */
+/** Return the channel's probabilities, and the privacy loss on this device. */
 export function factsOf(app, { spent, after, budget, reused, repeated }) {
   const { say, terms } = app;
   const names = { reusedNames: reused, repeatedNames: repeated };
@@ -29,7 +29,7 @@ function headed([[, ...reports] = [], ...rows], say) {
   return rows.length > 0 ? [[say("screen.answer"), ...reports], ...rows] : [];
 }
 
-/** Ask whether to take part. */
+/** Show the consent screen. */
 export async function consent(app) {
   const { device, terms, say } = app;
   const { promises, allotment, answers } = terms;
@@ -44,7 +44,7 @@ export async function consent(app) {
     } else if ((await answersWithin(device, limit)) === 0) {
       app.complain("budget", say("screen.budget.none"));
     } else {
-      await (text !== kept && device.setBudget(limit)); // only what the worker changed
+      await (text !== kept && device.setBudget(limit)); // only if the worker changed it
       app.typedLimit = null;
       await device.join(app.invite);
       await app.goOn();
@@ -62,7 +62,7 @@ export async function consent(app) {
     ready: () => {
       const field = byId("budget");
       field.addEventListener("input", () => {
-        app.typedLimit = field.value; // it stays when the language changes
+        app.typedLimit = field.value; // survives a change of language
       });
     },
     decline: () => app.go("end", "screen.declined"),

@@ -1,10 +1,10 @@
-// Elements of the page. What comes from outside becomes text, and never anything else.
+// Elements of the page. External content becomes text, and nothing else.
 
 /**
- * Return a new element: attributes that are functions listen, true and false switch.
+ * Return a new element. Attributes that are functions become listeners, booleans are toggled.
  * @param {string} name
  * @param {Record<string, string | number | boolean | EventListener>} attributes
- * @param {...(Node | string)} children  texts stay texts
+ * @param {...(Node | string)} children  strings become text
  */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -21,12 +21,11 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
-/** Return the element of an id. */
 export function byId(id) {
   return document.getElementById(id);
 }
 
-/** Return a copy of a template, filled with messages and values as its `data-` marks say. */
+/** Return a template's copy, filled with messages and values by its `data-` attributes. */
 export function filled(name, app, values = {}) {
   const made = byId(name).content.cloneNode(true);
   const each = (mark, act) => {
@@ -36,7 +35,7 @@ export function filled(name, app, values = {}) {
   };
   const click = (one, act) =>
     one.addEventListener("click", (event) => {
-      event.preventDefault(); // of a form: nothing is ever submitted
+      event.preventDefault(); // forms are never submitted
       app.attempt(() => act(event));
     });
   each("if", (one, key) => values[key] || one.remove());
@@ -53,11 +52,11 @@ export function filled(name, app, values = {}) {
   });
   each("go", (one, screen) => click(one, () => app.go(screen)));
   each("do", (one, act) => click(one, values[act] ?? (() => app[act]())));
-  each("put", (one, key) => one.append(...values[key])); // last: these are filled already
+  each("put", (one, key) => one.append(...values[key])); // last: these are already filled
   return [...made.children];
 }
 
-/** Return a table in a list, none without rows; the first row and the first column are headings. */
+/** Return a table with its caption, or nothing without rows; first row and column are headings. */
 export function tables(rows, caption) {
   if (rows.length === 0) {
     return [];

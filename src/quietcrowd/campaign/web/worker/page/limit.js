@@ -1,6 +1,6 @@
-// How many answers the worker's limit for all campaigns of this site allows.
+// The number of answers that the worker's budget allows.
 
-/** Return how many answers a limit allows in the device's campaign; null is no limit. */
+/** Return how many answers of the device's campaign fit into a limit; null is no limit. */
 export async function answersWithin(device, limit) {
   const spent = async (count) => (await device.spending(count)).after;
   const isAllowed = async (count) => limit === null || (await spent(count)) <= limit;

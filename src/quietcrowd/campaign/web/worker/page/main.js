@@ -1,4 +1,4 @@
-// The page: it starts, leads from screen to screen, and speaks the reader's language.
+// The page: start, navigation between screens, and language.
 
 import { Device, whyNotHere } from "../device/device.js";
 import { systemWords, uniformIntegers } from "../mechanisms/words.js";
@@ -17,16 +17,16 @@ const SCREENS = { consent, questions, receipt, review, forget, withdrawal, link,
 const LINK = /^(.*\/)j\/([0-9a-f]{32})\/?(?:#i=(.*))?$/;
 const byName = new Intl.Collator("en", { numeric: true }).compare;
 
-/** What all screens share: the device, the answers, and where the page is. */
+/** State shared by all screens: the device, the answers, and the current screen. */
 class App {
-  saved = document.documentElement.dataset.server; // undefined where the page is served
+  saved = document.documentElement.dataset.server; // undefined if the page is served
   server = new URL(this.saved ? `${this.saved}/` : "..", location).href;
   answers = new Map();
   keepsDrafts = false;
-  typedLimit = null; // of the consent, before it is taken
+  typedLimit = null; // in the consent screen, until the worker joins
   #catalogs = new Map();
   #screen = [];
-  #before = []; // the screen that was left for this one
+  #before = []; // the previous screen
   #turn = 0;
   #isBusy = false;
 
@@ -59,12 +59,12 @@ class App {
     byId("language").setAttribute("aria-label", this.say("page.language"));
   }
 
-  /** Return a loss, rounded up. */
+  /** Format a privacy loss, rounded up. */
   loss(epsilon) {
     return Number.isFinite(epsilon) ? this.ceil(epsilon * (1 - 1e-12)) : this.say("screen.endless");
   }
 
-  /** Return the number that was typed; NaN for none, and for what may be thousands. */
+  /** Parse a number; NaN if it is invalid, or may be in thousands. */
   numberIn(text) {
     const typed = text.trim().replace("−", "-");
     const isClear = typed.includes(this.spell(0.5)[1]) || !/[.,]\d{3}$/.test(typed);
@@ -72,7 +72,7 @@ class App {
     return isNumber && isClear ? Number(typed.replace(",", ".")) : NaN;
   }
 
-  /** Show a screen; the focus moves to its heading. */
+  /** Show a screen, and move the focus to its heading. */
   async go(name, ...details) {
     [this.#before, this.#screen] = [this.#screen, [name, ...details]];
     this.tell("");
@@ -82,7 +82,7 @@ class App {
     document.querySelector("h1").focus({ preventScroll: true });
   }
 
-  /** Return to the screen that was left for this one. */
+  /** Return to the previous screen. */
   goBack() {
     return this.go(...this.#before);
   }
@@ -98,26 +98,26 @@ class App {
     }
   }
 
-  /** Tell of something that is wrong. */
+  /** Show an error. */
   tell(sentence) {
     byId("alert").textContent = sentence;
     sentence && byId("alert").scrollIntoView({ block: "center" });
   }
 
-  /** Show how far one has come, or that something is done. */
+  /** Show progress, or a notice that something is done. */
   progress(sentence, value, max = 1) {
     byId("told").textContent = sentence;
     Object.assign(byId("bar"), { hidden: value === undefined, max, value: value ?? 0 });
   }
 
-  /** Say beside a field what is wrong with it. */
+  /** Show an error next to a field. */
   complain(id, sentence) {
     byId("problem").textContent = sentence;
     byId(id).setAttribute("aria-invalid", "true");
     byId(id).focus();
   }
 
-  /** Do one thing at a time; what refuses is told. */
+  /** Run one action at a time, and show its refusal. */
   async attempt(act) {
     if (this.#isBusy) {
       return;
@@ -135,7 +135,7 @@ class App {
 
   #refused = ({ key, values }) => this.tell(this.refusal(key, values));
 
-  /** Return the words of what refuses: numbers as the language writes them, losses rounded up. */
+  /** Return the message of a refusal, with numbers in the page's language, losses rounded up. */
   refusal(key = "page.failed", values = {}) {
     const written = ([name, value]) => {
       const spelled = Number.isInteger(value) ? this.count : (loss) => this.loss(loss);
@@ -144,7 +144,7 @@ class App {
     return this.say(key, Object.fromEntries(Object.entries(values).map(written)));
   }
 
-  /** Open a campaign by its link; return whether it is one of this server. */
+  /** Open a campaign by its link; return whether the link is for this server. */
   async open(address) {
     const [, server, campaign, invite = null] = LINK.exec(address) ?? [];
     if (server !== this.server) {
@@ -155,12 +155,12 @@ class App {
     const english = speaker(this.#catalogs.get("en"));
     this.device = await Device.open({ base: server, campaign, english });
     this.pictures = null;
-    this.order = null; // nobody has gone on
+    this.order = null; // the worker has not continued
     await this.enter();
     return true;
   }
 
-  /** Go to where this device is; nothing of who joined is shown before they say who they are. */
+  /** Show the screen for the device's state; nothing of a worker is shown before they continue. */
   async enter() {
     const { device } = this;
     if (device.state === "left") {
@@ -176,14 +176,14 @@ class App {
     return this.go("end", device.open ? "screen.uninvited" : "screen.closed");
   }
 
-  /** Go on as who joined. */
+  /** Continue as the worker who joined. */
   async goOn() {
     const { device } = this;
     this.terms = await device.load();
     const sorted = [...device.tasks].sort((one, other) => byName(one.name, other.name));
     const isPart = this.terms.answers < sorted.length;
     const [start] = isPart ? uniformIntegers(systemWords, sorted.length, 1) : [0];
-    this.order = [...sorted.slice(start), ...sorted.slice(0, start)]; // all get answers, in the end
+    this.order = [...sorted.slice(start), ...sorted.slice(0, start)]; // a random start
     if (!this.pictures) {
       const images = [...device.images].map(([hash, blob]) => [hash, URL.createObjectURL(blob)]);
       this.pictures = new Map(images);
@@ -202,12 +202,11 @@ class App {
     return this.answering(0);
   }
 
-  /** Whether every question is reported on, answered or not. */
   get reportsAll() {
     return reportsAll(this.terms);
   }
 
-  /** Go to a question, and from there to the next one or `then`; behind the last is the review. */
+  /** Show a question, followed by `then`; the review follows the last one. */
   answering(place, then = place + 1) {
     history.pushState(place, "");
     return this.#at(place, then);
@@ -217,14 +216,14 @@ class App {
     return place < this.order.length ? this.go("questions", place, then) : this.go("review");
   }
 
-  /** Follow the browser's buttons among the questions. */
+  /** Follow the browser's back and forward buttons among the questions. */
   follow(place) {
     if (["questions", "review"].includes(this.#screen[0]) && Number.isInteger(place)) {
       this.#at(place, place + 1);
     }
   }
 
-  /** Take an answer, or take it back with null. */
+  /** Store an answer; null removes it. */
   answer(task, answer) {
     answer === null ? this.answers.delete(task) : this.answers.set(task, answer);
     if (this.keepsDrafts) {
@@ -232,14 +231,14 @@ class App {
     }
   }
 
-  /** Keep the answers on this device, or no longer. */
+  /** Store answers on this device, or stop. */
   async keepDrafts(wanted) {
     await (wanted ? this.device.keepDrafts(this.answers) : this.device.dropDrafts());
     this.keepsDrafts = wanted;
   }
 }
 
-/** Say something after which there is nothing left to do. */
+/** Show a final message. */
 function end(app, key, values) {
   const isRefusal = !key.startsWith("screen");
   const heading = app.say(isRefusal ? "refusal.heading" : `${key}.heading`);
@@ -247,7 +246,7 @@ function end(app, key, values) {
   return { heading, sentences: app.refusal(key, values), keyed };
 }
 
-/** Ask the reader of a saved page for a link. */
+/** Ask for a link in a saved page. */
 function link(app) {
   const { say, server } = app;
   const open = async () => {
@@ -258,21 +257,21 @@ function link(app) {
   return { server, open };
 }
 
-let trusted; // a policy of a name can be made once
+let trusted; // a policy's name can be used only once
 
-/** Let the page open without a network. */
+/** Let the page open offline. */
 function keepPage() {
   const allow = { createScriptURL: () => "service_worker.js" };
   trusted ??= window.trustedTypes?.createPolicy("service-worker", allow) ?? allow;
   navigator.serviceWorker?.register(trusted.createScriptURL("")).catch(() => {});
 }
 
-/** Return why no link is opened here, as the key of a message; null where one is. */
+/** Return the message key of the reason why no link is opened here; null if one is. */
 function whyNotOpen() {
   return location.search ? "page.query" : whyNotHere();
 }
 
-/** Open a link that was opened where the page is open: the browser changes the address alone. */
+/** Open a link in the open page: the browser changes only the address. */
 function reopen(app) {
   const address = location.href;
   if (location.hash && !app.saved && !whyNotOpen()) {

@@ -1,11 +1,11 @@
-// What the page says, from one file of messages per language.
+// Messages of the page, from one catalog per language.
 
 /** @typedef {(key: string, values?: Record<string, string | number>) => string} Say */
 
 /**
- * Return what gives a message by its key, its places `{name}` filled.
+ * Return a function from a key to its message, with the places `{name}` filled.
  *
- * Where a value `count` is 1 and there is a message `key.one`, that one is taken.
+ * If the value `count` is 1 and there is a message `key.one`, that one is used.
  * @param {Record<string, string>} catalog
  * @returns {Say}
  */

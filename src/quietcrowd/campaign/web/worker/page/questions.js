@@ -1,12 +1,12 @@
-// One question at a time, as often as the worker likes: nothing is drawn or sent here.
+// Questions, one at a time, as often as the worker likes; nothing is randomized or sent here.
 
 import { labelsOf } from "../mechanisms/draw.js";
 import { imageIn } from "../terms/images.js";
 import { byId, element } from "./elements.js";
 
-const NUMBERED = 9; // so many answers have a key of their own
+const NUMBERED = 9; // answers with a key each
 
-/** Return how an answer, or a report, is written. */
+/** Format an answer or a report. */
 export function spell(app, answer) {
   if (answer === null || typeof answer === "boolean") {
     return app.say(answer === null ? "screen.none" : `screen.${answer}`);
@@ -14,7 +14,7 @@ export function spell(app, answer) {
   return typeof answer === "number" ? app.spell(answer) : answer;
 }
 
-/** Return what is asked in a line. */
+/** Return the question of a task in one line. */
 export function lineOf({ name, data }) {
   return Object.values(data).map(textOf).join(" · ") || name;
 }
@@ -23,7 +23,7 @@ function textOf(value) {
   return typeof value === "string" ? value : (imageIn(value)?.alt ?? JSON.stringify(value));
 }
 
-/** Ask one question. */
+/** Show one question. */
 export function questions(app, place, then) {
   const { say, terms, answers, order, asked } = app;
   const { name, data } = order[place];
@@ -63,8 +63,7 @@ export function questions(app, place, then) {
   };
 }
 
-/** Return whether no other answer fits into the campaign, or into the limit: of those alone that
- * get new noise. */
+/** Return whether no other answer fits into the campaign, or its new report into the budget. */
 function isFullFor({ terms, answers, allowed, asked: { reused } }, name) {
   const fresh = [...answers.keys()].filter((one) => !reused.includes(one));
   return answers.size >= terms.answers || (!reused.includes(name) && fresh.length >= allowed);
@@ -76,7 +75,7 @@ function allowedIn({ say, allowed, count }) {
     : say("screen.allowed", { count: allowed, answers: count(allowed) });
 }
 
-/** Return what the requester shows of a task, in the requester's order. */
+/** Return the columns of a task in the requester's order. */
 function shown({ pictures }, name, data) {
   const columns = Object.entries(data).map(([column, value]) => {
     const src = pictures.get(imageIn(value)?.hash);
@@ -93,7 +92,7 @@ function shown({ pictures }, name, data) {
   return [element("dl", {}, ...rows)];
 }
 
-/** Return a radio button for each answer that there is. */
+/** Return a radio button for each possible answer. */
 function choiceField(app, domain, name) {
   const choices = labelsOf(domain);
   const isScale = choices.every((choice) => typeof choice === "number");
@@ -120,7 +119,7 @@ function choiceField(app, domain, name) {
   };
 }
 
-/** Return a field for a number of a range. */
+/** Return a field for a number in a range. */
 function numberField(app, { low, high }, name) {
   const [least, most, example] = [low, high, (low + high) / 2].map(app.spell);
   const range = { low: least, high: most, example };
@@ -142,7 +141,7 @@ function numberField(app, { low, high }, name) {
   };
 }
 
-/** Let digits choose, and Enter go on from the heading as it does from a field. */
+/** Choose answers by digit keys; Enter in the heading continues. */
 function followKey({ key, target, ctrlKey, metaKey, altKey }, field) {
   if (ctrlKey || metaKey || altKey) {
     return;

@@ -1,10 +1,10 @@
-// What left this device, what it cost, and how to take it back.
+// The receipt: what this device sent, the privacy loss, and how to withdraw.
 
 import { byId, tables } from "./elements.js";
 import { lineOf, spell } from "./questions.js";
 import { pointsTo } from "../terms/law.js";
 
-/** Show what became of the answers. */
+/** Show the receipt. */
 export async function receipt(app) {
   const { device, terms, say, link } = app;
   const { reports, sketch, epsilon, withdrawalKey: key, completionCode: code } = device.receipt;

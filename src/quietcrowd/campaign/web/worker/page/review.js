@@ -1,4 +1,4 @@
-// The worker looks over the answers, and the law once more: what is decided, is decided here.
+// The review of answers and probabilities, in which the worker decides.
 
 import { factsOf } from "./consent.js";
 import { byId, element } from "./elements.js";

@@ -1,8 +1,8 @@
-// Drawing, keeping and sending: one step, with nothing to decide in between.
+// Randomizing, storing and sending in one step, without further decisions.
 
 import { byId } from "./elements.js";
 
-/** Make reports of the answers, and send them. */
+/** Randomize the answers, and send the reports. */
 export async function send(app) {
   await app.go("sending");
   try {
@@ -14,7 +14,7 @@ export async function send(app) {
   await deliver(app);
 }
 
-/** Send what is kept, until the server has it. */
+/** Send stored reports until the server has them. */
 export async function deliver(app) {
   const { device, say } = app;
   app.answers.clear();
@@ -22,6 +22,6 @@ export async function deliver(app) {
   try {
     await device.send(() => byId("waiting")?.replaceChildren(say("screen.offline")));
   } finally {
-    await (device.state === "sent" && app.go("receipt")); // also where reports were rejected
+    await (device.state === "sent" && app.go("receipt")); // also if reports were rejected
   }
 }

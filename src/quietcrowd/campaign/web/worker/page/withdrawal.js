@@ -1,8 +1,8 @@
-// Taking everything back: on the server, or what this device keeps.
+// Withdrawal from the server, and deletion on this device.
 
 import { byId } from "./elements.js";
 
-/** Ask whether to withdraw: as who has gone on here, or else with a key. */
+/** Ask whether to withdraw, with a key unless the worker has continued here. */
 export function withdrawal(app) {
   const foreign = !app.order;
   const withdraw = async () => {
@@ -14,7 +14,7 @@ export function withdrawal(app) {
   return { foreign, withdraw };
 }
 
-/** Ask whether this device is to forget. */
+/** Ask whether to delete all data on this device. */
 export function forget(app) {
   return {
     forget: async () => {

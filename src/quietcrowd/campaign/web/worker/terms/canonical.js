@@ -1,7 +1,7 @@
-// One spelling for each JSON value, so that equal values have equal hashes (RFC 8785).
+// Canonical JSON (RFC 8785), so that equal values have equal hashes.
 
 /**
- * Return the one spelling of a JSON value: sorted keys, no spaces, numbers as ECMAScript has them.
+ * Return the canonical form of a JSON value: sorted keys, no spaces, numbers as in ECMAScript.
  * @param {unknown} value
  * @returns {string}
  */
@@ -22,24 +22,22 @@ export function canonicalJson(value) {
 function requireScalar(value) {
   const fits =
     typeof value === "string"
-      ? !/\p{Surrogate}/u.test(value) // half a pair: UTF-8 cannot hold it
+      ? !/\p{Surrogate}/u.test(value) // a lone surrogate has no UTF-8
       : value === null || typeof value === "boolean" || Number.isFinite(value);
   if (!fits) {
     throw new RangeError(`JSON cannot hold a ${typeof value} such as this`);
   }
 }
 
-/** Return the SHA-256 of the one spelling of a JSON value, in hex. @param {unknown} value */
+/** Return the SHA-256 of a value's canonical JSON, in hex. @param {unknown} value */
 export async function canonicalHash(value) {
   return sha256(new TextEncoder().encode(canonicalJson(value)));
 }
 
-/** Return the SHA-256 of bytes, in hex. */
 export async function sha256(bytes) {
   return hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 }
 
-/** Return bytes in hex. */
 export function hexOf(bytes) {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,4 +1,4 @@
-// What follows from a mechanism's parameters: its numbers, its channel, which reports there can be.
+// Derivation of a mechanism's numbers, channel and possible reports from its parameters.
 
 import { boundedLaw, countOf } from "../mechanisms/bounded.js";
 import { placeOf } from "../mechanisms/grid.js";
@@ -6,14 +6,14 @@ import { floatUp, leastMeant, ratioOf } from "../mechanisms/rational.js";
 import { countSets, isCountable, setWeights } from "../mechanisms/sets.js";
 import { otherWeight, rowOf, tableOf, weightsOf } from "../mechanisms/table.js";
 
-const WHOLE = 2 ** 32; // what a row of weights sums to
-const PROFILE_UNIT = 2 ** 24; // what 1.0 of a profile is stored as
-const REACHED = 64; // scales of noise, which is cut off beyond
+const WHOLE = 2 ** 32; // sum of a row of weights
+const PROFILE_UNIT = 2 ** 24; // represents 1.0 in a profile
+const REACHED = 64; // noise is clipped beyond this many scales
 const MOST_EPSILON = 16; // of a table
 const MOST_BOUNDED_STEPS = 2 ** 16; // with more, weights out of 2^32 would be too coarse
 const MOST_LABELS = 64;
-const MOST_SHAPE = 16; // of a beta law
-const MOST_SOLVED = 12; // labels of the best channel
+const MOST_SHAPE = 16; // of a beta distribution
+const MOST_SOLVED = 12; // labels of the optimal channel
 const MOST_NUMBERS = 20_000; // of a sketch
 const BIT_GRID = Object.freeze({ low: 0, step: 2 ** -10, steps: 2 ** 10, high: 1 });
 
@@ -29,16 +29,16 @@ const LAWS = Object.freeze({
   "matrix-factorization": [sketch, "epsilon rank profile ridge variant fill seed step"],
 });
 
-/** Return the largest distance of a place on a grid from a centre. */
+/** Return the largest distance of a grid's places from a center. */
 export function farthestFrom(centre, { steps }) {
   return Math.max(Math.abs(centre), Math.abs(steps - centre));
 }
 
 /**
- * Return a mechanism, its channel and its reports as they follow from its parameters.
+ * Derive a mechanism, its channel and its reports from its parameters.
  * @param {object} mechanism  as described
- * @param {number} tasks  how many there are
- * @throws {RangeError}  where the parameters are none
+ * @param {number} tasks  number of tasks
+ * @throws {RangeError}  if the parameters are invalid
  */
 export function describedBy(mechanism, tasks) {
   const { mechanism: name, version } = mechanism;
@@ -78,7 +78,7 @@ function checkedDomain({ kind, labels, levels, low, high }) {
   return { kind, ...domains[kind] };
 }
 
-/** Return the channel and the reports of a table that keeps an answer, or tells nothing of it. */
+/** Return the channel and reports of a table; without `other`, all reports are equally likely. */
 function ofTable(size, other, missing) {
   const even = Array.from({ length: size }, (_, i) => Math.floor((WHOLE + size - 1 - i) / size));
   const weights = even.map((_, answer) => (other === null ? even : rowOf(answer, size, other)));
@@ -88,7 +88,7 @@ function ofTable(size, other, missing) {
   return { channel: { kind: "table", weights }, report };
 }
 
-/** Return how many labels a report can be. */
+/** Return the number of labels that a report can be. */
 function sizeOf({ domain: { kind, ...domain }, null: missing }) {
   const count = listOf(domain).length;
   const size = missing === null ? count : count + 1;
@@ -108,7 +108,7 @@ function oneLayer(given) {
   return { own: { other_weight: other }, ...ofTable(size, other, given.null) };
 }
 
-/** Return the weight of each other label, rounded towards the even one, and if it is above it. */
+/** Return the weight of each other label, rounded toward uniform, and whether it is above that. */
 function flipped(flip, size) {
   const { over, under } = ratioOf(flip);
   const [all, others] = [over * BigInt(WHOLE), under * BigInt(size - 1)];
@@ -116,7 +116,7 @@ function flipped(flip, size) {
   return { weight: isAbove ? Number(all / others) : ceilOf(all, others), isAbove };
 }
 
-/** Return whether something says how frequent labels are, as Python spells them; none is at 0. */
+/** Return whether a prior, with labels in Python's notation, is valid: probabilities are above 0. */
 function isPrior(prior, labels) {
   const spelt = labels.map((one) => (typeof one === "boolean" ? (one ? "True" : "False") : one));
   const [names, shares] = [Object.keys(prior), Object.values(prior)];
@@ -129,7 +129,7 @@ function isPrior(prior, labels) {
   );
 }
 
-/** Return the table that a requester solved for: rows sum to 2^32 and lose at most epsilon. */
+/** Return the requester's optimal table: rows must sum to 2^32, the loss be at most epsilon. */
 function optimal({ domain, epsilon, prior, information, apart, weights }) {
   const size = sizeOf({ domain, null: null });
   must(isFrom(0, MOST_EPSILON, epsilon) && size <= MOST_SOLVED && isFrom(0, 1, apart));
@@ -166,14 +166,14 @@ function twoLayer(given, { said }) {
   return ofDrawnWeights(size, tableOf({ ...given, alpha, beta }, size), null, { alpha, beta });
 }
 
-/** Return what follows of weights that have the mean of those that are drawn from. */
+/** Return the mechanism's numbers, channel and reports for the mean of the weights drawn from. */
 function ofDrawnWeights(size, drawn, missing, shapes) {
   const mean = drawn.reduce((sum, weight) => sum + weight) / drawn.length;
   const bounds = [Math.min(...drawn), Math.max(...drawn)];
   return { own: { ...shapes, other_weights: bounds }, ...ofTable(size, mean, missing) };
 }
 
-/** Return bounds of the weight of each other label, rounded up, whose mean is whole. */
+/** Return bounds of the weight of each other label, rounded up, with a whole mean. */
 function flipBounds(low, high, others) {
   must(isFrom(0, 1, low) && isFrom(low, 1, high));
   const largest = Math.floor(WHOLE / others);
@@ -201,7 +201,7 @@ function subsetSelection({ domain: { kind, ...domain }, epsilon, set_size: size 
   };
 }
 
-/** Return how many labels a set has best: see Python's `best_members`. */
+/** Return the best number of labels in a set; see Python's `best_members`. */
 function bestSetSize(labels, epsilon) {
   const ratio = Math.exp(epsilon);
   const error = (size) => (size * ratio + (labels - size)) ** 2 / (size * (labels - size));
@@ -225,13 +225,13 @@ function gridOver({ domain: { kind, ...domain }, step: given }) {
   return { grid: { low, step, steps, high }, numbers: { grid_step: step, steps } };
 }
 
-/** Return the largest power of two that is not above a number. */
+/** Return the largest power of two that is at most a number. */
 function powerBelow(number) {
   const power = 2 ** Math.floor(Math.log2(number));
   return power > number ? power / 2 : 2 * power <= number ? 2 * power : power;
 }
 
-/** Return the least scale of Laplace noise that hides a distance, a ratio, at a loss. */
+/** Return the smallest scale of Laplace noise for a sensitivity, a ratio, and epsilon. */
 function scaleFor({ over, under }, epsilon) {
   must(isFrom(Number.MIN_VALUE, Number.MAX_VALUE, epsilon));
   const ratio = leastMeant(epsilon);
@@ -240,7 +240,7 @@ function scaleFor({ over, under }, epsilon) {
   return floatUp(wanted);
 }
 
-/** Return the least and the largest place with noise. */
+/** Return the smallest and largest place with noise. */
 function bounds(steps, scale) {
   const most = steps + REACHED * scale < 2 ** 31 ? 2 ** 31 - 1 : Number.MAX_SAFE_INTEGER;
   const beyond = Math.ceil(REACHED * scale);

@@ -1,4 +1,4 @@
-// What a guarantee means, in sentences: figures in percent are rounded up, so that "at most" holds.
+// The meaning of a guarantee in sentences. Percentages are rounded up, so that "at most" is true.
 
 import { digitsOf } from "../mechanisms/coins.js";
 import { ratioOf } from "../mechanisms/rational.js";
@@ -8,14 +8,14 @@ import { counted, inWords, pointed } from "./numbers.js";
 
 const DOUBT_BITS = 200;
 const SURE = 1n << BigInt(DOUBT_BITS);
-const CERTAIN = 10n ** 6n; // doubts below one over it are not worth a number
-const LEAST_DOUBT = 1000n; // nor is one below one over it one that a worker should count on
-const DUST = 10n ** 12n; // what is no more than one over it above a round number prints as it
+const CERTAIN = 10n ** 6n; // remaining doubts below 1 in this number are not printed
+const LEAST_DOUBT = 1000n; // below 1 in this number, an answer counts as not protected
+const DUST = 10n ** 12n; // an excess below 1 in this number over a round number is dropped
 const LARGEST_LOSS = 1000;
 
 /**
- * Say what a worker agrees to.
- * @param {object} guarantee  as of guaranteeOf
+ * Return the sentences that a worker agrees to.
+ * @param {object} guarantee  see guaranteeOf
  * @param {object | null} promises
  * @param {Say} say
  * @param {{kind: string, answers: number, tasks: number} | null} allotment
@@ -33,7 +33,7 @@ export function consentSentences(guarantee, promises, say, allotment = null, asO
   ];
 }
 
-/** Return the least doubt that is left of what was as likely as not, in units of 2^-200. */
+/** Return the minimum probability, in units of 2^-200, left to what was at even odds. */
 function doubtAfter(loss) {
   if (loss > LARGEST_LOSS) {
     return 0n;
@@ -41,7 +41,7 @@ function doubtAfter(loss) {
   return loss === 0 ? SURE / 2n : digitsOf(ratioOf(loss), 1n, DOUBT_BITS);
 }
 
-/** Print a probability in percent, rounded up, and as 100 only where it is that. */
+/** Format a probability in percent, rounded up; as 100 only if it is practically 1. */
 function percentUp({ over, under }, say) {
   if ((under - over) * CERTAIN < under) {
     return "100 %";

@@ -1,11 +1,11 @@
-// What a worker who gives all answers loses at most: epsilon, natural logarithm.
+// The maximum privacy loss of a worker who gives all answers: epsilon, with natural logarithms.
 
 import { isNoMore, leastMeant, nearestFloat, ratioOf } from "../mechanisms/rational.js";
 import { farthestFrom } from "./channel.js";
 import { counted } from "./numbers.js";
 import { twoLayerLosses } from "./shared_losses.js";
 
-const SKETCH_UNIT = 2 ** 24; // what 1.0 of a profile is stored as
+const SKETCH_UNIT = 2 ** 24; // represents 1.0 in a profile
 
 /** Return whether every task is reported, answered or not. */
 export function reportsAll({ report }) {
@@ -13,9 +13,9 @@ export function reportsAll({ report }) {
 }
 
 /**
- * Return what is lost about one answer, about linked ones, and about all.
+ * Return the privacy loss of one answer, of linked answers, and of all answers.
  *
- * Where reports are sketches all answers may lose less: that depends on the tasks' names.
+ * For sketches, all answers may have a smaller loss, which depends on the tasks' names.
  * @param {object} config  at least its mechanism, channel, report, and the three counts
  */
 export function guaranteeOf(config) {
@@ -37,7 +37,7 @@ function lossesOf(config, count) {
   return { epsilon: cell, linkedEpsilon, workerEpsilon: row };
 }
 
-/** Return what one report loses whose noise is its own, or one cell of a sketch. */
+/** Return the privacy loss of one report with independent noise, or of one cell of a sketch. */
 export function lossOfReport(channel) {
   const { kind, weights, grid } = channel;
   if (kind === "table") {
@@ -57,7 +57,7 @@ export function lossOfReport(channel) {
   return nearestFloat(over, under);
 }
 
-/** Return what one report with Laplace noise, or one cell of a sketch, loses; else null. */
+/** Return the exact loss of a report with Laplace noise, or of one cell of a sketch; else null. */
 export function exactLoss(channel) {
   const { kind, grid, noise_scale: scale, centre, participation: bit } = channel;
   if (scale === undefined) {
@@ -83,7 +83,7 @@ export function exactLoss(channel) {
   return losses.reduce((most, one) => (isNoMore(one, most) ? most : one));
 }
 
-/** Return in sentences what has to be true for a guarantee to hold. */
+/** Return the assumptions of a guarantee in sentences. */
 export function assumptionsOf(mechanism, { answers, tasks }, say) {
   const kind = tasks === null ? "answers" : "tasks";
   const serves = `serves.${kind}`;

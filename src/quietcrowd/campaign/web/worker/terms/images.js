@@ -1,9 +1,9 @@
-// Images that tasks show beside words, named by the SHA-256 of their bytes.
+// Images in tasks, referred to by the SHA-256 of their bytes.
 
 const IMAGE_HASH = /^[0-9a-f]{64}$/;
 
 /**
- * Return the image that a column of a task is, or null: `{"image": SHA-256 in hex, "alt": text}`.
+ * Return the image in a column of a task, or null: `{"image": SHA-256 in hex, "alt": text}`.
  * @param {unknown} value
  * @returns {{hash: string, alt: string} | null}
  */
@@ -25,7 +25,7 @@ const [RIFF, WEBP] = [0x52494646, 0x57454250];
 const [VP8, VP8L, VP8X] = [0x56503820, 0x5650384c, 0x56503858];
 
 /**
- * Return whether bytes are a PNG, JPEG or WebP without too many pixels: what devices show.
+ * Return whether bytes are a PNG, JPEG or WebP with a limited number of pixels.
  *
  * Only the header is decoded, before a browser allocates memory for the pixels.
  * @param {ArrayBuffer} content
@@ -35,7 +35,7 @@ export function isShownImage(content) {
     const pixels = pixelsOf(new DataView(content));
     return pixels > 0 && pixels <= MOST_PIXELS;
   } catch {
-    return false; // the header is cut off
+    return false; // truncated header
   }
 }
 
@@ -53,7 +53,7 @@ function pixelsOf(view) {
       if (JPEG_FRAMES.includes(code)) {
         return short(place + 5) * short(place + 7);
       }
-      place += code === 0xff ? 1 : 2 + short(place + 2); // bytes FF fill up
+      place += code === 0xff ? 1 : 2 + short(place + 2); // padding by FF bytes
     }
   } else if (word(0) === RIFF && word(8) === WEBP) {
     if (word(12) === VP8X) {

@@ -1,4 +1,4 @@
-// What a device does to an answer, in sentences: examples are of the first label, or the middle.
+// The channel in sentences, with the first label or the middle as the example.
 
 import { countOf, numbersOf } from "../mechanisms/bounded.js";
 import { canonicalJson } from "./canonical.js";
@@ -12,21 +12,20 @@ const ALL_WEIGHTS = 2 ** 32;
 const MOST_COLUMNS = 6;
 const SHARED_DRAWS = ["two-layer", "matrix-factorization"];
 const LONGEST_NAME = 24;
-const HARDLY = 0.0005; // less prints as "under 0.1 %"
+const HARDLY = 0.0005; // smaller values print as "under 0.1 %"
 const [HALF_OF_ALL, MOST_OF_ALL] = [0.5, 0.95];
 
-/** Return whether one report serves all copies of a question: its noise is its own. */
+/** Return whether one report serves all copies of a question, because its noise is independent. */
 export function isSentAgain({ mechanism }) {
   return !SHARED_DRAWS.includes(mechanism.mechanism);
 }
 
-/** Return a label as it is written. */
 export function labelText(label) {
   return typeof label === "string" ? label : canonicalJson(label);
 }
 
 /**
- * Return how often which answer becomes which report.
+ * Describe the probabilities of reports.
  * @param {object} terms
  * @param {Say} say
  * @returns {string[]}
@@ -45,7 +44,7 @@ export function lawSentences(terms, say) {
   ];
 }
 
-/** Return shares in percent, rows by answer, as texts with a head; [] where they are too many. */
+/** Return percentages by answer as texts with a header row; [] if there are too many columns. */
 export function lawTable(terms, say) {
   const { weights } = terms.channel;
   if (!weights || weights[0].length > MOST_COLUMNS) {
@@ -61,19 +60,19 @@ function namesOf({ mechanism: { domain }, channel }, say) {
   return names.slice(0, channel.weights.length);
 }
 
-/** Return what reports are called: as answers are, or by the labels that they point to. */
+/** Return the names of reports: those of answers, or the labels that they point to. */
 function reportsOf(terms, say) {
   return isNumbered(terms)
     ? meaningsOf(terms).listed.map((one) => pointsTo(favouredBy(one).map(nameOf), say))
     : namesOf(terms, say);
 }
 
-/** Return what a report without a name says to people. */
+/** Describe a report without a name. */
 export function pointsTo(names, say) {
   return say(names.length ? "law.points" : "law.points.none", { labels: names.join(", ") });
 }
 
-/** Return a requester's name of an answer in one line, not long, and without what turns text. */
+/** Return an answer's name in one short line, without control and bidirectional characters. */
 function nameOf(label) {
   const line = labelText(label).replace(/[\s\x1c-\x1f\x85]+/g, " ").trim();
   const letters = [...line.replace(/[\p{Cc}\p{Cs}\u202a-\u202e\u2066-\u2069]/gu, "\ufffd")];
@@ -82,18 +81,18 @@ function nameOf(label) {
     : `${letters.slice(0, LONGEST_NAME - 1).join("")}…`;
 }
 
-/** Return a name in quotation marks, as Python's repr has it. */
+/** Quote a name as Python's repr does. */
 function quoted(name) {
   const mark = name.includes("'") && !name.includes('"') ? '"' : "'";
   return mark + name.replaceAll("\\", "\\\\").replaceAll(mark, `\\${mark}`) + mark;
 }
 
-/** Print a weight out of 2^32 in percent. */
+/** Format a weight out of 2^32 in percent. */
 function shareOf(weight, say) {
   return chanceOf(weight / ALL_WEIGHTS, say);
 }
 
-/** Print a chance in percent, never as 0 or 100 where it is not. */
+/** Format a probability in percent; as 0 or 100 only if it is exactly that. */
 function chanceOf(share, say) {
   const isLow = share > 0 && share < 0.0005;
   const isHigh = share >= 0.9995 && share < 1;
@@ -132,7 +131,7 @@ function ofSets({ mechanism: { domain }, channel }, say) {
   return [say("law.sets", values)];
 }
 
-/** Return the least distance within which a share of all Laplace noise lies, in steps. */
+/** Return the smallest distance, in steps, that contains a fraction `share` of Laplace noise. */
 function distanceWithin(share, scale) {
   const beyond = (steps) => Math.exp(-(1 + steps) / scale) / (1 + Math.exp(-1 / scale));
   let [inside, enough] = [-1, Math.ceil(64 * scale)];
@@ -169,7 +168,7 @@ function ofBounds({ channel }, say) {
   return [say("law.bounded", { low, high, times, deviation })];
 }
 
-/** Return the largest variance of a report, in squared steps: an end's or the middle's. */
+/** Return the largest variance of a report, in squared steps, at an end or in the middle. */
 function mostVariance({ grid: { steps }, ...law }, last) {
   const powers = (from, count) => {
     const [middle, square] = [from + (count - 1) / 2 - last / 2, (count * count - 1) / 12];

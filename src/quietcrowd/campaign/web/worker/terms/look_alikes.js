@@ -5,12 +5,12 @@ import { CONFUSABLES } from "./confusables.js";
 // Letters from Hebrew to Sinhala, and of Japanese and Chinese.
 const EVERYDAY = /^[\u0590-\u0dff\u3000-\u9fff]$/u;
 
-/** Return the same text for all texts that look alike; it has "m" where UTS #39 has "rn". */
+/** Return the same text for all texts that look alike; it has "m" instead of UTS #39's "rn". */
 export function skeleton(text) {
   return replaced(text, PROTOTYPES);
 }
 
-/** Return a text with look-alike letters replaced; numbers, accents and most marks stay. */
+/** Return a text with look-alike letters replaced; numbers, accents and most marks remain. */
 export function lettersAlike(text) {
   return replaced(text, LETTERS);
 }
@@ -20,7 +20,7 @@ function replaced(text, table) {
   return looks.join("").normalize("NFD").replaceAll("rn", "m");
 }
 
-/** Return the prototype of each character that has another one. */
+/** Return the prototype of each character that has one. */
 function prototypes() {
   const table = new Map();
   let [prototype, code] = ["", 0];

@@ -1,4 +1,4 @@
-// What reports mean, in whatever order a mechanism lists labels: see Python's report_meanings.py.
+// Meanings of reports, independent of the order of labels: see Python's report_meanings.py.
 
 import { byCodePoint, fillingPlace, labelsOf } from "../mechanisms/draw.js";
 import { membersOfSet, rankOfSet } from "../mechanisms/sets.js";
@@ -9,10 +9,11 @@ export function isNumbered({ mechanism }) {
 }
 
 /**
- * Return what gives the meaning of a report's value, and the value of a meaning; null for none.
+ * Return functions from a report's value to its meaning and back; null for no meaning.
  *
  * A meaning is a label, null for NULL, the labels of a set, or a place on the grid. If reports have
- * no names, it pairs each label with a whole number: how likely this answer makes the report.
+ * no names, it pairs each label with a whole number: the likelihood of the report given this
+ * answer.
  */
 export function meaningsOf({ mechanism, channel }) {
   const labels = labelsOf(mechanism.domain);
@@ -32,14 +33,14 @@ export function meaningsOf({ mechanism, channel }) {
   return { meaningOf: (value) => value, valueOf };
 }
 
-/** Return the labels that a report without a name points to; none where it says nothing. */
+/** Return the labels that a report without a name points to; none if it is uninformative. */
 export function favouredBy(likelihood) {
   const weights = likelihood.map(([, weight]) => weight);
   const middle = Math.min(...weights) + Math.max(...weights);
   return likelihood.filter(([, weight]) => 2 * weight > middle).map(([label]) => label);
 }
 
-/** Return what makes two channels the same, of mechanisms whose reports are independent. */
+/** Return what identifies a channel, for mechanisms with independent reports. */
 export function channelIdentity(terms) {
   const { mechanism, channel, report } = terms;
   const labels = labelsOf(mechanism.domain);
@@ -53,11 +54,11 @@ function placeFilled(channel) {
   return [null, "uniform"].includes(channel.fill) ? channel.fill : fillingPlace(channel);
 }
 
-/** Return a table with its answers in order, and with one column for each meaning, in order. */
+/** Return a table with sorted answers, and one column per meaning, also sorted. */
 function tableLaw({ mechanism, channel: { kind, weights } }) {
   const { listed, valueOf } = meaningsOf({ mechanism, channel: { kind, weights } });
   const given = [...labelsOf(mechanism.domain), null].slice(0, weights.length);
-  const firsts = listed.map(valueOf); // the same for reports that mean the same
+  const firsts = listed.map(valueOf); // the same for reports with the same meaning
   const reports = inOrder(listed.filter((_, value) => firsts[value] === value));
   const answers = inOrder(given);
   const summed = (row, first) =>
@@ -83,7 +84,7 @@ function commonDivisor(one, other) {
   return other === 0 ? one : commonDivisor(other, one % other);
 }
 
-/** Return the number of a set of labels; null where it is none. */
+/** Return the number of a set of labels; null if it is invalid. */
 function setOf(listed, labels, { members }) {
   const codes = Array.isArray(listed) ? listed.map((label) => labels.indexOf(label)) : [];
   const sorted = [...new Set(codes)].sort((a, b) => a - b);
@@ -96,7 +97,7 @@ function placeIn(list, one) {
   return place < 0 ? null : place;
 }
 
-/** Return labels, or likelihoods, in order; NULL is the last. */
+/** Sort labels or likelihoods; NULL is last. */
 function inOrder(meanings) {
   return [...meanings].sort(compareMeanings);
 }

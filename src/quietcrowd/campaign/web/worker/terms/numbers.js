@@ -1,16 +1,16 @@
-// Numbers as people read them: rounded as Python rounds, spelled as a language does.
+// Formatting of numbers: rounded as in Python, written as in the language.
 
 import { ratioOf } from "../mechanisms/rational.js";
 
 /** @import { Say } from "../page/messages.js" */
 
-/** Return a whole number of 10^-decimals as a text. @param {bigint} digits */
+/** Format a whole multiple of 10^-decimals. @param {bigint} digits */
 export function pointed(digits, decimals) {
   const text = String(digits).padStart(decimals + 1, "0");
   return decimals ? `${text.slice(0, -decimals)}.${text.slice(-decimals)}` : text;
 }
 
-/** Return a number, at least 0, in units of 10^-decimals; halves go to the even one. */
+/** Return a number, at least 0, in units of 10^-decimals, rounded half to even. */
 function rounded(number, decimals) {
   let { over, under } = ratioOf(number);
   over *= 10n ** BigInt(Math.max(decimals, 0));
@@ -19,12 +19,12 @@ function rounded(number, decimals) {
   return rest > under || (rest === under && below % 2n) ? below + 1n : below;
 }
 
-/** Return a number with so many decimals. @param {Say} say */
+/** Format a number with a fixed number of decimals. @param {Say} say */
 export function withDecimals(number, decimals, say) {
   return inWords(pointed(rounded(number, decimals), decimals), say);
 }
 
-/** Return a number with so many digits that count, as Python's format "g" has it. */
+/** Format a number with significant digits, like Python's format "g". */
 export function withDigits(number, digits, say) {
   const power = Number(number.toExponential(digits - 1).split("e")[1]);
   const isPlain = power >= -4 && power < digits;
@@ -37,12 +37,12 @@ export function withDigits(number, digits, say) {
   return inWords(`${number < 0 ? "-" : ""}${short}${ten}`, say);
 }
 
-/** Return a whole number with marks between thousands. */
+/** Format a whole number with thousands separators. */
 export function counted(number, say) {
   return String(number).replace(/\B(?=(\d{3})+$)/g, say("consent.thousands"));
 }
 
-/** Return a text with the language's decimal mark. */
+/** Replace the decimal point by the language's decimal mark. */
 export function inWords(text, say) {
   return text.replace(".", say("consent.decimal"));
 }

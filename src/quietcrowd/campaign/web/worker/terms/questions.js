@@ -1,4 +1,4 @@
-// When two tasks are one question, and when two reports on it have one law.
+// Equality of questions, and of the channels of their reports.
 
 import { byCodePoint, labelsOf } from "../mechanisms/draw.js";
 import { canonicalHash, canonicalJson } from "./canonical.js";
@@ -18,7 +18,7 @@ const ID_ALONE = new RegExp(
   "u",
 );
 const NAME = /^[\p{L}\p{N}_]{1,12}$/u;
-// What Python takes for spaces.
+// Python's white space.
 const SPACES = /[\s\x1c-\x1f\x85]+/gu;
 const BETWEEN_NUMBERS = /(?<=\p{Nd})[^\p{L}\p{N}]+(?=\p{Nd})/gu;
 const LAST_MARKS = /(?<=[\p{L}\p{N}])[^\p{L}\p{N}]+$/u;
@@ -42,12 +42,12 @@ export async function taskQuestions(tasks, { mechanism, asOf }) {
   return { hashes, first };
 }
 
-/** Return the hash of a channel's identity; null where a worker's answers share noise. */
+/** Return the hash of a channel's identity; null if a worker's answers share noise. */
 export async function channelHash(terms) {
   return isSentAgain(terms) ? canonicalHash(channelIdentity(terms)) : null;
 }
 
-/** Return how many reports at most are on copies and near-copies of one question. */
+/** Return the maximum number of reports on one question, its copies and similar questions. */
 export function largestGroup(tasks, terms) {
   const parents = new Map();
   const parentOf = (key) => parents.get(key) ?? key;
@@ -73,8 +73,8 @@ export function largestGroup(tasks, terms) {
 }
 
 /**
- * Return the keys of a task: near-copies share one, or a chain of them. These are its letters, the
- * same after look-alike letters were replaced, and all that it shows as it looks.
+ * Return the keys of a task: similar questions share one, or a chain of them. The keys are its
+ * letters, its letters after look-alikes were replaced, and its appearance.
  */
 export function lettersOf(name, data) {
   const shown = Object.keys(data).length ? data : name;
@@ -87,8 +87,8 @@ export function lettersOf(name, data) {
 }
 
 /**
- * Return the letters of a task's values; where they show none, of the keys that are more than
- * names; without any, what it looks like. `fold` gives texts that count as the same one spelling.
+ * Return the letters of a task's values. If there are none, return those of keys that are more than
+ * names, or else the appearance. `fold` maps equivalent texts to one form.
  */
 function lettersBy(fold, name, data) {
   const shown = [Object.values(data), askingKeys(data, fold)].map((parts) =>
@@ -102,7 +102,7 @@ function lettersBy(fold, name, data) {
   return letters ? letters.map(skeleton).sort(byCodePoint) : looks;
 }
 
-/** Return the keys that are shown and more than names: of columns, of objects in them. */
+/** Return the visible keys of columns and nested objects that are more than names. */
 function askingKeys(data, fold) {
   const columns = Object.keys(data);
   const shown = [...(columns.length > 1 ? columns : []), ...keysIn(Object.values(data))];
@@ -117,7 +117,7 @@ function keysIn(value) {
   return [...own, ...Object.values(value).flatMap(keysIn)];
 }
 
-/** Return a value with its texts as they look; objects as lists. */
+/** Return a value whose texts are replaced by their appearance, with objects as lists. */
 function looksOf(value, look) {
   if (Array.isArray(value)) {
     return value.map((part) => looksOf(part, look));
@@ -133,7 +133,7 @@ function lookOf(text, fold) {
   return fold(text).replace(SPACES, " ").replace(/^ | $/g, "");
 }
 
-/** Return the letters and numbers of a task's name, numbers apart; its look where it has none. */
+/** Return the letters and numbers of a task's name, numbers separated; without any, its look. */
 function nameLetters(name, fold) {
   const letters = fold(name).replace(BETWEEN_NUMBERS, " ").replace(OTHER_MARKS, "");
   return letters || lookOf(name, fold);
@@ -143,13 +143,13 @@ function alone(name, data) {
   return Object.keys(data).length ? { data } : { task: name };
 }
 
-/** Return what can be answered, in one order. */
+/** Return the possible answers in a fixed order. */
 function answersOf(domain) {
   const { low, high } = domain;
   return labelsOf(domain)?.map(labelText).sort(byCodePoint) ?? { low, high };
 }
 
-/** Return the letters of a column: case, spaces and marks make no difference. */
+/** Return the letters of a column, ignoring case, spaces and marks. */
 function lettersIn(value, fold) {
   const image = imageIn(value);
   if (image !== null) {
@@ -168,12 +168,12 @@ function textsIn(value) {
   return keys.flatMap((key) => textsIn(value[key]));
 }
 
-/** Return a text without its case and without what is not seen, in one of its spellings. */
+/** Return a text in normal form, without case and invisible characters. */
 function folded(text) {
   return caseless(text.replace(UNSEEN, "").normalize("NFKC"));
 }
 
-/** Return a text with its case folded: to small letters, and to capitals in Cherokee. */
+/** Fold the case of a text: to lower case, and to upper case in Cherokee. */
 function caseless(text) {
   return text
     .replace(/[^ı]/gu, (letter) => letter.toLowerCase().toUpperCase().toLowerCase())

@@ -1,15 +1,16 @@
-// What the reports of a two-layer worker lose, who draws one secret weight w for all of them.
+// Privacy loss of the reports of a two-layer worker, who draws one secret weight w for all of them.
 //
-// Each is the answer with weight 2^32 - others * w, which is kept, and each other label with weight
-// w. How likely a row of n is depends on the mean over w of kept^c w^(n-c), where c of them agree.
+// Each report is the answer with weight kept = 2^32 - others * w, and each other label with weight
+// w. The probability of a row of n reports depends on the mean over w of kept^c w^(n-c), if c of
+// them agree.
 
 import { tableOf } from "../mechanisms/table.js";
 
 const ALL_WEIGHT = 2 ** 32;
 const MANY_WEIGHTS = 2 ** 20;
-const SLACK = 1e-40; // Python's, with which it rounds up
+const SLACK = 1e-40; // as in Python, for rounding up
 
-/** Four points from -1 to 1 and what each counts, after Gauss and Legendre. */
+/** Points and weights of the Gauss-Legendre rule with four points on -1 to 1. */
 const GAUSS_POINTS = [-1, 1].flatMap((side) =>
   [-1, 1].map((far) => [
     side * Math.sqrt((15 + far * Math.sqrt(120)) / 35),
@@ -17,11 +18,11 @@ const GAUSS_POINTS = [-1, 1].flatMap((side) =>
   ]),
 );
 
-/** What the weights at an end count, beside an integral from between the second and the third. */
+/** Multiplicities of the four weights at an end; the integral starts between the 2nd and 3rd. */
 const END_COUNTS = [1 + 17 / 5760, 23 / 24 - 17 / 1920, 1 / 24 + 17 / 1920, -17 / 5760];
 
 /**
- * Return the loss about one report, given all others, and that about all reports together.
+ * Return the loss of one report, given all others, and the loss of all reports together.
  * @param {{mechanism: object, channel: object}} terms  as described
  * @param {number} count  of answers; with NULL, of tasks
  */
@@ -49,12 +50,12 @@ export function twoLayerLosses({ mechanism, channel }, count) {
   return { cell: Math.max(0, cell) + 1e-12, row: Math.max(0, row) + 1e-11 * count };
 }
 
-/** Return ln(a / b), also of almost equal numbers. */
+/** Return ln(a / b), accurately also for almost equal numbers. */
 const logRatio = (a, b) => (2 * a > b ? Math.log1p((a - b) / b) : Math.log(a / b));
 
 /**
- * Return the loss of a cell, where the worst is that all reports agree or none does; and what gives
- * ln of the mean over weights of kept^agreements w^flips, in parts of an even row's weight.
+ * Return the loss of a cell, which is largest if all reports agree or none does. Also return a
+ * function for ln of the mean over weights of kept^agreements w^flips, relative to uniform weights.
  */
 function meansOver(weights, others, count) {
   const even = ALL_WEIGHT / (others + 1);
@@ -75,19 +76,19 @@ function meansOver(weights, others, count) {
   return { cell: Math.max(odds(kept, given), odds(given, kept)), logs };
 }
 
-/** Return ln of the sum of e^log, each counted as often as the second list says. */
+/** Return ln of the weighted sum of e^log. */
 function logSum(logs, counts) {
   const top = logs.reduce((most, log) => Math.max(most, log));
   return top + Math.log(logs.reduce((sum, log, i) => sum + counts[i] * Math.exp(log - top), 0));
 }
 
-/** Return by how much means differ at most, which fall up to one place, then rise. */
+/** Return the range of a function that falls up to one place and then rises. */
 function rowRange(near, count) {
   const first = turningPoint(near, count);
   return Math.max(near(0), near(count)) - near(first);
 }
 
-/** Return the first place from which on means do not fall. */
+/** Return the first place from which on a function does not fall. */
 function turningPoint(near, count) {
   let [first, last] = [0, count];
   while (first < last) {
@@ -97,9 +98,9 @@ function turningPoint(near, count) {
   return first;
 }
 
-/** Return the loss of a row where w is uniform: its means fall up to one place, then rise. */
+/** Return the loss of a row for uniform w: means fall up to one place, then rise. */
 function flipRow(low, high, others, count, weights) {
-  const areMany = high - low >= MANY_WEIGHTS; // their sum is an integral, up to its largest term
+  const areMany = high - low >= MANY_WEIGHTS; // then the sum is an integral, up to its largest term
   const taken = areMany ? integralOver(low, high, others, count) : weights;
   const { logs } = meansOver(taken, others, count);
   const near = (agreements) => logs(agreements, count - agreements);
@@ -116,11 +117,11 @@ function flipRow(low, high, others, count, weights) {
 }
 
 /**
- * Return weights, with what each counts, that stand for all whole ones from `low` to `high`.
+ * Return weights, with multiplicities, that represent all whole ones from `low` to `high`.
  *
- * Where they are many: four at each end, and an integral of all between. The formula of Euler and
- * Maclaurin, for midpoints, leaves out 2e-12 of a sum that falls by e in 25 weights, and nothing of
- * all others: none falls faster, and only where almost every answer is kept does one so fast.
+ * Many are represented by four at each end and an integral between. The Euler-Maclaurin formula
+ * for midpoints has an error of 2e-12 of a sum that falls by e in 25 weights, and none of other
+ * sums. No sum falls faster, and one falls that fast only if almost every answer is kept.
  */
 function standIns(low, high, others, count) {
   if (high - low < Math.max(2 ** 13, 25 * count)) {
@@ -133,10 +134,10 @@ function standIns(low, high, others, count) {
 }
 
 /**
- * Return weights, with what each counts, for the integral from `low` to `high`.
+ * Return weights, with multiplicities, for the integral from `low` to `high`.
  *
- * Where others * w / 2^32 is the square of a sine, all that is summed has a peak of one width, or
- * falls from an end: parts are narrow there, and then a share of the distance to it.
+ * With others * w / 2^32 = sin^2, every summand has a peak of the same width, or falls from an end.
+ * So intervals are narrow near the ends, and then a fraction of the distance to the end.
  */
 function integralOver(low, high, others, count) {
   const most = ALL_WEIGHT / others;

@@ -1,18 +1,18 @@
-// What sketches of tasks of given names lose: by how much all answers move the sums together.
+// The privacy loss of sketches: the effect of all answers together on the sums, given task names.
 
 import { momentScale, norm, products, taskProfiles } from "../mechanisms/sketch.js";
 import { lossOfReport } from "./guarantee.js";
 
 const MOST_PROFILES = 2 ** 26;
-const MOST_HELD = 2 ** 24; // numbers of a table that is looked at whole
-const MOST_TERMS = 2 ** 29; // so many are added up where all signs are tried
-const WIDEST = 1024; // of tables that a singular value is found of
+const MOST_HELD = 2 ** 24; // numbers of a table that is processed whole
+const MOST_TERMS = 2 ** 29; // maximum number of additions to try all signs
+const WIDEST = 1024; // maximum size of tables for singular values
 const SQUARINGS = 14;
 const ROUNDING = 2 ** -52;
 
 const total = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
 
-/** Return the loss about all answers to tasks; infinity where none but the sum is known. */
+/** Return the loss of all answers to tasks; infinite if only the sum of single losses is known. */
 export function lossOfNamed({ channel }, names) {
   const { grid, noise_scale: scale, profile, moments_epsilon: epsilon } = channel;
   if (names.length * profile.rank > MOST_PROFILES) {
@@ -34,7 +34,7 @@ function largestMoments(profiles, rank) {
   return profiles.length * profiles.reduce(ofOne, 1);
 }
 
-/** Return the largest 1-norm of a sum of rows with signs, or a bound of it. */
+/** Return the largest 1-norm of a sum of rows with signs, or an upper bound. */
 function largestSum(rows) {
   const whole = total(rows.map(norm));
   if (rows.every((row) => row.every((number) => number >= 0))) {
@@ -53,7 +53,7 @@ function largestSum(rows) {
   return Math.min(whole, ofSpectrum(few), single + ofSpectrum(columns.filter(isSigned)));
 }
 
-/** Return the largest 1-norm of a sum of rows, one sign turned after the other (Gray's code). */
+/** Return the largest 1-norm of a signed sum of rows, flipping one sign at a time (Gray code). */
 function withAllSigns(rows) {
   const sums = Float64Array.from(rows[0], (_, k) => total(rows.map((row) => row[k])));
   const next = rows.map((row) => Float64Array.from(row, (number) => -2 * number)); // to be added
@@ -92,7 +92,6 @@ function ofSpectrum(table) {
   return Math.sqrt(largest * total(ofRows) * total(ofColumns)) * (1 + slack);
 }
 
-/** Return the products of all pairs of rows. */
 function gramOf(rows) {
   return rows.map((one) =>
     rows.map((other) => other.reduce((sum, number, k) => sum + number * one[k], 0)),

@@ -1,4 +1,4 @@
-// What a worker agrees to, computed once more: a server is not believed.
+// The terms of a worker, recomputed on the device: the server is not trusted.
 
 import { whyNot } from "../mechanisms/draw.js";
 import { canonicalHash, canonicalJson } from "./canonical.js";
@@ -42,7 +42,7 @@ const FIGURES = Object.freeze({
   ...{ worker_epsilon: "workerEpsilon", delta: "delta" },
 });
 
-/** Why a campaign is not answered: the key of a message, and what is to be put into it. */
+/** A reason not to answer a campaign: the key of a message, and its values. */
 export class Refusal extends Error {
   constructor(key, values = {}) {
     super(key);
@@ -56,7 +56,7 @@ function refuseUnless(condition, name, values) {
   }
 }
 
-/** Return what a function gives; Refusal where it raises. */
+/** Return the result of a function; throw Refusal if it throws. */
 async function attempt(give, name) {
   try {
     return await give();
@@ -66,10 +66,10 @@ async function attempt(give, name) {
 }
 
 /**
- * Return what a worker agrees to.
+ * Read and check the terms of a campaign.
  * @param {string} text  the configuration as received
- * @param {{campaign: string, configHash: string, english: Say}} asked  `english`: sentences of a
- *   configuration are English, and compared
+ * @param {{campaign: string, configHash: string, english: Say}} asked  `english`: for comparison
+ *     with the sentences of a configuration, which are in English
  */
 export async function readTerms(text, { campaign, configHash, english }) {
   const config = await attempt(() => JSON.parse(text), "config");
@@ -102,7 +102,7 @@ export async function readTerms(text, { campaign, configHash, english }) {
   };
 }
 
-/** Return the members that a configuration of its version has, and what each must be. */
+/** Return the members of a configuration of this version, and their checks. */
 function kindsOf(config) {
   const maybe = { ...HANDED_OUT, ...DATED };
   const there = Object.keys(maybe).filter((name) => Object.hasOwn(config, name));
@@ -111,19 +111,19 @@ function kindsOf(config) {
   return { version: isCount, ...MEMBERS, ...(config.version === 1 ? {} : PROMISES), ...more };
 }
 
-/** Return whether something is a day of the calendar, as 2026-12-01. */
+/** Return whether a value is a calendar day, as 2026-12-01. */
 function isDay(value) {
   const time = isText(value) && AS_OF.test(value) ? Date.parse(`${value}T00:00:00Z`) : NaN;
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(value);
 }
 
-/** Return whether something is a number but for 10^-12 of it. */
+/** Return whether two numbers are equal up to a relative error of 10^-12. */
 function isNear(number, said) {
   const most = 1e-12 * Math.min(Math.abs(number), Math.abs(said));
   return number === said || (typeof said === "number" && Math.abs(number - said) <= most);
 }
 
-/** Return which members are not as they must be. */
+/** Return the members that differ from their expected values. */
 function differing(config, expected) {
   const same = (name) => canonicalJson(config[name]) === canonicalJson(expected[name]);
   return Object.keys(expected).filter((name) => !same(name));
@@ -141,7 +141,7 @@ function checkMembers(config, campaign) {
   refuseUnless(isSound && tasks <= MOST_TASKS, "counts");
 }
 
-/** Return a guarantee as a configuration has it. */
+/** Return a guarantee in the form of a configuration. */
 function figuresOf(guarantee, mechanism, english) {
   const shown = Object.entries(FIGURES).map(([name, own]) => {
     return [name, guarantee[own] === Infinity ? null : guarantee[own]];
@@ -154,9 +154,9 @@ function figuresOf(guarantee, mechanism, english) {
 }
 
 /**
- * Return a guarantee with the figures as they are said, where they are near to those found.
+ * Return a guarantee with the configuration's figures if they are close to the computed ones.
  *
- * That of a sketch's tasks waits for their names: see readTasks.
+ * The loss of a sketch depends on the tasks' names, so readTasks checks it.
  */
 function agreed(found, { guarantee: said, report }) {
   const isNamed = report.kind === "sketch" && typeof said.worker_epsilon === "number";
@@ -170,8 +170,8 @@ function agreed(found, { guarantee: said, report }) {
 
 /**
  * Return all tasks of a campaign, in the order of their ids.
- * @param {object} document  what the server answered
- * @param {object} terms  what was agreed to
+ * @param {object} document  the server's response
+ * @param {object} terms  of the worker's consent
  */
 export async function readTasks(document, terms) {
   const { tasks: listed, config_hash: configHash } = document;
@@ -192,8 +192,8 @@ export async function readTasks(document, terms) {
 }
 
 /**
- * Return the tasks that this worker is asked, in the order of their ids: those that the server
- * gives, where the campaign gives each worker some; else all.
+ * Return the tasks assigned to this worker, in the order of their ids: those that the server lists
+ * if the campaign assigns some to each worker, else all.
  */
 export function askedOf({ allotted }, tasks, { allotment }) {
   if (allotment === null) {
@@ -208,7 +208,7 @@ export function askedOf({ allotted }, tasks, { allotment }) {
 
 const follows = ({ id }, i, tasks) => i === 0 || tasks[i - 1].id < id;
 
-/** Refuse tasks of names whose answers lose more than was agreed to. */
+/** Refuse tasks with names for which the loss exceeds the agreed one. */
 function requireLoss(names, { channel, guarantee: { epsilon, workerEpsilon } }) {
   const loss = Math.min(names.length * epsilon, lossOfNamed({ channel }, names));
   const isMore = loss > workerEpsilon && !isNear(loss, workerEpsilon);
