@@ -50,16 +50,9 @@ _BRIEF = ("code", "token")
 class Asker:
     """The key or credential of a request.
 
-    Attributes
-    ----------
-    shown : Shown or None
-        Key, token, code or credential, if the route requires one and the request has one.
-    wanted : {"key", "credential"}, optional
-        Kind that the route requires. A route may accept a token or code instead of a key.
-    joins : bytes, optional
-        Id of the campaign to join; its credential may be new.
-    is_public : bool
-        Whether the request needs no credential, and is counted by its source.
+    `wanted` is the kind that the route requires; it may accept a token or code instead of a key.
+    `shown` is what the request has of this kind. `joins` is the id of the campaign to join, with a
+    credential that may be new. A request with `is_public` is counted by its source.
     """
 
     shown: Shown | None = None

@@ -67,11 +67,7 @@ class CountedAnswer:
         self._count(-self._held)
 
     def _may_go(self, size: int, *, more: bool) -> bool:
-        """Count a part, and return whether it may be sent.
-
-        Only the first part of a GET response is rejected. Later parts were produced at the client's
-        pace.
-        """
+        """Count a part, and return whether to send it: only the start of a GET can be rejected."""
         if self._start is not None and size > _PIECE and self.scope["method"] == "GET":
             if not self.in_flight.hold(self._waiting, size, self.credential):
                 self.in_flight.cut_off_slow()

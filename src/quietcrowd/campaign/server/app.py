@@ -186,11 +186,7 @@ def _nothing(_: bytes) -> None:
 
 
 def serve(settings: Settings, announce: Callable[[str], None] | None = None) -> None:
-    """Serve until the process is stopped.
-
-    `announce` receives the start report line by line, once clients can connect. Port 0 selects a
-    free port. Raises the errors of `opened_resources`.
-    """
+    """Serve until the process is stopped; `announce` receives the start report line by line."""
     with opened_resources(settings) as resources:
         app = create_app(settings, resources.database, resources.departures, resources.metrics)
         resources.listener.door = app.state.door.connections
@@ -235,10 +231,7 @@ class BackgroundServer:
 
 @contextmanager
 def serve_in_background(settings: Settings) -> Iterator[BackgroundServer]:
-    """Serve in a thread until the context ends; all acknowledged uploads are then stored.
-
-    Port 0 selects a free port. Raises the errors of `opened_resources`.
-    """
+    """Serve in a thread until the context ends; all acknowledged uploads are then stored."""
     with opened_resources(settings) as resources:
         app = create_app(settings, resources.database, resources.departures, resources.metrics)
         resources.listener.door = app.state.door.connections

@@ -31,11 +31,7 @@ _Waiting = dict[Connection, None]
 
 @define(kw_only=True)
 class OpenConnections:
-    """All connections of a server, in one event loop.
-
-    `most` limits all connections, and `each` those of one source. The proxy and this machine do not
-    count as sources. `limits` apply to the requests of a source.
-    """
+    """Open connections, in one event loop: at most `most` in total, and `each` per source."""
 
     most: int
     each: int

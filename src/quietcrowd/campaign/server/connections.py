@@ -126,10 +126,7 @@ class TimedConnection(H11Protocol):
 
 
 def is_whole_post(data: bytes) -> bool:
-    """Return whether the bytes are exactly one complete POST request.
-
-    Return False whenever that is uncertain.
-    """
+    """Return whether the bytes are certainly one complete POST request, and nothing else."""
     head, _, body = data.partition(b"\r\n\r\n")
     lowered = head.lower() + b"\r\n"
     return (
@@ -141,11 +138,7 @@ def is_whole_post(data: bytes) -> bool:
 
 
 def shedding_protocol(door: Door) -> type[H11Protocol]:
-    """Return the protocol class for the connections of a server.
-
-    A full server rejects a POST that arrives in one piece without parsing it. The application
-    rejects all other requests.
-    """
+    """Return a protocol that rejects complete POSTs without parsing while the server is full."""
     shared = door
     refusal = _refusal()
     malformed = as_response(

@@ -23,11 +23,7 @@ _SHARE = 4
 
 @frozen(kw_only=True)
 class Door:
-    """State shared by the connections of a server.
-
-    `at_once` limits the requests in progress. `taking` is the time limit in seconds to read the
-    next piece of a response.
-    """
+    """State shared by connections; `taking` is the seconds to read a piece of a response."""
 
     at_once: int
     connections: OpenConnections
@@ -37,18 +33,12 @@ class Door:
     tally: Tally = field(factory=Tally)
 
     def is_full(self, requests: int) -> bool:
-        """Return whether the server has as many requests in progress as it may.
-
-        Of all `requests`, those with incomplete bodies and those being rejected do not count.
-        """
+        """Return whether the limit is reached; waiting and rejected requests do not count."""
         return requests - self.incoming.waiting - self.turning_away.waiting >= self.at_once
 
 
 def open_door(settings: Settings, database: Database, tally: Tally) -> Door:
-    """Create the shared state of connections.
-
-    Raises ParameterError if the process may not open enough files.
-    """
+    """Create the shared state; ParameterError if the process may not open enough files."""
     most = connections_within(settings.connections, database.files_at_most)
     return Door(
         at_once=settings.at_once,

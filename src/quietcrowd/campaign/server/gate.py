@@ -52,11 +52,7 @@ HEADERS = (
 
 @define
 class Gate:
-    """The outermost middleware of the application.
-
-    `admission` returns the `Admission` once the server has started. `always` is a path that is
-    served whatever the load.
-    """
+    """The outermost middleware; `always` is a path that is served whatever the load."""
 
     app: ASGIApp
     admission: Callable[[], Admission]

@@ -30,10 +30,7 @@ _PATIENCE = 10.0
 
 @frozen(kw_only=True, eq=False)
 class WaitingAnswer:
-    """A response that the client has not read completely.
-
-    `cut_off` closes its connection. `since` is the monotonic time at which its request began.
-    """
+    """A response that the client has not read completely; `since` is when its request began."""
 
     cut_off: Callable[[], None]
     since: float = field(factory=time.monotonic)
@@ -43,17 +40,9 @@ class WaitingAnswer:
 class InFlight:
     """Limits on requests in progress, in one event loop.
 
-    A request counts until the client has read the response.
-
-    Attributes
-    ----------
-    requests : int
-        Maximum number of requests.
-    size : int
-        Maximum number of bytes of bodies and unread responses.
-    each : int
-        Maximum number of requests per key or credential, which may also use a quarter of all bytes.
-        A client that reads slowly thus does not block the others.
+    A request counts until the client has read the response. `size` limits the bytes of bodies and
+    unread responses. `each` limits the requests of a key or credential, which may also use a
+    quarter of all bytes: slow readers thus do not block others.
     """
 
     requests: int
@@ -75,10 +64,7 @@ class InFlight:
         return self._requests < self.requests and self._has_bytes(size)
 
     def has_share(self, credential: bytes) -> bool:
-        """Return whether a key or credential has capacity for another request.
-
-        Anonymous requests share a quarter of all requests, and joins share half.
-        """
+        """Return whether a key or credential has capacity, which anonymous requests share."""
         part = _TOGETHER.get(credential)
         most = self.each if part is None else max(1, self.requests // part)
         return self._of[credential] < most and self._size_of[credential] < self._share

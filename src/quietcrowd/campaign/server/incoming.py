@@ -24,11 +24,7 @@ _SHARE = 8
 
 @define(kw_only=True)
 class IncomingBodies:
-    """Request bodies that are arriving, in one event loop.
-
-    `size` limits the bytes of all incomplete bodies. `patience` is the time limit of a body in
-    seconds. `waiting` counts the bodies that are arriving.
-    """
+    """Request bodies that are arriving, in one event loop; `patience` is in seconds."""
 
     size: int = MAX_AT_ONCE
     patience: float = BODY_SECONDS
@@ -39,11 +35,7 @@ class IncomingBodies:
     async def whole(
         self, receive: Receive, *, most: int = MAX_BODY, credential: bytes | None = None
     ) -> bytes:
-        """Return the complete body of a request.
-
-        Raises ProblemError if it exceeds `most` bytes or the time limit, if it ends early, or if
-        too many bytes are arriving, in total or of this credential.
-        """
+        """Return the complete body; ProblemError beyond the limits, or if it ends early."""
         self.waiting += 1
         try:
             async with asyncio.timeout(self.patience):

@@ -76,14 +76,8 @@ def _modules() -> list[str]:
 class InferenceJobs:
     """Scheduler of inferences in a separate process.
 
-    Attributes
-    ----------
-    debounce : float
-        Seconds from the first change of a campaign to its inference, which includes later changes.
-    longest : float
-        Seconds after which an inference is ended; it is not retried until something changes.
-    large : LargeCampaigns
-        Settings for reports that do not fit into memory.
+    An inference follows `debounce` seconds after the first change of a campaign, and includes later
+    changes. It is ended after `longest` seconds, and not retried until something changes.
     """
 
     database: Database
@@ -133,10 +127,9 @@ class InferenceJobs:
         self._forget_process()
 
     def _look(self) -> None:
-        """Request inference for outdated campaigns, and for campaigns whose reports are gone.
+        """Schedule campaigns that are outdated, or whose reports the process must forget.
 
-        The process then forgets the latter. With PostgreSQL this is repeated, because other servers
-        may accept or delete reports. A SQLite file has one server, which requests inference itself.
+        With PostgreSQL this is repeated, because other servers may change reports.
         """
         if self.database.path is None:
             self.request(_LOOK, least=_EVERY)

@@ -19,10 +19,7 @@ _LONGEST = 3_600.0
 
 @define(kw_only=True)
 class JoinLimits:
-    """Token buckets of new workers, one per source.
-
-    `per_minute` is the refill rate (0: no limit), and `at_once` the capacity.
-    """
+    """Token buckets of new workers, one per source; `per_minute` 0 is no limit."""
 
     sources: Sources
     per_minute: float

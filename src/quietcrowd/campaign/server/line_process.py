@@ -10,10 +10,7 @@ __all__ = ["ask", "end", "start"]
 
 
 def start(command: Sequence[str]) -> subprocess.Popen[str]:
-    """Start a process. It ignores Ctrl+C: the server ends it.
-
-    Raises OSError if it cannot be started.
-    """
+    """Start a process without Ctrl+C, after which the server ends it; OSError if that fails."""
     return subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -25,10 +22,7 @@ def start(command: Sequence[str]) -> subprocess.Popen[str]:
 
 
 def ask(process: subprocess.Popen[str], line: str) -> str:
-    """Return the answer to a line, empty if the process has ended.
-
-    Raises OSError if its input is closed.
-    """
+    """Return the answer to a line, empty if the process ended; OSError if its input is closed."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(f"{line}\n")

@@ -30,10 +30,9 @@ _FEWEST, _MOST = 8, 2_048
 
 
 def connections_within(wanted: int | None, database_files: int) -> int:
-    """Return the maximum number of connections: as wanted, or as the limit on open files allows.
+    """Return the maximum number of connections; ParameterError if open files do not allow `wanted`.
 
-    Without a number, it is at most 2,048. `database_files` is the maximum number of files that the
-    database opens. Raises ParameterError if the limit is too low.
+    Without `wanted`, it is as many as they allow, and at most 2,048.
     """
     limit = file_limit()
     if limit is None:
@@ -82,10 +81,7 @@ class Listener(socket.socket):
 
     @override
     def accept(self) -> tuple[socket.socket, Any]:
-        """Return the next connection; close those of sources that exceed their request rate.
-
-        At the limit, connections stay in the queue until others end.
-        """
+        """Return the next connection of a source within its rate; none if the limit is reached."""
         for _ in range(AT_A_TIME):
             if self.door is not None and len(self._taken) >= self.door.most + AT_A_TIME:
                 break
@@ -104,10 +100,7 @@ def _host_in(address: Any) -> str | None:
 
 
 def listener(settings: Settings) -> Listener:
-    """Create the listening socket.
-
-    Raises ParameterError if the address is unavailable, or not local unless `insecure` is set.
-    """
+    """Create the listening socket; ParameterError if it is unavailable, or would be insecure."""
     if not (settings.insecure or is_here(settings.host)):
         raise ParameterError(
             f"{settings.host} is not this machine alone, and this server speaks without "

@@ -133,11 +133,7 @@ def log_failure(
 
 
 def log_unready(place: str, code: str) -> None:
-    """Log that a database is not writable.
-
-    `place` is the database of campaigns or the journal of withdrawals. `code` is the database's
-    code, or the type of error.
-    """
+    """Log that the database or the journal of withdrawals is not writable, and the error's code."""
     _log_failed("unready", {"code": code, "place": place}, timed=True)
 
 
@@ -149,10 +145,7 @@ def _log_failed(event: str, fields: Mapping[str, str | None], *, timed: bool) ->
 
 
 def log_what_nobody_catches() -> None:
-    """Log errors that end a thread or the process; Python would print messages and source lines.
-
-    The hooks of the process are not restored.
-    """
+    """Log uncaught errors from now on; Python would print messages and source lines."""
     sys.excepthook = _log_uncaught
     sys.unraisablehook = _log_unraisable
     threading.excepthook = _log_thread

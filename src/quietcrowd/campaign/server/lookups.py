@@ -1,7 +1,4 @@
-"""Lookups of keys and credentials before a request is read: batched in one thread, and cached.
-
-The cache only decides who may send a body. Routes look up again.
-"""
+"""Batched and cached lookups of keys and credentials, which only decide who may send a body."""
 
 from __future__ import annotations
 
@@ -67,11 +64,7 @@ class Lookups:
         self._thread.start()
 
     async def is_known(self, shown: Shown, *, remember: bool = True) -> bool:
-        """Return whether there is such a key, credential or the like.
-
-        If the database is unreachable, return True: the route then reports it. Without `remember`,
-        the result is not cached, since it is about to change.
-        """
+        """Return whether a token exists, or the database is unreachable: the route reports that."""
         if shown in self._known:
             return True
         if shown in self._unknown:

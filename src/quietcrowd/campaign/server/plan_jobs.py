@@ -32,12 +32,10 @@ class _PlanningError(Exception):
 
 @define(kw_only=True)
 class PlanJobs:
-    """Queue of plans, which a separate process computes, in one event loop.
+    """Queue of plans, computed one at a time in a separate process, in one event loop.
 
-    A requester has one plan in progress at a time, and plans are computed in the order of requests.
-    So each requester delays the others by at most one plan.
-
-    `longest` is the time limit in seconds of a plan, and of waiting for others' plans.
+    A requester has one plan in progress, and so delays the others by at most one plan. `longest` is
+    the time limit in seconds of a plan, and of waiting for others' plans.
     """
 
     longest: float
@@ -57,9 +55,8 @@ class PlanJobs:
     ) -> dict[str, Any]:
         """Return the members of a `PlanDocument`, given those of a `PlanOrder`.
 
-        When the coroutine of `leaving` ends, the client is gone and the plan is abandoned. Raises
-        ProblemError if a rule is broken, a time limit is exceeded, or the requester has another
-        plan in progress.
+        The plan is abandoned when the coroutine of `leaving` ends. Raises ProblemError if a rule is
+        broken, a time limit is exceeded, or the requester has another plan in progress.
         """
         if requester in self._asking:
             raise ProblemError(

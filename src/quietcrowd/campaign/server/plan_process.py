@@ -40,11 +40,7 @@ _NICE = 10
 
 
 class RefusedOrderError(Exception):
-    """An order breaks a rule.
-
-    `pointer` is the JSON pointer of the member; `message` states the rule, the value and the
-    remedy.
-    """
+    """A broken rule of an order, at a JSON pointer."""
 
     def __init__(self, pointer: str, message: str) -> None:
         super().__init__(message)
@@ -84,10 +80,7 @@ class _NotingMaker:
 
 
 def planned(order: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the members of a `PlanDocument`, given those of a `PlanOrder`.
-
-    Raises RefusedOrderError if a member is out of range, or the simulation would be too large.
-    """
+    """Return the members of a `PlanDocument`; RefusedOrderError if the order breaks a rule."""
     domain = _domain(order)
     assumption = _assumption(domain, order["crowd"])
     sizes = _sizes(order)

@@ -127,10 +127,7 @@ def documented(*names: str) -> dict[int | str, dict[str, Any]]:
 
 
 def as_problem(errors: Iterable[Mapping[str, Any]]) -> ProblemError:
-    """Return the problem of a request that violates its schema.
-
-    `errors` are those of Pydantic. Input and names of unknown members are omitted.
-    """
+    """Return the problem of Pydantic errors, without input and names of unknown members."""
     listed = list(errors)
     if any(error["type"] == "json_invalid" for error in listed):
         return ProblemError("malformed", "The body must be JSON in UTF-8.")

@@ -17,11 +17,7 @@ _MOST_BUCKETS = 100_000
 
 @define(kw_only=True)
 class RateLimits:
-    """Token buckets, one per key, credential or source.
-
-    `rate` is the number of requests per second that refill a bucket (0: no limit). `burst` is the
-    capacity.
-    """
+    """Token buckets per key, credential or source; `rate` is per second, and 0 is no limit."""
 
     rate: float
     burst: int
@@ -29,10 +25,7 @@ class RateLimits:
     _lock: Lock = field(factory=Lock, init=False)
 
     def allow(self, who: bytes, now: float | None = None) -> bool:
-        """Count a request, and return whether it may pass.
-
-        `who` is stored only as a hash. `now` is a monotonic time in seconds.
-        """
+        """Count a request, and return whether it may pass; `now` is a monotonic time in seconds."""
         if not self.rate:
             return True
         key = hashlib.sha256(who).digest()[:16]

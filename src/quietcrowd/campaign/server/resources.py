@@ -22,19 +22,7 @@ __all__ = ["Resources", "opened_resources"]
 
 @frozen(kw_only=True)
 class Resources:
-    """The resources of a running server.
-
-    Attributes
-    ----------
-    database : Database
-        Migrated, and locked if it is a file.
-    connections : Connections, optional
-        The connections to PostgreSQL.
-    departures : Departures
-        The journal of withdrawals and ended campaigns, outside of the database.
-    clock : Clock
-        The reading at the start.
-    """
+    """The resources of a running server; `clock` is the reading at its start."""
 
     database: Database
     departures: Departures
@@ -46,10 +34,7 @@ class Resources:
 
 @contextmanager
 def opened_resources(settings: Settings) -> Iterator[Resources]:
-    """Open the resources of a server, and close them at the end.
-
-    Raises the errors of `ready_database`, `claim_connections`, `listener` and `running_metrics`.
-    """
+    """Open the resources of a server, and close them at the end."""
     with (
         ready_database(settings) as database,
         closing(Departures.open(settings)) as departures,

@@ -27,12 +27,9 @@ _DAY = 86_400
 class RetentionKeeper:
     """Scheduled closing and deletion, in a thread.
 
-    Campaigns are closed after their last day. Workers are deleted when the retention period of a
-    closed campaign ends, and dashboard codes and tokens when they expire. Once a day the database
-    is checked for damage.
-
-    `clock` returns seconds since 1970. `changed` is called, after the commit, for each campaign
-    whose results may change.
+    Campaigns are closed after their last day. Workers are deleted at the end of their retention,
+    and dashboard codes and tokens when they expire. Once a day the database is checked for damage.
+    `changed` is called, after the commit, for each campaign whose results may change.
     """
 
     database: Database
@@ -58,10 +55,7 @@ class RetentionKeeper:
         self._thread.join()
 
     def look(self) -> None:
-        """Close campaigns that are due, and delete expired data.
-
-        An implausible clock prevents both, see `quietcrowd.campaign.store.clock`.
-        """
+        """Close campaigns that are due and delete expired data, unless the clock is implausible."""
         now = self.clock()
         clock = observe_clock(now, self.database, self.departures.journal)
         if self._checked != clock.today:

@@ -60,20 +60,8 @@ _NEXT: Mapping[State, State] = {"draft": "open", "open": "closed"}
 class Service:
     """The services that routes use.
 
-    Attributes
-    ----------
-    infer : callable
-        Requests the inference of a campaign.
-    departures : Departures
-        The journal of withdrawals and ended campaigns, outside of the database.
-    alive : callable
-        Returns whether all background threads run.
-    unwritable : callable
-        Returns what is not writable and why, or None.
-    joins : JoinLimits
-        Limits on the new workers of a source in open campaigns.
-    clock : callable
-        Returns seconds since 1970; retention depends on it.
+    `infer` requests an inference of a campaign. `alive` returns whether all background threads run,
+    and `unwritable` what is not writable and why. `clock` returns seconds since 1970.
     """
 
     database: Database
@@ -200,10 +188,7 @@ def write_cursor(place: bytes) -> str:
 
 
 def read_cursor(cursor: str | None, length: int) -> bytes:
-    """Decode a cursor into a position of `length` bytes; without a cursor, return no bytes.
-
-    Raises ProblemError for an invalid cursor.
-    """
+    """Decode a cursor of `length` bytes; empty without one, ProblemError if it is invalid."""
     if cursor is None:
         return b""
     try:

@@ -52,10 +52,7 @@ def _plain(number: Any) -> str:
 
 
 def mistake(kind: type[BaseModel], name: str, error: Mapping[str, Any]) -> str:
-    """Describe in one line what is wrong with a setting, without values that may contain passwords.
-
-    `error` is the first error of Pydantic.
-    """
+    """Describe the first Pydantic error of a setting in one line, without secret values."""
     if name not in kind.model_fields:
         return f"there is no setting {name!r}{did_you_mean(name, kind.model_fields)}"
     reason = error.get("ctx", {}).get("error")

@@ -26,12 +26,9 @@ _OF_OTHERS = ("DATA", "KEY", "SERVER", "SETTINGS")
 def read_settings(
     file: Path | None, options: Mapping[str, Any], assignments: Iterable[str] = ()
 ) -> Settings:
-    """Return the settings of a server from all sources.
+    """Return the settings of a server; ParameterError names the place, the value and the rule.
 
-    `file` is TOML. `options` are those of the command, None if not given. `assignments` are
-    settings without an option, as ``NAME=VALUE``.
-
-    Raises ParameterError for invalid sources and settings, with the place, the value and the rule.
+    Options that were not given are None. `assignments` are other settings, as ``NAME=VALUE``.
     """
     given = {name: value for name, value in options.items() if value is not None}
     found: dict[str, Any] = {}

@@ -68,10 +68,9 @@ def _scheduler(text: str) -> str:
 
 
 class Settings(BaseSettings):
-    """The settings of a server, each with a description; docs/operating.md lists all.
+    """The settings of a server; ParameterError for a value that is invalid or contradicts another.
 
-    Only explicit arguments count: `quietcrowd.campaign.server.setting_sources` reads files and the
-    environment. Raises ParameterError if a value is invalid or contradicts another setting.
+    Files and variables do not count, see `quietcrowd.campaign.server.setting_sources`.
     """
 
     model_config = SettingsConfigDict(

@@ -35,11 +35,7 @@ _UNKNOWN = "unknown"
 
 @define(kw_only=True)
 class Sources:
-    """Hashed client addresses, without storing an address.
-
-    `proxy` is the address or network of the proxy before this server, such as ``10.0.0.0/24``. Its
-    X-Forwarded-For header is trusted, and no other.
-    """
+    """Hashed client addresses; only the X-Forwarded-For of `proxy`, a network, is trusted."""
 
     proxy: str | None = None
     _network: IPv4Network | IPv6Network | None = field(init=False)
@@ -53,8 +49,7 @@ class Sources:
     def of_connection(self, peer: str | None, now: float | None = None) -> bytes | None:
         """Return the hash of a connecting address; None if other clients may connect through it.
 
-        These are the proxy, and this machine, which may have a proxy that is not configured. `now`
-        is a monotonic time in seconds.
+        These are the proxy, and this machine, which may have a proxy that is not configured.
         """
         address = _address(peer)
         if address is None or address.is_loopback or self._is_proxy(address):
@@ -62,10 +57,7 @@ class Sources:
         return self._hashed(_widened(address), now)
 
     def of_request(self, request: HTTPConnection, now: float | None = None) -> bytes:
-        """Return the hash of a request's client; if a proxy is configured, as the proxy states it.
-
-        `now` is a monotonic time in seconds.
-        """
+        """Return the hash of a request's client; a configured proxy states its address."""
         return self._hashed(self._name_of(request), now)
 
     def _name_of(self, request: HTTPConnection) -> str:

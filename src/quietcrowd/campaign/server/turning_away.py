@@ -39,11 +39,7 @@ _MOST_HELD = 512
 
 @define(kw_only=True)
 class TurningAway:
-    """Rejection of requests without reading their bodies.
-
-    `held` is the number of delayed rejections. `thrown_away` is the number of connections on which
-    data is being discarded.
-    """
+    """Rejection of requests without reading their bodies; `held` counts the delayed ones."""
 
     held: int = field(default=0, init=False)
     thrown_away: int = field(default=0, init=False)

@@ -74,10 +74,7 @@ class Writer:
         self._thread.start()
 
     def submit(self, sent: WorkerUpload) -> Future[Receipt]:
-        """Queue an upload; the future ends when it is stored permanently, or rejected.
-
-        Raises ProblemError while the server stops.
-        """
+        """Queue an upload or raise ProblemError; the future ends once it is stored or rejected."""
         if self._closed:
             raise ProblemError("busy", "Send the same reports again in a moment.")
         job = _Job(sent=sent, until=time.monotonic() + self.patience)
@@ -180,10 +177,7 @@ def _outcomes(sent: WorkerUpload, outcome: Receipt | ProblemError) -> Counter[st
 
 @define(kw_only=True)
 class JournalEraser:
-    """Regular emptying of SQLite's journal, every few seconds, as soon as there is no reader.
-
-    PostgreSQL needs none.
-    """
+    """Thread that empties SQLite's journal every few seconds; PostgreSQL has none."""
 
     database: Database | Departures
     _ended: Event = field(factory=Event, init=False)

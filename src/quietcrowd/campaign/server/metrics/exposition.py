@@ -30,10 +30,7 @@ __all__ = ["families", "metrics_port"]
 
 @contextmanager
 def metrics_port(host: str, port: int, published: Callable[[], Published]) -> Iterator[int]:
-    """Answer scrapes until the context ends; yield the port.
-
-    Raises ParameterError if the port is unavailable.
-    """
+    """Answer scrapes until the context ends; yield the port, or raise ParameterError."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(published))
     try:

@@ -43,15 +43,7 @@ class Sample(NamedTuple):
 
 @frozen(kw_only=True)
 class Kind:
-    """A metric.
-
-    Attributes
-    ----------
-    labels : tuple of str
-        Names of labels. The values are from fixed lists, never ids.
-    bounds : tuple of float
-        Upper bounds of all buckets of a histogram except the last.
-    """
+    """A metric; values of labels are from fixed lists, and the last bucket has no bound."""
 
     name: str
     about: str

@@ -64,11 +64,7 @@ def _installed() -> bool:
 
 
 def metrics_data(published: Published, started: int) -> MetricsData:
-    """Convert published metrics to OpenTelemetry.
-
-    `started` is the start of the server in nanoseconds since 1970, and the start time of all
-    counts.
-    """
+    """Convert published metrics; all counts begin at `started`, in nanoseconds since 1970."""
     from opentelemetry.sdk.metrics.export import MetricsData, ResourceMetrics, ScopeMetrics
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope

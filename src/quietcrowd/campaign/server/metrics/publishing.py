@@ -41,11 +41,7 @@ class Published:
 
 @define(kw_only=True)
 class Publisher:
-    """Publication once a minute, in a thread.
-
-    `unwritable` returns what is not writable and why, or None. `clock_held` returns whether the
-    clock is implausible. `publish` is called after each publication.
-    """
+    """Publication once a minute, in a thread; `publish` is called after each."""
 
     tally: Tally
     database: Database

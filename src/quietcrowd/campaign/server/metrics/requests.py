@@ -12,11 +12,7 @@ __all__ = ["note_request"]
 def note_request(
     tally: Tally, mover: Mover, method: str, route: str, status: int, seconds: float
 ) -> None:
-    """Log and count a request.
-
-    `route` is the template of the route, without parameters. `status` is 0 if there was no
-    response.
-    """
+    """Log and count a request; `route` is its template, and `status` is 0 without a response."""
     log_request(method, route, status, seconds)
     known = known_method(method)
     tally.count(mover, REQUESTS, known, route, str(status))

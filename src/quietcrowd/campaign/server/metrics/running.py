@@ -39,10 +39,7 @@ class Metrics:
 def running_metrics(
     settings: Settings, database: Database, departures: Departures
 ) -> Iterator[Metrics]:
-    """Yield the metrics of a server, which are published until the context ends.
-
-    Raises ParameterError if the port is unavailable.
-    """
+    """Publish the metrics of a server until the context ends; ParameterError for a port in use."""
     metrics, export = Metrics.of(database, departures), exporter()
     if settings.metrics_port is None and export is None:
         yield metrics

@@ -24,10 +24,7 @@ _NEVER = 2**62
 
 @frozen(kw_only=True)
 class Ripe:
-    """Actions of workers, as counted at a release.
-
-    `peaks` are maxima since the last publication.
-    """
+    """Actions of workers as counted at a release; `peaks` are maxima since the last publication."""
 
     counts: Mapping[Sample, int]
     peaks: Mapping[Sample, int]
