@@ -1,4 +1,4 @@
-"""Synthetic crowds, and loaders for real ones."""
+"""Synthetic crowds, and loaders of data sets."""
 
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.datasets.description import Description, describe

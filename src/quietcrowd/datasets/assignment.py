@@ -1,4 +1,4 @@
-"""Who answers what, where every task has equally many answers."""
+"""Random assignment of workers to tasks."""
 
 from __future__ import annotations
 
@@ -11,17 +11,10 @@ __all__ = ["allot_tasks", "assign_evenly", "assign_uniformly"]
 def allot_tasks(
     rng: np.random.Generator, tasks: int, workers: int, per_worker: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return who is asked what, where every worker is asked equally many tasks.
+    """Assign the same number of tasks to every worker, tasks equally often, to within one.
 
-    The tasks are asked equally often, to within one, and of different workers. It is drawn before
-    anybody answers.
-
-    Returns
-    -------
-    counts : ndarray of int64, shape (tasks,)
-        How many workers are asked each task.
-    who : ndarray of int64, shape (workers * per_worker,)
-        Workers, task by task, those of a task sorted.
+    Returns the number of workers of each task, shape (tasks,), and the workers, task by task,
+    sorted within each, shape (workers * per_worker,).
     """
     asked = assign_evenly(rng, workers, tasks, per_worker)
     who = np.repeat(np.arange(workers), per_worker)[np.argsort(asked.reshape(-1), kind="stable")]
@@ -33,10 +26,10 @@ def assign_evenly(
 ) -> npt.NDArray[np.int64]:
     """Return `per_task` different workers for every task, sorted, shape (tasks, per_task).
 
-    All workers are given equally many tasks, to within one. Places are dealt out; one that has a
-    worker for the second time is exchanged with any other place, until there is none.
+    All workers get equally many tasks, to within one. Places are dealt; a repeated worker is
+    exchanged with a random place, until there is none.
     """
-    if per_task > workers / 2:  # those who are left out are dealt out as evenly, and are few
+    if per_task > workers / 2:  # assign the few unassigned workers instead
         answers = np.full((tasks, workers), True)
         if per_task < workers:
             left_out = assign_evenly(rng, tasks, workers, workers - per_task)
@@ -57,7 +50,7 @@ def assign_evenly(
 def assign_uniformly(
     rng: np.random.Generator, tasks: int, workers: int, per_task: int
 ) -> npt.NDArray[np.int64]:
-    """Return `per_task` different workers for every task, sorted, uniformly."""
+    """Return `per_task` different workers for every task, sorted, uniformly at random."""
     if per_task**2 > workers:  # most draws with replacement would repeat a worker
         block = max(1, 10**7 // workers)
         return np.concatenate(

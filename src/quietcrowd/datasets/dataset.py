@@ -1,4 +1,4 @@
-"""Answers together with what is known of the truth."""
+"""Answers with known truths."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["Dataset"]
 
 @frozen(kw_only=True, eq=False)
 class Dataset:
-    """Answers and known truths.
+    """Answers with known truths.
 
     Attributes
     ----------
     name : str
-        What it is called.
+        Name of the data set.
     answers : Answers
-        Plain answers.
+        Non-private answers.
     truths : pyarrow.Table
         Columns ``task`` and ``label``; some or all tasks.
     remark : str
-        Where it comes from.
+        Origin.
     """
 
     name: str

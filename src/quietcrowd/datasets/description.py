@@ -1,4 +1,4 @@
-"""What answers look like: how sparse they are, who answered how much, which labels occur."""
+"""Descriptive statistics of answers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from quietcrowd.frames import as_frame, column_of, dictionary_codes, positions_b
 __all__ = ["Description", "Spread", "describe"]
 
 MOST_LABELS = 20
-"""Where more numbers occur, quantiles stand for a count of each; other labels become one row."""
+"""More numbers are described by quantiles only, and more other labels are merged into one row."""
 
 OTHERS = "others"
 
 
 @frozen(kw_only=True)
 class Spread:
-    """Where numbers lie: the least, the quartiles, the mean and the most."""
+    """Minimum, quartiles, mean and maximum of numbers."""
 
     least: float
     quarter: float
@@ -36,7 +36,7 @@ class Spread:
 
     @classmethod
     def of(cls, numbers: npt.NDArray[Any]) -> Spread:
-        """Return that of an array with at least one number."""
+        """Return the statistics of a nonempty array."""
         at = np.quantile(numbers, [0.0, 0.25, 0.5, 0.75, 1.0])
         low, quarter, median, upper, high = map(float, at)
         return cls(
@@ -51,36 +51,34 @@ class Spread:
 
 @frozen(kw_only=True)
 class Description:
-    """What `describe` finds.
+    """Descriptive statistics of answers and known truths.
 
     Attributes
     ----------
     tasks, workers, answers : int
-        A worker's answers to one task count once, by the first row.
+        Repeated answers of a worker to a task count once, by the first row.
     repeated : int
-        Rows about a task that the same worker answered in a row before.
+        Rows about a task that the same worker answered in an earlier row.
     contradicting : int
-        Of these, the rows with another label than the first.
+        Those of them with another label than the first.
     missing : int
-        Rows without a label. They count as no answer.
+        Rows without a label, which count as no answer.
     sparsity : Spread
-        Of the workers: the part of all tasks that a worker did not answer.
+        Fraction of all tasks that a worker did not answer, over workers.
     answers_per_worker, answers_per_task : Spread
-        Of those workers, and tasks, that occur or are listed.
+        Over workers, and tasks, that occur or are listed.
     labels : mapping of str to int, optional
-        How often each label was answered, in their order. None where these are many numbers.
+        Number of answers with each label, in order of the labels; None for many numbers.
     numbers : Spread, optional
-        Of the answers, where these are numbers.
+        Statistics of numeric answers.
     truths : int
-        Tasks whose truth is known.
-    truth_labels : mapping of str to int, optional
-        As `labels`, of the known truths.
-    truth_numbers : Spread, optional
-        As `numbers`.
+        Number of tasks with a known truth.
+    truth_labels, truth_numbers : optional
+        As `labels` and `numbers`, of the known truths.
     right : float, optional
-        The part of the answers to tasks of known truth that is the truth.
+        Fraction of correct answers to tasks with a known truth.
     unanswered_truths : int
-        Known truths of tasks that nobody answered. They are among `truths`.
+        Known truths, included in `truths`, of tasks without answers.
     """
 
     tasks: int
@@ -101,7 +99,7 @@ class Description:
     unanswered_truths: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as what JSON knows."""
+        """Return a JSON-ready description."""
         return asdict(self)
 
 
@@ -111,20 +109,20 @@ def describe(answers: Any, truths: Any = None) -> Description:
     Parameters
     ----------
     answers : Answers or dataframe
-        A frame has columns ``task``, ``worker`` and ``label``. `Answers` know more tasks and
-        workers than occur, if they were listed.
+        A dataframe has columns ``task``, ``worker`` and ``label``. `Answers` may list tasks and
+        workers that do not occur.
     truths : dataframe, optional
         Known truths, in columns ``task`` and ``label``.
 
     Returns
     -------
     Description
-        For the eyes of whoever may see the answers: counts of private answers are private.
+        Exact counts, as confidential as the answers.
 
     Raises
     ------
     AnswerError
-        Where a column is missing, or there is no answer.
+        If a column is missing, or there is no answer.
 
     References
     ----------
@@ -163,7 +161,7 @@ def describe(answers: Any, truths: Any = None) -> Description:
 
 @frozen(kw_only=True, eq=False)
 class _Rows:
-    """Answers, one a task and worker, and what was left out on the way."""
+    """Distinct answers, and the numbers of dropped rows."""
 
     task_ids: pa.Array
     worker_ids: pa.Array
@@ -213,7 +211,7 @@ class _Rows:
 
 
 def _counted(labels: pa.Array) -> tuple[dict[str, int] | None, Spread | None]:
-    """Return how often each label occurs, and where numbers lie."""
+    """Return the number of each label, and statistics of numbers."""
     numbers = _as_numbers(labels)
     spread = None if numbers is None else Spread.of(numbers)
     if numbers is None:
@@ -235,7 +233,7 @@ def _texts(labels: pa.Array) -> list[str]:
 
 
 def _as_numbers(labels: pa.Array) -> npt.NDArray[np.float64] | None:
-    """Return labels as numbers where all are, also where they are written as texts; else None."""
+    """Return labels as numbers if all are, also in text form; otherwise None."""
     try:
         numbers = pc.cast(pc.cast(labels, pa.string()), pa.float64()).to_numpy()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -244,7 +242,6 @@ def _as_numbers(labels: pa.Array) -> npt.NDArray[np.float64] | None:
 
 
 def _of_truths(rows: _Rows, truths: Any) -> dict[str, Any]:
-    """Return what known truths add."""
     frame = as_frame(truths)
     known = column_of(frame, "label").combine_chunks()
     about = column_of(frame, "task").combine_chunks()
@@ -270,7 +267,7 @@ def _of_truths(rows: _Rows, truths: Any) -> dict[str, Any]:
 
 
 def _equal(labels: pa.Array, truths: pa.Array) -> npt.NDArray[np.bool_]:
-    """Return where labels are the truths: as numbers, if all are, or else as texts."""
+    """Compare as numbers if all are, otherwise as text."""
     ours, others = _as_numbers(labels), _as_numbers(truths)
     if ours is not None and others is not None:
         same: npt.NDArray[np.bool_] = ours == others

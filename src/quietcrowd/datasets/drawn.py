@@ -1,4 +1,4 @@
-"""What all drawn crowds share: checks of their parameters, and how answers and truths are kept."""
+"""Parameter checks and assembly of synthetic crowds."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ Crowd = TypeVar("Crowd", bound=Dataset)
 
 
 def check_sizes(tasks: int, workers: int, seed: int) -> None:
-    """Raise ParameterError unless there are tasks and workers, and a seed to draw them by."""
+    """Raise `ParameterError` unless there is a task, a worker and a valid seed."""
     check_whole("tasks", tasks, 1)
     check_whole("workers", workers, 1)
     check_whole("seed", seed, 0)
 
 
 def check_assigned_sizes(tasks: int, workers: int, answers_per_task: int, seed: int) -> None:
-    """Raise ParameterError unless so many different workers can answer each task, too."""
+    """Raise `ParameterError` also if there are too few workers for distinct answers to a task."""
     check_sizes(tasks, workers, seed)
     check_whole("answers_per_task", answers_per_task, 1)
     if answers_per_task > workers:
@@ -51,25 +51,10 @@ def check_assigned_sizes(tasks: int, workers: int, answers_per_task: int, seed: 
 def draw_assignment(
     rng: np.random.Generator, tasks: int, workers: int, per_task: int, per_worker: int | None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return how many answers each task has, and who gives them, task by task.
+    """Return the number of answers to each task, and the workers who give them, task by task.
 
-    Parameters
-    ----------
-    rng : Generator
-    tasks, workers, per_task : int
-        As `check_assigned_sizes` has them.
-    per_worker : int, optional
-        Answers of every worker; then `per_task` says nothing.
-
-    Returns
-    -------
-    counts : ndarray of int64, shape (tasks,)
-    who : ndarray of int64, shape (answers,)
-
-    Raises
-    ------
-    ParameterError
-        Where a worker would answer more tasks than there are.
+    With `per_worker`, every worker gives as many answers, and `per_task` is ignored. Raise
+    `ParameterError` if a worker would answer more tasks than there are.
     """
     if per_worker is not None:
         check_whole("answers_per_worker", per_worker, 1)
@@ -83,7 +68,7 @@ def draw_assignment(
 
 
 def check_given(name: str, values: Any, workers: int, low: float, high: float) -> Any:
-    """Return numbers, one for each worker, as an array; ParameterError where they are not."""
+    """Return an array of one number per worker, or raise `ParameterError`."""
     given = np.array(values, np.float64)
     if given.shape != (workers,) or not ((given >= low) & (given <= high)).all():
         raise ParameterError(
@@ -93,7 +78,7 @@ def check_given(name: str, values: Any, workers: int, low: float, high: float) -
 
 
 def check_accuracy(domain: Categorical, accuracy: tuple[float, float]) -> None:
-    """Raise ParameterError unless workers can be right between two rates, and can be wrong."""
+    """Raise `ParameterError` unless there are two labels and bounds 0 <= low <= high <= 1."""
     if domain.size < 2 or not 0 <= accuracy[0] <= accuracy[1] <= 1:
         raise ParameterError(
             "at least two labels and accuracy bounds 0 <= low <= high <= 1 are needed; "
@@ -102,14 +87,14 @@ def check_accuracy(domain: Categorical, accuracy: tuple[float, float]) -> None:
 
 
 def check_share(name: str, value: Any) -> None:
-    """Raise ParameterError unless `value` is a number from 0 to 1."""
+    """Raise `ParameterError` unless `value` is a number from 0 to 1."""
     check_real(name, value, 0)
     if value > 1:
         raise ParameterError(f"{name} must be 0 to 1; got {value!r}")
 
 
 def check_above_zero(name: str, value: Any) -> None:
-    """Raise ParameterError unless `value` is a finite number above 0."""
+    """Raise `ParameterError` unless `value` is a finite number above 0."""
     check_real(name, value, 0)
     if value == 0:
         raise ParameterError(f"{name} must be above 0; got {value!r}")
@@ -118,19 +103,11 @@ def check_above_zero(name: str, value: Any) -> None:
 def drawn_answers(
     domain: Domain, workers: int, counts: Any, who: npt.NDArray[Any], values: npt.NDArray[Any]
 ) -> Answers:
-    """Return answers of workers and to tasks whose ids are whole numbers from 0.
+    """Return answers of workers and to tasks with integer ids from 0.
 
-    Parameters
-    ----------
-    domain : Domain
-        What an answer can be.
-    workers : int
-        Number of workers.
-    counts : array_like of int
-        How many answers each task has.
-    who, values : ndarray
-        Worker and code or number of every answer, task by task, of the same shape. A task's workers
-        are sorted and different.
+    `counts` contains the number of answers to each task. `who` and `values` are the worker, and the
+    code or number, of every answer, task by task, of one shape. A task's workers are sorted and
+    different.
     """
     return Answers(
         domain=domain,
@@ -143,7 +120,7 @@ def drawn_answers(
 
 
 def drawn_crowd(kind: type[Crowd], name: str, answers: Answers, truths: Any, **law: Any) -> Crowd:
-    """Return a drawn crowd of some kind; `truths` has one entry per task, in order."""
+    """Return a synthetic crowd of some kind; `truths` has one entry per task, in order."""
     return kind(
         name=name,
         answers=answers,

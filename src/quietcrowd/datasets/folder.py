@@ -1,4 +1,4 @@
-"""A dataset folder: ``answers.csv``, ``truth.csv`` and ``dataset.json``."""
+"""Dataset directories with ``answers.csv``, ``truth.csv`` and ``dataset.json``."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ VARIABLE = "QUIETCROWD_DATA"
 
 
 def load_dataset(folder: str | Path, **options: Any) -> Dataset:
-    """Load a dataset folder.
+    """Load a dataset directory.
 
     Parameters
     ----------
     folder : str or Path
-        A folder, or the name of one below the folder that the environment variable
-        ``QUIETCROWD_DATA`` names. It holds ``answers.csv`` (or ``.csv.gz`` or ``.parquet``),
-        ``truth.csv`` and ``dataset.json``, a JSON object whose ``kind`` is ``categorical``,
-        ``ordinal`` or ``interval`` and whose ``domain`` lists the labels or the two bounds.
+        A directory, or the name of one below the directory in the environment variable
+        ``QUIETCROWD_DATA``. It contains ``answers.csv`` (or ``.csv.gz`` or ``.parquet``),
+        ``truth.csv`` and ``dataset.json``. The last is a JSON object with a ``kind``,
+        ``categorical``, ``ordinal`` or ``interval``, and a ``domain``, the labels or the two
+        bounds.
     **options
         See `Answers.from_frame`.
 
     Raises
     ------
     FormatError
-        Where the folder or one of its files is missing or malformed.
+        If the directory or one of its files is missing or malformed.
     AnswerError
-        Where an answer breaks a rule of `Answers.from_frame`.
+        If an answer violates a rule of `Answers.from_frame`.
     """
     place = _find(folder)
     description = _description(place / "dataset.json")
@@ -51,7 +52,7 @@ def load_dataset(folder: str | Path, **options: Any) -> Dataset:
 
 
 def dataset_domain(folder: str | Path) -> Domain:
-    """Return the domain that a dataset folder names; errors as of `load_dataset`."""
+    """Return the domain of a dataset directory; for exceptions see `load_dataset`."""
     path = _find(folder) / "dataset.json"
     return _domain(_description(path), path)
 
@@ -79,7 +80,7 @@ def _find(folder: str | Path) -> Path:
 
 
 def truth_file(place: Path) -> Path:
-    """Return the file of known truths in a dataset folder; FormatError where there is none."""
+    """Return the file of known truths in a dataset directory, or raise `FormatError`."""
     truth = place / "truth.csv"
     if not truth.is_file():
         raise FormatError(
@@ -89,7 +90,7 @@ def truth_file(place: Path) -> Path:
 
 
 def answers_file(place: Path) -> Path:
-    """Return the file of answers in a dataset folder; FormatError where there is none."""
+    """Return the file of answers in a dataset directory, or raise `FormatError`."""
     for name in ("answers.csv", "answers.csv.gz", "answers.parquet"):
         if (place / name).is_file():
             return place / name

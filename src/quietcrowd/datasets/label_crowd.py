@@ -1,4 +1,4 @@
-"""Crowds of labels that are drawn by a law, and the law."""
+"""Synthetic crowds of labels with a known distribution."""
 
 from __future__ import annotations
 
@@ -30,21 +30,20 @@ Floats = npt.NDArray[np.float64]
 
 @frozen(kw_only=True, eq=False)
 class LabelLaw:
-    """How a crowd of labels was drawn.
+    """Distribution from which a crowd of labels was sampled.
 
     Attributes
     ----------
     prior : ndarray of float64, shape (labels,)
         Probability of each truth.
     accuracy : ndarray of float64, shape (workers,)
-        Probability that an answer is right, the truths being of `prior`, on tasks that do not
-        mislead.
+        Probability that an answer is right, with truths from `prior`, on tasks without a lure.
     confusions : ndarray of float64, shape (workers, labels, labels)
-        Probability of each answer given the truth, on tasks that do not mislead.
+        Probability of each answer given the truth, on tasks without a lure.
     misled : float
-        Probability that a task misleads: that it has a lure, one of the wrong labels, uniformly.
+        Probability that a task has a lure, a uniformly random wrong label.
     pull : float
-        Probability that an answer to such a task is the lure, whatever the worker knows.
+        Probability that an answer to such a task is the lure, regardless of the worker.
     """
 
     prior: Floats
@@ -56,12 +55,12 @@ class LabelLaw:
 
 @frozen(kw_only=True, eq=False)
 class LabelCrowd(Dataset):
-    """A drawn crowd of labels.
+    """Synthetic crowd of labels.
 
     Attributes
     ----------
     law : LabelLaw
-        How it was drawn: what an oracle knows.
+        The distribution from which it was sampled.
     """
 
     law: LabelLaw
@@ -82,46 +81,46 @@ def label_crowd(
     pull: float = 0.6,
     seed: int = 0,
 ) -> LabelCrowd:
-    """Draw a crowd whose workers know a truth or guess, together with its law.
+    """Sample a crowd of workers who know a truth or guess, with its distribution.
 
-    Each worker has a skill c, uniform between two bounds. With k labels, c above 1/k and a law of
-    guesses g, a worker knows the truth with probability ``s = (c - 1/k) / (1 - 1/k)`` and
-    guesses by g otherwise: with even guesses c is the accuracy. Below 1/k an answer is the truth t
-    with probability ``c k g(t)`` and a wrong label, in proportion to g, otherwise. All workers
-    give equally many answers, to within one; who answers what is drawn.
+    Each worker has a skill c, uniform between two bounds. With k labels, c above 1/k and guesses
+    distributed as g, a worker knows the truth with probability ``s = (c - 1/k) / (1 - 1/k)`` and
+    guesses otherwise. With uniform guesses c is the accuracy. Below 1/k an answer is the truth t
+    with probability ``c k g(t)``, otherwise a wrong label in proportion to g. All workers give
+    equally many answers, to within one, to random tasks.
 
     Parameters
     ----------
     tasks, workers, answers_per_task : int
-        Sizes, at least 1; ``answers_per_task <= workers``.
+        At least 1; ``answers_per_task <= workers``.
     answers_per_worker : int, optional
-        Answers of every worker, at most `tasks`; in place of `answers_per_task`. Tasks then have
+        Answers of every worker, at most `tasks`, instead of `answers_per_task`. Tasks then have
         equally many answers, to within one.
     labels : sequence
         At least two labels.
     accuracy : (float, float)
         Bounds of the skills, 0 to 1.
     skills : sequence of float, optional
-        The skill of every worker, 0 to 1; in place of `accuracy`.
+        Skill of every worker, 0 to 1, instead of `accuracy`.
     truths, guesses : sequence of float, optional
-        Laws of the truths and of the guesses: probabilities of the labels; even by default.
+        Probabilities of the labels among truths and guesses; uniform by default.
     misled : float
-        Probability that a task has a lure, a wrong label drawn for it, 0 to 1: there workers err
+        Probability that a task has a lure, a random wrong label, 0 to 1. There workers err
         together.
     pull : float
         Probability that an answer to a task with a lure is the lure, 0 to 1.
     seed : int
-        Of the draw; the same seed gives the same crowd.
+        The same seed gives the same crowd.
 
     Returns
     -------
     LabelCrowd
-        Ids of tasks and workers are whole numbers from 0.
+        Ids of tasks and workers are integers from 0.
 
     Raises
     ------
     ParameterError
-        Where a parameter is out of its range.
+        If a parameter is out of its range.
 
     Examples
     --------
@@ -166,7 +165,6 @@ def label_crowd(
 
 
 def _law(name: str, shares: Any, labels: int) -> Floats:
-    """Return probabilities of the labels."""
     if shares is None:
         return np.full(labels, 1.0 / labels)
     law = np.array(shares, np.float64)
@@ -179,7 +177,7 @@ def _law(name: str, shares: Any, labels: int) -> Floats:
 
 
 def _confusions(skills: Floats, guess: Floats) -> Floats:
-    """Return the laws of answers given the truth, shape (workers, labels, labels)."""
+    """Return distributions of answers given the truth, shape (workers, labels, labels)."""
     labels = len(guess)
     own = np.eye(labels)
     known = ((skills - 1 / labels) / (1 - 1 / labels))[:, np.newaxis, np.newaxis]
@@ -201,7 +199,7 @@ def _answers(
     misled: float,
     pull: float,
 ) -> npt.NDArray[np.int64]:
-    """Return answers, shape (answers,), of the workers `who`, so many for each task."""
+    """Return answers, shape (answers,), of the workers `who`, with `counts` for each task."""
     labels = confusions.shape[1]
     task = np.repeat(np.arange(len(truths)), counts)
     sums = confusions.cumsum(axis=2)[who, truths[task]]

@@ -1,4 +1,4 @@
-"""Crowds of numbers that are drawn by a law, and the law."""
+"""Synthetic crowds of numbers with a known distribution."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ __all__ = ["LEAST_SIGMA", "NumberCrowd", "NumberLaw", "number_crowd"]
 Floats = npt.NDArray[np.float64]
 
 LEAST_SIGMA = 1e-9
-"""Errors that are given are no smaller, in widths of the domain."""
+"""Least value of `worker_sigmas`, in widths of the domain."""
 
 
 @frozen(kw_only=True, eq=False)
 class NumberLaw:
-    """How a crowd of numbers was drawn. All lengths are in the unit of the domain.
+    """Distribution from which a crowd of numbers was sampled; lengths are in the domain's unit.
 
     Attributes
     ----------
     domain : Interval
-        Truths lie in it, and answers are cut off at its ends.
+        Contains the truths; answers are clipped to it.
     middle, spread : float
-        Mean and standard deviation of the truths, before those outside are left out.
+        Mean and standard deviation of the truths before truncation to the domain.
     bias : float
         Standard deviation of the error that all answers to a task share.
     sigma : ndarray of float64, shape (workers,)
-        Standard deviation of each worker's own errors, but for outliers.
+        Standard deviation of each worker's individual errors, except outliers.
     scale : ndarray of float64, shape (workers,)
-        By which each worker multiplies distances from the middle.
+        Factor by which each worker multiplies distances from the middle.
     outliers : float
         Probability that an answer is an outlier.
     outlier_factor : float
-        How many times as far from the truth an outlier is.
+        Factor of the standard deviation of an outlier.
     """
 
     domain: Interval
@@ -72,16 +72,10 @@ class NumberLaw:
         return below
 
     def answer_below(self, worker: int, seen: Any, numbers: Any) -> Floats:
-        """Return the probability that an answer is at most each number.
+        """Return the probability that a worker's answer is at most each of `numbers`.
 
-        Parameters
-        ----------
-        worker : int
-            Whose answer.
-        seen : ndarray of float
-            Truths, with the error that all share; what broadcasts with `numbers` will do.
-        numbers : ndarray of float
-            Within the domain; at its upper end the probability is 1.
+        `seen` are truths with the error that all answers share, and broadcast with `numbers`, which
+        are in the domain. At its upper end the probability is 1.
         """
         at = np.asarray(numbers, np.float64)
         centre = self.middle + self.scale[worker] * (np.asarray(seen) - self.middle)
@@ -93,12 +87,12 @@ class NumberLaw:
 
 @frozen(kw_only=True, eq=False)
 class NumberCrowd(Dataset):
-    """A drawn crowd of numbers.
+    """Synthetic crowd of numbers.
 
     Attributes
     ----------
     law : NumberLaw
-        How it was drawn: what an oracle knows.
+        The distribution from which it was sampled.
     """
 
     law: NumberLaw
@@ -122,54 +116,53 @@ def number_crowd(
     outlier_factor: float = 10.0,
     seed: int = 0,
 ) -> NumberCrowd:
-    """Draw a crowd that measures numbers, together with its law.
+    """Sample a crowd that measures numbers, with its distribution.
 
-    Truths are normal about a middle, by default that of the domain, those outside of it left out.
-    An answer is the truth plus an error that all answers to the task share, its distance from the
-    middle multiplied by the worker's scale, plus an error of its own; all answers are cut off at
-    the ends of the domain. Scales are uniform between two bounds, the standard deviations of the
-    workers' own errors between two bounds in logarithms. All workers give equally many answers, to
-    within one.
+    Truths are normal, truncated to the domain. All answers to a task share an error, which is added
+    to the truth. The worker's scale multiplies the distance of this sum from the middle, an
+    individual error is added, and the answer is clipped to the domain. Scales are uniform between
+    two bounds, and standard deviations of individual errors are log-uniform. All workers give
+    equally many answers, to within one.
 
     Parameters
     ----------
     tasks, workers, answers_per_task : int
-        Sizes, at least 1; ``answers_per_task <= workers``.
+        At least 1; ``answers_per_task <= workers``.
     answers_per_worker : int, optional
-        Answers of every worker, at most `tasks`; in place of `answers_per_task`. Tasks then have
+        Answers of every worker, at most `tasks`, instead of `answers_per_task`. Tasks then have
         equally many answers, to within one.
     domain : Interval, optional
         Default: 0 to 10.
     middle : float, optional
-        Mean of the truths, before those outside of the domain are left out; in the domain.
+        Mean of the truths before truncation, in the domain; default: its middle.
     spread : float
-        Standard deviation of the truths, above 0, in the unit of the domain.
+        Standard deviation of the truths before truncation, above 0, in the unit of the domain.
     sigmas : (float, float)
-        Bounds of the standard deviations of the workers' own errors, above 0, in the same unit.
+        Bounds of the standard deviations of individual errors, above 0, in the same unit.
     scales : (float, float)
-        Bounds of the factors that distances from the middle are answered with, above 0; below 1 a
-        worker avoids the ends.
+        Bounds of the factors of distances from the middle, above 0. Below 1 a worker avoids the
+        ends.
     worker_sigmas, worker_scales : sequence of float, optional
-        Those of every worker, in place of what is drawn between the bounds; from 10^-9 times the
-        width of the domain on, and from 0 on. A worker of scale 0 knows the middle alone.
+        Values of every worker instead of random ones. Sigmas are at least 10^-9 times the width of
+        the domain, scales at least 0. A worker of scale 0 knows only the middle.
     bias : float
         Standard deviation of the error that all answers to a task share, in the same unit.
     outliers : float
-        Share of the answers whose own error is `outlier_factor` times as large, 0 to 1.
+        Fraction of the answers with an individual error `outlier_factor` times as large, 0 to 1.
     outlier_factor : float
         At least 1.
     seed : int
-        Of the draw; the same seed gives the same crowd.
+        The same seed gives the same crowd.
 
     Returns
     -------
     NumberCrowd
-        Ids of tasks and workers are whole numbers from 0.
+        Ids of tasks and workers are integers from 0.
 
     Raises
     ------
     ParameterError
-        Where a parameter is out of its range.
+        If a parameter is out of its range.
 
     Examples
     --------
@@ -233,7 +226,6 @@ def _middle(domain: Interval, middle: float | None) -> float:
 def _sigmas(
     rng: np.random.Generator, bounds: tuple[float, float], given: Any, workers: int, of: Interval
 ) -> Floats:
-    """Return deviations of the workers' own errors, drawn unless they are given."""
     if given is None:
         drawn: Floats = np.exp(rng.uniform(np.log(bounds[0]), np.log(bounds[1]), workers))
         return drawn
@@ -245,7 +237,6 @@ def _sigmas(
 def _scales(
     rng: np.random.Generator, bounds: tuple[float, float], given: Any, workers: int
 ) -> Floats:
-    """Return factors of distances from the middle, drawn unless they are given."""
     if given is None:
         return rng.uniform(bounds[0], bounds[1], workers)
     known: Floats = check_given("worker_scales", given, workers, 0.0, np.inf)
@@ -253,7 +244,7 @@ def _scales(
 
 
 def _truths(rng: np.random.Generator, law: NumberLaw, tasks: int) -> Floats:
-    """Return normal truths, those outside of the domain left out."""
+    """Sample from a truncated normal distribution, by inversion."""
     ends = np.array([law.domain.low, law.domain.high]) - law.middle
     low, high = ndtr(ends / law.spread)
     truths = law.middle + law.spread * ndtri(low + (high - low) * rng.random(tasks))
@@ -268,7 +259,7 @@ def _answers(
     counts: npt.NDArray[np.int64],
     who: npt.NDArray[np.int64],
 ) -> Floats:
-    """Return answers, shape (answers,), of the workers `who`, so many for each task."""
+    """Return answers, shape (answers,), of the workers `who`, with `counts` for each task."""
     seen = np.repeat(truths + law.bias * rng.normal(size=len(truths)), counts)
     wide = np.where(rng.random(who.shape) < law.outliers, law.outlier_factor, 1.0)
     own = law.sigma[who] * wide * rng.normal(size=who.shape)

@@ -1,4 +1,4 @@
-"""Crowds that are drawn, with every truth known."""
+"""Synthetic crowds with all truths known."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ __all__ = ["Truths", "opinion_crowd", "sensor_crowd", "sparse_crowd", "synthetic
 Truths: TypeAlias = Literal["normal", "uniform"]
 
 MIDDLES = (0.0, 10.0)
-"""The opinions about a task lie around a middle between these."""
+"""Range of the middles of opinions."""
 
 SPREADS = 8.0
-"""A normal claim is no farther from its middle than so many standard deviations."""
+"""Normal claims are clipped at this many standard deviations from their middle."""
 
 
 def synthetic_crowd(
@@ -45,33 +45,32 @@ def synthetic_crowd(
     accuracy: tuple[float, float] = (0.55, 0.95),
     seed: int = 0,
 ) -> Dataset:
-    """Draw a crowd of one-coin workers.
+    """Sample a crowd of one-coin workers.
 
-    Each worker has an accuracy, uniform between two bounds; each task a truth, uniform on the
-    labels, and answers from that many different workers. An answer is the truth with the
-    worker's accuracy, and one of the other labels otherwise, uniformly.
+    Each worker has an accuracy, uniform between two bounds. Each task has a uniform truth and
+    answers of random workers. An answer is the truth with the worker's accuracy, otherwise uniform
+    on the other labels.
 
     Parameters
     ----------
     tasks, workers, answers_per_task : int
-        Sizes, at least 1; ``answers_per_task <= workers``.
+        At least 1; ``answers_per_task <= workers``.
     labels : sequence
         At least two labels.
     accuracy : (float, float)
         Bounds of the workers' accuracies.
     seed : int
-        Of the draw; the same seed gives the same crowd.
+        The same seed gives the same crowd.
 
     Returns
     -------
     Dataset
-        Ids of tasks and workers are whole numbers from 0.
+        Ids of tasks and workers are integers from 0.
 
     Raises
     ------
     ParameterError
-        Where a size is below 1, there are too few workers or labels, or the bounds are no
-        probabilities in order.
+        If a parameter is out of its range.
     """
     check_assigned_sizes(tasks, workers, answers_per_task, seed)
     domain = Categorical(labels)
@@ -100,35 +99,35 @@ def opinion_crowd(
     reach: float = 15.0,
     seed: int = 0,
 ) -> Dataset:
-    """Draw a crowd whose reliable workers claim what a normal density says.
+    """Sample a crowd of reliable workers, with normal claims, and unreliable ones.
 
-    The middles mu of the tasks are even on 0 to 10 and are the known truths. All workers make a
-    claim about every task: a reliable one from ``N(mu, spread^2)``, an unreliable one from
-    anywhere between ``mu - reach`` and ``mu + reach``. A worker is reliable on all tasks or on
-    none; the last ones are not. The public range is wide enough for all claims.
+    The known truths are the middles mu of the tasks, uniform on 0 to 10. All workers make a claim
+    about every task. Reliable workers sample it from ``N(mu, spread^2)``, unreliable ones, who are
+    the last workers, uniformly from ``mu - reach`` to ``mu + reach``. The domain contains all
+    claims.
 
     Parameters
     ----------
     tasks, workers : int
         At least 1.
     unreliable : float
-        Share of the workers that is unreliable, 0 to 1, rounded to whole workers.
+        Fraction of the workers that is unreliable, 0 to 1, rounded to whole workers.
     spread : float
         Standard deviation of reliable claims, above 0, in the unit of the claims.
     reach : float
-        How far an unreliable claim is from the middle at most, above 0, in the same unit.
+        Largest distance of an unreliable claim from the middle, above 0, in the same unit.
     seed : int
-        Of the draw; the same seed gives the same crowd.
+        The same seed gives the same crowd.
 
     Returns
     -------
     Dataset
-        Ids of tasks and workers are whole numbers from 0.
+        Ids of tasks and workers are integers from 0.
 
     Raises
     ------
     ParameterError
-        Where a parameter is out of its range.
+        If a parameter is out of its range.
 
     Examples
     --------
@@ -164,34 +163,34 @@ def sensor_crowd(
     domain: Interval | None = None,
     seed: int = 0,
 ) -> Dataset:
-    """Draw a crowd that measures numbers.
+    """Sample a crowd that measures numbers.
 
-    Truths are spread evenly over the domain. A worker answers each task with probability `share`,
-    independently; the answer is the truth plus normal noise, clipped to the domain. The noise of
-    the first half of the workers has the smaller standard deviation, that of the others the larger.
+    Truths are uniform on the domain. A worker answers each task with probability `share`,
+    independently. The answer is the truth plus normal noise, clipped to the domain. The first half
+    of the workers has the first standard deviation of noise, the others have the second.
 
     Parameters
     ----------
     tasks, workers : int
         At least 1.
     share : float
-        Share of the tasks that a worker answers, above 0 and at most 1.
+        Probability that a worker answers a task, above 0 and at most 1.
     sigmas : (float, float)
         Standard deviations of good and of bad workers, in the unit of the domain; at least 0.
     domain : Interval, optional
         Default: 0 to 10.
     seed : int
-        Of the draw; the same seed gives the same crowd.
+        The same seed gives the same crowd.
 
     Returns
     -------
     Dataset
-        Ids of tasks and workers are whole numbers from 0.
+        Ids of tasks and workers are integers from 0.
 
     Raises
     ------
     ParameterError
-        Where a parameter is out of its range.
+        If a parameter is out of its range.
 
     Examples
     --------
@@ -241,41 +240,39 @@ def sparse_crowd(
     sigmas: tuple[float, float] = (1.0, 5.0),
     seed: int = 0,
 ) -> Dataset:
-    """Draw a crowd in which each worker answers a small part of the tasks.
+    """Sample a crowd in which each worker answers a small fraction of the tasks.
 
     A worker answers each task with probability ``1 - sparsity``, independently. The answer is the
-    truth plus normal noise, rounded to the nearest level. The noise of one half of the workers,
-    drawn, has the smaller standard deviation, that of the others the larger one.
+    truth plus normal noise, rounded to the nearest level. A random half of the workers has the
+    first standard deviation of noise, the others have the second.
 
     Parameters
     ----------
     tasks, workers : int
         At least 1.
     sparsity : float
-        Share of answers that are missing, from 0 to 1.
+        Fraction of missing answers, 0 to 1.
     truths : {"normal", "uniform"}
-        Truths of mean 0 and variance 1, as in the paper: half of them lie below all levels 0 to
-        9, and a constant guess is hard to beat. Or spread over the whole domain, where it is
-        useless.
+        "normal" has mean 0 and variance 1, as in the paper. Then half of the truths are below all
+        levels 0 to 9, and a constant guess is hard to beat. "uniform" covers the whole domain.
     clip_truths : bool
-        Whether truths are clipped to the domain before answers are drawn around them. The paper
-        does not say.
+        Whether truths are clipped to the domain before answers are sampled; the paper does not say.
     levels : sequence of numbers
         At least two, increasing.
     sigmas : (float, float)
         Standard deviations of good and of bad workers.
     seed : int
-        Of the draw; the same seed gives the same crowd.
+        The same seed gives the same crowd.
 
     Returns
     -------
     Dataset
-        Ids of tasks and workers are whole numbers from 0. Memory grows with the answers alone.
+        Ids of tasks and workers are integers from 0. Memory is proportional to the answers.
 
     Raises
     ------
     ParameterError
-        Where a parameter is out of its range.
+        If a parameter is out of its range.
 
     References
     ----------
@@ -319,14 +316,13 @@ def _bounds(domain: Ordinal) -> tuple[float, float]:
 
 
 def _participants(rng: np.random.Generator, workers: int, share: float) -> npt.NDArray[np.int32]:
-    """Return who answers a task, sorted."""
+    """Return the sorted workers who answer a task."""
     count = int(rng.binomial(workers, share))
     drawn = rng.choice(workers, count, replace=False, shuffle=False)
     return np.sort(drawn).astype(np.int32)
 
 
 def _nearest(domain: Ordinal, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.unsignedinteger]:
-    """Return the codes of the nearest levels."""
     levels = np.array(domain.levels, np.float64)
     return np.searchsorted((levels[1:] + levels[:-1]) / 2, numbers).astype(domain.dtype)
 
@@ -334,7 +330,7 @@ def _nearest(domain: Ordinal, numbers: npt.NDArray[np.float64]) -> npt.NDArray[n
 def _read(
     numbers: npt.NDArray[np.float64], answered: npt.NDArray[np.bool_], domain: Interval
 ) -> Answers:
-    """Return numbers as answers, where there are any; all of shape (workers, tasks)."""
+    """Return answers from arrays of shape (workers, tasks)."""
     worker, task = np.nonzero(answered)
     frame = pd.DataFrame({"task": task, "worker": worker, "label": numbers[worker, task]})
     workers, tasks = (range(size) for size in numbers.shape)

@@ -1,4 +1,4 @@
-"""Data sets of numbers in other units, and of some of their tasks."""
+"""Transformations of data sets: other units, or a subset of tasks."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def log10_dataset(dataset: Dataset) -> Dataset:
     Parameters
     ----------
     dataset : Dataset
-        In an `Interval`; answers and truths are at least 1.
+        With an `Interval`; answers and truths are at least 1.
 
     Returns
     -------
     Dataset
-        From 0 to the logarithm of the upper bound; of the same tasks and workers.
+        Domain from 0 to the logarithm of the upper bound; same tasks and workers.
 
     Raises
     ------
     AnswerError
-        Where an answer or a truth is below 1, or the domain is no interval.
+        If an answer or a truth is below 1, or the domain is no interval.
 
     Examples
     --------
@@ -62,21 +62,21 @@ def log10_dataset(dataset: Dataset) -> Dataset:
 
 
 def recoded_dataset(dataset: Dataset, codes: Mapping[Any, Any], domain: Ordinal) -> Dataset:
-    """Return answers and truths with other numbers for their labels.
+    """Replace labels by the levels of another domain, in answers and truths.
 
     Parameters
     ----------
     dataset : Dataset
-        Of labels or levels.
+        Labels or levels.
     codes : mapping
         From every label that occurs to a level of `domain`.
     domain : Ordinal
-        Of the new answers; it may have levels that never occur.
+        New domain; it may have levels that never occur.
 
     Raises
     ------
     AnswerError
-        Where a label has no code.
+        If a label has no code.
 
     Examples
     --------
@@ -105,25 +105,25 @@ def recoded_dataset(dataset: Dataset, codes: Mapping[Any, Any], domain: Ordinal)
 def standardised_dataset(
     dataset: Dataset, *, bound: float = 4.0, least_spread: float = 0.0
 ) -> Dataset:
-    """Return answers and truths as distances from the mean of their task, in standard deviations.
+    """Standardize answers and truths by the mean and standard deviation of their task's answers.
 
-    Mean and deviation are those of the plain answers: nobody who sees reports alone has them. It
-    shows what a requester could do who knew where the answers to each task lie.
+    Both come from the non-private answers, so nobody who sees only reports has them. This shows the
+    result for a requester who knows them.
 
     Parameters
     ----------
     dataset : Dataset
-        Of numbers.
+        Numeric answers.
     bound : float
-        Answers and truths are clipped at so many deviations; at least 1.
+        Answers and truths are clipped at this many standard deviations; at least 1.
     least_spread : float
-        Tasks whose answers deviate by no more are left out, in the unit of the answers; so are
-        tasks without answers.
+        Tasks with answers of at most this standard deviation are dropped, in the unit of the
+        answers; so are tasks without answers.
 
     Raises
     ------
     AnswerError
-        Where the answers are no numbers, or no task is left.
+        If the answers are not numeric, or no task remains.
 
     Examples
     --------
@@ -156,12 +156,12 @@ def standardised_dataset(
 
 
 def selected_tasks(dataset: Dataset, *, least_answers: int = 1, known: bool = False) -> Dataset:
-    """Return the tasks that have enough answers, with these answers and the truths known of them.
+    """Select the tasks that have enough answers, with these answers and their known truths.
 
     Parameters
     ----------
     dataset : Dataset
-        Of numbers, in an `Interval`.
+        With an `Interval`.
     least_answers : int
         At least 1.
     known : bool
@@ -170,12 +170,12 @@ def selected_tasks(dataset: Dataset, *, least_answers: int = 1, known: bool = Fa
     Returns
     -------
     Dataset
-        Of the same workers, whoever has answers left.
+        Workers without remaining answers stay listed.
 
     Raises
     ------
     AnswerError
-        Where the domain is no interval, or no task is left.
+        If the domain is no interval, or no task remains.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def selected_tasks(dataset: Dataset, *, least_answers: int = 1, known: bool = Fa
 
 
 def _frames(dataset: Dataset) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return answers and truths as frames of numbers; tasks are texts, as truths are matched."""
+    """Return dataframes of numbers; tasks and workers are strings, by which truths are matched."""
     answers = dataset.answers
     numbers = check_numeric(answers.domain, "another unit").numbers(answers.values)
     frame, truths = answers.to_frame(), pa.table(dataset.truths).to_pandas()
@@ -233,7 +233,7 @@ def _rebuilt(
     dataset: Dataset,
     tasks: list[str],
 ) -> Dataset:
-    """Return a data set of the given tasks and all workers, whoever has answers left."""
+    """Return a data set with the given tasks and all workers, also those without answers."""
     workers = _texts(dataset.answers.workers)
     return Dataset(
         name=name,

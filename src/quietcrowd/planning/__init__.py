@@ -1,4 +1,4 @@
-"""The expected error of a campaign, before the first answer."""
+"""Expected error of a campaign before the first answer."""
 
 from quietcrowd.planning.best_mechanism import (
     MechanismRanking,

@@ -1,9 +1,7 @@
-"""`best_mechanism`: the one with the least error of the real method, by public facts alone.
+"""Ranking of mechanisms by simulated error, from public facts and a fixed public seed only.
 
-Nothing here reads an answer or a report: crowds are drawn by what is assumed of them, with a fixed
-public seed, so the same facts give the same choice on every device and at any time. Rounding of
-floats may differ between machines: where two mechanisms are as good as each other, which one comes
-first may differ, too, and the mechanism that was chosen is what a campaign or a file names.
+So the same facts give the same choice on every device. Float rounding may differ between machines
+and swap mechanisms that are equally good.
 """
 
 from __future__ import annotations
@@ -29,42 +27,39 @@ from quietcrowd.validation import check_whole
 __all__ = ["MechanismRanking", "RankedMechanism", "best_mechanism", "candidates", "may_be_best"]
 
 SEED = 20_180_819
-"""Public, and the same for everybody."""
 
 DRAWS = 8
-"""Crowds that every mechanism is tried on."""
+"""Crowds for every mechanism."""
 
 MORE_DRAWS = 16
-"""Further crowds for those that may be the best one."""
+"""Additional crowds for mechanisms that may be the best."""
 
 MAY_BE_BEST = 3.0
-"""So many standard errors of the difference to the best one."""
+"""Largest distance from the best, in standard errors of the difference."""
 
 AS_GOOD = 1.01
-"""Or an error this many times as large as the least one."""
+"""Alternatively, largest ratio of an error to the least one."""
 
 MOST_LEFT = 4
-"""No more mechanisms than these are tried on further crowds."""
+"""Largest number of mechanisms that get additional crowds."""
 
 
 @frozen(kw_only=True)
 class RankedMechanism:
-    """One mechanism, and its error under the facts.
+    """Mechanism with its error under public facts.
 
     Attributes
     ----------
     name : str
-        With its parameters, as on the command line.
+        Name with parameters, as on the command line.
     mechanism : Mechanism
-        Ready to be used.
-    error : float
-        Share of wrong labels, or mean absolute error, in the mean over the drawn crowds.
-    standard_error : float
-        Of `error`.
+        Ready to use.
+    error, standard_error : float
+        Mean error rate or mean absolute error of the sampled crowds, and its standard error.
     times_least : float
-        `error`, over that of the best mechanism on the same crowds.
+        Ratio of `error` to that of the best mechanism on the same crowds.
     draws : int
-        On so many crowds.
+        Number of crowds.
     """
 
     name: str
@@ -77,18 +72,18 @@ class RankedMechanism:
 
 @frozen(kw_only=True)
 class MechanismRanking:
-    """Mechanisms by their error, the best one first, and why.
+    """Mechanisms in order of their error, the best one first.
 
     Attributes
     ----------
     facts : PublicFacts
-        That it follows from.
+        Facts that determine the ranking.
     rows : tuple of RankedMechanism
         The best one first.
     constant, plain : float
-        The errors of the best constant guess, and without noise.
+        Errors of the best constant guess, and of non-private answers.
     left_out : tuple of str
-        Mechanisms that cannot be taken, with the reason.
+        Unsuitable mechanisms, with reasons.
     """
 
     facts: PublicFacts
@@ -104,12 +99,12 @@ class MechanismRanking:
 
     @property
     def name(self) -> str:
-        """Its name with its parameters, as on the command line."""
+        """Name of the best mechanism with its parameters, as on the command line."""
         return self.rows[0].name
 
     @property
     def why(self) -> str:
-        """One sentence."""
+        """One sentence that justifies the best mechanism."""
         first, size, facts = self.rows[0], self.facts.size, self.facts
         labels = isinstance(facts.domain, FiniteDomain)
         score = "share of wrong labels" if labels else "mean absolute error"
@@ -126,7 +121,7 @@ class MechanismRanking:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it JSON-ready."""
+        """Return a JSON-ready description."""
         return {
             "best": self.name,
             "mechanism": self.best.to_dict(),
@@ -162,32 +157,31 @@ def best_mechanism(
     prior: Mapping[Any, float] | None = None,
     draws: int = DRAWS,
 ) -> MechanismRanking:
-    """Rank the possible mechanisms by the error of `NoiseAware` under public facts.
+    """Rank the suitable mechanisms by the error of `NoiseAware` under public facts.
 
     Parameters
     ----------
     domain, epsilon, tasks, workers, answers_per_task, quality, prior
-        As those of `PublicFacts`: all that the choice depends on. None of it may come from the
-        answers that are to be protected.
+        See `PublicFacts`; nothing else affects the choice. None of them may depend on the answers
+        that are to be protected.
     draws : int
-        Crowds to try all mechanisms on, at least 3; twice as many follow for those that may
-        be the best one.
+        Crowds for all mechanisms, at least 3; twice as many follow for those that may be the best.
 
     Returns
     -------
     MechanismRanking
-        ``ranking.best`` is the mechanism to take.
+        ``ranking.best`` is the best mechanism.
 
     Raises
     ------
     ParameterError
-        Where a fact is out of its range, or no mechanism can be taken.
+        If a fact is out of its range, or no mechanism is suitable.
 
     Notes
     -----
-    Ranked are mechanisms that hide an answer and not who answered, with noise of its own for each
-    answer, so that one answer loses at most `epsilon`, however many a worker gives. All of them see
-    the same drawn crowds. ``docs/best-mechanism.md``.
+    Suitable mechanisms protect answers but not participation, with independent noise for each
+    answer. So the loss about one answer is at most `epsilon`, however many a worker gives. All
+    mechanisms see the same sampled crowds. ``docs/best-mechanism.md``.
 
     Examples
     --------
@@ -235,10 +229,7 @@ def best_mechanism(
 
 
 def candidates(facts: PublicFacts) -> tuple[dict[str, Mechanism], list[str]]:
-    """Return the mechanisms that can be taken, by name, and why others cannot.
-
-    They come from the registry, by what they can do; nothing is known of their kinds.
-    """
+    """Return the suitable mechanisms of the registry by name, and reasons against the others."""
     chosen: dict[str, Mechanism] = {}
     left_out: list[str] = []
     for kind, maker in Mechanism.registry().items():
@@ -267,9 +258,9 @@ def candidates(facts: PublicFacts) -> tuple[dict[str, Mechanism], list[str]]:
 def _variants(
     kind: str, maker: type[Mechanism], facts: PublicFacts
 ) -> list[tuple[str, dict[str, Any]]]:
-    """Return the parameters to try beside a loss, with the names that they have."""
+    """Return names and parameters, other than the loss, to try."""
     known = fields_dict(maker)
-    if "fill" in known:  # who did not answer sends nothing
+    if "fill" in known:  # unanswered tasks are not reported
         return [(f"{kind}:fill=none", {"fill": None})]
     frequencies = facts.answer_frequencies
     found: list[tuple[str, dict[str, Any]]] = [(kind, {})]
@@ -284,7 +275,7 @@ def _escaped(label: str) -> str:
 
 
 def _why_not(mechanism: Mechanism, facts: PublicFacts) -> str | None:
-    """Return why a mechanism cannot be taken; None where it can."""
+    """Return why a mechanism is unsuitable; None if it is suitable."""
     size = facts.size
     if not mechanism.independent_reports:
         return "a worker's reports share noise, and lose more the more there are"
@@ -302,7 +293,7 @@ def _why_not(mechanism: Mechanism, facts: PublicFacts) -> str | None:
 
 
 def _law(mechanism: Mechanism) -> Any:
-    """Return what mechanisms of the same law have in common; None where it is no small table."""
+    """Return a key that equivalent channels share; None without a small table."""
     channel = mechanism.channel
     table = channel.probabilities
     if table is None and channel.sets is not None and channel.sets.members == 1:
@@ -314,10 +305,10 @@ def _law(mechanism: Mechanism) -> Any:
 
 
 def may_be_best(errors: Sequence[Sequence[float]]) -> list[int]:
-    """Return the places of those that further crowds are to tell from each other.
+    """Return the positions of mechanisms that need additional crowds.
 
-    Their errors, on the same crowds, are within 3 standard errors of the difference to the least,
-    or within 1 %; no more than four.
+    On the same crowds, their errors differ from the least by at most 3 standard errors of the
+    difference, or by at most 1 %. There are at most four.
     """
     table = np.array(errors)
     means = table.mean(axis=1)
@@ -332,7 +323,7 @@ def may_be_best(errors: Sequence[Sequence[float]]) -> list[int]:
 def _ranked(
     names: Sequence[str], mechanisms: Sequence[Mechanism], errors: Sequence[Sequence[float]]
 ) -> tuple[RankedMechanism, ...]:
-    """Return the rows: first those that were tried on most crowds, each by its error."""
+    """Return rows in order of error, those with most crowds first."""
     most = max(map(len, errors))
     order = sorted(range(len(names)), key=lambda i: (len(errors[i]) < most, np.mean(errors[i])))
     best = errors[order[0]]

@@ -1,4 +1,4 @@
-"""What a plan found, and how it is handed on."""
+"""Result of planning a campaign."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ def _row_key(row: PlanRow) -> tuple[Any, ...]:
 
 @frozen(kw_only=True)
 class CampaignPlan:
-    """The expected error of a campaign, before the first answer.
+    """Expected error of a campaign, before the first answer.
 
     Attributes
     ----------
     rows : tuple of PlanRow
-        Private ones, and for every size one without a mechanism.
+        Private rows, and for every size one without a mechanism.
     tasks : int
-        Of the campaign.
+        Number of tasks.
     score : str
-        ``error_rate`` or ``mae``, of which all errors are.
+        Kind of all errors, ``error_rate`` or ``mae``.
     assumed : str
-        What was assumed of the crowd, in words.
+        Assumptions about the crowd, in words.
     target : float or None
-        The error that is wanted.
+        Desired error.
     draws : int
-        How many crowds were simulated for each size.
+        Number of simulated crowds for each size.
     skipped : tuple of str
-        Which cells were left out, and why.
+        Omitted cells, with reasons.
     """
 
     rows: tuple[PlanRow, ...]
@@ -61,9 +61,9 @@ class CampaignPlan:
 
     @property
     def meeting(self) -> tuple[PlanRow, ...]:
-        """The private rows whose expected error is at most the target, as cheap ones first.
+        """The private rows with an expected error of at most the target, cheapest first.
 
-        By answers in all, then by what a worker loses.
+        The order is by total answers, then by the privacy loss of a worker.
         """
         if self.target is None:
             return ()
@@ -76,7 +76,7 @@ class CampaignPlan:
         return pd.DataFrame([asdict(row) for row in self.rows])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as JSON can hold it."""
+        """Return a JSON-ready description."""
         return {
             "tasks": self.tasks,
             "score": self.score,
@@ -89,14 +89,14 @@ class CampaignPlan:
         }
 
     def plot(self, path: str | Path) -> None:
-        """Draw the expected errors against epsilon into a PNG file, a line per number of workers.
+        """Plot expected errors against epsilon to a PNG or SVG file.
 
         Raises
         ------
         ParameterError
-            Where the name ends neither in ``.png`` nor in ``.svg``.
+            If the name ends neither in ``.png`` nor in ``.svg``.
         MissingExtraError
-            Where Matplotlib is not installed.
+            If Matplotlib is not installed.
         """
         plot_plan(self.rows, Path(path), score=self.score, target=self.target)
 

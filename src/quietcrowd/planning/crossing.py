@@ -1,4 +1,4 @@
-"""Where a falling curve of expected errors, known by simulation alone, comes to a target."""
+"""Search for the place at which a falling curve of simulated errors reaches a target."""
 
 from __future__ import annotations
 
@@ -16,45 +16,46 @@ __all__ = ["Curve", "LeastNumber", "crossing"]
 Floats = npt.NDArray[np.float64]
 
 FIRST = 12
-"""Crowds for a first look at a point."""
+"""Crowds for the bracketing of the place."""
 
 SECOND = 24
-"""Crowds for a second one, at three points about the place that was found."""
+"""First number of crowds at three points around the place."""
 
 CLOSE = 0.03
-"""A standard error of the logarithm of the number that is small enough."""
+"""Sufficient standard error of the logarithm of the number."""
 
 STEP = 1.25
-"""The three points are this factor apart."""
+"""Ratio of neighboring points."""
 
 MOVES = 8
-"""So often the three points are moved at most."""
+"""Largest number of moves of the three points."""
 
 REACH = 1.645
-"""Standard errors to each side that hold nine tenths of a normal law."""
+"""Standard errors to each side that contain nine tenths of a normal distribution."""
 
 STEEP = 3.0
-"""A curve that falls by fewer standard errors of its slope is taken to be flat."""
+"""A curve that falls by fewer standard errors of its slope counts as flat."""
 
 LEAST_ERROR = 1e-9
-"""Smaller errors are taken to be so large, in logarithms."""
+"""Smaller errors are raised to this before logarithms."""
 
 
 @frozen(kw_only=True)
 class LeastNumber:
-    """The least number whose expected error is at most the target, and how sure that is.
+    """Least number with an expected error of at most the target.
 
     Attributes
     ----------
     value : float or int
         The number.
     low, high : float
-        It lies between them in nine cases of ten, as far as the number of simulated crowds goes;
-        where the curve is too flat to tell, the ends of the range that was searched.
+        90 % interval for the number, given the number of simulated crowds; the ends of the search
+        range if the curve is too flat.
     standard_error : float
-        Of the number's logarithm: about a share of the number; infinite where the curve is flat.
+        Standard error of the number's logarithm, about a relative error; infinite if the curve is
+        flat.
     crowds : int
-        Simulated at each of the last three points.
+        Simulated crowds at each of the last three points.
     """
 
     value: float
@@ -73,19 +74,10 @@ class LeastNumber:
 class Curve:
     """Errors that fall with a number above 0.
 
-    Attributes
-    ----------
-    errors : callable of float, int, int
-        The errors of so many crowds at a place; the third argument is the first crowd's number,
-        and crowds of one number are the same, or nearly, at every place.
-    theory : callable of float
-        What theory expects there, or None: errors are nearly a power of it.
-    low, high : float
-        Between them places are looked for.
-    what : str
-        The number's name.
-    whole : bool
-        Whether it is a whole number.
+    `errors` takes a place, a number of crowds, and the number of the first crowd. Crowds of one
+    number are the same, or nearly, at every place. `theory` is the theoretical error at a place, or
+    None; errors are nearly a power of it. The search is limited to `low` and `high`. `what` is the
+    name of the number.
     """
 
     errors: Callable[[float, int, int], Floats]
@@ -96,41 +88,24 @@ class Curve:
     whole: bool = False
 
     def coordinate(self, place: float) -> float:
-        """Return the logarithm of what theory expects, or of the inverse place: rising errors."""
+        """Return the log of the theoretical error or of the inverse place, rising with errors."""
         expected = self.theory(place)
         return -math.log(place) if expected is None else math.log(expected)
 
 
 @frozen(kw_only=True, eq=False)
 class _Found:
-    """A place where a line through three points comes to the target."""
-
     place: float
     standard_error: float
     flat: bool
 
 
 def crossing(curve: Curve, target: float, start: float, most: int) -> LeastNumber:
-    """Return where the expected error comes to `target`.
+    """Return the place at which the expected error reaches `target`, which is above 0.
 
-    The place is bracketed by factors of 2 with few crowds; then more and more crowds are simulated
-    at three points about it, which are moved after it, until its standard error is small.
-
-    Parameters
-    ----------
-    curve : Curve
-        That falls.
-    target : float
-        Above 0.
-    start : float
-        Where to begin to look.
-    most : int
-        Crowds at each point at most.
-
-    Raises
-    ------
-    ParameterError
-        Where the whole range reaches the target, or none of it.
+    The search brackets the place by factors of 2, from `start`, with few crowds. Then it simulates
+    more crowds, at most `most`, at three points around the place, and moves them with it, until the
+    standard error is small. Raise `ParameterError` if all or none of the range reaches the target.
     """
     middle = _bracketed(curve, target, start, min(FIRST, most))
     crowds, first = min(SECOND, most), FIRST
@@ -153,7 +128,7 @@ def crossing(curve: Curve, target: float, start: float, most: int) -> LeastNumbe
 
 
 def _bracketed(curve: Curve, target: float, start: float, crowds: int) -> float:
-    """Return about where the target is reached, by steps of a factor of 2 and a line between."""
+    """Return the approximate place, by steps of a factor of 2 and interpolation."""
     place, found = start, float(curve.errors(start, crowds, 0).mean())
     below = found <= target
     while True:
@@ -172,7 +147,6 @@ def _bracketed(curve: Curve, target: float, start: float, crowds: int) -> float:
 
 
 def _places(curve: Curve, middle: float) -> list[float]:
-    """Return the middle, and one place at each side."""
     inside = min(max(middle, curve.low * STEP), curve.high / STEP)
     places = [inside / STEP, inside, inside * STEP]
     if not curve.whole:
@@ -183,16 +157,16 @@ def _places(curve: Curve, middle: float) -> list[float]:
 
 
 def _more(found: _Found, count: int, most: int) -> int:
-    """Return how many crowds are still missing, by how sure the place is: at most as many again."""
+    """Return how many crowds are missing for the precision, at most doubling them."""
     wanted = min(count * (found.standard_error / CLOSE) ** 2 * 1.1, 2 * count)
     return max(min(math.ceil(wanted) - count, most - count), min(SECOND, most - count))
 
 
 def _on_a_line(curve: Curve, places: Sequence[float], errors: Floats, target: float) -> _Found:
-    """Lay a line through the logarithms of mean errors, over that of what theory expects.
+    """Fit a line to the logarithms of mean errors, over those of the theoretical errors.
 
-    A crowd's part in the crossing is linear in its errors, which gives the standard error; crowds
-    that are the same at all points keep what they have in common.
+    The crossing is linear in a crowd's errors, which gives its standard error; errors of one crowd
+    at several points stay correlated.
     """
     at = np.array([curve.coordinate(place) for place in places])
     centre = at[len(at) // 2]
@@ -220,7 +194,7 @@ def _on_a_line(curve: Curve, places: Sequence[float], errors: Floats, target: fl
 
 
 def _told(curve: Curve, found: _Found, crowds: int) -> LeastNumber:
-    """Return the place with its interval, which ends where the search does."""
+    """Return the place with its interval, cut off at the range of the search."""
     reach = math.exp(min(REACH * found.standard_error, 700.0))
     place = float(min(max(found.place, curve.low), curve.high))
     return LeastNumber(

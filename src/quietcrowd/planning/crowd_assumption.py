@@ -1,4 +1,4 @@
-"""What a requester takes the crowd to be, before anybody answered."""
+"""Assumptions of a requester about the crowd, before anyone answers."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ Floats = npt.NDArray[np.float64]
 
 @frozen(kw_only=True, order=True)
 class CrowdSize:
-    """How many are asked how much.
+    """Size of a crowd.
 
     Parameters
     ----------
     tasks, workers : int
         At least 1.
     answers : int
-        Of each worker, to different tasks: 1 to `tasks`.
+        Number of tasks that each worker answers, 1 to `tasks`.
 
     Raises
     ------
     ParameterError
-        Where a number is out of its range.
+        If a number is out of its range.
     """
 
     tasks: int
@@ -64,49 +64,44 @@ class CrowdSize:
 
     @property
     def per_task(self) -> float:
-        """Answers of a task, in the mean."""
+        """Mean number of answers to a task."""
         return self.workers * self.answers / self.tasks
 
 
 class CrowdAssumption(ABC):
-    """A law that crowds can be drawn by; a frozen record of public numbers."""
+    """Distribution from which crowds are sampled, given by public numbers."""
 
     domain: Domain
 
     @property
     def uncertain(self) -> bool:
-        """Whether crowds of different draws are of different laws."""
+        """Whether crowds of different draws have different distributions."""
         return False
 
     @property
     def widening(self) -> float:
-        """By which factor intervals are wider than what crowds of these laws say: 1 or more."""
+        """Factor of at least 1 by which intervals are wider than the simulated crowds indicate."""
         return 1.0
 
     def world(self, draw: int) -> CrowdAssumption:  # noqa: ARG002
-        """Return the law of the crowd of one draw."""
+        """Return the distribution of the crowd of one draw."""
         return self
 
     def draw(self, size: CrowdSize, draw: int, seed: int = 0) -> Dataset:
-        """Return a crowd; the same draw of the same seed is the same crowd.
+        """Sample a crowd; the same draw of the same seed is the same crowd.
 
-        Parameters
-        ----------
-        size : CrowdSize
-            Tasks, workers and answers of each.
-        draw, seed : int
-            From 0 on.
+        `draw` and `seed` are at least 0.
         """
         rng = np.random.default_rng(np.random.SeedSequence((seed, draw)))
         return self.world(draw).crowd(size, rng)
 
     @abstractmethod
     def crowd(self, size: CrowdSize, rng: np.random.Generator) -> Dataset:
-        """Return one crowd of this very law."""
+        """Sample one crowd from this distribution."""
 
     @abstractmethod
     def sentence(self) -> str:
-        """Return what is assumed, in words."""
+        """Return the assumption in words."""
 
 
 def _share(_: object, attribute: Any, value: Any) -> None:
@@ -129,34 +124,34 @@ def _numbers(values: Any) -> tuple[float, ...] | None:
 
 @frozen(kw_only=True)
 class LabelAssumption(CrowdAssumption):
-    """A crowd that gives labels; all numbers are about the crowd, none about one person.
+    """Assumption about a crowd that gives labels; it describes the crowd, not individual workers.
 
     Parameters
     ----------
     domain : Categorical or Ordinal
-        What an answer can be: 2 labels or more.
+        Domain of the answers, at least 2 labels.
     accuracy : float
-        How often a worker is right who does not guess, in the mean: 0 to 1.
+        Mean accuracy of the workers who do not guess, 0 to 1.
     accuracy_sd : float
-        Standard deviation of that from worker to worker, at least 0. Accuracies are drawn from a
-        normal law and cut off at 0 and 1.
+        Standard deviation of accuracy between workers, 0 to 0.5. Accuracies are sampled from a
+        normal distribution and clipped to 0 and 1.
     guessers : float
-        Share of the workers who guess, 0 to 1: they are right in one of k cases.
+        Fraction of the workers who guess, 0 to 1; they are right in one of k cases.
     truths, guesses : sequence of float, optional
-        How frequent each label is among truths and guesses; even by default.
+        Frequency of each label among truths and guesses; uniform by default.
     misled : float
-        Share of the tasks on which workers err together, 0 to 1: each has one wrong label that
-        draws answers.
+        Fraction of the tasks on which workers err together, 0 to 1. Each has one wrong label that
+        attracts answers.
     pull : float
-        Share of the answers to such a task that are this label whatever the worker knows, 0 to 1.
+        Fraction of the answers to such a task that are this label regardless of the worker, 0 to 1.
     accuracies : sequence of float, optional
-        Accuracies of a sample of workers, in place of the three numbers above: those of a crowd
-        are drawn from it with replacement.
+        Accuracies of a sample of workers instead of `accuracy`, `accuracy_sd` and `guessers`;
+        crowds sample from it with replacement.
 
     Raises
     ------
     ParameterError
-        Where a number is out of its range.
+        If a number is out of its range.
 
     Examples
     --------
@@ -211,7 +206,7 @@ class LabelAssumption(CrowdAssumption):
             pull=self.pull,
             seed=place,
         )
-        # Levels have the same codes as labels.
+        # Ordinal levels have the same codes as labels.
         return evolve(crowd, answers=evolve(crowd.answers, domain=self.domain))
 
     @override
@@ -237,36 +232,36 @@ def _error(self: Any) -> float:
 
 @frozen(kw_only=True)
 class NumberAssumption(CrowdAssumption):
-    """A crowd that measures numbers; lengths are in the unit of the domain.
+    """Assumption about a crowd that measures numbers; lengths are in the unit of the domain.
 
     Parameters
     ----------
     domain : Interval
-        What an answer can be.
+        Domain of the answers.
     error : float
-        Standard deviation of a worker's own errors, of the worker in the middle; above 0. Default:
-        a tenth of the domain.
+        Standard deviation of the individual errors of the median worker, above 0. Default: a tenth
+        of the domain.
     error_factor : float
-        How many times as large or as small it is one standard deviation away: at least 1. Sizes of
-        errors are log-normal.
+        Ratio of the error sizes of a worker one standard deviation away and of the median worker,
+        at least 1. Error sizes are log-normal.
     guessers : float
-        Share of the workers who guess, 0 to 1: what they say is drawn as the truths are, and has
-        nothing to do with the task's.
+        Fraction of the workers who guess, 0 to 1. Their answers are distributed like the truths,
+        and independent of the task.
     spread : float
         Standard deviation of the truths, above 0. Default: a fifth of the domain.
     middle : float, optional
         Mean of the truths; by default the middle of the domain.
     shared : float
-        Standard deviation of the error that all answers to one task share, as a part of `error`,
-        at least 0: there workers err together.
+        Standard deviation of the error that all answers to one task share, relative to `error`; at
+        least 0.
     errors : sequence of float, optional
-        Sizes of the errors of a sample of workers, in place of `error`, `error_factor` and
-        `guessers`: those of a crowd are drawn from it with replacement.
+        Error sizes of a sample of workers instead of `error`, `error_factor` and `guessers`; crowds
+        sample from it with replacement.
 
     Raises
     ------
     ParameterError
-        Where a number is out of its range.
+        If a number is out of its range.
     """
 
     domain: Any = field(validator=instance_of(Interval))
@@ -321,19 +316,9 @@ class NumberAssumption(CrowdAssumption):
 
 
 def assumption_for(domain: Domain, quality: Any = None) -> CrowdAssumption:
-    """Return what is assumed of a crowd: as given, or by default for such answers.
+    """Return an assumption for a domain: `quality`, or one with these parameters, or the default.
 
-    Parameters
-    ----------
-    domain : Domain
-        What an answer can be.
-    quality : CrowdAssumption, mapping or None
-        An assumption; or parameters of one by name, as ``{"accuracy": 0.8}``.
-
-    Raises
-    ------
-    ParameterError
-        Where the domain has none, or the assumption is of another domain.
+    Raise `ParameterError` if the domain has no assumption, or `quality` has another domain.
     """
     if isinstance(quality, CrowdAssumption):
         if quality.domain != domain:

@@ -1,4 +1,4 @@
-"""A mechanism of a kind that loses exactly so much, or as little less as it can."""
+"""Mechanisms with a given exact privacy loss."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from quietcrowd.validation import number
 __all__ = ["Maker", "Per", "exact_loss", "mechanism_within"]
 
 Maker: TypeAlias = Callable[..., Mechanism]
-"""Makes a mechanism from ``domain=`` and ``epsilon=``, which is claimed."""
+"""Makes a mechanism from ``domain=`` and the claimed ``epsilon=``."""
 
 Per: TypeAlias = Literal["answer", "worker"]
-"""Whether an epsilon is what one answer loses, or all answers of a worker together."""
+"""Whether epsilon is the loss about one answer, or about all answers of a worker together."""
 
 CLOSE = 1e-3
-"""A mechanism that loses less than asked for by this part of it is good enough."""
+"""Sufficient relative precision of the loss, from below."""
 
 WIDTH = 0.5
 """Step of the claims that are tried first, in logarithms."""
 
 REACH_UP, REACH_DOWN = 6, 28
-"""So many steps above and below the wanted loss."""
+"""Numbers of steps above and below the wanted loss."""
 
 
 def exact_loss(mechanism: Mechanism, size: CrowdSize, per: Per) -> float:
-    """Return what one answer loses at most, or all of a worker together; infinite with a delta."""
+    """Return the loss about one answer, or all of a worker; infinite with a positive delta."""
     guarantee = mechanism.guarantee(answers=size.answers, tasks=size.tasks)
     if guarantee.delta:
         return math.inf
@@ -42,26 +42,11 @@ def exact_loss(mechanism: Mechanism, size: CrowdSize, per: Per) -> float:
 def mechanism_within(
     maker: Maker, domain: Domain, epsilon: float, size: CrowdSize, per: Per = "answer"
 ) -> Mechanism:
-    """Return the mechanism that loses exactly `epsilon`, whatever a paper claims for it.
+    """Return the mechanism with an exact loss of `epsilon`, whatever a paper claims for it.
 
-    Parameters
-    ----------
-    maker : callable
-        As `Mechanism.from_claimed_epsilon`; a larger claim loses more. Where it has a method
-        ``for_answers``, what that returns for the answers of each worker is called instead.
-    domain : Domain
-        What an answer can be.
-    epsilon : float
-        Above 0.
-    size : CrowdSize
-        Tasks, and answers of each worker, which the loss may depend on.
-    per : {"answer", "worker"}
-        Whether `epsilon` is about one answer, or all answers of a worker together.
-
-    Raises
-    ------
-    ParameterError
-        Where there is no such mechanism.
+    `maker` is like `Mechanism.from_claimed_epsilon`; a larger claim has a larger loss. If it has a
+    method ``for_answers``, its result for the answers of each worker replaces it. `per` states what
+    `epsilon` is about. Raise `ParameterError` if there is no such mechanism.
 
     Examples
     --------
@@ -82,7 +67,7 @@ def mechanism_within(
     first = maker(domain=domain, epsilon=start)
     if (1 - CLOSE) * epsilon <= exact_loss(first, size, per) <= epsilon + CLAIM_ROUNDING:
         return first
-    endless = math.isinf(exact_loss(first, size, per))  # a delta stays, whatever is claimed
+    endless = math.isinf(exact_loss(first, size, per))  # no claim removes a delta
     found = None if endless else _searched(maker, domain, epsilon, size, per)
     if found is None:
         raise ParameterError(
@@ -95,9 +80,9 @@ def mechanism_within(
 def _searched(
     maker: Maker, domain: Domain, epsilon: float, size: CrowdSize, per: Per
 ) -> Mechanism | None:
-    """Return the mechanism of the largest claim that loses `epsilon` at most, if there is one.
+    """Return the mechanism of the largest claim with a loss of at most `epsilon`, if there is one.
 
-    Claims that have no mechanism may be the small ones or the large ones.
+    Small or large claims may have no mechanism.
     """
 
     def within(place: float) -> tuple[Mechanism, float] | None:

@@ -1,4 +1,4 @@
-"""From simulated errors to what a campaign's error will be: ``docs/theory/planning.md``."""
+"""Expected errors of campaigns from simulated ones: ``docs/theory/planning.md``."""
 
 from __future__ import annotations
 
@@ -18,24 +18,18 @@ __all__ = ["COVERAGE", "ExpectedError", "expected_errors", "on_scale", "transfor
 Floats = npt.NDArray[np.float64]
 
 COVERAGE = 0.9
-"""The interval is to hold the error of so many campaigns."""
+"""Fraction of campaigns with an error in the interval."""
 
 LEAST_ERROR = 1e-12
-"""Smaller errors of numbers are taken to be so large, in logarithms."""
+"""Smaller errors of numbers are raised to this before logarithms."""
 
 
 @frozen(kw_only=True)
 class ExpectedError:
-    """What error a campaign will have.
+    """Expected error of a campaign: error rate, or mean absolute error.
 
-    Attributes
-    ----------
-    error : float
-        In the mean over campaigns: share of wrong labels, or mean absolute error.
-    standard_error : float
-        Of `error`, from the number of simulated crowds.
-    low, high : float
-        The error of nine campaigns in ten lies between them, both included.
+    `standard_error` is that of `error`, due to the number of simulated crowds. The errors of nine
+    campaigns in ten are from `low` to `high`, both included.
     """
 
     error: float
@@ -53,24 +47,13 @@ def expected_errors(
     smoothed: Sequence[SmoothedCell] | None = None,
     widening: float = 1.0,
 ) -> list[ExpectedError]:
-    """Return what to expect in neighbouring cells, which differ in epsilon alone, by epsilon.
+    """Return expected errors of neighboring cells, which differ only in epsilon, in its order.
 
-    Parameters
-    ----------
-    cells : sequence of sequences of SimulatedError
-        For each cell the simulations, two at least, of the same crowds in each.
-    tasks : int
-        Of the campaign; not fewer than were simulated.
-    labels : bool
-        Whether errors are shares of wrong labels, or lengths.
-    uncertain : bool
-        Whether the crowds were of different laws: what differs by law does not grow less with more
-        tasks.
-    smoothed : sequence of SmoothedCell, optional
-        The same errors on their scale (`on_scale`), smoothed by theory. They tell where the mean
-        lies; how far campaigns differ is told by the simulations themselves.
-    widening : float
-        By which factor intervals are wider, on their scale, than what the simulations say.
+    Each cell contains at least two simulations, of the same crowds in all cells. The campaign has
+    `tasks` tasks, at least as many as simulated. With `uncertain`, the crowds had different
+    distributions, and more tasks do not reduce that variance. `smoothed` are the same errors on
+    their scale (`on_scale`), smoothed by theory; they determine the mean only, not the variance
+    between campaigns. `widening` multiplies the widths of intervals on their scale.
     """
     if smoothed is None:
         smoothed = [SmoothedCell(draws=on_scale(cell, labels=labels)) for cell in cells]
@@ -88,17 +71,17 @@ def on_scale(cell: Sequence[SimulatedError], *, labels: bool) -> Floats:
 
 
 def _weighted(variances: Sequence[float], place: int) -> float:
-    """Return the mean of a cell's variance and its neighbours', which count half."""
+    """Return the mean of a cell's variance and its neighbors', which count half."""
     around = [(variances[place], 2)]
     around += [(variances[at], 1) for at in (place - 1, place + 1) if 0 <= at < len(variances)]
     return sum(value * weight for value, weight in around) / sum(weight for _, weight in around)
 
 
 def transformed(errors: Floats, tasks: int, *, labels: bool) -> Floats:
-    """Return errors on a scale on which their variance hardly depends on their mean.
+    """Return errors on a scale on which their variance almost does not depend on their mean.
 
-    Of shares the arc sine of the square root, as of a binomial law (Anscombe, Biometrika 1948); of
-    lengths the logarithm.
+    Error rates are binomial, so it is the arc sine of the square root (Anscombe, Biometrika 1948).
+    For lengths it is the logarithm.
     """
     if labels:
         share: Floats = np.arcsin(np.sqrt((errors * tasks + 0.375) / (tasks + 0.75)))
@@ -159,7 +142,7 @@ def _expected(
 def _mean_error(
     cell: Sequence[SimulatedError], moved: float, deviation: float, *, labels: bool
 ) -> tuple[float, float]:
-    """Return the mean error, moved on its scale, and its standard error, which is given there."""
+    """Return the mean error and its standard error; `moved` and `deviation` are on the scale."""
     mean, simulated = float(np.mean([one.error for one in cell])), cell[0].tasks
     place = float(transformed(np.array([mean]), simulated, labels=labels)[0])
     below, before, after, above = (

@@ -1,4 +1,4 @@
-"""The inverse of a plan: the least epsilon, or the fewest workers, for an error."""
+"""Least epsilon, or fewest workers, for a target error."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["LEAST_EPSILON", "MOST_EPSILON", "MOST_WORKERS", "least_epsilon", "le
 Floats = npt.NDArray[np.float64]
 
 LEAST_EPSILON, MOST_EPSILON = 1 / 32, 32.0
-"""Between these an epsilon is looked for."""
+"""Range of the search for an epsilon."""
 
 MOST_WORKERS = 2**17
 
 DRAWS = 800
-"""So many crowds are simulated at each point at most: where the curve is flat it takes many."""
+"""Largest number of simulated crowds at each point; flat curves need many."""
 
 
 def least_epsilon(
@@ -38,37 +38,36 @@ def least_epsilon(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> LeastNumber:
-    """Return the least epsilon at which the expected error is at most `target`.
+    """Return the least epsilon with an expected error of at most `target`.
 
-    Crowds are simulated about it until its standard error is below 3 %.
+    More crowds are simulated until its standard error is below 3 %.
 
     Parameters
     ----------
     target : float
-        An error rate, or a mean absolute error, above 0.
+        Error rate or mean absolute error, above 0.
     assumption : CrowdAssumption
-        Of the crowd.
+        Assumption about the crowd.
     maker : callable
-        Of the mechanism, from ``domain=`` and ``epsilon=``.
+        Makes the mechanism from ``domain=`` and ``epsilon=``.
     size : CrowdSize
-        Of the campaign.
+        Size of the campaign.
     per : {"answer", "worker"}
-        What epsilon is about.
+        Whether epsilon is about one answer, or all answers of a worker.
     draws : int
-        Crowds to simulate at each point at most, at least 3.
+        Largest number of crowds at each point, at least 3.
     seed : int
-        As that of `plan`.
+        See `plan`.
 
     Returns
     -------
     LeastNumber
-        With an interval. What a pilot leaves open of the crowd is in the expected error, and not
-        in the interval.
+        The expected error, not the interval, includes the uncertainty of a pilot.
 
     Raises
     ------
     ParameterError
-        Where no epsilon up to 32 reaches it, or one of 1/32 does.
+        If no epsilon up to 32 reaches the target, or 1/32 does.
     """
 
     def errors(epsilon: float, crowds: int, first: int) -> Floats:
@@ -98,26 +97,26 @@ def least_workers(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> LeastNumber:
-    """Return the fewest workers with which the expected error is at most `target`.
+    """Return the fewest workers with an expected error of at most `target`.
 
     Parameters
     ----------
     target, assumption, maker, per, draws, seed
-        As those of `least_epsilon`.
+        See `least_epsilon`.
     epsilon : float
-        What is lost.
+        Privacy loss.
     tasks, answers : int
-        How many tasks, and answers of each worker.
+        Number of tasks, and of answers of each worker.
 
     Returns
     -------
     LeastNumber
-        A whole number, rounded up.
+        An integer, rounded up.
 
     Raises
     ------
     ParameterError
-        Where no number of workers up to 131,072 reaches it, or two do.
+        If no number of workers up to 131,072 reaches the target, or two do.
     """
 
     def sized(workers: float) -> CrowdSize:

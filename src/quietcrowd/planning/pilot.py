@@ -1,4 +1,4 @@
-"""A crowd by what a pilot tells of it: plain answers, or reports alone."""
+"""Assumptions about a crowd from a pilot, of non-private answers or of reports only."""
 
 from __future__ import annotations
 
@@ -31,37 +31,36 @@ __all__ = ["PilotAssumption", "assumption_of_pilot"]
 Floats = npt.NDArray[np.float64]
 
 SAMPLE = 200
-"""So many workers stand for the law of a crowd."""
 
 KEPT_OF, LEAST_KEPT = 3, 10
-"""Of labels one law in so many is kept, and so many at least: a line is laid through them."""
+"""For labels, one simulated crowd in this many is kept, at least ten in all."""
 
 WORTH = 10
-"""What a pilot tells of the shares of good and bad workers is taken to be from so many workers."""
+"""Effective number of workers behind the estimated fractions of good and bad workers."""
 
 WIDENING, WIDENING_OF_NUMBERS = 1.21, 1.38
-"""Intervals by a pilot of reports are so many times as wide as its laws say, on their scale.
+"""Factors of the widths of intervals by a pilot of reports, on their scale.
 
-So wide they hold nine in ten of drawn crowds that are not as the laws have it.
+With them, the intervals contain the errors of nine in ten sampled crowds that violate the model.
 """
 
 MOST_MISLED = 0.3
-"""On at most this share of the tasks workers err together: a pilot cannot tell."""
+"""Largest fraction of the tasks on which workers err together; a pilot cannot estimate it."""
 
 MOST_SHARED = 2.0
-"""The error that all answers to a task share is at most so many times as large as a worker's."""
+"""Largest error shared by all answers to a task, relative to a worker's."""
 
 
 @frozen(kw_only=True)
 class PilotAssumption(CrowdAssumption):
-    """A crowd of which a pilot tells, and how much it leaves open.
+    """Crowd that is estimated from a pilot, with the uncertainty of the estimate.
 
     Attributes
     ----------
     worlds : tuple of CrowdAssumption
-        Laws that go with the pilot, one for each draw; after the last the first comes again.
+        Distributions that agree with the pilot, used in turn by the draws.
     of_reports : bool
-        Whether the pilot was of reports alone.
+        Whether the pilot consisted of reports only.
     """
 
     worlds: tuple[CrowdAssumption, ...]
@@ -108,28 +107,28 @@ class PilotAssumption(CrowdAssumption):
 def assumption_of_pilot(
     pilot: Answers | Reports, *, worlds: int = 20, seed: int = 0
 ) -> PilotAssumption:
-    """Return what a pilot tells of the crowd, and what it leaves open.
+    """Estimate the crowd from a pilot, with the uncertainty of the estimate.
 
-    The law of the crowd is what `NoiseAware` finds in the pilot. How far it may be off is found by
-    drawing: crowds of the pilot's size by that law, randomised as the pilot was, and inferred
-    again, each give one law. By reports of labels, which may hide how good workers are, crowds of
-    all mean accuracies are tried, and those kept that seem to be as good as the pilot's.
+    `NoiseAware` estimates the distribution of the crowd from the pilot. Crowds of the pilot's size
+    are then sampled from it, randomized like the pilot, and inferred again; each gives one
+    distribution. Reports of labels may hide how accurate workers are. So crowds of all mean
+    accuracies are simulated, and those that look as accurate as the pilot's are kept.
     ``docs/theory/planning.md``.
 
     Parameters
     ----------
     pilot : Answers or Reports
-        Of some tasks; plain, or as devices sent them: then nothing is learnt of anybody's answers
-        but what the reports tell.
+        Non-private answers to some tasks, or reports as devices sent them. Reports disclose nothing
+        about answers beyond themselves.
     worlds : int
-        How many laws, at least 1.
+        Number of distributions, at least 1.
     seed : int
-        Of what is drawn.
+        Seed of everything that is sampled.
 
     Raises
     ------
     ParameterError
-        Where the pilot is neither, is empty, or its reports cannot be read by `NoiseAware`.
+        If the pilot is neither, is empty, or `NoiseAware` cannot read its reports.
     """
     if not isinstance(pilot, Answers | Reports):
         raise ParameterError(f"pilot must be Answers or Reports; got {type(pilot).__name__}")
@@ -158,7 +157,7 @@ def assumption_of_pilot(
 
 
 def _size(table: Answers) -> CrowdSize:
-    """Return the size of an even crowd that answers as much as a pilot's."""
+    """Return the size of an even crowd with as many answers as the pilot."""
     workers = int((table.answers_per_worker > 0).sum())
     tasks = len(table.tasks)
     each = min(max(1, round(len(table) / workers)), tasks)
@@ -168,7 +167,7 @@ def _size(table: Answers) -> CrowdSize:
 def _simulated(
     law: CrowdAssumption, size: CrowdSize, mechanism: Mechanism | None, rng: np.random.Generator
 ) -> CrowdAssumption:
-    """Return the law that is found in the pilot of a crowd of a law."""
+    """Return the distribution that is estimated from a simulated pilot."""
     answers: Any = law.crowd(size, rng).answers
     if mechanism is not None:
         answers = mechanism.randomize(answers, rng=rng)
@@ -178,7 +177,7 @@ def _simulated(
 def _again(
     law: CrowdAssumption, size: CrowdSize, mechanism: Mechanism | None, rng: np.random.Generator
 ) -> CrowdAssumption:
-    """Return the law that is found in a crowd of a law; accuracies moved to its other side."""
+    """Return the distribution estimated from a simulated pilot, its mean accuracy reflected."""
     found = _simulated(law, size, mechanism, rng)
     if isinstance(law, LabelAssumption) and isinstance(found, LabelAssumption):
         moved = 2 * _mean_accuracy(law) - 2 * _mean_accuracy(found)
@@ -193,11 +192,11 @@ def _laws_by_reports(
     worlds: int,
     rng: np.random.Generator,
 ) -> list[CrowdAssumption]:
-    """Return laws in whose pilots workers seem to be as good as in the real one.
+    """Return distributions of crowds for which simulated pilots look as accurate as the real one.
 
-    Mean accuracies are drawn evenly from a guess's to 1, and a pilot is simulated by each. Those
-    are kept whose pilots are nearest, each moved by what a line through them tells of the rest
-    (approximate Bayesian computation).
+    Mean accuracies are sampled uniformly from that of a guess to 1, and a pilot is simulated with
+    each. The nearest are kept, with a linear regression adjustment (approximate Bayesian
+    computation).
     """
     even = 1.0 / found.domain.size
     drawn = even + (1.0 - even) * rng.random(KEPT_OF * max(worlds, LEAST_KEPT))
@@ -215,7 +214,7 @@ def _mean_accuracy(law: LabelAssumption) -> float:
 
 
 def _as_good_as(law: LabelAssumption, mean: float) -> LabelAssumption:
-    """Return a law with another mean accuracy: all workers nearer to 1, or to a guess."""
+    """Return a distribution with another mean accuracy, moving all workers towards 1 or a guess."""
     skills, even, now = np.array(law.accuracies), 1.0 / law.domain.size, _mean_accuracy(law)
     mean = float(np.clip(mean, min(even, now), 1.0))
     aim = 1.0 if mean > now else even
@@ -225,7 +224,7 @@ def _as_good_as(law: LabelAssumption, mean: float) -> LabelAssumption:
 
 
 def _pull(right: float, labels: int) -> float:
-    """Return the share of answers that a lure draws where it is as good as the truth elsewhere."""
+    """Return the pull that makes a misleading label as frequent as the truth is elsewhere."""
     wrong = (1.0 - right) / (labels - 1)
     return float(np.clip((right - wrong) / max(1.0 - wrong, 1e-9), 0.0, 1.0))
 
@@ -233,9 +232,9 @@ def _pull(right: float, labels: int) -> float:
 def _law(
     domain: Domain, estimate: Any, rng: np.random.Generator, *, certain: bool
 ) -> CrowdAssumption:
-    """Return a law of the crowd that goes with an estimate; what it leaves open is drawn.
+    """Return a distribution of the crowd that agrees with an estimate.
 
-    With `certain` it is the likeliest one, as far as the estimate tells.
+    With `certain` it is the likeliest one; otherwise the uncertainty is sampled.
     """
     if isinstance(domain, FiniteDomain):
         return _label_law(domain, estimate.state, rng, certain=certain)
@@ -250,7 +249,7 @@ def _law(
 def _label_law(
     domain: FiniteDomain, state: Any, rng: np.random.Generator, *, certain: bool
 ) -> LabelAssumption:
-    """Return a law by the communities of workers that the model of labels found."""
+    """Return a distribution by the communities of workers that the model of labels found."""
     prior = np.exp(state.log_priors / integer_sums.ONE)
     prior /= prior.sum()
     groups = np.concatenate([state.communities, [state.constants.sum()]])
@@ -260,7 +259,7 @@ def _label_law(
     chosen = rng.choice(len(shares), SAMPLE, p=shares)
     grid = state.accuracies.shape[2]
     centres = (np.arange(grid) + 0.5) / grid
-    means = state.accuracies @ centres @ prior  # of each community
+    means = state.accuracies @ centres @ prior
     laws = np.einsum("tkg,k->tg", state.accuracies, prior).cumsum(axis=1)
     guessed = float(prior @ state.guesses)
     drawn = rng.random(SAMPLE)
@@ -289,11 +288,11 @@ def _sums_to_one(law: Floats) -> tuple[float, ...]:
 def _number_law(
     domain: Interval, estimate: Any, rng: np.random.Generator, *, certain: bool
 ) -> NumberAssumption:
-    """Return a law by what is found of every worker's errors, and by the truths."""
+    """Return a distribution by the estimated errors of all workers, and by the truths."""
     state, truths = estimate.state, estimate.truths_as("pandas")
     beliefs = state.beliefs[estimate.summary.answers_per_worker > 0]
     sizes = np.log(usual_sigmas() * (state.high - state.low))
-    sizes = np.tile(sizes, beliefs.shape[1] // len(sizes))  # of normal errors, and of wide ones
+    sizes = np.tile(sizes, beliefs.shape[1] // len(sizes))  # normal and heavy-tailed errors
     middle = beliefs @ sizes
     deviation = np.sqrt(np.maximum(beliefs @ sizes**2 - middle**2, 0.0))
     who = rng.integers(0, len(beliefs), SAMPLE)
@@ -305,7 +304,7 @@ def _number_law(
     errors = np.exp(sizes[places] + common)
     found = truths[truths["answers"] > 0]
     width = domain.high - domain.low
-    unseen = 1.0 if certain else rng.random()  # what the noise hides may be less than believed
+    unseen = 1.0 if certain else rng.random()  # the noise may hide less variance than estimated
     variance = found["truth"].var(ddof=0) + unseen * (found["standard_error"] ** 2).mean()
     return NumberAssumption(
         domain=domain,

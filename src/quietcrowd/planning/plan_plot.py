@@ -1,4 +1,4 @@
-"""A picture of a plan, drawn with Matplotlib without a screen."""
+"""Plot of a plan by Matplotlib, without a screen."""
 
 from __future__ import annotations
 
@@ -13,16 +13,10 @@ __all__ = ["plot_plan"]
 
 
 def plot_plan(rows: Sequence[PlanRow], path: Path, *, score: str, target: float | None) -> None:
-    """Draw expected errors and their intervals against what all answers of a worker lose.
+    """Plot expected errors with their intervals against the loss about one answer.
 
-    A panel per mechanism, in it a line per number of workers and of answers of each. Dotted lines
-    of the same colour are without a mechanism, the grey one is the constant guess, a black one
-    the target.
-
-    Raises
-    ------
-    ParameterError, FileNotFoundError, MissingExtraError
-        As `check_picture`.
+    There is a panel per mechanism, with a line per number of workers and of answers of each. Dotted
+    lines are without a mechanism. For exceptions see `check_picture`.
     """
     check_picture(path)
     private = [row for row in rows if row.private]
@@ -41,7 +35,6 @@ def plot_plan(rows: Sequence[PlanRow], path: Path, *, score: str, target: float 
 def _draw(
     axes: Any, every: Sequence[PlanRow], rows: Sequence[PlanRow], target: float | None
 ) -> None:
-    """Draw the lines of one mechanism."""
     plain = {(row.workers, row.answers): row for row in every if not row.private}
     for place, size in enumerate(dict.fromkeys((row.workers, row.answers) for row in rows)):
         line = sorted((r for r in rows if (r.workers, r.answers) == size), key=lambda r: r.epsilon)

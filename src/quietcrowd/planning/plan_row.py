@@ -1,4 +1,4 @@
-"""A cell of a plan."""
+"""One row of a plan."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ __all__ = ["PlanRow"]
 
 @frozen(kw_only=True)
 class PlanRow:
-    """What error a campaign will have, by one mechanism at one epsilon with one crowd.
+    """Expected error of a campaign with one mechanism, epsilon and size.
 
     Attributes
     ----------
     mechanism : str
-        Its name with its parameters; "none" where answers come in plain.
+        Name with parameters; "none" for non-private answers.
     epsilon, worker_epsilon : float
-        What one answer loses, and all answers of a worker together; exact. Infinite without a
+        Exact loss about one answer, and about all answers of a worker together; infinite without a
         mechanism.
     workers, answers : int
-        Workers, and answers of each.
+        Number of workers, and of answers of each.
     error, standard_error, low, high : float
         See `ExpectedError`.
     constant : float
@@ -47,11 +47,11 @@ class PlanRow:
 
     @property
     def useless(self) -> bool:
-        """Whether a constant guess is expected to do as well."""
+        """Whether a constant guess is expected to be as good."""
         return self.error >= self.constant
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row as JSON can hold it: None where a loss is infinite."""
+        """Return a JSON-ready description, with None for infinite losses."""
         return {
             key: None if isinstance(value, float) and math.isinf(value) else value
             for key, value in asdict(self).items()

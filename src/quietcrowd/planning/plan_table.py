@@ -1,4 +1,4 @@
-"""From simulated errors to the rows of a plan."""
+"""Rows of a plan from simulated errors."""
 
 from __future__ import annotations
 
@@ -22,17 +22,7 @@ __all__ = ["PlannedCell", "rows_of"]
 
 @frozen(kw_only=True, eq=False)
 class PlannedCell:
-    """One mechanism for one size.
-
-    Attributes
-    ----------
-    name : str
-        Of the mechanism with its parameters; "none" where answers come in plain.
-    mechanism : Mechanism or None
-        Ready to be used; None: plain answers.
-    size : CrowdSize
-        What is planned.
-    """
+    """Mechanism for one size of the crowd; for non-private answers None, with the name "none"."""
 
     name: str
     mechanism: Mechanism | None
@@ -42,20 +32,11 @@ class PlannedCell:
 def rows_of(
     found: Mapping[PlannedCell, Sequence[SimulatedError]], assumption: CrowdAssumption
 ) -> list[PlanRow]:
-    """Return the rows of a plan, size by size, that of plain answers last in each.
+    """Return the rows of a plan, size by size, with non-private answers last in each.
 
-    Parameters
-    ----------
-    found : mapping of PlannedCell to sequence of SimulatedError
-        What was simulated, the same draws in each cell; by size, mechanism and epsilon, in the
-        order of the rows, with a cell of plain answers for each size.
-    assumption : CrowdAssumption
-        Of the crowd.
-
-    Notes
-    -----
-    The cells of one mechanism are smoothed by theory where they are of several sizes. Those of one
-    size are not: its draws are the same crowds in each cell, and go up and down together.
+    `found` contains simulations of the same draws in each cell, in the order of the rows. Theory
+    smooths the cells of one mechanism if they have several sizes. Cells of one size are not
+    smoothed, as their errors come from the same crowds and vary together.
     """
     errors: dict[PlannedCell, ExpectedError] = {}
     for name in dict.fromkeys(cell.name for cell in found):
@@ -75,7 +56,6 @@ def _smoothed(
     found: Mapping[PlannedCell, Sequence[SimulatedError]],
     assumption: CrowdAssumption,
 ) -> dict[PlannedCell, SmoothedCell]:
-    """Return the errors of one mechanism's cells on their scale, smoothed if of several sizes."""
     labels, tasks = isinstance(assumption.domain, FiniteDomain), cells[0].size.tasks
     draws = [on_scale(found[cell], labels=labels) for cell in cells]
     if len({cell.size for cell in cells}) == 1:
@@ -94,7 +74,7 @@ def _of_one_size(
     found: Mapping[PlannedCell, Sequence[SimulatedError]],
     assumption: CrowdAssumption,
 ) -> dict[PlannedCell, ExpectedError]:
-    """Return what to expect of the cells of one mechanism for one size, neighbours in epsilon."""
+    """Return the expected errors of one mechanism and size, which are neighbors in epsilon."""
     cells = [cell for cell in smoothed if cell.size == size]
     errors = expected_errors(
         [found[cell] for cell in cells],

@@ -1,4 +1,4 @@
-"""`plan`: what error to expect, by simulation of crowds, mechanisms and the method."""
+"""Simulation of the expected errors of a campaign."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ __all__ = ["DEFAULT_EPSILONS", "default_makers", "known_makers", "plan", "simula
 DEFAULT_EPSILONS = (0.5, 1.0, 2.0, 4.0)
 
 DRAWS = 12
-"""So many crowds of labels are drawn for each size."""
+"""Default number of crowds of labels for each size."""
 
 DRAWS_OF_NUMBERS = 8
-"""The same of numbers, whose inference takes longer."""
+"""Fewer, as inference of numbers takes longer."""
 
 DRAWS_WITH_PILOT = 20
-"""The same by a pilot, each by a law of its own."""
+"""More, as each crowd has another distribution."""
 
 Told = Callable[[int, int], None]
-"""Is told how many simulations are done, and of how many."""
+"""Receives the number of completed simulations, and their total."""
 
 
 def default_makers(domain: Domain) -> dict[str, Maker]:
-    """Return the mechanism that is planned with where none is named, by its name.
+    """Return the default mechanism for a domain, by name.
 
-    One that tells nothing of unanswered tasks but that they are: a worker is asked a public list.
+    It discloses which tasks a worker answered, which are a public list.
     """
     if isinstance(domain, FiniteDomain):
         return known_makers(["one-layer"])
@@ -51,17 +51,10 @@ def default_makers(domain: Domain) -> dict[str, Maker]:
 
 
 def known_makers(mechanisms: Any) -> dict[str, Maker]:
-    """Return what makes mechanisms, by name.
+    """Return functions that make mechanisms, by name.
 
-    Parameters
-    ----------
-    mechanisms : iterable of str or of Mechanism classes, or mapping of str to callable
-        Names are those of the registry.
-
-    Raises
-    ------
-    ParameterError
-        Where a name is unknown.
+    `mechanisms` are names of the registry or classes, one or several, or already a mapping. Raise
+    `ParameterError` if a name is unknown.
     """
     if isinstance(mechanisms, Mapping):
         return dict(mechanisms)
@@ -98,44 +91,44 @@ def plan(
 ) -> CampaignPlan:
     """Return the expected error of a campaign, before the first answer.
 
-    Nothing here depends on anybody's answer: crowds are drawn by what is assumed, randomised by
-    the mechanism that the devices would use, and inferred by `NoiseAware`.
+    Crowds are sampled from assumptions, randomized by the mechanism of the devices, and inferred by
+    `NoiseAware`. No answers are used except those of a pilot.
 
     Parameters
     ----------
     tasks : int
-        How many questions there are.
+        Number of tasks.
     workers : int, or sequence of int
-        How many are asked; each number is planned with.
+        Numbers of workers to plan for.
     answers : int, or sequence of int, optional
-        Of each worker: who is asked what is a public draw, made before anybody answers. Default:
-        all tasks, or what `budget` allows.
+        Answers of each worker, to tasks that are assigned at random and publicly before anyone
+        answers. Default: all tasks, or by `budget`.
     budget : int, optional
-        How many answers there are in all, in place of `answers`: they are shared out evenly.
+        Total number of answers instead of `answers`, distributed evenly.
     domain : Categorical, Ordinal or Interval
-        What an answer can be.
+        Domain of the answers.
     quality : CrowdAssumption, or mapping, optional
-        What is assumed of the crowd: a `LabelAssumption`, a `NumberAssumption`, or their
-        parameters by name, as ``{"accuracy": 0.8}``.
+        A `LabelAssumption`, a `NumberAssumption`, or their parameters by name, as
+        ``{"accuracy": 0.8}``.
     pilot : Answers or Reports, optional
-        Of some tasks, in place of `quality`: plain answers, or reports alone. See
+        Non-private answers to some tasks, or reports only, instead of `quality`. See
         `assumption_of_pilot`.
     mechanisms : optional
-        Names, classes, or functions of ``domain=`` and ``epsilon=`` by name. Default: randomised
+        Names, classes, or functions of ``domain=`` and ``epsilon=`` by name. Default: randomized
         response for labels, Laplace noise for numbers.
     epsilon : float, or sequence of float
-        What is lost, exactly, whatever a paper claims.
+        Exact privacy loss, whatever a paper claims.
     per : {"answer", "worker"}
-        Whether `epsilon` is what one answer loses, or all answers of a worker together.
+        Whether `epsilon` is about one answer, or all answers of a worker together.
     target : float, optional
-        The error that is wanted: ``plan.meeting`` then has the rows that reach it.
+        Desired error; ``plan.meeting`` contains the rows that reach it.
     draws : int, optional
-        Crowds to simulate for each size, at least 3; the more, the narrower the intervals. Default:
-        12 of labels, 8 of numbers, 20 with a pilot.
+        Simulated crowds for each size, at least 3; more narrow the intervals. Default: 12 for
+        labels, 8 for numbers, 20 with a pilot.
     seed : int
-        Of crowds and noise. All cells see the same crowds, as far as sizes allow.
+        Seed of crowds and noise. All cells see the same crowds, as far as sizes allow.
     progress : callable, optional
-        Told the number of crowds that are done, and of all.
+        Called with the number of completed crowds, and the total.
 
     Returns
     -------
@@ -144,7 +137,7 @@ def plan(
     Raises
     ------
     ParameterError
-        Where a parameter is out of its range, or no mechanism can be planned with.
+        If a parameter is out of its range, or no mechanism is suitable.
 
     References
     ----------
@@ -197,7 +190,6 @@ def plan(
 
 
 def _assumption(domain: Any, quality: Any, pilot: Any, draws: int, seed: int) -> CrowdAssumption:
-    """Return what is assumed, or what a pilot tells."""
     if pilot is None:
         return assumption_for(domain, quality)
     if quality is not None:
@@ -206,7 +198,7 @@ def _assumption(domain: Any, quality: Any, pilot: Any, draws: int, seed: int) ->
 
 
 class _Told:
-    """Counts simulations, and tells."""
+    """Counter of completed simulations."""
 
     def __init__(self, progress: Told | None, total: int) -> None:
         self.progress, self.total, self.done = progress, total, 0
@@ -225,7 +217,7 @@ def _several(values: Any) -> list[Any]:
 
 
 def _sizes(tasks: int, workers: list[int], answers: Any, budget: int | None) -> list[CrowdSize]:
-    """Return the sizes to plan with, each once, in the order that is asked for."""
+    """Return the distinct sizes to plan for, in the given order."""
     if budget is not None:
         if answers is not None:
             raise ParameterError("give answers of each worker, or a budget of all, not both")
@@ -247,7 +239,7 @@ def _cells(
     per: Per,
     skipped: list[str],
 ) -> list[PlannedCell]:
-    """Return what can be planned with, by mechanism and epsilon; say what cannot."""
+    """Return suitable cells by mechanism and epsilon; append other cells to `skipped`."""
     method, labels = NoiseAware(), isinstance(domain, FiniteDomain)
     found = []
     for name, maker in makers.items():
@@ -277,29 +269,11 @@ def simulate_size(
     *,
     plain: bool = True,
 ) -> list[list[SimulatedError]]:
-    """Simulate crowds of one size, each with all mechanisms and then with plain answers.
+    """Simulate crowds of one size, each with all mechanisms and, with `plain`, non-private answers.
 
-    Parameters
-    ----------
-    assumption : CrowdAssumption
-        By which crowds are drawn.
-    size : CrowdSize
-        Of the campaign; a large one is simulated by a smaller one, see `simulated_size`.
-    mechanisms : sequence of Mechanism
-        All see the same crowds.
-    draws : int or range
-        How many crowds, or their numbers: crowds of one number and seed are the same.
-    seed : int
-        Of crowds and noise.
-    told : callable
-        Called after each crowd.
-    plain : bool
-        Whether plain answers are inferred, too.
-
-    Returns
-    -------
-    list of lists of SimulatedError
-        For each mechanism, and for plain answers at last, one entry per draw.
+    `draws` is the number of crowds, or their numbers; crowds of one number and seed are the same. A
+    large size is reduced by `simulated_size`. `told` is called after each crowd. The result
+    contains one list per mechanism with one entry per draw, the one for non-private answers last.
     """
     smaller = simulated_size(assumption, size)
     one = partial(_simulate_draw, assumption, smaller, [*mechanisms, *[None] * plain], seed)

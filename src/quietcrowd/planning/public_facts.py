@@ -1,4 +1,4 @@
-"""What is publicly known of a campaign before anybody answers."""
+"""Public knowledge about a campaign before anyone answers."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ from quietcrowd.validation import at_least, check_real, number, plain, whole_num
 __all__ = ["PublicFacts"]
 
 _DIGITS = 4
-"""Decimal digits of a frequency of answers: more is not known beforehand."""
+"""Decimal digits of an answer's frequency; more are not known beforehand."""
 
 
 @frozen(kw_only=True)
 class PublicFacts:
-    """What a requester knows, or takes for granted, without having seen an answer.
+    """Facts that a requester knows or assumes without having seen an answer.
 
     Parameters
     ----------
     domain : Categorical, Ordinal or Interval
-        What an answer can be.
+        Domain of the answers.
     epsilon : float
-        What one answer may lose at most; above 0.
+        Largest privacy loss about one answer, above 0.
     tasks, workers : int
         At least 1.
     answers_per_task : float
-        In the mean, at most `workers`.
+        Mean number of answers, at most `workers`.
     quality : CrowdAssumption, or mapping, optional
-        What is assumed of the crowd; or parameters of a `LabelAssumption` or a `NumberAssumption`
-        by name, as ``{"accuracy": 0.8}``.
+        Assumption about the crowd, or parameters of a `LabelAssumption` or a `NumberAssumption` by
+        name, as ``{"accuracy": 0.8}``.
     prior : mapping of label to float, optional
-        How frequent each label is among the truths; labels without a number share the rest.
+        Frequency of each label among the truths; labels without a number share the rest.
 
     Raises
     ------
     ParameterError
-        Where one is out of its range, or `prior` goes with numbers or beside ``truths`` of the
-        quality.
+        If a fact is out of its range, or `prior` is given for numbers, or together with ``truths``
+        in `quality`.
 
     Examples
     --------
@@ -87,13 +87,13 @@ class PublicFacts:
 
     @property
     def size(self) -> CrowdSize:
-        """How many are asked how much: each worker as many tasks, at least one."""
+        """Size of the crowd; all workers have equally many tasks, at least one."""
         each = max(1, round(self.answers_per_task * self.tasks / self.workers))
         return CrowdSize(tasks=self.tasks, workers=self.workers, answers=min(each, self.tasks))
 
     @property
     def assumption(self) -> CrowdAssumption:
-        """By which crowds are drawn."""
+        """Distribution from which crowds are sampled."""
         quality = self.quality
         if self.prior is not None:
             if not isinstance(self.domain, FiniteDomain):
@@ -108,9 +108,9 @@ class PublicFacts:
 
     @property
     def answer_frequencies(self) -> dict[str, float] | None:
-        """How frequent each label is among the answers; None where truths are even, or numbers.
+        """Frequency of each label among the answers; None for uniform truths, or numbers.
 
-        Where workers err, and err evenly, rare labels are more frequent than among the truths.
+        Uniform errors make rare labels more frequent than among the truths.
         """
         crowd = self.assumption
         if not isinstance(crowd, LabelAssumption) or crowd.truths is None:

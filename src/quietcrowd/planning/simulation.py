@@ -1,4 +1,4 @@
-"""One crowd, one mechanism, the real method: how far it is off."""
+"""Simulated error of one crowd, mechanism and method."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from quietcrowd.planning.crowd_assumption import CrowdAssumption, CrowdSize
 __all__ = ["SimulatedError", "simulate", "simulated_size"]
 
 MOST_LABELLED = 1_000
-"""So many tasks with labels are simulated at most: more are alike."""
+"""Largest number of simulated tasks with labels, as more are alike."""
 
 MOST_MEASURED = 200
-"""The same of tasks with numbers, whose inference takes longer."""
+"""The same for numbers, for which inference takes longer."""
 
 MANY = 200
-"""Of a worker with so many answers no more are needed to know how good it is."""
+"""More answers of a worker are not needed to estimate its accuracy."""
 
 LEAST_WORKERS = 20
-"""A smaller crowd is not cut down: with fewer workers who they are is chance."""
+"""Smaller crowds are not reduced, as errors would depend on the few workers."""
 
 
 @frozen(kw_only=True)
 class SimulatedError:
-    """What one simulation found.
+    """Error of one simulation.
 
     Attributes
     ----------
     error : float
-        Share of wrong labels, or mean absolute error in the unit of the domain.
+        Error rate, or mean absolute error in the unit of the domain.
     variance : float
-        Of the error of one task, from task to task.
+        Variance of the error between tasks.
     tasks : int
-        So many tasks were simulated.
+        Number of simulated tasks.
     constant : float
-        The error of the best constant guess.
+        Error of the best constant guess.
     """
 
     error: float
@@ -60,23 +60,22 @@ def simulate(
     seed: int | Sequence[int],
     method: FittingMethod[Any, Any] | None = None,
 ) -> SimulatedError:
-    """Randomise a drawn crowd's answers, infer the truths, and compare.
+    """Randomize a sampled crowd's answers, infer the truths, and compute the error.
 
     Parameters
     ----------
     crowd : Dataset
-        With all truths, as `CrowdAssumption.draw` gives it.
+        With all truths, as from `CrowdAssumption.draw`.
     mechanism : Mechanism or None
-        What the devices do; None: answers come in plain.
+        Mechanism of the devices; None for non-private answers.
     seed : int, or sequence of int
-        Of the noise.
+        Seed of the noise.
     method : optional
         By default `NoiseAware`.
 
     Notes
     -----
-    Two warnings are of no use here and are best ignored by the caller: that the noise is a
-    simulation's, and that it hides the truths.
+    Callers should ignore two warnings: that the noise is simulated, and that it hides the truths.
 
     Examples
     --------
@@ -89,7 +88,7 @@ def simulate(
     True
     """
     used = NoiseAware() if method is None else method
-    answers = crowd.answers.canonical  # the order that reports are in
+    answers = crowd.answers.canonical  # the order of reports
     source: Any = answers
     if mechanism is not None:
         source = mechanism.randomize(answers, rng=np.random.default_rng(seed))
@@ -112,25 +111,12 @@ def simulate(
 def simulated_size(
     assumption: CrowdAssumption, size: CrowdSize, most_tasks: int | None = None
 ) -> CrowdSize:
-    """Return the size of the crowd that is simulated in place of a large one.
+    """Return the size of the crowd that is simulated instead of a large one.
 
-    Tasks have as many answers. Workers who give more than 200 give fewer, and of others there are
-    fewer.
-
-    Parameters
-    ----------
-    assumption : CrowdAssumption
-        Of labels or of numbers.
-    size : CrowdSize
-        What is planned.
-    most_tasks : int, optional
-        By default 1,000 with labels, 200 with numbers. More are simulated where a worker answers
-        more than half of them, or fewer than 20 workers would be left.
-
-    Raises
-    ------
-    ParameterError
-        Where `most_tasks` is below 1.
+    Tasks have as many answers. Workers with more than 200 answers give fewer; otherwise there are
+    fewer workers. `most_tasks` is by default 1,000 for labels, 200 for numbers. It is exceeded if a
+    worker answers more than half of the tasks, or fewer than 20 workers would remain. Raise
+    `ParameterError` if it is below 1.
     """
     labels = isinstance(assumption.domain, FiniteDomain)
     most = (MOST_LABELLED if labels else MOST_MEASURED) if most_tasks is None else most_tasks

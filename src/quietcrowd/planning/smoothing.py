@@ -1,4 +1,4 @@
-"""Simulated errors of one mechanism, smoothed by the curve that theory has for them."""
+"""Smoothing of the simulated errors of one mechanism by a curve over the theoretical error."""
 
 from __future__ import annotations
 
@@ -13,23 +13,18 @@ __all__ = ["SmoothedCell", "smooth"]
 Floats = npt.NDArray[np.float64]
 
 DEGREE = 2
-"""Of the curve over what theory expects."""
+"""Degree of the polynomial over the theoretical error."""
 
 LEAST_CELLS = DEGREE + 4
-"""With fewer cells there is nothing to smooth."""
+"""Fewer cells are not smoothed."""
 
 
 @frozen(kw_only=True, eq=False)
 class SmoothedCell:
     """Simulated errors of a cell on their scale, moved towards the curve of all cells.
 
-    Attributes
-    ----------
-    draws : ndarray of float64, shape (draws,)
-        Their mean is the smoothed error. Their deviation tells how sure it is: what a draw has in
-        common in all cells is in it.
-    misfit : float
-        Variance by which the smoothed error may be off since the curve is not the true one.
+    The mean of `draws`, shape (draws,), is the smoothed error. Their standard deviation includes
+    what a draw has in common in all cells, and `misfit` is the variance due to the curve.
     """
 
     draws: Floats
@@ -37,22 +32,14 @@ class SmoothedCell:
 
 
 def smooth(draws: Floats, theory: Sequence[float | None]) -> list[SmoothedCell]:
-    """Move simulated errors towards a curve of low order over what theory expects.
+    """Move simulated errors towards a parabola over the theoretical errors, by least squares.
 
-    Parameters
-    ----------
-    draws : ndarray of float64, shape (cells, draws)
-        Errors on the scale of the interval: the cells of one mechanism, the same draws in each.
-    theory : sequence of float
-        What theory expects of each cell, on the same scale. With a None among them, or fewer than
-        six cells, nothing is moved.
+    `draws` has shape (cells, draws), with the same draws in each cell, and is on the scale of the
+    interval like `theory`. With a None in `theory`, or fewer than six cells, nothing is moved.
 
-    Notes
-    -----
-    The curve is a parabola, by least squares, over the theory's error. Cells that lie farther from
-    it than chance tells are moved less: with t^2 the variance of what the curve misses, estimated
-    from the distances, and v that of a distance by chance, a distance is kept by ``t^2 /
-    (t^2 + v)``. ``docs/theory/planning.md``.
+    Cells farther from the curve than chance explains are moved less (``docs/theory/planning.md``).
+    Let t^2 be the variance of the misfit, estimated from the distances, and v that of a distance by
+    chance. A fraction ``t^2 / (t^2 + v)`` of each distance remains.
     """
     cells, count = draws.shape
     known = [one for one in theory if one is not None]
@@ -73,7 +60,7 @@ def smooth(draws: Floats, theory: Sequence[float | None]) -> list[SmoothedCell]:
 
 
 def _hat(theory: Floats) -> Floats:
-    """Return the matrix of least squares of a curve over the theory's errors."""
+    """Return the least-squares projection on polynomials of the theoretical errors."""
     spread = float(np.ptp(theory))
     place = (theory - theory.min()) / spread if spread else np.zeros(len(theory))
     basis = np.vander(place, DEGREE + 1)

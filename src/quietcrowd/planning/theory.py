@@ -1,7 +1,7 @@
-"""The error that theory expects: a coordinate that orders campaigns, and no more than that.
+"""Theoretical error of a campaign, used only as a coordinate that orders campaigns.
 
-Labels go by the Chernoff information of the composed channel, numbers by the Fisher information of
-the composed law. Derivation, and what is left out: ``docs/theory/planning.md``.
+Labels use the Chernoff information of the composed channel, numbers the Fisher information of the
+composed distribution. Derivation and omissions: ``docs/theory/planning.md``.
 """
 
 from __future__ import annotations
@@ -28,35 +28,22 @@ __all__ = ["chernoff_information", "theory_error"]
 Floats = npt.NDArray[np.float64]
 
 EXPONENTS = np.linspace(0.02, 0.98, 49)
-"""Exponents among which Chernoff's is looked for."""
+"""Exponents among which the Chernoff information is maximized."""
 
 QUANTILES = 9
-"""So many workers stand for a crowd."""
 
 POINTS = np.linspace(-8.0, 8.0, 161)
-"""Standard deviations over which a normal mean is taken."""
+"""Standard deviations over which a normal expectation is integrated."""
 
 
 def theory_error(
     assumption: CrowdAssumption, size: CrowdSize, mechanism: Mechanism | None
 ) -> float | None:
-    """Return the error that theory expects of a campaign whose workers are known.
+    """Return the theoretical error rate, or mean absolute error, of a campaign with known workers.
 
-    Parameters
-    ----------
-    assumption : CrowdAssumption
-        Of the crowd; of several laws the mean is taken.
-    size : CrowdSize
-        Of the campaign.
-    mechanism : Mechanism or None
-        None: answers come in plain.
-
-    Returns
-    -------
-    float or None
-        A share of wrong labels, or a mean absolute error. It falls with each answer and with
-        epsilon as the error of the method does, but for a curve that few simulations tell. None
-        where the law of the reports has no form that is known here.
+    It decreases with answers and epsilon like the error of the method, up to a curve that few
+    simulations determine. Several distributions of the crowd are averaged. None if the distribution
+    of the reports has no known form.
     """
     worlds: Sequence[CrowdAssumption] = getattr(assumption, "worlds", (assumption,))
     found = [_of_one_law(world, size, mechanism) for world in worlds]
@@ -72,7 +59,7 @@ def _of_one_law(law: CrowdAssumption, size: CrowdSize, mechanism: Mechanism | No
 
 
 def _label_error(law: LabelAssumption, size: CrowdSize, channel: Channel | None) -> float | None:
-    """Return the error with the Chernoff information that the answers to a task have."""
+    """Return the error rate from the Chernoff information of the answers to a task."""
     labels = law.domain.size
     skills = np.array(law.accuracies or _usual_skills(law))
     if law.accuracies:
@@ -122,10 +109,10 @@ def _worker_information(answers: Floats, truths: Floats, channel: Channel | None
 
 
 def _pairs_of_sets(answers: Floats, channel: Channel) -> tuple[Floats, Floats]:
-    """Return the laws of a set of labels for each pair of truths, shapes (labels, labels, 3).
+    """Return distributions of a set for each pair of truths, shapes (labels, labels, 3).
 
-    Of the pair it holds only the first, only the second, or neither: sets that hold both tell
-    nothing of which, as those that hold neither, and are one report with them.
+    A set contains only the first of the pair, only the second, or both or neither. The last two do
+    not distinguish the pair and are one outcome.
     """
     law = channel.sets
     assert law is not None
@@ -147,10 +134,10 @@ def _pairs_of_sets(answers: Floats, channel: Channel) -> tuple[Floats, Floats]:
 
 
 def chernoff_information(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
-    """Return the Chernoff information of two laws: ``- min over s of ln sum p^s q^(1-s)``, in nats.
+    """Return the Chernoff information ``- min over s of ln sum p^s q^(1-s)``, in nats.
 
-    The error of the best test between them falls as ``exp(-n C)`` with n reports (Chernoff, Annals
-    of Mathematical Statistics 1952). s is looked for in steps of .02.
+    With n reports, the error of the best test between both distributions falls as ``exp(-n C)``
+    (Chernoff, Annals of Mathematical Statistics 1952). s is searched in steps of .02.
 
     Examples
     --------
@@ -162,7 +149,7 @@ def chernoff_information(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
 
 
 def _information_of(one: Floats, other: Floats) -> Floats:
-    """Return the Chernoff information of each row's law with each of the others, in nats."""
+    """Return the Chernoff information between each row of `one` and of `other`, in nats."""
     logs = np.log(np.maximum(one, 1e-300))
     others = np.swapaxes(np.log(np.maximum(other, 1e-300)), -1, -2)
     sums = [np.exp(share * logs) @ np.exp((1 - share) * others) for share in EXPONENTS]
@@ -171,10 +158,10 @@ def _information_of(one: Floats, other: Floats) -> Floats:
 
 
 def _error_of_labels(labels: int, information: float) -> float:
-    """Return how often the largest of k normal scores is not the right one.
+    """Return the probability that the largest of k normal scores is not that of the truth.
 
-    The right one is ``2 sqrt(C)`` standard deviations ahead: two then have the Chernoff information
-    C, and an error of about ``exp(-C)``; with C = 0 it is that of a guess.
+    The truth is ``2 sqrt(C)`` standard deviations ahead. With two labels the error is about
+    ``exp(-C)``; with C = 0 it is that of a guess.
     """
     density = np.exp(-(POINTS**2) / 2)
     right = ndtr(POINTS + 2 * math.sqrt(information)) ** (labels - 1) @ density / density.sum()
@@ -182,7 +169,7 @@ def _error_of_labels(labels: int, information: float) -> float:
 
 
 def _number_error(law: NumberAssumption, size: CrowdSize, channel: Channel | None) -> float | None:
-    """Return the mean distance of a normal law with the Fisher information of a task's answers."""
+    """Return the mean absolute error of a normal truth with the answers' Fisher information."""
     if law.errors:
         sigmas = np.quantile(law.errors, (np.arange(QUANTILES) + 0.5) / QUANTILES)
         knowing = 1.0
@@ -203,5 +190,5 @@ def _number_error(law: NumberAssumption, size: CrowdSize, channel: Channel | Non
     else:
         return None
     own = 1 / max(size.per_task * knowing * float(np.mean(told)), 1e-300)
-    known = own + (law.shared * law.error) ** 2  # no number of answers makes that less
+    known = own + (law.shared * law.error) ** 2  # more answers do not reduce this
     return math.sqrt(2 / math.pi / (1 / known + law.spread**-2.0))
