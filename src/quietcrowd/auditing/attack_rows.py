@@ -141,7 +141,6 @@ def taskwise_attacks(
 
 
 def _whole(pair: Pair, answers: int, plain: Callable[[Sequence[Any]], Floats]) -> Attack:
-    """Return the attack on rows that differ in all answers."""
     one, other = [pair.one] * answers, [pair.other] * answers
 
     def score(observed: Observed) -> Floats:

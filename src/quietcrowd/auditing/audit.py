@@ -48,13 +48,11 @@ RISKS = {"epsilon": 0.5, "delta": 0.25, "worker": 0.2, "devices": 0.05}
 """Fractions of the risk of being wrong, one minus the confidence."""
 
 FEWEST = 100
-"""Least number of draws a side."""
 
 FEWEST_OF_PART = 2_000
 """Least number of draws a side for a fraction of the workers, if there are that many."""
 
 POINTS = 61
-"""Points of the curve."""
 
 LARGEST = 500.0
 """Losses of at least this are beyond the end of the curve."""
@@ -193,7 +191,6 @@ def _noise_a_worker(mechanism: Mechanism, attack: Attack) -> int:
 
 
 def _workers_a_side(mechanism: Mechanism, attack: Attack, draws: int) -> int:
-    """Return the number of workers for each of two inputs."""
     noise = max(_noise_a_worker(mechanism, attack), 1)
     most = min(draws, MOST_CELLS // len(attack.tasks), MOST_NOISE // noise)
     if attack.workers is not None:

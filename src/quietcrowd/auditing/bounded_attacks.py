@@ -76,7 +76,6 @@ def _largest_loss(law: BoundedLaw, bottom: int, top: int) -> float:
 
 
 def _delta(law: BoundedLaw, bottom: int, top: int, epsilon: float) -> float:
-    """Return the least delta of the two farthest answers, in either direction."""
     reports, factor = np.arange(law.reports), np.exp(epsilon)
     one, other = (law.weights(reports, place) / TOTAL for place in (top, bottom))
     return float(

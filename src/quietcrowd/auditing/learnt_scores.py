@@ -32,12 +32,10 @@ BINS = 64
 """Bins of one number; of two numbers, each has the square root."""
 
 SINGLES = 16
-"""Maximum number of values with individual bins."""
 
 LOW_BITS = 16
 
 SMOOTHING = 0.5
-"""Added to every count."""
 
 HALF = 0.5
 """Integers that differ by less are equal, also if computed in floats."""

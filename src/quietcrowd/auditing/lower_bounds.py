@@ -35,7 +35,6 @@ Score: TypeAlias = Callable[[Floats], Floats]
 """From numbers of samples, shape (samples, numbers), to one score each, shape (samples,)."""
 
 CUTS = 400
-"""Maximum number of thresholds."""
 
 CHOOSING = 4
 """One sample in this many is used for selection."""
@@ -94,8 +93,6 @@ class Statistic:
 
 @frozen
 class _Counts:
-    """How many scores of either side reach each cut, and of how many."""
-
     hits: npt.NDArray[Any]
     of: npt.NDArray[Any]
     false_hits: npt.NDArray[Any]
@@ -207,7 +204,6 @@ def _choices(
 
 
 def _cuts(scores: Floats) -> Floats:
-    """Return thresholds slightly below scores that occur."""
     ordered = np.sort(scores)
     values = np.unique(ordered)
     if len(values) > CUTS:
@@ -280,7 +276,6 @@ def proven_deltas(comparison: Comparison, confidence: float, epsilons: Floats) -
 def _bounds(
     comparison: Comparison, confidence: float, gains: list[Callable[[Floats, Floats], Floats]]
 ) -> tuple[Floats, npt.NDArray[np.intp]]:
-    """Return a lower bound of each gain, and its statistic."""
     check_proportion("confidence", confidence)
     risk = min((1 - confidence) / 2, MOST_RISK)
     guess = comparison.chosen.limits(risk)

@@ -70,16 +70,11 @@ def compare_devices(
 ) -> EqualMessages:
     """Let devices with equal answers report, and count equal messages.
 
-    The probability of a false alarm is at most `risk`.
-
-    Notes
-    -----
-    Devices are called one by one in two runs, and all at once in two calls. Disjoint pairs of
-    messages are formed in four ways: neighbors in a joint call, the same place in both joint calls,
-    neighbors among single devices, the same device in both runs. Without reuse, the number of equal
-    pairs is at most binomial. Markov's inequality also bounds the number of equal ones among *all*
-    pairs, which finds devices that have one of a few seeds. The result is the least of the five
-    probabilities, times five.
+    The probability of a false alarm is at most `risk`. Devices are called one by one in two runs,
+    and all at once in two calls. Disjoint pairs of messages are formed in four ways, within and
+    between these. Without reuse, the number of equal pairs is at most binomial. Markov's inequality
+    also bounds the number of equal ones among *all* pairs, which finds devices that have one of a
+    few seeds. The result is the least of the five probabilities, times five.
     """
     tasks = tasks_of_devices(collisions)
     chance = min(1.0, collisions.chance(tasks))

@@ -211,7 +211,6 @@ class _Rows:
 
 
 def _counted(labels: pa.Array) -> tuple[dict[str, int] | None, Spread | None]:
-    """Return the number of each label, and statistics of numbers."""
     numbers = _as_numbers(labels)
     spread = None if numbers is None else Spread.of(numbers)
     if numbers is None:

@@ -55,13 +55,7 @@ class LabelLaw:
 
 @frozen(kw_only=True, eq=False)
 class LabelCrowd(Dataset):
-    """Synthetic crowd of labels.
-
-    Attributes
-    ----------
-    law : LabelLaw
-        The distribution from which it was sampled.
-    """
+    """Synthetic crowd of labels, with the distribution `law` from which it was sampled."""
 
     law: LabelLaw
 

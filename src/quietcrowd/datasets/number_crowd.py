@@ -87,13 +87,7 @@ class NumberLaw:
 
 @frozen(kw_only=True, eq=False)
 class NumberCrowd(Dataset):
-    """Synthetic crowd of numbers.
-
-    Attributes
-    ----------
-    law : NumberLaw
-        The distribution from which it was sampled.
-    """
+    """Synthetic crowd of numbers, with the distribution `law` from which it was sampled."""
 
     law: NumberLaw
 

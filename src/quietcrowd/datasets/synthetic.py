@@ -30,7 +30,6 @@ __all__ = ["Truths", "opinion_crowd", "sensor_crowd", "sparse_crowd", "synthetic
 Truths: TypeAlias = Literal["normal", "uniform"]
 
 MIDDLES = (0.0, 10.0)
-"""Range of the middles of opinions."""
 
 SPREADS = 8.0
 """Normal claims are clipped at this many standard deviations from their middle."""
@@ -316,7 +315,6 @@ def _bounds(domain: Ordinal) -> tuple[float, float]:
 
 
 def _participants(rng: np.random.Generator, workers: int, share: float) -> npt.NDArray[np.int32]:
-    """Return the sorted workers who answer a task."""
     count = int(rng.binomial(workers, share))
     drawn = rng.choice(workers, count, replace=False, shuffle=False)
     return np.sort(drawn).astype(np.int32)

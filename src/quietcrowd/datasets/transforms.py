@@ -107,8 +107,8 @@ def standardised_dataset(
 ) -> Dataset:
     """Standardize answers and truths by the mean and standard deviation of their task's answers.
 
-    Both come from the non-private answers, so nobody who sees only reports has them. This shows the
-    result for a requester who knows them.
+    Both come from the non-private answers, so a requester who sees only reports cannot compute
+    them.
 
     Parameters
     ----------

@@ -29,7 +29,6 @@ __all__ = ["MechanismRanking", "RankedMechanism", "best_mechanism", "candidates"
 SEED = 20_180_819
 
 DRAWS = 8
-"""Crowds for every mechanism."""
 
 MORE_DRAWS = 16
 """Additional crowds for mechanisms that may be the best."""
@@ -275,7 +274,6 @@ def _escaped(label: str) -> str:
 
 
 def _why_not(mechanism: Mechanism, facts: PublicFacts) -> str | None:
-    """Return why a mechanism is unsuitable; None if it is suitable."""
     size = facts.size
     if not mechanism.independent_reports:
         return "a worker's reports share noise, and lose more the more there are"

@@ -128,7 +128,6 @@ def crossing(curve: Curve, target: float, start: float, most: int) -> LeastNumbe
 
 
 def _bracketed(curve: Curve, target: float, start: float, crowds: int) -> float:
-    """Return the approximate place, by steps of a factor of 2 and interpolation."""
     place, found = start, float(curve.errors(start, crowds, 0).mean())
     below = found <= target
     while True:
@@ -194,7 +193,6 @@ def _on_a_line(curve: Curve, places: Sequence[float], errors: Floats, target: fl
 
 
 def _told(curve: Curve, found: _Found, crowds: int) -> LeastNumber:
-    """Return the place with its interval, cut off at the range of the search."""
     reach = math.exp(min(REACH * found.standard_error, 700.0))
     place = float(min(max(found.place, curve.low), curve.high))
     return LeastNumber(

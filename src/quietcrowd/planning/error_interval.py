@@ -100,7 +100,6 @@ def _back(value: float, tasks: int, *, labels: bool) -> float:
 def _variance(
     cell: Sequence[SimulatedError], tasks: int, *, labels: bool, uncertain: bool
 ) -> float:
-    """Return the variance of a campaign's error on the scale of `transformed`."""
     errors = np.array([one.error for one in cell])
     simulated = cell[0].tasks
     seen = float(np.var(on_scale(cell, labels=labels), ddof=1))

@@ -20,7 +20,6 @@ __all__ = ["LEAST_EPSILON", "MOST_EPSILON", "MOST_WORKERS", "least_epsilon", "le
 Floats = npt.NDArray[np.float64]
 
 LEAST_EPSILON, MOST_EPSILON = 1 / 32, 32.0
-"""Range of the search for an epsilon."""
 
 MOST_WORKERS = 2**17
 

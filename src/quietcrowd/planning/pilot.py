@@ -167,7 +167,6 @@ def _size(table: Answers) -> CrowdSize:
 def _simulated(
     law: CrowdAssumption, size: CrowdSize, mechanism: Mechanism | None, rng: np.random.Generator
 ) -> CrowdAssumption:
-    """Return the distribution that is estimated from a simulated pilot."""
     answers: Any = law.crowd(size, rng).answers
     if mechanism is not None:
         answers = mechanism.randomize(answers, rng=rng)
@@ -249,7 +248,6 @@ def _law(
 def _label_law(
     domain: FiniteDomain, state: Any, rng: np.random.Generator, *, certain: bool
 ) -> LabelAssumption:
-    """Return a distribution by the communities of workers that the model of labels found."""
     prior = np.exp(state.log_priors / integer_sums.ONE)
     prior /= prior.sum()
     groups = np.concatenate([state.communities, [state.constants.sum()]])
@@ -288,7 +286,6 @@ def _sums_to_one(law: Floats) -> tuple[float, ...]:
 def _number_law(
     domain: Interval, estimate: Any, rng: np.random.Generator, *, certain: bool
 ) -> NumberAssumption:
-    """Return a distribution by the estimated errors of all workers, and by the truths."""
     state, truths = estimate.state, estimate.truths_as("pandas")
     beliefs = state.beliefs[estimate.summary.answers_per_worker > 0]
     sizes = np.log(usual_sigmas() * (state.high - state.low))

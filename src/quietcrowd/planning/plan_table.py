@@ -74,7 +74,6 @@ def _of_one_size(
     found: Mapping[PlannedCell, Sequence[SimulatedError]],
     assumption: CrowdAssumption,
 ) -> dict[PlannedCell, ExpectedError]:
-    """Return the expected errors of one mechanism and size, which are neighbors in epsilon."""
     cells = [cell for cell in smoothed if cell.size == size]
     errors = expected_errors(
         [found[cell] for cell in cells],

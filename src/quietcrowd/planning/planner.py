@@ -198,8 +198,6 @@ def _assumption(domain: Any, quality: Any, pilot: Any, draws: int, seed: int) ->
 
 
 class _Told:
-    """Counter of completed simulations."""
-
     def __init__(self, progress: Told | None, total: int) -> None:
         self.progress, self.total, self.done = progress, total, 0
 
@@ -217,7 +215,6 @@ def _several(values: Any) -> list[Any]:
 
 
 def _sizes(tasks: int, workers: list[int], answers: Any, budget: int | None) -> list[CrowdSize]:
-    """Return the distinct sizes to plan for, in the given order."""
     if budget is not None:
         if answers is not None:
             raise ParameterError("give answers of each worker, or a budget of all, not both")

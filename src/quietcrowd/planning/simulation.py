@@ -38,14 +38,13 @@ class SimulatedError:
 
     Attributes
     ----------
-    error : float
-        Error rate, or mean absolute error in the unit of the domain.
+    error, constant : float
+        Error rate, or mean absolute error in the unit of the domain, and that of the best constant
+        guess.
     variance : float
         Variance of the error between tasks.
     tasks : int
         Number of simulated tasks.
-    constant : float
-        Error of the best constant guess.
     """
 
     error: float

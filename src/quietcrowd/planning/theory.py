@@ -28,7 +28,6 @@ __all__ = ["chernoff_information", "theory_error"]
 Floats = npt.NDArray[np.float64]
 
 EXPONENTS = np.linspace(0.02, 0.98, 49)
-"""Exponents among which the Chernoff information is maximized."""
 
 QUANTILES = 9
 

@@ -108,10 +108,9 @@ class LossDistribution:
         )
 
     def compose(self, other: LossDistribution) -> LossDistribution:
-        """Return the distribution of the sum of two independent losses.
+        """Return the distribution of the sum of two independent losses, coarsened if it is long.
 
-        The finer grid, or a sum that is too long, is coarsened. Raise `ParameterError` unless one
-        step is the other times a power of two.
+        Raise `ParameterError` unless one step is the other times a power of two.
         """
         one, two = self, other
         while one.step < two.step:
@@ -220,8 +219,8 @@ def grid_step(law: LossLaw, count: int) -> float:
 def compose_losses(parts: Sequence[tuple[LossLaw, int]], delta: float) -> float:
     """Return the epsilon of independent releases together, rounded up.
 
-    `parts` contains each distribution with its number of releases. The result never exceeds the
-    sum of the pure losses; at a `delta` of 0 it is this sum.
+    `parts` contains each distribution with its number of releases. At a `delta` of 0 the result is
+    the sum of the pure losses, and never more.
     """
     pure = sum_losses([(law.pure_epsilon, times) for law, times in parts])
     useful = [(law, times) for law, times in parts if times and (law.epsilon or law.lost)]
@@ -256,7 +255,6 @@ def compose_laws(parts: Sequence[tuple[LossLaw, int]]) -> LossDistribution | Non
 
 
 def _alike_together(parts: Sequence[tuple[LossLaw, int]]) -> list[tuple[LossLaw, int]]:
-    """Merge equal distributions and add their counts."""
     counts: dict[tuple[bytes, bytes, float], tuple[LossLaw, int]] = {}
     for law, times in parts:
         key = (law.masses.tobytes(), law.losses.tobytes(), law.lost)

@@ -208,7 +208,6 @@ def _profile(one: npt.NDArray[np.uint64], other: npt.NDArray[np.uint64]) -> npt.
 
 
 def _only_profile(weights: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64] | None:
-    """Return the pairs of weights that any two rows share; None if they differ."""
     answers, reports = weights.shape
     first = _profile(weights[0], weights[1])
     if is_randomized_response(weights):

@@ -43,7 +43,6 @@ _ALL_SPLITS = 32
 
 
 def _mean_log(bases: Sequence[Decimal], powers: int) -> Decimal:
-    """Return ln of the sum of ``base ** powers``, not yet divided by the number of bases."""
     return sum((base**powers for base in bases), Decimal(0)).ln()
 
 
@@ -75,7 +74,6 @@ def drawn_cell_epsilon(
 
 
 def _log_odds(bases: Sequence[Decimal], away: Sequence[Decimal], powers: int) -> Decimal:
-    """Return ln of the sum of ``base^powers`` over that of ``base^(powers - 1) away``."""
     terms = zip(bases, away, strict=True)
     differ = sum((base ** (powers - 1) * other for base, other in terms), Decimal(0)).ln()
     return _mean_log(bases, powers) - differ
@@ -220,10 +218,7 @@ class SharedWeight:
         return max(pairs)
 
     def value_gains(self, cells: int) -> Floats:
-        """Return ln of how much likelier a row becomes if one report agrees instead of not.
-
-        Indexed by the number of agreements among the other ``cells - 1`` reports.
-        """
+        """Return the log gain of a row if one report agrees, by agreements of the others."""
         return np.diff(self.log_row(cells))
 
     def null_gains(self, cells: int) -> tuple[Floats, Floats, Floats]:
@@ -256,7 +251,6 @@ class SharedWeight:
         return row[1:] - before, row[:-1] - before
 
     def _splits(self, cells: int) -> list[int]:
-        """Return numbers of answered cells that include the worst case."""
         if not self.null:
             return [cells]
         return [*range(1, cells + 1)] if cells <= _ALL_SPLITS else [1, cells]

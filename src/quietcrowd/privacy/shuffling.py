@@ -48,7 +48,6 @@ _SLACK = 1e-10
 _UNIT = 2.0**-52
 
 _STEPS = 40
-"""Largest number of halvings of the range of epsilon."""
 
 _FINEST = 1e-4
 """Relative precision of an epsilon."""
@@ -121,7 +120,7 @@ def _curves(
     dust = delta * 1e-4
     if response is not None and response.keep > response.other > 0:
         if response.size == 2 and others <= 2 * MOST_EXACT:
-            some = min(others, MOST_EXACT)  # what holds for fewer holds for more
+            some = min(others, MOST_EXACT)  # a bound for fewer is valid for more
             yield "exact", lambda epsilon: exact_delta(response.keep, some, epsilon)
             if some == others:
                 return
@@ -132,7 +131,6 @@ def _curves(
 
 
 def _least(curve: Callable[[float], float], high: float, delta: float) -> float:
-    """Return the least epsilon found whose delta is at most `delta`, not rounded down."""
     low = 0.0
     for _ in range(_STEPS):
         middle = (low + high) / 2

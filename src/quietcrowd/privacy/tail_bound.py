@@ -4,9 +4,8 @@ A pair (epsilon, delta) of differential privacy does not prove that a loss excee
 probability of at most delta; this may happen several times as often. A tail bound covers the
 reports of a worker and one alternative that is fixed beforehand, another answer or row of answers.
 
-A dominating pair of distributions bounds every delta, but no tail. So tails are computed from the
-distribution of the loss if all different rows share one, and from the curve of deltas otherwise.
-Derivation and checks: ``docs/theory/tail-bounds.md``.
+A dominating pair bounds every delta, but no tail. So tails come from the distribution of the loss
+if all different rows share one, otherwise from the curve of deltas. ``docs/theory/tail-bounds.md``.
 """
 
 from __future__ import annotations
@@ -162,7 +161,6 @@ def _even_tail(law: LossLaw, count: int, probability: float) -> float:
 
 
 def _tail_of_distribution(together: LossDistribution, probability: float) -> float:
-    """Return the least tail that the curve of deltas proves."""
     low, high = together.epsilon(probability), together.epsilon(probability / 1000)
     if not math.isfinite(high):
         high = together.last_loss
