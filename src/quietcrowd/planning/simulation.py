@@ -112,10 +112,10 @@ def simulated_size(
 ) -> CrowdSize:
     """Return the size of the crowd that is simulated instead of a large one.
 
-    Tasks have as many answers. Workers with more than 200 answers give fewer; otherwise there are
-    fewer workers. `most_tasks` is by default 1,000 for labels, 200 for numbers. It is exceeded if a
-    worker answers more than half of the tasks, or fewer than 20 workers would remain. Raise
-    `ParameterError` if it is below 1.
+    Tasks have as many answers. Workers with more than 200 answers give fewer. If that is not
+    enough, there are fewer workers. `most_tasks` is by default 1,000 for labels, 200 for numbers.
+    It is exceeded if a worker answers more than half of the tasks, or fewer than 20 workers would
+    remain. Raise `ParameterError` if it is below 1.
     """
     labels = isinstance(assumption.domain, FiniteDomain)
     most = (MOST_LABELLED if labels else MOST_MEASURED) if most_tasks is None else most_tasks
