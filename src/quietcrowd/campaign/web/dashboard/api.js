@@ -117,7 +117,6 @@ export async function openLink(id, code) {
   return new CampaignApi(id, (await response.json()).token, false);
 }
 
-/** Yield the rows of a list, page by page. */
 async function* pages(path, secret) {
   let cursor = null;
   do {

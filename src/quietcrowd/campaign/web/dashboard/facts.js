@@ -79,7 +79,6 @@ export function showWarnings(results) {
   byId("warnings").replaceChildren(...banners);
 }
 
-/** Show how much workers agree, as bars with numbers. */
 export function showAgreement(results) {
   const agreement = results === null ? null : results.agreement;
   const reports = agreement === null ? null : agreement.reports;

@@ -31,7 +31,6 @@ let latest = null; // results
 let shown = null; // the campaign
 let model = null; // the campaign that a plan starts from
 
-/** Show results, or that there are none. */
 function showFound(found) {
   const { results, truths, workers } = found ?? { results: null, truths: null, workers: null };
   latest = results;
@@ -42,7 +41,6 @@ function showFound(found) {
   showPrivacy(results);
 }
 
-/** Show a screen; when it was hidden, focus its heading. */
 function showScreen(screen) {
   if (screen.hidden) {
     for (const one of [ASK, LIST, CAMPAIGN, PLAN]) {
@@ -73,7 +71,6 @@ function ask(message) {
   byId("key").focus();
 }
 
-/** Take a step, and return whether to take another. */
 async function look(api, step) {
   try {
     return (await step(api)) && api === current;
@@ -141,7 +138,6 @@ async function lookAtList(api) {
   return false;
 }
 
-/** Show the form of a plan, once the server's limits are loaded. */
 async function lookAtPlan(api) {
   await openPlan(api, model);
   model = null;
@@ -167,7 +163,6 @@ function place() {
   return location.pathname.split("/").at(-1);
 }
 
-/** Show the page for the address, if there is a key. */
 function go() {
   if (requester === null) {
     return;
@@ -181,7 +176,6 @@ function go() {
   }
 }
 
-/** Exchange the code of a link, which works once, and show its campaign. */
 async function open(code) {
   requester = null;
   follow(null);
@@ -192,7 +186,6 @@ async function open(code) {
   }
 }
 
-/** Start with the code in the address, or ask for a key. */
 function begin() {
   const { code, holdsKey } = takeFragment();
   if (code !== null && place() !== "") {

@@ -2,7 +2,6 @@
 
 import { count } from "./numbers.js";
 
-/** The loaded rows of one kind. */
 class LoadedRows {
   #api;
   #kind;

@@ -34,7 +34,6 @@ export async function openPlan(requester, campaign) {
   }
 }
 
-/** Stop the plan in progress. */
 export function leavePlan() {
   asking?.abort();
 }
@@ -91,7 +90,6 @@ function showBusy(busy) {
   byId("plan-stop").hidden = !busy;
 }
 
-/** Show the elapsed time and the limit. */
 function tellTime() {
   const start = Date.now();
   const told = byId("plan-elapsed");
@@ -157,7 +155,6 @@ function showRows() {
   say(byId("plan-note"), `The best constant guess: ${between}.${wanted} Choose a mechanism for its command line.`);
 }
 
-/** Offer the curves: one per mechanism and number of answers. */
 function offerCurves() {
   const rows = made.plan.rows.filter((expected) => expected.private);
   const names = [...new Set(rows.map((expected) => curveName(expected)))];
@@ -192,7 +189,6 @@ function drawCurves() {
   });
 }
 
-/** Show the command line of a row, and its privacy loss. */
 function choose(expected) {
   byId("plan-chosen").hidden = false;
   say(byId("plan-command"), commandFor(made.order, expected, title || "TITLE"));

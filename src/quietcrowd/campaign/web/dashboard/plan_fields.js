@@ -37,7 +37,6 @@ class Field {
     }
   }
 
-  /** All elements that can be focused. */
   get controls() {
     return [this.control];
   }
@@ -54,7 +53,6 @@ class Field {
     this.control.value = text;
   }
 
-  /** Show the field only for its kinds of answers. */
   showFor(kind) {
     this.element.hidden = this.kinds !== null && !this.kinds.includes(kind);
   }
@@ -89,7 +87,6 @@ export class ChoiceField extends Field {
   }
 }
 
-/** A field with several choices. */
 export class SeveralField extends Field {
   constructor(spec) {
     const control = make("div", "", "several");

@@ -58,7 +58,6 @@ class Scales {
   }
 }
 
-/** Return the ticks and titles of both axes. */
 function axes(scales, losses, names) {
   const found = [];
   const [left, right] = [EDGE.left, scales.width - EDGE.right];
@@ -115,7 +114,6 @@ function entry(kind, text) {
   return item;
 }
 
-/** Show the legend. */
 function explain(lines, target) {
   const entries = lines.map((line, place) => entry(`curve ${seriesClass(place)}`, `${count(line.workers)} workers`));
   entries.push(entry("plain", "the same, answers in plain: not private"), entry("guess", "best constant guess"));

@@ -29,7 +29,6 @@ export async function readQuestions(api, changed) {
   }
 }
 
-/** Forget the questions of the previous campaign. */
 export function forgetQuestions() {
   questions = new Map();
   known = new Set();
@@ -58,7 +57,6 @@ function keep(task) {
   }
 }
 
-/** Return the columns of a task as text, with names if there are several. */
 function textOf(data) {
   const cells = Object.entries(data).map(([name, value]) => [name, cellText(value)]);
   if (cells.length === 1) {
@@ -67,7 +65,6 @@ function textOf(data) {
   return cells.map(([name, text]) => `${name}: ${text}`).join(" · ");
 }
 
-/** Return a cell as text, an image by its alternative text. */
 function cellText(value) {
   if (typeof value === "string") {
     return value.slice(0, MUCH);

@@ -79,7 +79,6 @@ function isUndecided(truth) {
   return truth.truth === null || truth.tied || truth.confidence < SURE;
 }
 
-/** Show the loaded truths, or that there are none. */
 export function showTruths(results, loaded) {
   latest = [results, loaded];
   const truths = results === null ? [] : loaded.rows;

@@ -40,20 +40,17 @@ function named(worker) {
   return isExcluded(worker) ? `${worker.worker} (excluded)` : worker.worker;
 }
 
-/** Return the loaded workers, followed by the excluded ones. */
 function listed({ excluded = [] }, loaded) {
   return [...loaded.rows, ...excluded.map((worker) => ({ worker, quality: null, reports: null }))];
 }
 
 const isExcluded = ({ reports }) => reports === null;
 
-/** Return the interval of a quality as text; empty if there is none. */
 function interval(worker) {
   const { quality_low: low = null, quality_high: high = null } = worker;
   return low === null ? "" : ` (${percent(low)} to ${percent(high)})`;
 }
 
-/** Show the loaded workers, or that there are none. */
 export function showWorkers(results, loaded) {
   latest = loaded;
   const workers = results === null ? [] : listed(results, loaded);

@@ -60,7 +60,6 @@ export function spentIn(entries, more = 0) {
   return { spent: sumOf(costs), after: sumOf([...costs, more]), budget };
 }
 
-/** Throw Refusal if a cost would exceed the budget. */
 export function requireBudget(entries, cost) {
   const { spent, after, budget } = spentIn(entries, cost);
   const isAbove = budget !== null && cost > 0 && after > budget;

@@ -8,7 +8,6 @@ export function newCredential() {
   return `qcw_${text.replaceAll("+", "-").replaceAll("/", "_").replace("=", "")}`;
 }
 
-/** Return the participant id of a credential. */
 export async function participantOf(credential) {
   return (await sha256(new TextEncoder().encode(credential))).slice(0, 32);
 }

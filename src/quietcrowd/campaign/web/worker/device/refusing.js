@@ -2,7 +2,6 @@
 
 import { Refusal } from "../terms/terms.js";
 
-/** Throw Refusal if a condition holds. */
 export function refuseIf(isSo, key, values) {
   if (isSo) {
     throw new Refusal(key, values);

@@ -4,7 +4,6 @@ import { Refusal } from "../terms/terms.js";
 
 const STORE = "kept";
 
-/** Open the database, or create it. */
 export async function openStore() {
   const opened = indexedDB.open("quietcrowd", 1);
   opened.onupgradeneeded = () => opened.result.createObjectStore(STORE);

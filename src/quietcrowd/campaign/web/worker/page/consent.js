@@ -29,7 +29,6 @@ function headed([[, ...reports] = [], ...rows], say) {
   return rows.length > 0 ? [[say("screen.answer"), ...reports], ...rows] : [];
 }
 
-/** Show the consent screen. */
 export async function consent(app) {
   const { device, terms, say } = app;
   const { promises, allotment, answers } = terms;

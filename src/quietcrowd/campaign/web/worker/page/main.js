@@ -82,7 +82,6 @@ class App {
     document.querySelector("h1").focus({ preventScroll: true });
   }
 
-  /** Return to the previous screen. */
   goBack() {
     return this.go(...this.#before);
   }
@@ -238,7 +237,6 @@ class App {
   }
 }
 
-/** Show a final message. */
 function end(app, key, values) {
   const isRefusal = !key.startsWith("screen");
   const heading = app.say(isRefusal ? "refusal.heading" : `${key}.heading`);
@@ -246,7 +244,6 @@ function end(app, key, values) {
   return { heading, sentences: app.refusal(key, values), keyed };
 }
 
-/** Ask for a link in a saved page. */
 function link(app) {
   const { say, server } = app;
   const open = async () => {

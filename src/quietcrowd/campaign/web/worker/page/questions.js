@@ -23,7 +23,6 @@ function textOf(value) {
   return typeof value === "string" ? value : (imageIn(value)?.alt ?? JSON.stringify(value));
 }
 
-/** Show one question. */
 export function questions(app, place, then) {
   const { say, terms, answers, order, asked } = app;
   const { name, data } = order[place];
@@ -92,7 +91,6 @@ function shown({ pictures }, name, data) {
   return [element("dl", {}, ...rows)];
 }
 
-/** Return a radio button for each possible answer. */
 function choiceField(app, domain, name) {
   const choices = labelsOf(domain);
   const isScale = choices.every((choice) => typeof choice === "number");
@@ -119,7 +117,6 @@ function choiceField(app, domain, name) {
   };
 }
 
-/** Return a field for a number in a range. */
 function numberField(app, { low, high }, name) {
   const [least, most, example] = [low, high, (low + high) / 2].map(app.spell);
   const range = { low: least, high: most, example };

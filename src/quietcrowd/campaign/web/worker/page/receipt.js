@@ -4,7 +4,6 @@ import { byId, tables } from "./elements.js";
 import { lineOf, spell } from "./questions.js";
 import { pointsTo } from "../terms/law.js";
 
-/** Show the receipt. */
 export async function receipt(app) {
   const { device, terms, say, link } = app;
   const { reports, sketch, epsilon, withdrawalKey: key, completionCode: code } = device.receipt;

@@ -2,7 +2,6 @@
 
 import { byId } from "./elements.js";
 
-/** Randomize the answers, and send the reports. */
 export async function send(app) {
   await app.go("sending");
   try {

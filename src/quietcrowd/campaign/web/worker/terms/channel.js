@@ -88,7 +88,6 @@ function ofTable(size, other, missing) {
   return { channel: { kind: "table", weights }, report };
 }
 
-/** Return the number of labels that a report can be. */
 function sizeOf({ domain: { kind, ...domain }, null: missing }) {
   const count = listOf(domain).length;
   const size = missing === null ? count : count + 1;
@@ -225,7 +224,6 @@ function gridOver({ domain: { kind, ...domain }, step: given }) {
   return { grid: { low, step, steps, high }, numbers: { grid_step: step, steps } };
 }
 
-/** Return the largest power of two that is at most a number. */
 function powerBelow(number) {
   const power = 2 ** Math.floor(Math.log2(number));
   return power > number ? power / 2 : 2 * power <= number ? 2 * power : power;

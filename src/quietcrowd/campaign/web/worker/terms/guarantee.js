@@ -83,7 +83,6 @@ export function exactLoss(channel) {
   return losses.reduce((most, one) => (isNoMore(one, most) ? most : one));
 }
 
-/** Return the assumptions of a guarantee in sentences. */
 export function assumptionsOf(mechanism, { answers, tasks }, say) {
   const kind = tasks === null ? "answers" : "tasks";
   const serves = `serves.${kind}`;

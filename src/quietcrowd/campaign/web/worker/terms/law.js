@@ -67,7 +67,6 @@ function reportsOf(terms, say) {
     : namesOf(terms, say);
 }
 
-/** Describe a report without a name. */
 export function pointsTo(names, say) {
   return say(names.length ? "law.points" : "law.points.none", { labels: names.join(", ") });
 }
@@ -87,7 +86,6 @@ function quoted(name) {
   return mark + name.replaceAll("\\", "\\\\").replaceAll(mark, `\\${mark}`) + mark;
 }
 
-/** Format a weight out of 2^32 in percent. */
 function shareOf(weight, say) {
   return chanceOf(weight / ALL_WEIGHTS, say);
 }

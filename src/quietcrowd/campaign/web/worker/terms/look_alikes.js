@@ -20,7 +20,6 @@ function replaced(text, table) {
   return looks.join("").normalize("NFD").replaceAll("rn", "m");
 }
 
-/** Return the prototype of each character that has one. */
 function prototypes() {
   const table = new Map();
   let [prototype, code] = ["", 0];

@@ -37,7 +37,6 @@ export function withDigits(number, digits, say) {
   return inWords(`${number < 0 ? "-" : ""}${short}${ten}`, say);
 }
 
-/** Format a whole number with thousands separators. */
 export function counted(number, say) {
   return String(number).replace(/\B(?=(\d{3})+$)/g, say("consent.thousands"));
 }

@@ -143,7 +143,6 @@ function alone(name, data) {
   return Object.keys(data).length ? { data } : { task: name };
 }
 
-/** Return the possible answers in a fixed order. */
 function answersOf(domain) {
   const { low, high } = domain;
   return labelsOf(domain)?.map(labelText).sort(byCodePoint) ?? { low, high };

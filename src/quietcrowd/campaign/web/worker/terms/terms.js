@@ -56,7 +56,6 @@ function refuseUnless(condition, name, values) {
   }
 }
 
-/** Return the result of a function; throw Refusal if it throws. */
 async function attempt(give, name) {
   try {
     return await give();
@@ -123,7 +122,6 @@ function isNear(number, said) {
   return number === said || (typeof said === "number" && Math.abs(number - said) <= most);
 }
 
-/** Return the members that differ from their expected values. */
 function differing(config, expected) {
   const same = (name) => canonicalJson(config[name]) === canonicalJson(expected[name]);
   return Object.keys(expected).filter((name) => !same(name));
@@ -141,7 +139,6 @@ function checkMembers(config, campaign) {
   refuseUnless(isSound && tasks <= MOST_TASKS, "counts");
 }
 
-/** Return a guarantee in the form of a configuration. */
 function figuresOf(guarantee, mechanism, english) {
   const shown = Object.entries(FIGURES).map(([name, own]) => {
     return [name, guarantee[own] === Infinity ? null : guarantee[own]];
