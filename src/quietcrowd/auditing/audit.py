@@ -99,11 +99,6 @@ def audit(
     rng : numpy.random.Generator, optional
         Audits the simulation instead of real reports: fast and reproducible.
 
-    Returns
-    -------
-    AuditReport
-        Prints the claimed, stated and found losses.
-
     Raises
     ------
     ParameterError

@@ -3,9 +3,10 @@
 A quarter of the samples selects statistic, learned parameters, side and threshold. Clopper-Pearson
 bounds on the others prove a ratio, so the selection adds nothing to the risk of being wrong.
 
-Large losses depend on rare events, so both sides are also counted together. A score of at least c >
-0 guesses one input, of at most -c the other. If each input's samples are (epsilon, delta)-private,
-the mean probabilities r of a right and w of a wrong guess satisfy ``r <= exp(epsilon) w + delta``.
+Large losses depend on rare events, so both sides are also counted together. For a positive c, a
+score of at least c guesses one input, of at most -c the other. If each input's samples are
+(epsilon, delta)-private, the mean probabilities r of a right and w of a wrong guess satisfy
+``r <= exp(epsilon) w + delta``.
 """
 
 from __future__ import annotations

@@ -81,7 +81,8 @@ def label_crowd(
     distributed as g, a worker knows the truth with probability ``s = (c - 1/k) / (1 - 1/k)`` and
     guesses otherwise. With uniform guesses c is the accuracy. Below 1/k an answer is the truth t
     with probability ``c k g(t)``, otherwise a wrong label in proportion to g. All workers give
-    equally many answers, to within one, to random tasks.
+    equally many answers, to within one, to random tasks. Ids of tasks and workers are integers from
+    0.
 
     Parameters
     ----------
@@ -105,11 +106,6 @@ def label_crowd(
         Probability that an answer to a task with a lure is the lure, 0 to 1.
     seed : int
         The same seed gives the same crowd.
-
-    Returns
-    -------
-    LabelCrowd
-        Ids of tasks and workers are integers from 0.
 
     Raises
     ------

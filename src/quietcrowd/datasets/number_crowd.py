@@ -116,7 +116,7 @@ def number_crowd(
     to the truth. The worker's scale multiplies the distance of this sum from the middle, an
     individual error is added, and the answer is clipped to the domain. Scales are uniform between
     two bounds, and standard deviations of individual errors are log-uniform. All workers give
-    equally many answers, to within one.
+    equally many answers, to within one. Ids of tasks and workers are integers from 0.
 
     Parameters
     ----------
@@ -147,11 +147,6 @@ def number_crowd(
         At least 1.
     seed : int
         The same seed gives the same crowd.
-
-    Returns
-    -------
-    NumberCrowd
-        Ids of tasks and workers are integers from 0.
 
     Raises
     ------

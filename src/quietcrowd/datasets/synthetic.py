@@ -48,7 +48,7 @@ def synthetic_crowd(
 
     Each worker has an accuracy, uniform between two bounds. Each task has a uniform truth and
     answers of random workers. An answer is the truth with the worker's accuracy, otherwise uniform
-    on the other labels.
+    on the other labels. Ids of tasks and workers are integers from 0.
 
     Parameters
     ----------
@@ -60,11 +60,6 @@ def synthetic_crowd(
         Bounds of the workers' accuracies.
     seed : int
         The same seed gives the same crowd.
-
-    Returns
-    -------
-    Dataset
-        Ids of tasks and workers are integers from 0.
 
     Raises
     ------
@@ -103,7 +98,7 @@ def opinion_crowd(
     The known truths are the middles mu of the tasks, uniform on 0 to 10. All workers make a claim
     about every task. Reliable workers sample it from ``N(mu, spread^2)``, unreliable ones, who are
     the last workers, uniformly from ``mu - reach`` to ``mu + reach``. The domain contains all
-    claims.
+    claims. Ids of tasks and workers are integers from 0.
 
     Parameters
     ----------
@@ -117,11 +112,6 @@ def opinion_crowd(
         Largest distance of an unreliable claim from the middle, above 0, in the same unit.
     seed : int
         The same seed gives the same crowd.
-
-    Returns
-    -------
-    Dataset
-        Ids of tasks and workers are integers from 0.
 
     Raises
     ------
@@ -166,7 +156,8 @@ def sensor_crowd(
 
     Truths are uniform on the domain. A worker answers each task with probability `share`,
     independently. The answer is the truth plus normal noise, clipped to the domain. The first half
-    of the workers has the first standard deviation of noise, the others have the second.
+    of the workers has the first standard deviation of noise, the others have the second. Ids of
+    tasks and workers are integers from 0.
 
     Parameters
     ----------
@@ -180,11 +171,6 @@ def sensor_crowd(
         Default: 0 to 10.
     seed : int
         The same seed gives the same crowd.
-
-    Returns
-    -------
-    Dataset
-        Ids of tasks and workers are integers from 0.
 
     Raises
     ------
@@ -243,7 +229,8 @@ def sparse_crowd(
 
     A worker answers each task with probability ``1 - sparsity``, independently. The answer is the
     truth plus normal noise, rounded to the nearest level. A random half of the workers has the
-    first standard deviation of noise, the others have the second.
+    first standard deviation of noise, the others have the second. Ids of tasks and workers are
+    integers from 0. Memory is proportional to the answers.
 
     Parameters
     ----------
@@ -262,11 +249,6 @@ def sparse_crowd(
         Standard deviations of good and of bad workers.
     seed : int
         The same seed gives the same crowd.
-
-    Returns
-    -------
-    Dataset
-        Ids of tasks and workers are integers from 0. Memory is proportional to the answers.
 
     Raises
     ------

@@ -21,15 +21,7 @@ __all__ = ["log10_dataset", "recoded_dataset", "selected_tasks", "standardised_d
 def log10_dataset(dataset: Dataset) -> Dataset:
     """Return the decimal logarithms of answers and truths.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        With an `Interval`; answers and truths are at least 1.
-
-    Returns
-    -------
-    Dataset
-        Domain from 0 to the logarithm of the upper bound; same tasks and workers.
+    The new domain is from 0 to the logarithm of the upper bound.
 
     Raises
     ------
@@ -66,8 +58,6 @@ def recoded_dataset(dataset: Dataset, codes: Mapping[Any, Any], domain: Ordinal)
 
     Parameters
     ----------
-    dataset : Dataset
-        Labels or levels.
     codes : mapping
         From every label that occurs to a level of `domain`.
     domain : Ordinal
@@ -112,8 +102,6 @@ def standardised_dataset(
 
     Parameters
     ----------
-    dataset : Dataset
-        Numeric answers.
     bound : float
         Answers and truths are clipped at this many standard deviations; at least 1.
     least_spread : float
@@ -158,19 +146,14 @@ def standardised_dataset(
 def selected_tasks(dataset: Dataset, *, least_answers: int = 1, known: bool = False) -> Dataset:
     """Select the tasks that have enough answers, with these answers and their known truths.
 
+    Workers without remaining answers stay listed.
+
     Parameters
     ----------
-    dataset : Dataset
-        With an `Interval`.
     least_answers : int
         At least 1.
     known : bool
         Whether the truth of a task must be known.
-
-    Returns
-    -------
-    Dataset
-        Workers without remaining answers stay listed.
 
     Raises
     ------

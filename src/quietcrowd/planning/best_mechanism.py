@@ -166,11 +166,6 @@ def best_mechanism(
     draws : int
         Crowds for all mechanisms, at least 3; twice as many follow for those that may be the best.
 
-    Returns
-    -------
-    MechanismRanking
-        ``ranking.best`` is the best mechanism.
-
     Raises
     ------
     ParameterError

@@ -39,7 +39,8 @@ def least_epsilon(
 ) -> LeastNumber:
     """Return the least epsilon with an expected error of at most `target`.
 
-    More crowds are simulated until its standard error is below 3 %.
+    More crowds are simulated until its standard error is below 3 %. The expected error, not the
+    interval, includes the uncertainty of a pilot.
 
     Parameters
     ----------
@@ -57,11 +58,6 @@ def least_epsilon(
         Largest number of crowds at each point, at least 3.
     seed : int
         See `plan`.
-
-    Returns
-    -------
-    LeastNumber
-        The expected error, not the interval, includes the uncertainty of a pilot.
 
     Raises
     ------
@@ -106,11 +102,6 @@ def least_workers(
         Privacy loss.
     tasks, answers : int
         Number of tasks, and of answers of each worker.
-
-    Returns
-    -------
-    LeastNumber
-        An integer, rounded up.
 
     Raises
     ------

@@ -92,7 +92,7 @@ def plan(
     """Return the expected error of a campaign, before the first answer.
 
     Crowds are sampled from assumptions, randomized by the mechanism of the devices, and inferred by
-    `NoiseAware`. No answers are used except those of a pilot.
+    `NoiseAware`. No answers are used except those of a pilot. See ``docs/planning.md``.
 
     Parameters
     ----------
@@ -130,18 +130,10 @@ def plan(
     progress : callable, optional
         Called with the number of completed crowds, and the total.
 
-    Returns
-    -------
-    CampaignPlan
-
     Raises
     ------
     ParameterError
         If a parameter is out of its range, or no mechanism is suitable.
-
-    References
-    ----------
-    ``docs/planning.md``, ``docs/theory/planning.md``.
 
     Examples
     --------

@@ -157,7 +157,8 @@ class SharedWeight:
         """Return the uniform distribution on the integers from `low` to `high`.
 
         Many are summed by Gauss-Legendre, which is exact for these polynomials. That gives the
-        integral from ``low - 1/2`` to ``high + 1/2``: the sum up to a relative (M / high)^2.
+        integral from ``low - 1/2`` to ``high + 1/2``: the sum up to a relative
+        (M / high)^2 for rows of M reports.
         """
         if high - low < _FEW:
             weights = np.arange(low, high + 1, dtype=np.float64)
