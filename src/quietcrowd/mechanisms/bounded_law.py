@@ -55,22 +55,10 @@ Places: TypeAlias = npt.NDArray[Any] | int
 class BoundedLaw:
     """Weights of all reports given an answer; they sum to 2^32 for each.
 
-    Attributes
-    ----------
-    grid : Grid
-        Answers are rounded to it.
-    base : int
-        Weight of every report.
-    window : int
-        Number of reports that an answer makes likelier, from its own place on. There are
-        ``steps + window`` reports, or two if it is 0.
-    lift : int
-        Additional weight in the window.
-    ends : tuple of int
-        Two reports, symmetric about the middle.
-    least, slope : int
-        Given the answer a, the first end has ``least + slope (steps - a)`` more, the second
-        ``least + slope a``.
+    Every report has the weight `base`. An answer gives `lift` more to the `window` reports from its
+    own place on. There are ``steps + window`` reports, or two if `window` is 0. The two `ends` are
+    symmetric about the middle. Given the answer a, the first has ``least + slope (steps - a)``
+    more, the second ``least + slope a``.
     """
 
     grid: Grid
@@ -150,8 +138,7 @@ class BoundedLaw:
     def loss(self) -> LossLaw:
         """Loss distribution of the two farthest answers, which are the worst at every epsilon.
 
-        With both a window and ends, it is the distribution if a report also showed to which part it
-        belongs, which is an upper bound.
+        With both a window and ends it is an upper bound: a report is assumed to show its part, too.
         """
         lifted, high = self.base + self.lift, self.least + self.slope * self.steps
         ahead, behind = lifted * self.window, self.base * self.window
@@ -188,8 +175,7 @@ class BoundedLaw:
     def most_variance(self) -> float:
         """Largest variance over all answers.
 
-        The variance is quadratic in the place and symmetric, so it is that of an end or of the
-        middle.
+        As a symmetric quadratic function of the place, it is that of an end or of the middle.
         """
         return max(self.variance(0), self.variance(self.steps // 2))
 
@@ -212,10 +198,7 @@ class BoundedLaw:
         return Fraction(total, TOTAL)
 
     def weights(self, reports: Places, answers: Places) -> Integers:
-        """Return the weight of each report given each answer; 0 for an impossible report.
-
-        Both are places, and broadcast.
-        """
+        """Return the weight of each report given its answer; places broadcast, others weigh 0."""
         own, given = np.asarray(reports, np.int64), np.asarray(answers, np.int64)
         inside = (own >= given) & (own < given + self.window)
         weights = self.base + self.lift * inside

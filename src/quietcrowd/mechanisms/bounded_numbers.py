@@ -37,13 +37,7 @@ __all__ = ["BoundedChannel", "BoundedNumbers"]
 
 @frozen(kw_only=True, slots=False)
 class BoundedChannel(Channel):
-    """Distribution of a bounded report of a number.
-
-    Attributes
-    ----------
-    law : BoundedLaw
-        Integer weights.
-    """
+    """Distribution of a bounded report of a number, with the integer weights `law`."""
 
     law: BoundedLaw
 
@@ -82,16 +76,7 @@ class BoundedNumbers(TaskwiseMechanism):
 
     An answer is clipped to the domain and rounded to a public grid. A report is drawn from the
     integer weights of its place; its mean is the rounded answer. Missing answers are not reported,
-    so participation is not protected.
-
-    Attributes
-    ----------
-    domain : Ordinal or Interval
-        At least two numbers.
-    epsilon : float
-        Largest privacy loss of one answer, natural logarithm, above 0 and at most 16.
-    step : float, optional
-        Step of the grid, a power of two that makes at most 2^16 steps; see `Grid.over`.
+    so participation is not protected. For the attributes see a subclass.
     """
 
     no_memo: ClassVar[None] = None

@@ -108,12 +108,7 @@ class Noise(ABC):
 class Shift:
     """Additive noise: a report is the answer's place on a grid plus independent noise.
 
-    Attributes
-    ----------
-    grid : Grid
-        Answers are rounded to it; reports are counted in its steps.
-    noise : Noise
-        In steps of the grid.
+    Reports are counted in steps of the grid, and so is the noise.
     """
 
     grid: Grid
@@ -236,8 +231,8 @@ class Channel(ABC):
         """Return the distribution of reports given each answer, JSON-ready, in a canonical order.
 
         Channels with equal identities are the same function from labels to distributions over
-        meanings. By default a different order of labels makes a different channel. `answers` are
-        the labels by code, or the bounds of a range.
+        meanings. By default reordered labels make a different channel. `answers` are labels by
+        code, or bounds.
         """
         listed = {"reports": reports.listed} if isinstance(reports, ListedMeanings) else {}
         return {"answers": answers, **listed, **self.describe()}
@@ -438,8 +433,8 @@ class FiniteChannel(Channel):
     def _edges(self) -> list[tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_] | None]]:
         """For each report except the last, its upper edge by answer, and whether that is 2^32.
 
-        Words at or above an edge lie beyond the report. 2^32 does not fit into 32 bits and has no
-        word beyond it; None if no edge is 2^32.
+        Words at or above an edge lie beyond the report. 2^32 does not fit into 32 bits; None if no
+        edge is.
         """
         columns = np.cumsum(self.weights, axis=1)[:, :-1].T
         return [

@@ -84,15 +84,9 @@ def positive_epsilon(_: Any, __: Any, epsilon: float) -> None:
 class DiscreteLaplace(Noise):
     """Discrete Laplace noise on the whole numbers.
 
-    Parameters
-    ----------
-    scale : float
-        In steps, as the exact rational number that the float is.
-
-    References
-    ----------
-    C. Canonne, G. Kamath, T. Steinke, "The Discrete Gaussian for Differential Privacy", NeurIPS
-    2020, for the distribution; ``docs/theory/exact-noise.md`` for the sampler.
+    `scale` is in steps, as the exact rational number that the float is. For the distribution see C.
+    Canonne, G. Kamath, T. Steinke, "The Discrete Gaussian for Differential Privacy", NeurIPS 2020,
+    and for the sampler ``docs/theory/exact-noise.md``.
 
     Examples
     --------

@@ -44,18 +44,9 @@ class Grid:
     """Equidistant numbers over a domain; the step is a power of two.
 
     Answers are clipped to the domain and rounded to the grid before noise is added. So two answers
-    are a whole number of steps apart, and the sensitivity is the integer `steps`.
-
-    Attributes
-    ----------
-    low : float
-        Lowest number.
-    step : float
-        Distance of neighbors.
-    steps : int
-        Number of steps; even, so that the middle is on the grid.
-    high : float
-        Highest number of the domain; the grid may end slightly above it.
+    are a whole number of steps apart, and the sensitivity is the integer `steps`. It is even, so
+    that the middle is on the grid. The grid begins at `low`; it may end slightly above `high`, the
+    highest number of the domain.
     """
 
     low: float
@@ -144,7 +135,7 @@ class Grid:
     def lattice(self, noise_scale: float) -> Lattice:
         """Return the domain of places with noise, of 32 bits if 64 scales of noise fit.
 
-        Noise beyond 64 scales has a probability below 10^-27. Cutting it off is post-processing.
+        Noise beyond is cut off; it has a probability below 10^-27, and this is post-processing.
         """
         bits = 32 if self.steps + 64 * noise_scale < 2**31 else 64
         return Lattice(origin=self.low, step=self.step, bits=bits)

@@ -95,14 +95,8 @@ class LabelMechanism(TaskwiseMechanism):
 
     A subclass defines a `name`, its parameters and its `channel`, a table with a row for each label
     and one for NULL if that is a label. By default every answer is replaced by an independent draw
-    from its row.
-
-    Attributes
-    ----------
-    domain : Categorical or Ordinal
-        At least two labels.
-    null : {None, "category"}
-        Handling of a task without an answer: no report, or NULL as one more label.
+    from its row. `null` determines whether a task without an answer has no report, or NULL is one
+    more label.
     """
 
     no_memo: ClassVar[None] = None

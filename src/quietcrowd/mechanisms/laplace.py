@@ -174,15 +174,15 @@ def _default_fill(mechanism: LaplacePerturbation) -> Fill:
 class LaplacePerturbation(TaskwiseMechanism):
     """Laplace perturbation: the answer, clipped and rounded to a public grid, plus noise.
 
-    A report is ``g(a) + Lap(width / epsilon)``. g clips an answer to the domain and, if every
-    worker reports every task, replaces a missing one by a number. The sensitivity is the width of
-    the domain, rounded up to an even number of steps of the grid.
+    By default the noise has the scale ``width / epsilon``. The sensitivity is the width of the
+    domain, rounded up to an even number of steps of the grid. If every worker reports every task, a
+    number replaces a missing answer.
 
-    With ``participation="released"`` every cell gives two numbers, with the middle c of the domain:
+    With ``participation="released"`` every cell gives two numbers, for the middle c of the domain:
     ``a - c`` and 1 for an answer a, 0 and 0 for none. Their noise has the scales
-    ``width / epsilon`` and ``2 / epsilon``. Exchanging an answer for NULL costs half of the width
-    in the first number and 1 in the second, ``epsilon / 2`` each. So the noisy bit costs no further
-    privacy, and truths can be estimated without the bias of filled values.
+    ``width / epsilon`` and ``2 / epsilon``. An answer differs from NULL by at most half of the
+    width and by 1, which costs ``epsilon / 2`` each. So the noisy bit costs no further privacy, and
+    truths can be estimated without the bias of filled values.
 
     Parameters
     ----------

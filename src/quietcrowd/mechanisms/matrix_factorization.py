@@ -83,16 +83,15 @@ class MatrixFactorization(Mechanism):
 
     Every task j has a public random profile ``v_j`` of `rank` numbers with a 1-norm of at most 1.
     The profile u of a worker with answers ``a_j`` on its tasks T makes ``c + u.v_j`` fit them, for
-    a public center c. The device adds exact noise of scale ``width / epsilon`` to each of the sums
-    ``b = sum_T v_j (a_j - c)``, and u follows from the noisy sums:
+    a public center c. Methods read this prediction for every worker and task. The device adds exact
+    noise of scale ``width / epsilon`` to each of the sums ``b = sum_T v_j (a_j - c)``, and u
+    follows from the noisy sums:
 
     - ``"fill"``: a missing answer counts as c. ``u = (V V' + ridge I)^-1 b`` over all tasks.
     - ``"statistics"``: ``u = (H + ridge I)^-1 b`` with a noisy ``H = sum_T v_j v_j'``.
     - ``"ridge"``: the same with the exact H, on the device. H reveals which tasks were answered.
     - ``"paper"``: equations 9 and 10 with c = 0 and no ridge: gradient descent on
       ``sum_T (a_j - u.v_j)^2 + 2 u.eta``. It has no minimum if V_T has a rank below `rank`.
-
-    Methods read ``c + u.v_j`` for every worker and task.
 
     Parameters
     ----------

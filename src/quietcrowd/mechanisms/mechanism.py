@@ -627,11 +627,10 @@ class Reports:
         ``again`` and ``campaign`` if reports are marked as sent again. With sketches they are
         ``worker``, ``coordinate`` and ``number``.
 
-        A JSON object with the keys ``mechanism`` and ``simulated`` marks the frame as reports. It
-        is text under the key ``quietcrowd``, in ``attrs`` of pandas or the metadata of an Arrow
-        schema. `write_table` and Parquet files of these libraries preserve it; polars, and a
-        conversion from Arrow to pandas, drop it. Functions that would read such a frame as
-        non-private answers warn.
+        A JSON text under the key ``quietcrowd``, in ``attrs`` of pandas or the metadata of an Arrow
+        schema, marks the frame as reports and describes the mechanism. `write_table` and Parquet
+        files of these libraries preserve it; polars, and a conversion from Arrow to pandas, drop
+        it. Functions that would read such a frame as non-private answers warn.
 
         Parameters
         ----------

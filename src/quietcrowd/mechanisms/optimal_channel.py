@@ -50,14 +50,13 @@ class OptimalChannel(LabelMechanism):
     """Channel that preserves most information at a loss, for known label frequencies.
 
     A report is the number of a column of a table, from 1 on, and no label. Each column supports
-    some of the labels: their answers give it ``exp(epsilon)`` times as often as the others do. A
-    linear program determines the columns and their frequencies when the mechanism is made. From
-    then on the integers `weights` define it, and no device, file or campaign solves it again.
+    some labels: their answers give it ``exp(epsilon)`` times as often as others do. A linear
+    program determines the table when the mechanism is made. From then on the integers `weights`
+    define it, and no device, file or campaign solves it again.
 
     For two labels it is randomized response, as it is for equally frequent labels at a large loss.
-    With more labels and a smaller loss each column supports several, as in subset selection, and
-    rare labels share some of theirs. `NoiseAware` reads such reports; other methods for labels
-    reject them.
+    With more labels and a smaller loss each column supports several, as in subset selection.
+    `NoiseAware` reads such reports; other methods for labels reject them.
 
     Parameters
     ----------

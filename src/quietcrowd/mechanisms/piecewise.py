@@ -19,10 +19,9 @@ class PiecewiseMechanism(BoundedNumbers):
 
     For answers from -1 to 1 a report lies between -C and C, with
     ``C = (exp(epsilon / 2) + 1) / (exp(epsilon / 2) - 1)``. A window of width ``C - 1`` moves with
-    the answer from one end to the other. A number in it is ``exp(epsilon)`` times as likely as one
-    outside. Above an epsilon of about 1.3 the variance is less than that of Duchi's mechanism, and
-    it falls further as epsilon grows. Methods that use the distribution gain more than that: the
-    windows of many reports soon confine the truth.
+    the answer; a number in it is ``exp(epsilon)`` times as likely as one outside. Above an epsilon
+    of about 1.3 the variance is less than that of Duchi's mechanism. Methods that use the
+    distribution gain more, since the windows of many reports soon confine the truth.
 
     Parameters
     ----------

@@ -23,12 +23,9 @@ class RandomizedResponse(LabelMechanism):
 
     A report is the answer with probability ``1 - p``, and each of the other ``k - 1`` labels with
     probability ``p / (k - 1)``. For a privacy loss epsilon,
-    ``p = (k - 1) / (exp(epsilon) + k - 1)``.
-
-    With ``null="category"`` NULL, "no answer", is one more label: every worker reports every task,
-    and NULL is kept or replaced as any label. With K labels except NULL, the correct report then
-    has the probability ``exp(epsilon) / (K + exp(epsilon))``, and each other one
-    ``1 / (K + exp(epsilon))``.
+    ``p = (k - 1) / (exp(epsilon) + k - 1)``. With ``null="category"`` every worker reports every
+    task. NULL, "no answer", is one more label, is kept or replaced as any label is, and counts in
+    k.
 
     Parameters
     ----------

@@ -89,14 +89,9 @@ KEY_BYTES = 32
 
 @frozen(kw_only=True, eq=False)
 class Secret:
-    """A key, and the public context of its random numbers.
+    """A 256-bit key of one device, and the public context of its random numbers.
 
-    Attributes
-    ----------
-    key : bytearray, 32 bytes
-        Known to one device, and not printed.
-    context : str
-        Public; in another context the same key gives other numbers.
+    The key is not printed. In another context the same key gives other numbers.
     """
 
     key: bytearray = field(repr=False, converter=bytearray)

@@ -65,22 +65,11 @@ _MOST_NUMBERS = 2**24
 
 @frozen(kw_only=True)
 class TaskProfile:
-    """Distribution of the task profile matrix V.
+    """Distribution of the task profile matrix V: random and independent of all answers.
 
-    Parameters
-    ----------
-    rank : int
-        Number of coordinates d of a task, 1 to 4,096.
-    kind : {"gaussian", "rademacher", "buckets"}
-        Nearly normal entries, scaled to a 1-norm of 1; entries ``+-1/d``; or a single 1 at a random
-        coordinate.
-    seed : int
-        Public.
-
-    References
-    ----------
-    H. Sun et al., IEEE Big Data 2018, section V: V is random, independent of all answers, and
-    the 1-norm of each column is at most 1.
+    `rank` is the number of coordinates d of a task, 1 to 4,096; `seed` is public. Entries are
+    nearly normal, scaled to a 1-norm of 1 ("gaussian"), ``+-1/d`` ("rademacher"), or a single 1 at
+    a random coordinate ("buckets"). See H. Sun et al., IEEE Big Data 2018, section V.
 
     Examples
     --------
@@ -248,7 +237,7 @@ class SketchChannel(Channel):
     grid : Grid
         Answers are rounded to it.
     centre : int
-        Place that answers are counted from; a missing answer counts as it.
+        Place that answers are counted from, and that a missing answer counts as.
     noise : DiscreteLaplace
         Noise of each profile sum, in units of 2^-24 steps.
     moments_epsilon : float

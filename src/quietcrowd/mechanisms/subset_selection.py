@@ -31,13 +31,7 @@ __all__ = ["SetChannel", "SubsetSelection"]
 
 @frozen(kw_only=True, slots=False)
 class SetChannel(Channel):
-    """Distribution of a set of labels given the answer.
-
-    Attributes
-    ----------
-    law : SetLaw
-        Size of the sets, and weights of those with and without the answer.
-    """
+    """Distribution of a set of labels given the answer, with the weights `law`."""
 
     law: SetLaw
 
@@ -81,11 +75,9 @@ class SubsetSelection(TaskwiseMechanism):
 
     All sets with the answer are equally likely, and so are all others. A set with the answer is
     ``exp(epsilon)`` times as likely as one without. With many labels and a small epsilon a set is
-    more informative than the one label of `RandomizedResponse`, at the same loss. With ``d = 1`` it
-    is randomized response.
-
-    A report is the number of a set, below 2^53; ``report_domain.members_of`` lists its labels.
-    Tasks without an answer have no report, so participation is visible.
+    more informative than the label of `RandomizedResponse` at the same loss; ``d = 1`` is
+    randomized response. A report is the number of a set, below 2^53; ``report_domain.members_of``
+    lists its labels.
 
     Parameters
     ----------

@@ -179,7 +179,10 @@ class TableLaw(WorkerLaw):
         return drawn_row_epsilon(answers, weights=self.table, others=self.size - 1, null=self.null)
 
     def row_chances(self, answers: int) -> RowChances | None:
-        """Return the probabilities of rows of reports; None with NULL, which has a second draw."""
+        """Return the probabilities of rows of reports; None with NULL, or too many answers.
+
+        NULL has a second draw, which they do not include.
+        """
         if self.null or answers > MAX_ROW:
             return None
         law = SharedWeight.listed(

@@ -28,10 +28,9 @@ def create_private(path: Path, content: bytes) -> bool:
 
     The content is on the disk before the name exists, so an interruption leaves no file or all of
     it. On Linux there is no temporary name; elsewhere an interruption may leave a draft in the
-    directory. On file systems without links the name is reserved first: a concurrent caller, or an
-    interruption, may then find an empty file. On Windows the directory determines the permissions.
-
-    Raises OSError if the directory does not exist or is not writable.
+    directory. Without links the name is reserved first: a concurrent caller, or an interruption,
+    may then find an empty file. On Windows the directory determines the permissions. Raises OSError
+    if the directory does not exist or is not writable.
     """
     created = _create_unnamed(path, content)
     if created is None:
