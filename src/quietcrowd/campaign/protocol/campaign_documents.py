@@ -215,7 +215,7 @@ class Revocation(Request):
 
 
 class Exclusion(BaseModel):
-    """A worker whom the requester excludes from results, or includes again."""
+    """A worker excluded from results, or to be included again."""
 
     worker: Worker
     state: Literal["excluded", "to-be-excluded", "to-be-included"] = Field(
@@ -226,7 +226,7 @@ class Exclusion(BaseModel):
 
 
 class Exclusions(BaseModel):
-    """All workers whom the requester excludes, by pseudonym."""
+    """All excluded workers, by pseudonym."""
 
     items: list[Exclusion]
 

@@ -60,7 +60,7 @@ class JoinRequest(Request):
 
 
 class Participation(BaseModel):
-    """What the service knows about a worker."""
+    """The record that the service has of a worker."""
 
     campaign: Id
     state: State

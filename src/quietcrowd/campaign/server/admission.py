@@ -1,7 +1,7 @@
 """Authentication and rate limits that apply before a request body is read.
 
 Requests without a known key or credential share one rate limit. Requests to public routes are
-counted by source. So are joins, whatever invite they have: otherwise the limit that applies would
+counted by source. So are joins, with any invite: otherwise the limit that applies would
 reveal whether an invite was used. Beyond these limits, a rejection is delayed by about a second.
 
 Page files are not counted: a page loads many, and one costs no more than a rejection.
@@ -34,7 +34,7 @@ _WORKERS = re.compile(rf"{PREFIX}/me(/.*)?", re.DOTALL)
 _JOINING = re.compile(rf"{PREFIX}/public/campaigns/(?P<campaign>[0-9a-f]{{32}})/participants/.*")
 
 _PUBLIC = re.compile(rf"{PREFIX}/(?!(?:healthz|readyz)\Z).*", re.DOTALL)
-"""All API paths except health checks, which are not rate-limited."""
+"""API paths whose anonymous requests are counted; health checks are exempt."""
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 """`Gate` handles HEAD as GET."""
@@ -51,7 +51,7 @@ class Asker:
     """The key or credential of a request.
 
     `wanted` is the kind that the route requires; it may accept a token or code instead of a key.
-    `shown` is what the request has of this kind. `joins` is the id of the campaign to join, with a
+    `shown` is the one in the request. `joins` is the id of the campaign to join, with a
     credential that may be new. A request with `is_public` is counted by its source.
     """
 

@@ -28,7 +28,7 @@ _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,9})[ \t]*(?=\r\n)")
 _OTHERS = re.compile(
     rb"\r\n(?:transfer-encoding:|expect:|upgrade:|connection:(?![ \t]*keep-alive[ \t]*\r\n))"
 )
-"""Headers that may change where a request ends, or what it means."""
+"""Headers that may change the end or the meaning of a request."""
 
 
 class TimedConnection(H11Protocol):
@@ -37,7 +37,7 @@ class TimedConnection(H11Protocol):
     The head of the first request must arrive within a time limit from the connection, later heads
     from their first byte. `IncomingBodies` limits the time of bodies, and uvicorn that of idle
     connections. Each piece of a response must be read within `Door.taking` seconds, the last one
-    also within the keep-alive time. What is still unread is then discarded.
+    also within the keep-alive time. Unread data is then discarded.
     """
 
     _head: asyncio.TimerHandle | None = None
@@ -77,7 +77,7 @@ class TimedConnection(H11Protocol):
 
     @override
     def timeout_keep_alive_handler(self) -> None:
-        """Close an idle connection, and discard what the client has not read."""
+        """Close an idle connection, and discard unread data."""
         super().timeout_keep_alive_handler()
         self.transport.abort()
 
@@ -104,7 +104,7 @@ class TimedConnection(H11Protocol):
         self.door.connections.wait(self)
 
     def cut_off(self) -> None:
-        """Close the connection now, and discard what the client has not read."""
+        """Close the connection now, and discard unread data."""
         self.transport.abort()
 
     def await_head(self, *, coming: bool) -> None:

@@ -38,7 +38,7 @@ class Door:
 
 
 def open_door(settings: Settings, database: Database, tally: Tally) -> Door:
-    """Create the shared state; ParameterError if the process may not open enough files."""
+    """Create the shared state; raise ParameterError if the process may not open enough files."""
     most = connections_within(settings.connections, database.files_at_most)
     return Door(
         at_once=settings.at_once,

@@ -52,7 +52,7 @@ HEADERS = (
 
 @define
 class Gate:
-    """The outermost middleware; `always` is a path that is served whatever the load."""
+    """The outermost middleware; `always` is a path that is served at any load."""
 
     app: ASGIApp
     admission: Callable[[], Admission]

@@ -98,7 +98,7 @@ class InFlight:
         return True
 
     def count(self, answer: WaitingAnswer, size: int, credential: bytes) -> None:
-        """Count `size` more bytes of a response, fewer if negative, whatever the limits."""
+        """Count `size` more bytes of a response, fewer if negative, regardless of the limits."""
         self._answers[answer] = self._answers.get(answer, 0) + size
         if not self._answers[answer]:
             del self._answers[answer]

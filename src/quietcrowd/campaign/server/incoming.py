@@ -35,7 +35,7 @@ class IncomingBodies:
     async def whole(
         self, receive: Receive, *, most: int = MAX_BODY, credential: bytes | None = None
     ) -> bytes:
-        """Return the complete body; ProblemError beyond the limits, or if it ends early."""
+        """Return the complete body; raise ProblemError beyond the limits, or if it ends early."""
         self.waiting += 1
         try:
             async with asyncio.timeout(self.patience):

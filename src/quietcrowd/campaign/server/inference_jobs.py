@@ -117,7 +117,7 @@ class InferenceJobs:
         return self._thread.is_alive()
 
     def close(self) -> None:
-        """Kill the process and stop; the next start finds what is outdated."""
+        """Kill the process and stop; the next start finds outdated campaigns."""
         with self._changed:
             self._closed = True
             self._changed.notify()

@@ -10,7 +10,7 @@ __all__ = ["ask", "end", "start"]
 
 
 def start(command: Sequence[str]) -> subprocess.Popen[str]:
-    """Start a process without Ctrl+C, after which the server ends it; OSError if that fails."""
+    """Start a process in a separate group, since Ctrl+C is for the server; may raise OSError."""
     return subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -22,7 +22,7 @@ def start(command: Sequence[str]) -> subprocess.Popen[str]:
 
 
 def ask(process: subprocess.Popen[str], line: str) -> str:
-    """Return the answer to a line, empty if the process ended; OSError if its input is closed."""
+    """Return the answer to a line, empty if the process has ended; may raise OSError."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(f"{line}\n")

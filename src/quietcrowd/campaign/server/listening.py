@@ -30,9 +30,9 @@ _FEWEST, _MOST = 8, 2_048
 
 
 def connections_within(wanted: int | None, database_files: int) -> int:
-    """Return the maximum number of connections; ParameterError if open files do not allow `wanted`.
+    """Return the maximum number of connections; raise ParameterError if `wanted` is too high.
 
-    Without `wanted`, it is as many as they allow, and at most 2,048.
+    The limit on open files decides. Without `wanted` it is at most 2,048.
     """
     limit = file_limit()
     if limit is None:
@@ -100,7 +100,7 @@ def _host_in(address: Any) -> str | None:
 
 
 def listener(settings: Settings) -> Listener:
-    """Create the listening socket; ParameterError if it is unavailable, or would be insecure."""
+    """Create the listening socket; raise ParameterError if that is impossible or insecure."""
     if not (settings.insecure or is_here(settings.host)):
         raise ParameterError(
             f"{settings.host} is not this machine alone, and this server speaks without "

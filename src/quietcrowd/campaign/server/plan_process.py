@@ -80,7 +80,7 @@ class _NotingMaker:
 
 
 def planned(order: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the members of a `PlanDocument`; RefusedOrderError if the order breaks a rule."""
+    """Return the members of a `PlanDocument`, or raise RefusedOrderError."""
     domain = _domain(order)
     assumption = _assumption(domain, order["crowd"])
     sizes = _sizes(order)

@@ -1,4 +1,4 @@
-"""What routes share: the service, authentication, cursors and checks of states; health checks."""
+"""Shared parts of routes: the service, authentication, cursors, state checks; health checks."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Service:
     """The services that routes use.
 
     `infer` requests an inference of a campaign. `alive` returns whether all background threads run,
-    and `unwritable` what is not writable and why. `clock` returns seconds since 1970.
+    and `unwritable` the unwritable place with its error. `clock` returns seconds since 1970.
     """
 
     database: Database

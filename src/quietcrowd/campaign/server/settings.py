@@ -68,7 +68,7 @@ def _scheduler(text: str) -> str:
 
 
 class Settings(BaseSettings):
-    """The settings of a server; ParameterError for a value that is invalid or contradicts another.
+    """The settings of a server; invalid and contradictory values raise ParameterError.
 
     Files and variables do not count, see `quietcrowd.campaign.server.setting_sources`.
     """
@@ -278,5 +278,5 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Use explicit arguments only: no variable changes what a program requests."""
+        """Use explicit arguments only: variables of the environment have no effect."""
         return (init_settings,)

@@ -87,7 +87,7 @@ _FIXED = frozenset(
         *PROMISED,
     }
 )
-"""Fixed once a campaign is open: its configuration, and what workers receive at the end."""
+"""Fixed once a campaign is open: its configuration, and the completion code."""
 
 
 def _refused(member: str, message: str) -> ProblemError:

@@ -161,7 +161,7 @@ def _participation(connection: Connection, credential: str) -> Participation:
 
 @router.get("/me", responses=documented("credential"))
 def read_participation(credential: Credential, service: ServiceOf) -> Participation:
-    """Return what the service knows about the worker."""
+    """Return the record that the service has of the worker."""
     with service.database.read() as connection:
         return _participation(connection, credential)
 

@@ -1,4 +1,4 @@
-"""Single workers, whom their requester excludes from results or deletes.
+"""Single workers, excluded from results or deleted by their requester.
 
 Responses are the same whether the campaign has such a worker or not.
 """
@@ -27,7 +27,7 @@ router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["workers"])
 
 @router.get("/excluded", responses=documented("credential", "not-found"))
 def list_excluded(campaign: Id, requester: Requester, service: ServiceOf) -> Exclusions:
-    """Return all workers whom the requester excludes from results."""
+    """Return all workers excluded from results."""
     with service.database.read() as connection:
         row = owned_campaign(connection, requester, campaign)
         rows = listed(connection, row.id)
@@ -49,7 +49,7 @@ def exclude_worker(campaign: Id, worker: Worker, requester: Requester, service: 
     """Exclude a worker from results; repeating this has no effect.
 
     If workers are released in batches, this takes effect with the next release or the closing.
-    Results in between would reveal who has withdrawn since the last one.
+    Results in between would reveal withdrawals since the last one.
     """
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 Mover: TypeAlias = Literal["workers", "releases", "others"]
-"""Cause of a count: actions of workers; releases and what follows from them; requesters and checks.
+"""Cause of a count: actions of workers; releases and their consequences; requesters and checks.
 
 The first are rounded and published with releases, the second once a minute, the last immediately.
 """

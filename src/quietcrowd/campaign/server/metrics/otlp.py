@@ -29,7 +29,7 @@ _PACKAGES = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 
 @frozen(kw_only=True)
 class Exporter:
-    """An exporter of published metrics; `close` aborts what is being sent."""
+    """An exporter of published metrics; `close` aborts transfers."""
 
     send: Callable[[Published], None]
     close: Callable[[], None]

@@ -39,7 +39,7 @@ class Metrics:
 def running_metrics(
     settings: Settings, database: Database, departures: Departures
 ) -> Iterator[Metrics]:
-    """Publish the metrics of a server until the context ends; ParameterError for a port in use."""
+    """Publish the metrics of a server until the context ends; may raise ParameterError."""
     metrics, export = Metrics.of(database, departures), exporter()
     if settings.metrics_port is None and export is None:
         yield metrics

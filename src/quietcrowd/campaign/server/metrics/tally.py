@@ -67,7 +67,7 @@ class Tally:
             self._held.setdefault(campaign, Counter())[Sample(kind.name, labels)] += by
 
     def released(self, shown: Mapping[bytes, int]) -> None:
-        """Record a release: the number of workers per campaign who are shown for the first time."""
+        """Record a release: the number of workers per campaign shown for the first time."""
         with self._lock:
             for campaign, workers in shown.items():
                 self._told += workers

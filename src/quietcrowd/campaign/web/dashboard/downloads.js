@@ -12,7 +12,7 @@ const FILES = [
 const [TRUTHS, RESULTS, LINES, TABLE, MECHANISM] = FILES.map(([button]) => button);
 
 let source = null;
-let later = new Set(); // buttons whose files are not available yet
+let later = new Set(); // buttons of unavailable files
 
 for (const [button, path, name] of FILES) {
   button.addEventListener("click", () => download(button, path, name));
@@ -26,7 +26,7 @@ export function downloadFrom(api) {
   }
 }
 
-/** Enable only the buttons whose files are available. */
+/** Enable only the buttons of available files. */
 export function offerDownloads(campaign, results) {
   const waits = campaign.state === "open" && campaign.at_least > 1;
   later = new Set([...(waits ? [LINES, TABLE] : []), ...(results === null ? [TRUTHS, RESULTS] : [])]);

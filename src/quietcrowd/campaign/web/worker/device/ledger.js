@@ -41,7 +41,7 @@ function entered(epsilon, loss) {
   return isNoMore(loss, decimal) && isNoMore(least, loss) ? decimal : loss;
 }
 
-/** Return the smallest number whose decimal is at least the sum of costs. */
+/** Return the smallest number with a decimal of at least the sum of costs. */
 function sumOf(costs) {
   if (costs.includes(Infinity)) {
     return Infinity;

@@ -50,7 +50,7 @@ export function leastMeant(number) {
   return isNoMore(exact, decimal) ? exact : decimal;
 }
 
-/** Return the smallest float whose shortest decimal is at least a ratio. @param {Ratio} ratio */
+/** Return the smallest float with a shortest decimal of at least a ratio. @param {Ratio} ratio */
 export function decimalUp({ over, under }) {
   const nearest = nearestFloat(over, under);
   if (isNoMore({ over, under }, decimalOf(nearest))) {

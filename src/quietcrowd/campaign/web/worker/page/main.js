@@ -175,7 +175,7 @@ class App {
     return this.go("end", device.open ? "screen.uninvited" : "screen.closed");
   }
 
-  /** Continue as the worker who joined. */
+  /** Continue as the joined worker. */
   async goOn() {
     const { device } = this;
     this.terms = await device.load();

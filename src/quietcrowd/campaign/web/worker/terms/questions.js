@@ -117,7 +117,7 @@ function keysIn(value) {
   return [...own, ...Object.values(value).flatMap(keysIn)];
 }
 
-/** Return a value whose texts are replaced by their appearance, with objects as lists. */
+/** Return a value with its texts replaced by their appearance, and objects by lists. */
 function looksOf(value, look) {
   if (Array.isArray(value)) {
     return value.map((part) => looksOf(part, look));
