@@ -178,7 +178,9 @@ class Attack:
     """Two rows of one worker, and the score and numbers that distinguish them.
 
     The rows `one` and `other` are stored answers to `tasks`, or None. They differ at the first task
-    only, or at any tasks if `whole`.
+    only, or at any tasks if `whole`. With `alone`, each device is a separate call. An audit gives
+    the attack the fraction `share` of its workers, at most `workers`. With `search`, the two tasks
+    with the most correlated reports are moved to the front.
 
     Attributes
     ----------
@@ -192,12 +194,6 @@ class Attack:
         How many of these numbers, the first ones, differ between the rows.
     plain : tuple of ndarray of float, shape (numbers,), or None
         These numbers without noise, under either row; integers.
-    search : bool
-        Whether the two tasks with the most correlated reports are moved to the front.
-    share : float
-        Fraction of the workers of an audit; `workers` is the maximum.
-    alone : bool
-        Whether each device is a separate call, as on workers' devices.
     """
 
     name: str

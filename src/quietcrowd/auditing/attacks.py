@@ -1,8 +1,4 @@
-"""Audit plans for every kind of mechanism, as an adversary knows it.
-
-Scores are log-likelihood ratios under the *public* distribution, the best statistic if devices
-follow it. If they do not, the proved bounds are still valid.
-"""
+"""Audit plans for every kind of mechanism, as an adversary knows it."""
 
 from __future__ import annotations
 
@@ -42,8 +38,7 @@ def plan_audit(mechanism: Mechanism, answers: int) -> AuditPlan:
 def plan_of_channel(channel: Channel, mechanism: Mechanism, answers: int) -> AuditPlan:
     """Return the plan for a channel without a registered plan.
 
-    The attack uses its distribution of noise, sets or bounded reports if there is one, and
-    otherwise learns a projection of the reports.
+    The channel's distribution of noise, sets or bounded reports is used if there is one.
     """
     if channel.shift is not None:
         return plan_shift(mechanism, channel.shift, answers)

@@ -1,8 +1,4 @@
-"""Attacks on mechanisms for labels, by the ratios of two rows of a table of integers.
-
-If the answers of a worker share a drawn weight, the ratio depends on how many of the other reports
-agree.
-"""
+"""Attacks on mechanisms for labels, by the ratios of two rows of a table of integers."""
 
 from __future__ import annotations
 

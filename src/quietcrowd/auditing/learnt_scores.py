@@ -120,10 +120,9 @@ def strongest_pair(samples: Sequence[Floats], moved: int) -> tuple[int, int]:
 
 
 def match_statistic(one: Floats, other: Floats, plain: tuple[Floats, Floats]) -> Statistic:
-    """Return how many numbers of a worker equal those without noise.
+    """Return how many numbers of a worker, shape (workers, numbers), equal those without noise.
 
-    `one` and `other` have shape (workers, numbers). `plain` are the integers that either row would
-    send without noise, shape (numbers,).
+    `plain` are the integers that either row would send without noise, shape (numbers,).
     """
 
     def counted(side: Floats) -> Floats:

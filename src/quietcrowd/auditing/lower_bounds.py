@@ -105,13 +105,12 @@ class _Counts:
         Each is wrong with a probability of at most `risk`, which is at most 1/4. This also holds if
         the samples of a side have two probabilities and the bound is for their mean.
 
-        Notes
-        -----
         Let c be at most the mean of a sum of independent events minus 1. Then the sum is at most c
-        no more probably than a binomial number of the same mean (Hoeffding 1956, Theorem 4). A
-        binomial number that is at most c with a probability of 1/4 or less has a mean of at least
-        c + 1 (Greenberg and Mohri 2014), unless all samples except one are expected to be hits. So
-        the bound is trivial for all hits except one, and for a single hit.
+        no more probably than a binomial number of the same mean (Hoeffding, Annals of Mathematical
+        Statistics 1956, Theorem 4). A binomial number that is at most c with a probability of 1/4
+        or less has a mean of at least c + 1, unless all samples except one are expected to be hits
+        (Greenberg and Mohri, "Tight lower bound on the probability of a binomial exceeding its
+        expectation", 2014). So the bound is trivial for all hits except one, and for a single hit.
         """
         from scipy.special import betaincinv
 
@@ -152,7 +151,7 @@ class Comparison:
 def compare(statistics: Sequence[Statistic]) -> Comparison:
     """Return the counts by which one of several statistics is selected and proves a bound.
 
-    There is at least one statistic, of the same samples in the same order, or of independent ones.
+    The statistics are of the same samples in the same order, or of independent ones.
 
     Examples
     --------
@@ -238,13 +237,8 @@ def proven_epsilon(
 
     It is valid with a probability of at least `confidence`. The second result is the position of
     the statistic that proves it. Raise `ParameterError` unless `confidence` is in (0, 1) and
-    `delta` in [0, 1].
-
-    References
-    ----------
-    C. J. Clopper, E. S. Pearson, Biometrika 1934; M. Jagielski et al., NeurIPS 2020, section 4;
-    W. Hoeffding, Annals of Mathematical Statistics 1956; S. Greenberg, M. Mohri, "Tight lower bound
-    on the probability of a binomial exceeding its expectation", 2014.
+    `delta` in [0, 1]. Sources: C. J. Clopper, E. S. Pearson, Biometrika 1934; M. Jagielski et al.,
+    NeurIPS 2020, section 4.
     """
     check_real("delta", delta, 0)
     if delta > 1:

@@ -1,8 +1,7 @@
 """Detection of reused randomness: equal messages that the public distribution makes rare.
 
 Devices that share a seed, or repeat random words, may send reports of the right distribution. But
-anyone who knows one worker's answers then knows the noise of all. Here all devices have the same
-answers, so those with the same randomness send the same message.
+anyone who knows one worker's answers then knows the noise of all.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Attacks on mechanisms with sets of labels as reports.
-
-Given two answers, the sets with the one and not the other are one outcome, and its two
-probabilities have the full ratio.
-"""
+"""Attacks on mechanisms with sets of labels as reports."""
 
 from __future__ import annotations
 
@@ -31,7 +27,10 @@ HALF = 0.5
 
 
 def plan_sets(law: SetLaw, answers: int) -> AuditPlan:
-    """Return the audit plan of a mechanism whose reports are sets of labels."""
+    """Return the audit plan of a mechanism whose reports are sets of labels.
+
+    The sets with one answer and not the other have the full ratio of probabilities.
+    """
     epsilon = log_ratio_up(law.ratio)
 
     def score(observed: Observed) -> Floats:

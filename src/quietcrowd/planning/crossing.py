@@ -16,7 +16,6 @@ __all__ = ["Curve", "LeastNumber", "crossing"]
 Floats = npt.NDArray[np.float64]
 
 FIRST = 12
-"""Crowds for the bracketing of the place."""
 
 SECOND = 24
 """First number of crowds at three points around the place."""
@@ -28,7 +27,6 @@ STEP = 1.25
 """Ratio of neighboring points."""
 
 MOVES = 8
-"""Largest number of moves of the three points."""
 
 REACH = 1.645
 """Standard errors to each side that contain nine tenths of a normal distribution."""
@@ -156,7 +154,6 @@ def _places(curve: Curve, middle: float) -> list[float]:
 
 
 def _more(found: _Found, count: int, most: int) -> int:
-    """Return how many crowds are missing for the precision, at most doubling them."""
     wanted = min(count * (found.standard_error / CLOSE) ** 2 * 1.1, 2 * count)
     return max(min(math.ceil(wanted) - count, most - count), min(SECOND, most - count))
 

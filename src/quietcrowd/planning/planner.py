@@ -228,7 +228,6 @@ def _cells(
     per: Per,
     skipped: list[str],
 ) -> list[PlannedCell]:
-    """Return suitable cells by mechanism and epsilon; append other cells to `skipped`."""
     method, labels = NoiseAware(), isinstance(domain, FiniteDomain)
     found = []
     for name, maker in makers.items():

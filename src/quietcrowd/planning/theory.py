@@ -58,7 +58,6 @@ def _of_one_law(law: CrowdAssumption, size: CrowdSize, mechanism: Mechanism | No
 
 
 def _label_error(law: LabelAssumption, size: CrowdSize, channel: Channel | None) -> float | None:
-    """Return the error rate from the Chernoff information of the answers to a task."""
     labels = law.domain.size
     skills = np.array(law.accuracies or _usual_skills(law))
     if law.accuracies:
@@ -90,7 +89,6 @@ def _usual_skills(law: LabelAssumption) -> Floats:
 
 
 def _worker_information(answers: Floats, truths: Floats, channel: Channel | None) -> float | None:
-    """Return the mean Chernoff information of one report over pairs of different truths."""
     labels = len(truths)
     if channel is not None and channel.probabilities is None and channel.sets is None:
         return None
@@ -168,7 +166,6 @@ def _error_of_labels(labels: int, information: float) -> float:
 
 
 def _number_error(law: NumberAssumption, size: CrowdSize, channel: Channel | None) -> float | None:
-    """Return the mean absolute error of a normal truth with the answers' Fisher information."""
     if law.errors:
         sigmas = np.quantile(law.errors, (np.arange(QUANTILES) + 0.5) / QUANTILES)
         knowing = 1.0

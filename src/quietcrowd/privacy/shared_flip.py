@@ -1,10 +1,8 @@
 """Privacy loss when one random flip probability serves all answers of a worker.
 
-A worker draws an integer weight ``w``, uniform on ``low .. high``, and keeps each of n answers with
-weight ``K = T - (k - 1) w`` out of ``T = 2**32``, or gives each other label with weight ``w``. A
-row of reports with c agreements has probability ``L(c) = E[K^c w^(n-c)] / T^n``. Derivation and
-checks: ``docs/theory/two-layer.md``, ``docs/theory/accounting.md``. The case n = 1 is Theorem 6.3
-of Li et al., KDD 2018.
+With a weight ``w``, uniform on ``low .. high``, each of n answers is kept with weight
+``K = T - (k - 1) w`` out of ``T = 2**32``, and each other label has weight ``w``. A row of reports
+with c agreements has probability ``L(c) = E[K^c w^(n-c)] / T^n``. ``docs/theory/two-layer.md``.
 """
 
 from __future__ import annotations
@@ -165,10 +163,7 @@ def row_epsilon(answers: int, *, labels: int, low: int, high: int, total: int = 
 def row_chances(
     answers: int, *, labels: int, low: int, high: int, total: int = 2**32
 ) -> RowChances | None:
-    """Return how likely each row of reports is; None if that takes too long or a loss is infinite.
-
-    For parameters see `cell_epsilon`.
-    """
+    """Return probabilities of rows of reports; None if slow to compute or a loss is infinite."""
     count = high - low + 1
     if answers > _MOST_ROW or (count <= _FEW and count * answers > _MOST_TERMS):
         return None
@@ -274,10 +269,8 @@ def cell_delta(
 
     It is the sum of what ``P(agrees, c) - exp(epsilon) P(differs, c)`` and its reverse exceed 0 by,
     over the number c of agreements among the other n - 1 reports. A bound on the rounding is added,
-    at most 1e-9 for ``n (k - 1) <= 2000``. The result is 0 from `cell_epsilon` on.
-
-    Raise `ParameterError` if `epsilon` is negative or `answers` is not from 1 to 10^6. For other
-    parameters see `cell_epsilon`.
+    at most 1e-9 for ``n (k - 1) <= 2000``. Raise `ParameterError` if `epsilon` is negative or
+    `answers` is not from 1 to 10^6. For other parameters see `cell_epsilon`.
 
     Examples
     --------
@@ -306,7 +299,7 @@ def cell_law(answers: int, *, labels: int, low: int, high: int, total: int = 2**
 def listed_cell_law(
     answers: int, *, labels: int, weights: Sequence[int], epsilon: float, total: int = 2**32
 ) -> LossLaw:
-    """Return the distribution of the loss about one answer, for a list of equally likely weights.
+    """Return the distribution of the loss about one answer, for equally likely weights.
 
     `epsilon` bounds the loss of every report. For other parameters see `cell_epsilon`.
     """

@@ -1,8 +1,7 @@
 """Distribution of the loss about all answers of a worker, if one drawn weight serves them.
 
-The probability of a row of n reports depends only on how many agree with the row of answers. So
-all pairs of rows that differ in d places have one distribution of the loss, the same in both
-directions. Derivation and checks: ``docs/theory/two-layer.md``.
+All pairs of rows that differ in d places have one distribution of the loss, the same in both
+directions. ``docs/theory/two-layer.md``.
 """
 
 from __future__ import annotations

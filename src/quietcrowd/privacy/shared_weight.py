@@ -2,11 +2,9 @@
 
 A worker draws the weight ``w`` of each other value and keeps the true one with weight
 ``K = T - others w`` out of T. With NULL as one of the values, a second, independent draw serves all
-tasks without an answer; then ``w <= K``. Guarantees are stated by the closed forms
-`drawn_cell_epsilon` and `drawn_row_epsilon`. `SharedWeight` enumerates all rows of reports without
-them, as a check; a row of M reports with c agreements has probability
-``L_M(c) = E[K^c w^(M-c)] / T^M``. Derivation: ``docs/theory/sparse-answers.md``, and
-``docs/theory/two-layer.md`` for weights above K.
+tasks without an answer; then ``w <= K``. Guarantees use the closed forms; `SharedWeight` enumerates
+rows independently, as a check. ``docs/theory/sparse-answers.md``; ``docs/theory/two-layer.md`` for
+weights above K.
 """
 
 from __future__ import annotations
@@ -137,7 +135,8 @@ class SharedWeight:
     """Distribution of a worker's weight: `weights` out of `total` with probabilities `chances`.
 
     A report has `others` values other than the kept one. With `null` one of the values is NULL,
-    with an independent draw.
+    with an independent draw. ``L_M(c) = E[K^c w^(M-c)] / T^M`` is the probability of a row of M
+    reports with c agreements.
 
     Examples
     --------
@@ -225,8 +224,8 @@ class SharedWeight:
     def null_gains(self, cells: int) -> tuple[Floats, Floats, Floats]:
         """Return the loss between an answer and NULL by one report, all other cells being answered.
 
-        Three arrays: the report is that answer, NULL, or neither. Each is indexed by the number of
-        agreements among the other reports.
+        The report is that answer, NULL, or neither; each array is indexed by agreements of the
+        others.
         """
         row, rest, one = self.log_row(cells), self.log_row(cells - 1), self.log_row(1)
         return row[1:] - rest - one[0], row[:-1] - rest - one[1], row[:-1] - rest - one[0]
@@ -259,7 +258,6 @@ class SharedWeight:
     def _delta_of(
         self, cells: int, parts: list[tuple[Floats, Floats, int]], epsilon: float
     ) -> float:
-        """Sum the positive excess over all rows of the other cells, by their agreements."""
         ways = _log_ways(cells - 1) + np.arange(cells)[::-1] * np.log(self.others)
         total = 0.0
         for here, there, count in parts:

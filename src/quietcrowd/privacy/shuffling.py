@@ -1,9 +1,7 @@
 """Proved bounds on the privacy loss of one report behind an honest shuffler.
 
-Only the number of reports by other honest workers counts, since these hide a report. Three bounds
-are upper bounds of the delta at an epsilon. The exact one is for two labels and up to 1,000 others;
-the blanket is for randomized response, and clones are for anything with a pure loss. Derivations
-and checks: ``docs/theory/shuffling.md``.
+Only the number of reports by other honest workers counts, since these hide a report. Derivations of
+the exact, blanket and clones bounds: ``docs/theory/shuffling.md``.
 """
 
 from __future__ import annotations
@@ -177,8 +175,8 @@ def fewest_others(local: float, delta: float, response: KeepOrReplace | None = N
 def exact_delta(keep: float, others: int, epsilon: float) -> float:
     """Return the delta of two labels at an epsilon, the largest over all answers of the others.
 
-    It is the hockey-stick divergence of the counts of one label, rounded up. `keep` is above 1/2
-    and below 1, and `others` at most `MOST_EXACT`.
+    It is a hockey-stick divergence, rounded up. `keep` is above 1/2 and below 1, and `others` at
+    most `MOST_EXACT`.
     """
     counts = _counts_of_others(keep, others)
     edge = np.zeros((len(counts), 1))
@@ -266,10 +264,7 @@ def _delta_among(response: KeepOrReplace, group: int, epsilon: float, dust: floa
 
 @lru_cache(maxsize=128)
 def _window(count: int, chance: float, dust: float) -> tuple[Floats, Floats, float]:
-    """Return the likely values of a binomial number, their probabilities, and the remaining one.
-
-    Probabilities are rounded up, by more than the error of `range_chances`.
-    """
+    """Return likely values of a binomial number, their probabilities, rounded up, and the rest."""
     if chance >= 1:
         return np.array([float(count)]), np.ones(1), 0.0
     low, high = 0, count

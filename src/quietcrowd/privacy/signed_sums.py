@@ -1,9 +1,7 @@
 """Upper bounds on the 1-norm of a signed sum of integer rows, exact for small tables.
 
-A worker's answers to n tasks move a vector of sums by ``sum_j s_j v_j``, with a public row ``v_j``
-per task and ``s_j`` between -1 and 1. Its 1-norm is convex in s, so it is largest if every ``s_j``
-is 1 or -1. There it is ``max_t sum_j |t . v_j|`` over signs t of the coordinates. Derivation and
-checks: ``docs/theory/sparse-answers.md``.
+A worker's answers move a vector of sums by ``sum_j s_j v_j``, with a public row ``v_j`` per task
+and ``s_j`` between -1 and 1. Its 1-norm is largest at signs. ``docs/theory/sparse-answers.md``.
 """
 
 from __future__ import annotations
@@ -107,10 +105,7 @@ def spectral_norm_bound(rows: npt.NDArray[np.int64]) -> int:
 
 
 def _eigenvalue_bound(matrix: npt.NDArray[Any], slack: float, squarings: int) -> float:
-    """Return an upper bound of the largest absolute eigenvalue of a symmetric matrix.
-
-    It is at most the Frobenius norm, and its square is that of the matrix times itself.
-    """
+    """Bound the largest absolute eigenvalue of a symmetric matrix by the norms of its powers."""
     norm = math.sqrt(float((matrix * matrix).sum())) * (1 + slack)
     if not squarings or not norm:
         return norm

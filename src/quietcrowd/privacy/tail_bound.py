@@ -1,11 +1,10 @@
 """Tail bounds: with probability at least ``1 - q`` the loss is at most x.
 
-A pair (epsilon, delta) of differential privacy does not prove that a loss exceeds epsilon with a
-probability of at most delta; this may happen several times as often. A tail bound covers the
-reports of a worker and one alternative that is fixed beforehand, another answer or row of answers.
-
-A dominating pair bounds every delta, but no tail. So tails come from the distribution of the loss
-if all different rows share one, otherwise from the curve of deltas. ``docs/theory/tail-bounds.md``.
+They cover a worker's reports and one alternative that is fixed beforehand, another answer or row. A
+pair (epsilon, delta) does not prove that a loss exceeds epsilon with a probability of at most
+delta; this may happen several times as often. A dominating pair bounds every delta, but no tail. So
+tails come from the distribution of the loss if all different rows share one, otherwise from the
+curve of deltas. ``docs/theory/tail-bounds.md``.
 """
 
 from __future__ import annotations
