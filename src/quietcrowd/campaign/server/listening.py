@@ -30,9 +30,9 @@ _FEWEST, _MOST = 8, 2_048
 
 
 def connections_within(wanted: int | None, database_files: int) -> int:
-    """Return the maximum number of connections; raise ParameterError if `wanted` is too high.
+    """Return the maximum number of connections; raise ParameterError if open files are too limited.
 
-    The limit on open files decides. Without `wanted` it is at most 2,048.
+    Without `wanted` it is at most 2,048.
     """
     limit = file_limit()
     if limit is None:
