@@ -34,8 +34,6 @@ Maker: TypeAlias = Callable[..., Mechanism]
 
 @frozen(kw_only=True)
 class _Cell:
-    """One mechanism at one claimed epsilon."""
-
     label: str
     claimed_epsilon: float
     mechanism: Mechanism
@@ -43,8 +41,6 @@ class _Cell:
 
 @frozen(kw_only=True, eq=False)
 class _Crowd:
-    """One data set, with the non-private estimates by method."""
-
     dataset: Dataset
     score: Score
     plain: Mapping[str, TruthEstimate[Any]]
@@ -394,7 +390,6 @@ def _row(
 
 
 def _further(names: Sequence[str], scores: Any) -> dict[str, float]:
-    """Return means and standard errors of the scores except the main one."""
     found = {}
     for place, name in enumerate(names, start=1):
         found[name] = _mean(scores[:, place])
@@ -403,7 +398,6 @@ def _further(names: Sequence[str], scores: Any) -> dict[str, float]:
 
 
 def _mean(values: Any) -> float:
-    """Return the mean, ignoring NaN."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else float("nan")
 

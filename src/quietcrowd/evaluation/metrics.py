@@ -58,19 +58,9 @@ class Score(MatchedTruths, ABC):
 class KnownLabels(Score):
     """Known labels; the score is the fraction of wrong estimates.
 
-    Parameters
-    ----------
-    answers : Answers
-        In a finite domain.
-    truths : dataframe
-        Columns ``task`` and ``label``; tasks are matched by their ids as text.
-    domain : Domain, optional
-        Domain of truths; default: that of the answers.
-
-    Raises
-    ------
-    AnswerError
-        If a task is unknown or occurs twice, a label is outside of the domain, or truths are empty.
+    `truths` has columns ``task`` and ``label``; tasks are matched by their ids as text. `domain` is
+    that of truths, by default that of the answers. Raises `AnswerError` if a task is unknown or
+    occurs twice, a label is outside of the domain, or truths are empty.
     """
 
     names: ClassVar[tuple[str, ...]] = ("error_rate",)
@@ -108,13 +98,10 @@ class KnownLabels(Score):
 
 
 class KnownNumbers(Score):
-    """Known numbers, which may be outside of the answers' domain.
+    """Known numbers, which may be outside of the answers' domain; errors as in `KnownLabels`.
 
     The scores are errors, the correlation, and the weight distance: half the sum of the absolute
     differences of the workers' qualities from those of the same method's non-private estimate.
-
-    For parameters and errors see `KnownLabels`. Answers may have any domain, and truths must be
-    finite numbers.
     """
 
     names: ClassVar[tuple[str, ...]] = (
@@ -254,8 +241,8 @@ def mean_absolute_error_change(
 ) -> float:
     """Return the mean absolute error from reports minus that from non-private answers.
 
-    The utility measure of H. Sun et al., IEEE Big Data 2018, section VI-A. It can be negative:
-    answers clipped to the domain are biased, and a constant guess may be closer.
+    The utility measure of H. Sun et al., IEEE Big Data 2018, section VI-A. It can be negative,
+    because answers clipped to the domain are biased.
     """
     return mean_absolute_error(private, truths) - mean_absolute_error(plain, truths)
 

@@ -37,7 +37,6 @@ _LOOKS = (("-", "o"), ("--", "s"), ("-.", "^"), (":", "v"))
 
 
 PICTURES = (".png", ".svg")
-"""Accepted suffixes of picture files."""
 
 
 def check_picture(path: Path) -> None:
@@ -58,7 +57,6 @@ SCORE_NAMES = {
     "rmse": "root mean square error",
     "weight_distance": "distance of the weights from the plain ones",
 }
-"""Labels of score columns."""
 
 
 def plot_scores(frame: pd.DataFrame, path: Path, *, title: str, score: str) -> None:
@@ -177,7 +175,7 @@ def save_picture(figure: Any, path: Path) -> None:
 
 
 MOST_ACROSS = 3
-"""Most panels in a row."""
+"""Panels in a row."""
 
 
 def plot_methods(frame: pd.DataFrame, path: Path, *, title: str, panel: str, score: str) -> None:
@@ -289,7 +287,6 @@ def constant_changes(frame: pd.DataFrame, crowd: str) -> dict[Any, float]:
 
 
 def _constant_line(frame: pd.DataFrame, across: str, panel: str, value: Any) -> dict[Any, float]:
-    """Return the change of the constant guess at each x of a panel."""
     crowd = "sparsity" if "sparsity" in frame else "dataset"
     changes = constant_changes(frame, crowd)
     here = frame[(frame["mechanism"] != "none") & (frame[panel] == value)].sort_values(across)

@@ -19,7 +19,6 @@ LOW_WEIGHT = 0.1
 """Claims with a combined weight below this fraction of a uniform weight are marked."""
 
 LONGEST = 60
-"""Most characters of a task's id in a title."""
 
 _CURVES: tuple[tuple[Weighting, str, str], ...] = (
     ("combined", "red", "-"),
@@ -41,27 +40,9 @@ def plot_task_densities(
 
     The curves are weighted by combined (red), global (black) and uniform weights (green). Claims
     are circles below the axis, or crosses if their combined weight is less than a tenth of a
-    uniform one.
+    uniform one. `truth` and `true_density` are drawn in blue.
 
-    Parameters
-    ----------
-    density : CrowdDensity
-        Density of all tasks.
-    task : id
-        As in the claims.
-    path : Path
-        Ends in ``.png`` or ``.svg``.
-    truth : float, optional
-        Drawn as a vertical line.
-    true_density : callable, optional
-        Function from positions to densities, drawn as a blue line.
-
-    Raises
-    ------
-    AnswerError
-        If there is no claim about the task.
-    ParameterError, OSError, MissingExtraError
-        See `check_picture`.
+    Raises `AnswerError` if there is no claim about the task; for other errors see `check_picture`.
     """
     check_picture(path)
     place = density.position(task)
@@ -100,7 +81,6 @@ def places_around(
 def _mark_claims(
     axes: Any, claims: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]
 ) -> None:
-    """Draw a marker below the axis for each claim."""
     low = weights < LOW_WEIGHT / len(weights)
     height = -0.04 * axes.get_ylim()[1]
     axes.axhline(0, color="grey", linewidth=0.8)
@@ -122,6 +102,5 @@ def _mark_claims(
 
 
 def _short(task: Any) -> str:
-    """Return a task's id on one line, shortened for a title."""
     text = " ".join(str(task).split())
     return f"task {text}" if len(text) <= LONGEST else f"task {text[: LONGEST - 1]}…"

@@ -65,7 +65,6 @@ def _check_label_names(method: FittingMethod[Any, Any], answers: Answers) -> Non
 
 
 def _check_agreement(method: FittingMethod[Any, Any], answers: Answers) -> None:
-    """Check the definition of agreement, and that confidence is higher if workers agree."""
     estimate = cast(LabelEstimate, fit(method, answers))
     found = estimate.estimates
     tied = found.tied[answers.task_codes]

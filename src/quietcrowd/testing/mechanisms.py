@@ -79,7 +79,6 @@ def _sent(reports: Reports) -> pd.DataFrame:
 
 
 def _check_types(mechanism: Mechanism, answers: Answers, reports: Reports) -> None:
-    """Check that the types of reports do not depend on the answers."""
     least = np.full_like(answers.values, getattr(answers.domain, "low", 0))
     if isinstance(answers.domain, FiniteDomain):
         least = np.zeros_like(answers.values)
@@ -91,7 +90,7 @@ def _check_types(mechanism: Mechanism, answers: Answers, reports: Reports) -> No
 
 
 def _check_order(mechanism: Mechanism, answers: Answers) -> None:
-    """Check that reports do not depend on the order of rows, which could depend on answers."""
+    """Check that reports do not reveal the order of rows, which could depend on answers."""
     frame = answers.to_frame()
     by_answer = frame.sort_values("label", kind="stable")
     one, other = (
@@ -106,7 +105,6 @@ def _check_order(mechanism: Mechanism, answers: Answers) -> None:
 
 
 def _check_noise(mechanism: Mechanism, workers: int = 30_000) -> None:
-    """Check that real reports of workers with at most one answer each follow the channel."""
     table, shift = mechanism.channel.probabilities, mechanism.channel.shift
     if table is not None:
         _check_table_noise(mechanism, table, workers)
@@ -124,7 +122,6 @@ def _check_noise(mechanism: Mechanism, workers: int = 30_000) -> None:
 
 
 def _listed_law(mechanism: Mechanism) -> npt.NDArray[np.float64]:
-    """Compute the table of a channel that is given only by its log-likelihood."""
     domain, reports = mechanism.domain, mechanism.report_domain
     assert isinstance(domain, FiniteDomain), "noise cannot be checked: there are too many answers"
     assert isinstance(reports, FiniteDomain | OrNull), "noise cannot be checked: too many reports"
@@ -133,7 +130,6 @@ def _listed_law(mechanism: Mechanism) -> npt.NDArray[np.float64]:
 
 
 def _one_each(domain: Domain, values: npt.NDArray[Any], null: npt.NDArray[np.bool_]) -> Answers:
-    """Return one answer per worker to one task; none where `null`."""
     workers = np.arange(len(values))
     return Answers(
         domain=domain,
@@ -158,7 +154,6 @@ def _check_table_noise(mechanism: Mechanism, table: npt.NDArray[np.float64], wor
 
 
 def _check_set_noise(mechanism: Mechanism, law: SetLaw, workers: int) -> None:
-    """Compare how often each label is in a set, and the counts of sets if there are few."""
     shown = np.arange(min(law.labels, 3))
     codes = shown[np.arange(workers) % len(shown)].astype(mechanism.domain.dtype)
     nobody_silent = np.zeros(workers, np.bool_)
@@ -189,7 +184,6 @@ def _ends_of(
 
 
 def _check_bounded_noise(mechanism: Mechanism, law: BoundedLaw, workers: int) -> None:
-    """Compare counts of the ends, and of bins of other reports, with the distribution."""
     kinds = np.arange(workers) % 2
     values, places = _ends_of(mechanism, law.grid, kinds)
     given = mechanism.randomize(_one_each(mechanism.domain, values, kinds == 2)).table.values

@@ -153,10 +153,7 @@ def check_warm_start(method: AnyMethod, answers: Answers, feed: Feed) -> None:
 
 
 def check_extension(method: AnyMethod, answers: Answers, feed: Feed) -> None:
-    """Check that new tasks and workers can be added to an estimate.
-
-    A tenth of the tasks is new, so the estimates of workers change little.
-    """
+    """Check that new tasks and workers can be added to an estimate."""
     frame = answers.to_frame()
     new = frame["task"].isin(frame["task"].unique()[::10])
     renamed = frame["worker"].where(frame["worker"] != frame["worker"].iloc[-1], 10**6)
@@ -189,11 +186,7 @@ def _answers_by_worker(estimate: TruthEstimate[Any]) -> dict[Any, int]:
 def check_gold(
     method: AnyMethod, answers: Answers, feed: Feed, truths: pd.DataFrame, wrong: pd.DataFrame
 ) -> None:
-    """Check that known truths stay unchanged, and influence workers.
-
-    `truths` and `wrong` have columns ``task`` and ``label`` for some tasks: the real truths, and
-    others that a method would not infer.
-    """
+    """Check that known truths stay unchanged, even `wrong` ones, and influence workers."""
     for known in (truths, wrong):
         estimate = fit(method, feed(answers), gold=known)
         found = by_id(estimate.truths_as("pandas"), "task").set_index("task")

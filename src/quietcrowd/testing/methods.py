@@ -27,9 +27,8 @@ def check_method(
 ) -> None:
     """Check that a truth-inference method conforms; raise `AssertionError` if not.
 
-    The checks cover the order of rows, names of tasks, workers and labels, units of numbers, types
-    of ids, and single answers. They also cover ties, dataframe libraries, partitions, threads, a
-    warm start, and a round trip through JSON.
+    The checks cover row order, names, units, types of ids, ties, dataframe libraries, partitions,
+    threads, warm starts and JSON.
 
     Parameters
     ----------

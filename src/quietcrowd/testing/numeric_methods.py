@@ -43,7 +43,6 @@ def check_numeric_method(
 
 
 def _check_errors(method: FittingMethod[Any, Any], answers: Answers) -> None:
-    """Check errors, standard deviations, the range of truths, and that qualities sum to 1."""
     estimate = cast(NumericEstimate, fit(method, answers))
     truths = estimate.estimates.truths
     table = answers.to_frame().assign(truth=truths[answers.task_codes])
@@ -71,7 +70,6 @@ def _check_errors(method: FittingMethod[Any, Any], answers: Answers) -> None:
 
 
 def _check_standard_errors(estimate: NumericEstimate, table: pd.DataFrame) -> None:
-    """Compare with the standard errors of a weighted mean, if the method has any."""
     weights = estimate.quality[estimate.answers.worker_codes]
     parts = table.assign(weight=weights, part=(weights * (table["label"] - table["truth"])) ** 2)
     sums = parts.groupby("task")[["weight", "part"]].sum()
@@ -83,7 +81,6 @@ def _check_standard_errors(estimate: NumericEstimate, table: pd.DataFrame) -> No
 
 
 def _check_units(method: FittingMethod[Any, Any], answers: Answers) -> None:
-    """Check that another unit and origin of the scale change only the unit of results."""
     frame = answers.to_frame().astype({"label": "float64"})
     expected = cast(NumericEstimate, fit(method, frame))
     moved = cast(NumericEstimate, fit(method, frame.assign(label=frame["label"] * 250.0 - 1000.0)))

@@ -28,10 +28,7 @@ def crowds(
     max_tasks: int = 8,
     max_workers: int = 8,
 ) -> pd.DataFrame:
-    """Draw a frame with columns ``task``, ``worker`` and ``label``, in random order.
-
-    It has at least one answer, and no (task, worker) pair twice.
-    """
+    """Draw a frame with columns ``task``, ``worker`` and ``label``; no pair occurs twice."""
     chosen = domain if domain is not None else draw(finite_domains())
     pairs = draw(
         st.lists(

@@ -27,7 +27,6 @@ from quietcrowd.campaign.terms.allotment import AllotmentKind
 __all__ = ["allotted_tasks", "draw_allotment", "fixed_allotment", "least_asked", "read_aims"]
 
 _ID = 16
-"""Bytes of a task's id."""
 
 
 def fixed_allotment(row: Any) -> AllotmentKind | None:
@@ -60,7 +59,7 @@ def draw_allotment(connection: Connection, row: Any) -> bytes | None:
 
 
 def _by_times_asked(connection: Connection, campaign: bytes) -> Iterator[list[bytes]]:
-    """Yield groups of task ids with equal counts, the least often assigned first."""
+    """Yield groups of task ids with equal counts, in ascending order."""
     task, times = tables.task.c, -1
     mine = task.campaign_id == campaign
     while True:

@@ -30,7 +30,6 @@ __all__ = [
 ]
 
 CODE_SECONDS = 600
-"""Validity of a code."""
 
 TOKEN_SECONDS = 12 * 3_600
 """Validity of a token: a day at work."""
@@ -86,7 +85,6 @@ def exchange_code(database: Database, campaign: str, code: str, now: float) -> t
 
 
 def _take(connection: Connection, campaign: str, code: str) -> Any:
-    """Delete a code and return its row."""
     table, hashed = tables.dashboard_code, token_hash(code)
     row = connection.execute(
         delete(table)
@@ -108,7 +106,6 @@ def _exchanged(connection: Connection, code: Any, now: float) -> tuple[str, int]
 
 
 def _end(wanted: float, key: Any) -> int:
-    """Return the expiry in seconds since 1970, which is never after that of the key."""
     return int(wanted) if key.expires_at is None else min(int(wanted), key.expires_at)
 
 

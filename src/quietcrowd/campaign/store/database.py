@@ -59,22 +59,19 @@ _PRAGMAS = (
 _FULL = 2
 
 _BRIEFLY = 0.05
-"""Seconds that emptying the write-ahead log waits for readers; writers wait as long."""
+"""Seconds that emptying the write-ahead log waits for readers, and writers wait for it."""
 
 _ANEW = 0.5
-"""Seconds that rewriting a file waits for other connections."""
 
 _CONNECT = "5"
-"""Seconds until a connection to PostgreSQL times out."""
+"""Seconds."""
 
 _POOL_SIZE, _POOL_SECONDS = 4, 5.0
-"""Defaults, for a process that is not a server."""
 
 _MOST_PARAMETERS = 30_000
-"""Parameters per statement: SQLite accepts 32,766 and PostgreSQL 65,535."""
+"""SQLite accepts 32,766 parameters and PostgreSQL 65,535."""
 
 _MOST_IDS = 10_000
-"""Ids per statement: SQLite accepts 32,766 parameters."""
 
 
 def _url(text: str) -> URL:

@@ -59,14 +59,13 @@ NOWHERE = "none"
 Ending: TypeAlias = Literal["closed", "deleted"]
 
 _LOCK = 7_117_203
-"""PostgreSQL advisory lock: servers that start at once create the tables one after the other."""
+"""Of PostgreSQL, for servers that create the tables at once."""
 
 _SMALL, _SELDOM = 2**20, 60.0
 """Rewrite a file of up to this many bytes whenever its log is emptied, and a larger one after this
 many seconds."""
 
 _SOME = 10_000
-"""Entries to read at once."""
 
 _ANOTHER = (
     "who left must be kept in another database than the campaigns: a copy of it would undo that "
@@ -74,7 +73,6 @@ _ANOTHER = (
 )
 
 CONNECTIONS = 2
-"""Connections of a server to the journal."""
 
 metadata = MetaData()
 

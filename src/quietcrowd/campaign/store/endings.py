@@ -51,7 +51,6 @@ def _take_back(departures: Departures, row: Any) -> None:
 
 
 def _look_again(database: Database, departures: Departures, campaign: bytes) -> None:
-    """Revert the record if the campaign still exists, to the state that the database has."""
     wanted = select(tables.campaign).where(tables.campaign.c.id == campaign)
     with suppress(*UNAVAILABLE), database.write() as connection:
         row = connection.execute(wanted.with_for_update()).one_or_none()

@@ -85,7 +85,6 @@ def make_generation(
 def _last_journal(
     journal: Database | None, earlier: Sequence[Generation], folder: Path
 ) -> Path | None:
-    """Return the newest good copy of the journal in a directory."""
     for one in earlier:
         if one.journal is not None and one.is_good(one.journal):
             return one.journal

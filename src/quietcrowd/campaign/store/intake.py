@@ -104,8 +104,6 @@ class _Fixed:
 
 @define(kw_only=True)
 class _Batch:
-    """State of the workers of a batch, and the rows to insert."""
-
     people: Mapping[bytes, _Person]
     fixed: Mapping[bytes, _Fixed]
     removed: Mapping[bytes, ProblemError]
@@ -265,7 +263,6 @@ def _read_stored(
 def _read_taken(
     connection: Connection, batch: _Batch, campaign: bytes, ids: Sequence[bytes]
 ) -> None:
-    """Read which of these report ids the campaign already has, from any worker."""
     table = _table(batch.fixed[campaign])
     found = look_up(connection, table, campaign, "report_id", ids)
     batch.taken.update((campaign, row.report_id) for row in found)
@@ -340,7 +337,7 @@ def _reason(
     task: bytes,
     report: _Stored,
 ) -> str | None:
-    """Return why a report is rejected, or None; an identical stored report is accepted."""
+    """Return why a report is rejected; an identical stored report is accepted."""
     if task not in fixed.tasks:
         return "unknown-task"
     if not fixed.rule.accepts(report.value, report.bit):

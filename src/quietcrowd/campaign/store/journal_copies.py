@@ -15,7 +15,6 @@ from quietcrowd.campaign.store.departures import departure, ending, metadata
 __all__ = ["copy_journal", "entries_of", "lost_entries", "merge_journal"]
 
 _SOME = 10_000
-"""Rows to read at once."""
 
 _DEPARTURE = text(
     "INSERT INTO departure (campaign_id, participant_id, credential_hash) "

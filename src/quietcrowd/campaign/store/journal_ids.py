@@ -96,7 +96,6 @@ def leave_journal(database: Database) -> None:
 
 
 def _take(held: Database, new: bytes) -> bytes:
-    """Store an id unless there is one; return the stored id."""
     with held.write() as connection:
         connection.execute(_TAKE, {"id": new})
         found: bytes = connection.execute(select(tables.journal.c.id)).scalar_one()

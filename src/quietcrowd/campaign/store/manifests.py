@@ -37,20 +37,9 @@ _TEXT, _COUNT = validators.instance_of(str), validators.instance_of(int)
 class Manifest:
     """The description of a copy.
 
-    Attributes
-    ----------
-    number : int
-        Sequence number of the copy in its directory; 0 for a copy of only a database.
-    made : str
-        UTC time.
-    database, journal : str or None
-        Random ids, in hexadecimal.
-    rows : dict of str to int
-        Rows of the database by table.
-    entries : int or None
-        Workers and campaigns in the journal; None without a journal.
-    sha256 : dict of str to str
-        Hashes by file name.
+    `number` counts the copies in a directory, and is 0 for a copy of only a database. `made` is the
+    UTC time. `database` and `journal` are random ids in hexadecimal, `rows` counts by table, and
+    `sha256` hashes by file name. `entries` counts workers and campaigns in the journal.
     """
 
     number: int = field(validator=_COUNT)
@@ -109,20 +98,9 @@ def write_manifest(
 ) -> Manifest:
     """Write the manifest of a copy to a new file, and wait until all files are on the disk.
 
-    Parameters
-    ----------
-    files : list of Path
-        The copies, with that of the database first.
-    place : Path
-        The new file.
-    now : float
-        Seconds since 1970.
-    database : Database
-        The original.
-    rows, number, entries
-        See `Manifest`.
-    journal : Database, optional
-        The original.
+    `files` are the copies, with that of the database first, and `database` and `journal` the
+    originals. `place` is the new file, and `now` in seconds since 1970. For other parameters see
+    `Manifest`.
     """
     manifest = Manifest(
         number=number,

@@ -58,7 +58,7 @@ __all__ = [
 ]
 
 _LOCK = 7_117_202
-"""PostgreSQL advisory lock: servers that start at once migrate one after the other."""
+"""Of PostgreSQL, for servers that migrate at once."""
 
 _TAKING = 0.3
 """Seconds to lock all tables. Writers wait at most this long. It is less than PostgreSQL's default
@@ -129,7 +129,6 @@ def ready_beside_server(database: Database, settings: Places) -> None:
 
 @contextmanager
 def _one_sentence(database: Database) -> Iterator[None]:
-    """Turn database errors into a `ParameterError`."""
     try:
         yield
     except (DBAPIError, sqlite3.Error) as error:
@@ -262,7 +261,6 @@ def _set_aside_wal(database: Database) -> None:
 
 
 def _require_intact(database: Database) -> None:
-    """Check a small SQLite file; a large one is checked while it is served."""
     small = database.path is not None and database.path.stat().st_size <= _LARGEST_ANEW
     if small and not database.is_intact():
         raise ParameterError(f"the database {database.path} cannot be used: {DAMAGED}")

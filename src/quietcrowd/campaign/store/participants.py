@@ -102,7 +102,6 @@ def join(
 
 
 def _allot_late(connection: Connection, row: Any, person: bytes) -> None:
-    """Assign tasks to a worker who joined at a server of an older version."""
     allotment = draw_allotment(connection, row)
     if allotment is not None:
         mine = tables.participant.c.id == person

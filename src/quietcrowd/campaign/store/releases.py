@@ -62,7 +62,6 @@ def largest_at_least(connection: Connection) -> int:
 
 
 def _now_or_shown(now: Any, shown: Any) -> Any:
-    """Select the current value, or that of the last release if workers wait."""
     return case((tables.campaign.c.at_least > 1, shown), else_=now)
 
 

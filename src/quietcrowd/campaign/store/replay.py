@@ -69,7 +69,6 @@ def _campaigns(database: Database) -> Sequence[Any]:
 
 
 def _is_over(ended: Any, now: float) -> bool:
-    """Return whether no data of a campaign's workers is left."""
     return ended.kind == "deleted" or (ended.delete_at is not None and ended.delete_at <= int(now))
 
 
@@ -89,10 +88,7 @@ def _keep_endings(database: Database, departures: Departures) -> None:
 
 
 def _end_again(database: Database, departures: Departures, campaign: bytes) -> Ending | None:
-    """Delete or close a campaign; return None if there is nothing to do.
-
-    The journal is read after locking, because another server may have reverted its entry meanwhile.
-    """
+    """Repeat the ending of a campaign, unless another server has reverted its entry meanwhile."""
     mine = select(tables.campaign).where(tables.campaign.c.id == campaign)
     with database.write() as connection:
         row = connection.execute(mine.with_for_update()).one_or_none()
@@ -110,7 +106,6 @@ def _end_again(database: Database, departures: Departures, campaign: bytes) -> E
 
 
 def _leave_again(database: Database, departures: Departures, campaign: bytes) -> int:
-    """Delete withdrawn workers of a campaign; return the number deleted."""
     erased = 0
     for ids in _participants(database, campaign):
         left = departures.left(campaign, ids)
@@ -122,7 +117,6 @@ def _leave_again(database: Database, departures: Departures, campaign: bytes) ->
 
 
 def _participants(database: Database, campaign: bytes) -> Iterator[Sequence[bytes]]:
-    """Yield the ids of workers in batches, ordered."""
     person, last = tables.participant.c, b""
     while True:
         wanted = select(person.id).where(person.campaign_id == campaign, person.id > last)
@@ -145,7 +139,6 @@ def _erase(database: Database, campaign: bytes, left: Mapping[bytes, bytes]) -> 
 
 
 def _refuse(database: Database, campaign: bytes, credentials: Sequence[bytes]) -> None:
-    """Prevent withdrawn credentials from joining again."""
     with database.read() as connection:
         if _known(connection, campaign, credentials).issuperset(credentials):
             return
@@ -157,12 +150,10 @@ def _refuse(database: Database, campaign: bytes, credentials: Sequence[bytes]) -
 
 
 def _locked(connection: Connection, campaign: bytes) -> bool:
-    """Lock a campaign; return whether it exists."""
     mine = select(tables.campaign.c.id).where(tables.campaign.c.id == campaign)
     return connection.scalar(mine.with_for_update()) is not None
 
 
 def _known(connection: Connection, campaign: bytes, hashes: Sequence[bytes]) -> set[bytes]:
-    """Return the hashes that the campaign already stores as withdrawn."""
     found = look_up(connection, tables.withdrawn, campaign, "credential_hash", hashes)
     return {row.credential_hash for row in found}

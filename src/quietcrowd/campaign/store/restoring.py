@@ -41,35 +41,15 @@ _BESIDE = ("-wal", "-shm", "-journal")
 def restore(
     copy: Path, settings: Places, now: float, *, lost: bool = False
 ) -> tuple[Replayed, Path | None]:
-    """Replace a database by a copy, which stays unchanged.
+    """Replace a database by a copy, a generation or a file, which stays unchanged.
 
     The new database is complete before it replaces the old one, so a crash leaves one of them. The
-    old SQLite database is renamed to a copy made now. A PostgreSQL database must be empty.
+    old SQLite database becomes a copy made now. A PostgreSQL database must be empty. Copies of the
+    journal next to the copy are merged into the journal; if it is `lost`, they replace it.
 
-    Parameters
-    ----------
-    copy : Path
-        A generation, or a copy of only a database. Copies of the journal next to it are merged too.
-    settings : Places
-        Database and journal to restore to.
-    now : float
-        Seconds since 1970.
-    lost : bool
-        Whether the operator knows that the journal is lost: its copies replace it.
-
-    Returns
-    -------
-    replayed : Replayed
-        What the replay deleted and closed.
-    former : Path, optional
-        The old database; None if there was none.
-
-    Raises
-    ------
-    ParameterError
-        If a server uses the database, the copy is invalid, or the journal is missing.
-    FormatError
-        If the copy was made by a newer version.
+    Returns the result of the replay, and the place of the old database or None. Raises
+    `ParameterError` if a server uses the database, the copy is invalid, or the journal is missing.
+    Raises `FormatError` if a newer version made the copy.
     """
     file = _require_whole(copy)
     if not lost:
@@ -94,7 +74,6 @@ def restore(
 
 
 def _require_whole(copy: Path) -> Path:
-    """Return the database file of a copy, or raise if the copy differs from its manifest."""
     found = copy_at(copy)
     if found is None:
         if not copy.is_file():
@@ -114,7 +93,6 @@ def _require_kind(file: Path, *, dump: bool) -> None:
 
 
 def _require_departures(settings: Places) -> None:
-    """Raise an error if the journal is a missing file."""
     place = place_of_departures(settings)
     if place is None:
         return
@@ -130,7 +108,6 @@ def _require_departures(settings: Places) -> None:
 
 
 def _read_copy(copy: Path, staged: Path) -> None:
-    """Check a copy, and write its content to a private file; the copy is only read."""
     create_private(staged)
     try:
         with closing(sqlite3.connect(f"file:{quote(str(copy))}?mode=ro", uri=True)) as raw:
@@ -157,7 +134,6 @@ def _fill(
 
 
 def _finish(database: Database, copy: Path, settings: Places, now: float, lost: bool) -> Replayed:
-    """Migrate a copy and replay the journal."""
     migrate(database)
     journals = _journals(copy, database)
     if lost:

@@ -66,7 +66,6 @@ FOR_OLDER = json.dumps(
 """The results that servers before revision 0006 return instead of results in pages."""
 
 _AT_ONCE = 16
-"""Pages per statement."""
 
 
 class ResultPage(NamedTuple):

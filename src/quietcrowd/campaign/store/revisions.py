@@ -53,7 +53,6 @@ def configuration() -> Config:
 
 
 def _scripts() -> list[Script]:
-    """Return all revisions, the first one first."""
     return list(ScriptDirectory.from_config(configuration()).walk_revisions())[::-1]
 
 

@@ -60,7 +60,6 @@ metadata = MetaData()
 
 
 def _owner(table: str, *, primary_key: bool = False, index: bool | None = None) -> Column[Any]:
-    """Foreign key whose rows are deleted with their owner."""
     return Column(
         f"{table}_id",
         LargeBinary,
@@ -318,4 +317,3 @@ result_page = Table(
     Column("content", Text, nullable=False),
     **STRICT,
 )
-"""Pages are deleted with the head of their results."""

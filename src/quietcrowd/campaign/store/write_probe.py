@@ -29,10 +29,8 @@ _COLUMNS: dict[Place, tuple[str, str]] = {
     "database": ("alembic_version", "version_num"),
     "departures": ("probe", "line"),
 }
-"""Table with one row, and its text column."""
 
 _SPACE = 2**20
-"""Free bytes of a disk that is not full."""
 
 _BRIEFLY = "SET LOCAL lock_timeout = '2s'"
 
@@ -85,7 +83,6 @@ class WriteProbe:
         return None
 
     def _met(self, now: float) -> Unwritable | None:
-        """Return a recent failure of a real write."""
         for place, database in self._places:
             failed = database.failed_write
             if failed is not None and now - failed.moment < _EVERY:

@@ -1,9 +1,8 @@
 """Assignment of tasks to workers.
 
-The server samples a worker's tasks at joining, before any answer. A device knows their number,
-shows only these, and does not accept others later: otherwise a server could learn answers to all
-tasks step by step. The choice of tasks may depend on other workers' reports, but their number does
-not, because the worker's privacy guarantee depends on it.
+The server samples a worker's tasks at joining, before any answer. The device accepts no others
+later: otherwise a server could learn answers to all tasks step by step. The tasks may depend on
+other workers' reports, but their number, on which the privacy guarantee depends, does not.
 """
 
 from __future__ import annotations

@@ -77,7 +77,6 @@ def _refused(sign: str) -> FormatError:
 
 
 def _check_names(rows: Sequence[TaskRow], shown: Sequence[Mapping[str, Any]]) -> None:
-    """Reject a filled column with a name for workers."""
     for row, fields in zip(rows, shown, strict=True):
         for name, value in fields.items():
             letters = re.sub(r"[^a-z]", "", name.lower())
@@ -86,7 +85,6 @@ def _check_names(rows: Sequence[TaskRow], shown: Sequence[Mapping[str, Any]]) ->
 
 
 def _check_ids(rows: Sequence[TaskRow]) -> None:
-    """Reject an id that occurs twice."""
     seen: dict[str, TaskRow] = {}
     for row in rows:
         if row.name is None:
@@ -128,7 +126,6 @@ def _holds_answers(domain: Domain, name: str, columns: _Columns) -> bool:
 
 
 def _are_answers(domain: Domain, values: Iterable[Hashable]) -> bool:
-    """Return whether all values are possible answers, ignoring case."""
     if isinstance(domain, FiniteDomain):
         spelled = {str(label).casefold() for label in domain.labels}
         return all(
@@ -154,7 +151,7 @@ def _follows(known: Sequence[Hashable], values: Sequence[Hashable]) -> bool:
 
 
 def _has_crossed_columns(columns: _Columns) -> bool:
-    """Return whether two columns identify every row together, and a third depends on neither."""
+    """Detect the fourth sign; see the module's docstring."""
     count = len(next(iter(columns.values()), ()))
     if any(len(set(values)) == count for values in columns.values()):
         return False
@@ -166,7 +163,6 @@ def _has_crossed_columns(columns: _Columns) -> bool:
 
 
 def _free_of(columns: _Columns, one: str, two: str) -> Iterator[bool]:
-    """Yield, for each other repeating column, whether it depends on neither column."""
     for name in _repeating(columns):
         if name not in (one, two):
             values = columns[name]

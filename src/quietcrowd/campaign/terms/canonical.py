@@ -22,8 +22,7 @@ LARGEST_WHOLE = 2**53 - 1
 def canonical_json(value: Any) -> bytes:
     """Encode a JSON value canonically, in UTF-8.
 
-    Raises `FormatError` for other types, keys that are not strings, lone surrogates, and numbers
-    that are not finite or that a float cannot represent.
+    Raises `FormatError` for values that JSON and floats cannot represent exactly.
 
     Examples
     --------
@@ -42,9 +41,7 @@ def canonical_hash(value: Any) -> bytes:
 
 
 def json_in_order(members: Mapping[str, Any]) -> str:
-    """Encode an object with its members in their order and their values in canonical form.
-
-    Raises as `canonical_json` does.
+    """Encode an object like `canonical_json`, but with its members in their order.
 
     Examples
     --------

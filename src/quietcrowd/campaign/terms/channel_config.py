@@ -30,19 +30,10 @@ MAX_NUMBERS = 20_000
 class ReportRule:
     """The range of reports that devices of a campaign can send.
 
-    Attributes
-    ----------
-    low, high : int or float
-        Bounds of a report's value, or of each number of a sketch. A value is the position of a
-        label, the number of a label set, a count of grid steps, or an index of bounded reports.
-    bit_low, bit_high : int or None
-        Bounds of the noisy participation bit; None without one.
-    every_task : bool
-        Whether each worker must report every task.
-    sketch_length : int or None
-        Numbers that a worker sends for all tasks together; None if reports are per task.
-    whole : bool
-        Whether these numbers are integers.
+    `low` and `high` bound a report's value: the position of a label, the number of a label set, a
+    count of grid steps, or an index of bounded reports. For a sketch, they bound each of its
+    `sketch_length` numbers, which are integers if `whole`. `bit_low` and `bit_high` bound the noisy
+    participation bit.
     """
 
     low: float
@@ -115,7 +106,6 @@ def report_rule(mechanism: Mechanism, tasks: int) -> ReportRule:
 
 
 def _range(domain: Domain, mechanism: Mechanism) -> tuple[int, int]:
-    """Return the bounds of the stored value of a report."""
     if isinstance(domain, FiniteDomain | OrNull):
         highest = domain.null_code if isinstance(domain, OrNull) else domain.size - 1
         if highest >= MAX_LABELS:

@@ -39,8 +39,8 @@ __all__ = [
 ]
 
 FIRST_VERSION, PROMISING_VERSION, ALLOTTING_VERSION, VERSION = 1, 2, 3, 4
-"""Versions of configurations; only the last is still written. Version 1 has no promises, versions 1
-and 2 assign no tasks, and only version 4 has the requester's id."""
+"""Versions 1 to 4; only the last is written. Version 1 has no promises, versions 1 and 2 assign no
+tasks, and only version 4 has the requester's id."""
 
 _DAY = re.compile(r"[1-9]\d{3}-\d{2}-\d{2}", re.ASCII)
 
@@ -69,36 +69,14 @@ def build_configuration(
 ) -> Configuration:
     """Build the configuration of a campaign.
 
-    Parameters
-    ----------
-    campaign : str
-        Id of the campaign.
-    title, description : str
-        Shown to workers.
-    mechanism : Mechanism
-        Applied by devices.
-    answers : int or None
-        Most answers of a worker; None for all tasks. With an allotment, tasks assigned to a worker.
-    linked : int or None
-        Most answers of a worker that share one fact; None for the result of `largest_group`.
-    tasks : sequence of (id, name, data)
-        All tasks, ordered by id.
-    promises : Promises or None
-        None for the first version.
-    allotment : {"random", "suggested"}, optional
-        Kind of task assignment; None if any worker may answer any task.
-    requester_id : str, optional
-        Public id of the requester, 16 bytes in hexadecimal; None for an older version.
-    as_of : str, optional
-        The day that all questions refer to, such as 2026-12-01; requires `requester_id`.
+    `tasks` are ordered by id. `answers` limits a worker's answers (None for all tasks), or is the
+    number of tasks assigned to a worker. `linked` limits the answers that share one fact; the
+    default is the result of `largest_group`. `requester_id` is 16 bytes in hexadecimal. `as_of`,
+    such as 2026-12-01, is the day that all questions refer to.
 
-    Raises
-    ------
-    ParameterError
-        If `as_of` or the allotment is invalid, there are no tasks or too many, or more tasks are
-        copies or near-copies of one question than `linked` declares.
-    FormatError
-        If JSON cannot represent the configuration.
+    Raises `ParameterError` for an invalid `as_of` or allotment, no or too many tasks, or more
+    copies and near-copies of a question than `linked`. Raises `FormatError` if JSON cannot
+    represent it.
     """
     if not tasks:
         raise ParameterError("a campaign needs at least one task")
@@ -167,7 +145,6 @@ def campaign_guarantee(
 def _linked(
     declared: int | None, most: int, tasks: Sequence[tuple[str, str, Any]], mechanism: Mechanism
 ) -> int:
-    """Return the number of a worker's answers that share one fact, at most `most`."""
     found = min(largest_group([(name, data) for _, name, data in tasks], mechanism), most)
     if declared is not None and declared < found:
         raise ParameterError(
@@ -204,27 +181,9 @@ def describe_campaign(
 ) -> dict[str, Any]:
     """Return the content of a configuration, JSON-ready.
 
-    Parameters
-    ----------
-    campaign, title, description, mechanism, promises, requester_id, as_of
-        See `build_configuration`.
-    answers : int
-        Most answers of a worker.
-    linked : int
-        Most of these that share one fact.
-    tasks : int
-        Number of tasks.
-    tasks_hash : str
-        See `hash_tasks`.
-    worker_epsilon : float or None
-        See `loss_of_tasks`.
-    allotment : Allotment or None
-        Requires promises.
-
-    Raises
-    ------
-    ParameterError
-        If `as_of` is invalid.
+    For `tasks_hash` see `hash_tasks`, for `worker_epsilon` `loss_of_tasks`, and for other
+    parameters `build_configuration`. An allotment requires promises. Raises `ParameterError` if
+    `as_of` is invalid.
     """
     if as_of is not None:
         check_as_of(as_of)

@@ -46,7 +46,6 @@ def _replaced(text: str, table: Mapping[int, str]) -> str:
 
 @cache
 def _confusables() -> Mapping[int, str]:
-    """Return the prototype by code point, for code points with another prototype."""
     table: dict[int, str] = {}
     prototype, code = "", 0
     for word in TABLE.read_text("utf-8").split("`")[1].split():

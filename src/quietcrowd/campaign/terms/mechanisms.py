@@ -32,10 +32,10 @@ UNREADABLE = (QuietcrowdError, ArithmeticError, AttributeError, TypeError, Value
 
 
 def usable_mechanism(described: Mapping[str, Any]) -> Mechanism:
-    """Return a described mechanism if a campaign can use it.
+    """Return a described mechanism if a campaign can use it; otherwise raise `FormatError`.
 
-    Raises `RemovedMechanismError` for a mechanism of an earlier version, otherwise `FormatError`.
-    Its message lists the accepted mechanisms, and does not quote the description.
+    The message does not quote the description. Mechanisms of earlier versions raise
+    `RemovedMechanismError`.
     """
     domain = described.get("domain")
     levels = (

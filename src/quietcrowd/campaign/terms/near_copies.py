@@ -89,8 +89,7 @@ def sent_again(mechanism: Mechanism) -> bool:
 def largest_group(tasks: Iterable[Shown], mechanism: Mechanism) -> int:
     """Return the largest number of reports on copies and near-copies of one question, at least 1.
 
-    Copies count once if one report serves them all. `tasks` contains all (name, data) of a
-    campaign.
+    Copies count once if one report serves them all.
     """
     once = sent_again(mechanism)
     sizes = (
@@ -121,7 +120,7 @@ def letters_hashes(name: str, data: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _near_copies(tasks: Iterable[Shown]) -> list[list[Shown]]:
-    """Group tasks by chains of shared keys; a task without near-copies is a group as well."""
+    """Group tasks by chains of shared keys, with a union-find structure."""
     parents: dict[str, str] = {}
 
     def root_of(key: str) -> str:
@@ -142,10 +141,7 @@ def _near_copies(tasks: Iterable[Shown]) -> list[list[Shown]]:
 
 
 def _letters(name: str, data: Mapping[str, Any], fold: Fold, last: Fold) -> Any:
-    """Return the letters of a task, JSON-ready; see the module's docstring.
-
-    `fold` normalizes texts as they are read, `last` at the end.
-    """
+    """Return the letters of a task; `fold` normalizes texts as they are read, `last` at the end."""
     columns = [_words(value, fold) for value in data.values()]
     for texts in (columns, [_words(key, fold) for key in _asking_keys(data, fold)]):
         if any(texts):
@@ -175,13 +171,11 @@ def alike(tasks: Iterable[Shown]) -> tuple[tuple[str, ...], ...]:
 
 
 def _asking_keys(data: Mapping[str, Any], fold: Fold) -> list[str]:
-    """Return all visible keys that are more than names."""
     shown = [*(data if len(data) > 1 else ()), *_keys(list(data.values()))]
     return [key for key in shown if not _NAME.fullmatch(_look(key, fold))]
 
 
 def _keys(value: Any) -> list[str]:
-    """Return all keys in a value, including those of nested objects."""
     if isinstance(value, Mapping):
         return [*value, *(key for part in value.values() for key in _keys(part))]
     return [key for part in value for key in _keys(part)] if isinstance(value, list) else []
@@ -210,7 +204,6 @@ def _name_letters(name: str, fold: Fold) -> str:
 
 
 def _texts(value: Any) -> list[str]:
-    """Return all texts in a value, including nested ones."""
     if isinstance(value, dict):
         return [text for key in sorted(value) for text in _texts(value[key])]
     if isinstance(value, list):
@@ -235,7 +228,6 @@ def _words(value: Any, fold: Fold) -> Words:
 
 
 def _folded(text: str) -> str:
-    """Return a text in normalization form KC, without case and invisible characters."""
     if text.isascii():
         return text.casefold()
     seen = "".join(letter for letter in text if unicodedata.category(letter) != "Cf")

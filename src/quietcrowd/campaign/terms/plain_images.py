@@ -33,7 +33,6 @@ def plain_image(content: bytes) -> bytes:
 
 
 def _part(content: bytes, start: int, length: int) -> bytes:
-    """Return a slice, or raise if the content is too short."""
     if length < 0 or start + length > len(content):
         raise ValueError(_CUT_OFF)
     return content[start : start + length]
@@ -79,7 +78,6 @@ def _jpeg(content: bytes) -> Iterator[bytes]:
 
 
 def _shown(code: int, segment: bytes) -> bytes:
-    """Return the part of a JPEG segment to keep."""
     if code == _EXIF:
         return _turned(segment)
     if code in _JPEG_SHOWN:
@@ -142,7 +140,6 @@ def _png(content: bytes) -> Iterator[bytes]:
 
 
 def _inflates(pixels: bytes) -> bool:
-    """Return whether the bytes are exactly one complete compressed stream."""
     stream, size = zlib.decompressobj(), 0
     try:
         while not stream.eof and size <= _PNG_MOST:

@@ -34,7 +34,6 @@ USUAL_RETENTION_DAYS, MAX_RETENTION_DAYS = 90, 3_650
 """Days after closing until all data of workers is deleted."""
 
 USUAL_AT_LEAST, MAX_AT_LEAST = 5, 1_000
-"""Smallest number of workers in a release."""
 
 _LENGTHS = {
     "requester": LONGEST_REQUESTER,
@@ -47,14 +46,8 @@ _LENGTHS = {
 class Promises:
     """The promises of a campaign.
 
-    Attributes
-    ----------
-    requester, contact, purpose : str
-        Name of the requester, how to reach them, and the purpose of the answers.
-    retention_days : int
-        Days after closing until the server deletes all data of workers.
-    at_least : int
-        Smallest number of new workers per release; 1 shows the reports of each worker at once.
+    The server deletes all data of workers `retention_days` after closing. A release shows the
+    reports of at least `at_least` new workers; 1 shows reports at once.
     """
 
     requester: str = field(validator=checked_by(check_text))
@@ -90,7 +83,6 @@ class Promises:
 
 
 PROMISED = tuple(Promises.__annotations__)
-"""Names of all promises."""
 
 
 def _shown(least: int) -> str:

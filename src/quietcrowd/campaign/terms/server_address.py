@@ -1,8 +1,7 @@
 """Server addresses in normal form, with HTTPS required on networks.
 
 A device stores its earlier reports and noise by server address, so a variant of an address must not
-be a second server. The host is in lower case, in ASCII (IDNA), without a final dot. An IP address
-has its shortest form, and the default port is omitted. All names of this machine are one origin.
+be a second server. All names of this machine are one origin.
 """
 
 from __future__ import annotations
@@ -39,7 +38,8 @@ _IN_PAGE = re.compile(r"https?://[a-z0-9._-]+(:[0-9]+)?(/[A-Za-z0-9._~-]+)*", re
 def spell_server(parts: SplitResult) -> str:
     """Return the normal form of a server's address, without a path.
 
-    Raises `ValueError` if the host or the port is invalid.
+    The host is in lower case, in ASCII (IDNA), without a final dot. An IP address has its shortest
+    form, and the default port is omitted. Raises `ValueError` if the host or the port is invalid.
     """
     host, port = _spell_host(parts.hostname or ""), parts.port
     shown = f"[{host}]" if ":" in host else host
@@ -70,7 +70,6 @@ def without_user(url: str) -> str:
 
 
 def _spell_host(host: str) -> str:
-    """Return the normal form of a host; raise `ValueError` if it is invalid."""
     if ":" in host:
         address = ipaddress.IPv6Address(host)
         plain = address.ipv4_mapped or address

@@ -34,16 +34,7 @@ _ANNOTATIONS = frozenset({"annotations", "annotation_id", "completed_by", "draft
 class SortedColumns:
     """The columns of one task by their meaning.
 
-    Attributes
-    ----------
-    name : any
-        The task's id in the file; None if there is none.
-    named_by : str or None
-        The column of the id.
-    shown : mapping
-        Data shown to workers.
-    known_truth : any
-        None if unknown.
+    `name` is the task's id, from the column `named_by`; all fields except `shown` may be None.
     """
 
     name: Any
@@ -54,14 +45,10 @@ class SortedColumns:
 
 @frozen(kw_only=True)
 class TaskColumns:
-    """The requester's choice of columns.
+    """The requester's choice of the column that names a task, and of those that workers see.
 
-    Attributes
-    ----------
-    name : str or None
-        The column that names a task. Default: the first of ``task``, ``external_id`` and ``id``.
-    shown : tuple of str or None
-        The columns that workers see. Default: all except the name and ``gold``.
+    By default, the first of ``task``, ``external_id`` and ``id`` names it, and all columns are
+    shown except that one and ``gold``.
     """
 
     name: str | None = None
@@ -87,21 +74,11 @@ class TaskColumns:
         """Split the columns of a task into name, shown data and known truth.
 
         Of Toloka and MTurk, only columns that begin with ``INPUT:`` or ``Input.`` are shown, and
-        ``GOLDEN:`` is the known truth. Of other files, all fields are shown.
+        ``GOLDEN:`` is the known truth. Of other files, all fields are shown, or only `data` if the
+        file separates them. `number` is the row, for messages.
 
-        Parameters
-        ----------
-        number : int
-            Row, for messages.
-        fields : mapping
-            All fields of the task.
-        data : mapping, optional
-            Fields that the file itself separates as shown. Default: the other fields.
-
-        Raises
-        ------
-        FormatError
-            If the task contains workers' answers or hints, or lacks the column `name`.
+        Raises `FormatError` if the task contains workers' answers or hints, or lacks the column
+        `name`.
         """
         outer = dict(fields)
         inner = outer if data is None else dict(data)
@@ -114,7 +91,6 @@ class TaskColumns:
     def _take_name(
         self, number: int, outer: dict[str, Any], inner: dict[str, Any]
     ) -> tuple[str | None, Any]:
-        """Remove the field that names the task; return its column and value."""
         if self.name is None:
             found = next((name for name in _NAMES if name in outer), None)
             return (None, None) if found is None else (found, outer.pop(found))

@@ -37,20 +37,9 @@ _OF_LABEL_STUDIO = frozenset(
 class TaskRow:
     """A task of a file.
 
-    Attributes
-    ----------
-    row : int
-        Row number from 1, including a header; in a JSON list, the position.
-    name : str or None
-        Id in the file.
-    data : str
-        JSON object shown to workers, with its columns in the order of the file.
-    known_truth : str, number, bool or None
-        None if unknown.
-    named_by : str or None
-        The column of the id.
-    set_apart : bool
-        Whether the file itself separates shown data: in ``data``, or in columns of Toloka or MTurk.
+    `row` counts from 1, including a header. `data` is a JSON object shown to workers. `named_by` is
+    the column of the name. `set_apart` means that the file separates shown data: in ``data``, or in
+    columns of Toloka or MTurk.
     """
 
     row: int
@@ -121,7 +110,6 @@ def _read_table(content: bytes, columns: TaskColumns, usual: str) -> Iterator[Ta
 
 
 def _check_header(names: Sequence[str]) -> None:
-    """Reject missing and duplicate column names."""
     if not names or len(set(names)) < len(names) or "" in names:
         raise FormatError("row 1: columns must have names, and each its own")
     if len(names) == 1 and not {";", "\t"}.isdisjoint(names[0]):

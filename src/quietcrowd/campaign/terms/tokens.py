@@ -33,7 +33,6 @@ read results. Prefixes make leaked secrets searchable."""
 _NAME = "worker-[0-9a-f]{16}"
 
 PSEUDONYM = rf"^{_NAME}$"
-"""Pattern of pseudonyms."""
 
 _TOKEN = re.compile(r"qc[kwidr]_[A-Za-z0-9_-]{43}", re.ASCII)
 _TOKEN_LIKE = re.compile(r"(qc[kwidr]_)[A-Za-z0-9_-]+", re.ASCII)
@@ -81,10 +80,7 @@ def same_hash(one: bytes, other: bytes) -> bool:
 
 
 def participant_id(credential: str) -> bytes:
-    """Return the worker's id, the first 16 bytes of the credential's SHA-256.
-
-    Repeated joins with the same credential are therefore one.
-    """
+    """Return the worker's id, the first 16 bytes of the credential's SHA-256."""
     return token_hash(credential)[:16]
 
 

@@ -75,7 +75,6 @@ def _split(campaign: bytes) -> None:
 
 
 def _put(campaign: bytes, kind: str, count: int, rows: list[str]) -> None:
-    """Store rows as the page that ends with row number `count`, and clear them."""
     number = max(count - 1, 0) // _ROWS
     content = f"[{','.join(rows)}]"
     values = {"id": campaign, "kind": kind, "number": number, "content": content}
