@@ -159,7 +159,7 @@ class Experiment:
     Parameters
     ----------
     dataset : Dataset, or sequence of Dataset
-        Answers and truths. Trials use several data sets, sampled alike, in turn.
+        Answers and truths. Several data sets must be sampled alike; trials use them in turn.
     mechanisms : sequence of Mechanism classes, or mapping of str to function
         A class is built with ``from_claimed_epsilon``, a function called with ``domain=`` and
         ``epsilon=``. Impossible combinations are skipped, and listed in the result.

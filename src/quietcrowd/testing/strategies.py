@@ -28,7 +28,10 @@ def crowds(
     max_tasks: int = 8,
     max_workers: int = 8,
 ) -> pd.DataFrame:
-    """Draw a frame with columns ``task``, ``worker`` and ``label``; no pair occurs twice."""
+    """Draw a frame of answers with columns ``task``, ``worker`` and ``label``, in any order.
+
+    It has at least one row, and no (task, worker) pair twice.
+    """
     chosen = domain if domain is not None else draw(finite_domains())
     pairs = draw(
         st.lists(

@@ -48,7 +48,7 @@ class Clock:
 
     @property
     def date(self) -> str:
-        """The day of the reading, as 2026-12-31."""
+        """The day of the reading, such as 2026-12-31."""
         return _date(self.today)
 
     @property

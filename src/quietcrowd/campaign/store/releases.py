@@ -8,7 +8,7 @@ The requester's view consists of the columns of a campaign that begin with ``sho
 results computed from exactly the reports of a release. After closing, reports are added. Only
 `release_waiting`, for at least `at_least` new workers, and `take_stock`, after the campaign closed
 or for a release after withdrawals, write these columns. So joins, uploads and withdrawals change
-nothing else that is visible.
+nothing visible in between.
 
 If `at_least` is 1, nothing waits: the view is current, and `show_at_once` updates the counts of
 workers and reports. Withdrawals and the method are read directly then.

@@ -1,6 +1,6 @@
 """Result pages: truths and workers, in a limited number of rows per page.
 
-PostgreSQL limits a value to one gigabyte, and a server cannot load the results of a million workers
+Databases limit a value to one gigabyte, and a server cannot load the results of a million workers
 at once. A campaign has one set of pages, replaced in the transaction that replaces the head.
 Readers check the ETag in the transaction that reads a page, so all pages are of one set.
 

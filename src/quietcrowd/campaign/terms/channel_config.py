@@ -76,7 +76,7 @@ class ReportRule:
         return np.dtype("<i8" if self.whole else "<f8")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the part of the channel document that describes reports, JSON-ready."""
+        """Return the member ``report`` of a configuration, JSON-ready."""
         if self.sketch_length is not None:
             numbers = "whole" if self.whole else "real"
             told = {"kind": "sketch", "length": self.sketch_length, "numbers": numbers}

@@ -15,8 +15,9 @@ Letters that look alike are equal, such as the Latin and the Cyrillic ``a``. No 
 serves every case: the capital ``I`` looks like ``l``, and its lower-case form does not. So a task
 has up to three keys, and tasks connected by a chain of shared keys are near-copies:
 
-1. Its letters in lower case, then each replaced by its look-alike. 2. The same, with look-alikes
-also replaced before. 3. All that it shows, by its look.
+1. Its letters in lower case, then each replaced by its look-alike.
+2. The same, with look-alikes also replaced before.
+3. All that it shows, by its look.
 
 The letters of a task are the first of these that exist:
 
