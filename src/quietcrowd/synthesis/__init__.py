@@ -1,4 +1,4 @@
-"""The trusted collector: claims in, synthetic claims out."""
+"""Release of synthetic claims by a trusted collector."""
 
 from quietcrowd.synthesis.baselines import Basic, Histogram
 from quietcrowd.synthesis.density import CrowdDensity

@@ -1,6 +1,6 @@
-"""One attempt at a synthetic claim: a claim chosen by its weight, a step from it, a test.
+"""One attempt at a synthetic claim: a random claim, a random step from it, and a privacy test.
 
-All three follow laws that are held in integers, so that the loss is counted of what is drawn.
+All distributions have integer weights, from which the privacy loss is computed.
 """
 
 from __future__ import annotations
@@ -29,11 +29,14 @@ __all__ = [
 ]
 
 TOTAL = 2**63
-"""What the weights of all steps sum to: a 63-bit word chooses one. So does the test pass."""
+"""Sum of the weights of all steps, and weight of certain passing; a 63-bit word selects one."""
 
 MOST_CELLS = 4096
 _REACH = 7.0
-"""Steps of a kernel without an end, in bandwidths; its density there is 2^-35 of the largest."""
+"""Largest step for a kernel with infinite support, in bandwidths.
+
+The Gaussian density there is 2^-35 of its maximum.
+"""
 
 
 def _check_gamma(_: object, __: object, gamma: float) -> None:
@@ -44,17 +47,11 @@ def _check_gamma(_: object, __: object, gamma: float) -> None:
 
 @frozen(kw_only=True, slots=False)
 class Blur:
-    """The law of the step from a claim to a candidate.
+    """The distribution of the step from a claim to a candidate, on a grid.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Whose density the law follows, at the points of the grid.
-    cells : int
-        Steps of the grid in one bandwidth, 2 to 4,096.
-    gamma : float
-        Candidates with likelihoods between ``gamma**-(a+1)`` and ``gamma**-a`` of the largest are
-        in the bucket ``a``; above 1.
+    Weights follow the density of `kernel` at grid points, of which a bandwidth has `cells` (2 to
+    4,096). Candidates with likelihoods between ``gamma**-(a+1)`` and ``gamma**-a`` of the largest
+    are in bucket a; `gamma` is above 1.
 
     References
     ----------
@@ -73,7 +70,7 @@ class Blur:
 
     @cached_property
     def weights(self) -> npt.NDArray[np.uint64]:
-        """The weight of a step of 0, 1, 2, ... up or down, each above 0; shape (reach + 1,)."""
+        """Weights of steps of 0, 1, 2, ... in either direction, above 0; shape (reach + 1,)."""
         ends = math.isinf(self.kernel.reach)
         farthest = math.ceil((_REACH if ends else self.kernel.reach) * self.cells)
         densities = self.kernel.density(np.arange(farthest + 1) / self.cells, 1.0)
@@ -88,13 +85,13 @@ class Blur:
 
     @cached_property
     def edges(self) -> npt.NDArray[np.uint64]:
-        """How many words give a step, from ``-reach`` up to ``reach``, or one below it."""
+        """Cumulative weights of the steps from ``-reach`` to ``reach``."""
         both = np.concatenate([self.weights[:0:-1], self.weights])
         return np.cumsum(both, dtype=np.uint64)
 
     @cached_property
     def falls(self) -> npt.NDArray[np.float64]:
-        """By how many powers of gamma a step is less likely than none; shape (reach + 1,).
+        """Log, base gamma, of the weight of step 0 over that of each step; shape (reach + 1,).
 
         Rounded down, these are the buckets.
         """
@@ -104,7 +101,7 @@ class Blur:
 
     @cached_property
     def exact_gamma(self) -> Fraction:
-        """The largest ratio of two weights in one bucket."""
+        """The largest ratio of two weights in a bucket."""
         weights, buckets = self.weights.tolist(), np.floor(self.falls)
         return max(
             Fraction(max(inside), min(inside))
@@ -114,7 +111,7 @@ class Blur:
 
 
 _SURE = 2.0**-60
-"""A probability this near to its limit counts as there."""
+"""Probabilities this close to their limit are replaced by it."""
 
 _MOST_COUNTS = 10**7
 
@@ -131,26 +128,16 @@ def _check_drop(_: object, __: object, drop: float) -> None:
 
 @frozen(kw_only=True, slots=False)
 class PrivacyTest:
-    """Pass where the number of claims in the candidate's bucket is at least k plus noise.
+    """A test that passes if the candidate's bucket has at least k plus noise claims.
 
-    Parameters
-    ----------
-    k : int
-        The number of claims that is asked for, the one that was blurred included; at least 1.
-    epsilon0 : float
-        The noise is Laplace of scale ``1 / epsilon0``; above 0.
-    drop : float
-        Probability that a candidate is dropped before the test, whatever it is; at least 0,
-        below 1. Without it, failing tells more than any epsilon bounds.
-
-    Raises
-    ------
-    ParameterError
-        Where a parameter is out of its range.
+    `k`, at least 1, includes the claim that was blurred. The noise is Laplace with scale ``1 /
+    epsilon0``. `drop`, at least 0 and below 1, is the probability of dropping any candidate before
+    the test. Without it, no epsilon bounds what a failure reveals. Raises ParameterError if a
+    parameter is out of range.
 
     References
     ----------
-    Huai et al., IJCAI 2019, Algorithm 1; the drop: ``docs/theory/pris-crowd.md``.
+    Huai et al., IJCAI 2019, Algorithm 1; ``docs/theory/pris-crowd.md`` for `drop`.
 
     Examples
     --------
@@ -165,9 +152,10 @@ class PrivacyTest:
 
     @cached_property
     def weights(self) -> npt.NDArray[np.uint64]:
-        """The weight, out of 2^63, of passing with 0, 1, 2, ... claims; the last for any more.
+        """Weights, out of 2^63, of passing with 0, 1, 2, ... claims.
 
-        Rounded down from the noise's law: the loss is counted of the weights themselves.
+        The last is for any larger count. Weights are rounded down, and the privacy loss is computed
+        from the rounded weights.
         """
         counts = self.k + math.ceil(-math.log(2 * _SURE) / self.epsilon0) + 1
         if counts > _MOST_COUNTS:
@@ -188,20 +176,15 @@ class PrivacyTest:
 
 
 WORDS = 2**32
-"""What the weights of a task's claims sum to: as many as there are words of 32 bits."""
+"""Sum of the weights of a task's claims; a 32-bit word selects one."""
 
 
 @frozen(kw_only=True)
 class SeedBounds:
-    """Public bounds of the weights of claims, in tasks of any size of a range.
+    """Public bounds of the weights of claims, for all numbers of claims per task in a range.
 
-    Attributes
-    ----------
-    most : Fraction
-        No claim's weight is larger.
-    ratio : Fraction or None
-        No two weights of a task differ by a larger factor, and no weight that is learnt from the
-        claims moves by a larger one. None: a weight may be 0.
+    No weight exceeds `most`. `ratio` bounds the ratio of two weights of a task and, for learned
+    weights, the factor by which a changed claim moves a weight. It is None if a weight may be 0.
     """
 
     most: Fraction
@@ -209,9 +192,9 @@ class SeedBounds:
 
 
 def uniform_bounds(fewest: int, most: int) -> SeedBounds:
-    """Return the bounds of equal weights in tasks of `fewest` to `most` claims.
+    """Return the bounds of equal weights in tasks with `fewest` to `most` claims.
 
-    They differ by 2^-32 where 1 cannot be shared evenly.
+    Equal weights differ by 2^-32 if 2^32 is not divisible by the number of claims.
     """
     return SeedBounds(
         most=Fraction(-(-WORDS // fewest), WORDS), ratio=1 + Fraction(1, WORDS // most)
@@ -219,10 +202,9 @@ def uniform_bounds(fewest: int, most: int) -> SeedBounds:
 
 
 def floored_bounds(fewest: int, most: int, floor: float) -> SeedBounds:
-    """Return the bounds of weights of which a part `floor` is shared evenly; see `uniform_bounds`.
+    """Return the bounds of weights with a fraction `floor` divided evenly; see `uniform_bounds`.
 
-    A claim of a task of n has at least ``floor / n``, rounded down, and at most what the others
-    leave.
+    In a task with n claims, a weight is at least ``floor / n``, rounded down, and at most the rest.
     """
     even = Fraction(floor)
     largest = min(Fraction(1), 1 - even + even / fewest + Fraction(most - 1, WORDS))
@@ -233,17 +215,11 @@ def floored_bounds(fewest: int, most: int, floor: float) -> SeedBounds:
 def seed_edges(
     offsets: npt.NDArray[np.int64], weights: npt.NDArray[np.float64], floor: float
 ) -> npt.NDArray[np.uint64]:
-    """Return, per claim, how many 32-bit words choose it or a claim of its task before it.
+    """Return the cumulative integer weights of claims within each task, out of 2^32.
 
-    Parameters
-    ----------
-    offsets : ndarray of int64, shape (tasks + 1,)
-        Rows of each task.
-    weights : ndarray of float64, shape (claims,)
-        At least 0; sums to 1 in every task that has claims.
-    floor : float
-        The part that is shared evenly, 0 to 1: the weights keep `floored_bounds`, and, where it is
-        1, `uniform_bounds`.
+    `weights`, shape (claims,), are at least 0 and sum to 1 in every nonempty task. `floor`, 0 to 1,
+    is the fraction that is divided evenly. The result satisfies `floored_bounds` and, if `floor` is
+    1, `uniform_bounds`.
     """
     least = np.array(
         [_least(int(count), floor) if count else 0 for count in np.diff(offsets)], np.int64

@@ -1,12 +1,12 @@
-"""What attempts to release synthetic numbers lose: one of them, and many together.
+"""Privacy loss of one attempt to release a synthetic claim, and of many.
 
-An attempt chooses one of a task's claims by its weight, blurs it to a candidate, and counts the
-claims in the candidate's bucket: those that could have given it about as likely as the one chosen,
-within a factor gamma. It releases the candidate with a probability that rises with the count; else
-it says nothing but that it failed. Neighbours differ in the value of one claim. The laws of the
-choice, of the blur and of the test are held in integers, so that the loss is that of what runs.
-Derivation and checks: ``docs/theory/pris-crowd.md``. (The test without the drop is that of
-Bindschaedler et al., PVLDB 2017.)
+An attempt samples one of a task's claims by weight, blurs it to a candidate, and counts the claims
+in the candidate's bucket. These could have produced it with a likelihood within a factor gamma of
+the sampled claim's. It releases the candidate with a probability that increases with the count;
+otherwise it reports only the failure. Neighbors differ in the value of one claim. The distributions
+of sampling, blur and test have integer weights, so that the loss is that of the code. Derivation
+and checks: ``docs/theory/pris-crowd.md``. Without the drop, the test is that of Bindschaedler et
+al., PVLDB 2017.
 """
 
 from __future__ import annotations
@@ -27,35 +27,26 @@ from quietcrowd.privacy.rounding import exp_of, log_ratio_up, ratio_up
 __all__ = ["Attempt", "compose_curve", "composed_delta", "composed_epsilon"]
 
 _ALIKE = 1e-6
-"""Floats that differ by less are told apart in integers."""
+"""Floats with a smaller relative difference are compared exactly, as fractions."""
 
 SHARES = (1.0, 0.9, 0.5, 0.1)
-"""Parts of a delta that the single releases may take; what remains serves the composition."""
+"""Fractions of delta for the single releases; the rest serves their composition."""
 
 MOST_COMPOSED = 10**6
-"""The losses of more releases are added up."""
+"""The losses of more releases are added."""
 
 _SLACK = 1e-6
-"""More than the relative rounding error of the sums below."""
+"""Exceeds the relative rounding error of the sums below."""
 
 
 @frozen(kw_only=True, slots=False)
 class Attempt:
-    """What the loss of one attempt depends on.
+    """Properties of an attempt that determine its privacy loss.
 
-    Attributes
-    ----------
-    passes : sequence of int
-        The weight, out of `total`, with which a candidate with 0, 1, 2, ... claims in its bucket is
-        released: never falling; the last one is that of any larger number.
-    total : int
-        What a weight of 1 is.
-    gamma : Fraction
-        The largest ratio of two likelihoods in one bucket, at least 1.
-    most, least : Fraction
-        Bounds of the weights by which claims are chosen, above 0.
-    claims : int
-        How many claims a task has at most; public.
+    ``passes[c] / total`` is the probability that a candidate with c claims in its bucket is
+    released. It never decreases, and the last entry is for any larger count. `gamma`, at least 1,
+    is the largest ratio of two likelihoods in a bucket. `most` and `least`, above 0, bound the
+    weights of claims. `claims` is the public maximum of claims per task.
 
     Examples
     --------
@@ -76,8 +67,8 @@ class Attempt:
     def epsilon(self, delta: float) -> float:
         """Return the least epsilon of one attempt at a delta, rounded up.
 
-        Infinite where candidates pass more often than `delta` allows though no other claim could
-        have given them, or where candidates are never dropped.
+        It is infinite if candidates that no other claim could have produced pass more often than
+        `delta` allows, or if candidates are never dropped.
         """
         spare = Fraction(delta)
         if self._never == 0 or self._lost(0) > spare:
@@ -93,7 +84,7 @@ class Attempt:
     def delta(self, epsilon: float) -> float:
         """Return a delta of one attempt at an epsilon, rounded up.
 
-        1 where `epsilon` is less than what failing tells.
+        It is 1 if `epsilon` does not cover what a failure reveals.
         """
         factor = Fraction(exp_of(Decimal(epsilon)))
         if self._never == 0 or factor < self._failure_factor:
@@ -106,7 +97,7 @@ class Attempt:
 
     @property
     def _counts(self) -> int:
-        """How many numbers of other claims in a bucket are to be looked at; then nothing rises."""
+        """How many numbers of other claims in a bucket to examine; later ones are constant."""
         return min(self.claims, len(self.passes) + 1)
 
     @cached_property
@@ -116,7 +107,7 @@ class Attempt:
         return levels[np.minimum(np.arange(self._counts + 1), len(levels) - 1)]
 
     def _worst_counts(self, delta: float) -> list[int]:
-        """Return the numbers of other claims, from 1 on, among which the largest loss is."""
+        """Return numbers of other claims, from 1, that include that of the largest loss."""
         others, less, more = np.arange(1, self._counts), self._levels[1:-1], self._levels[2:]
         lost = float(self.most) * more - delta
         shared = others * np.where(lost > 0, *(float(self._others(sign)) for sign in (1, -1)))
@@ -128,9 +119,9 @@ class Attempt:
         return [int(other) for other in others[unsure | (factors >= largest * (1 - _ALIKE))]]
 
     def _factor(self, others: int, spare: Fraction) -> Fraction | None:
-        """Return exp of the loss where a bucket of so many others loses a claim; None: no bound.
+        """Return exp(loss) if a bucket with `others` other claims loses one; None if unbounded.
 
-        `spare` is what the loss need not cover.
+        `spare` is the probability that delta covers.
         """
         lost = self._lost(others) - spare
         needed = self._pass(others + 1) + lost / (others * self._others(lost))
@@ -139,20 +130,20 @@ class Attempt:
         return needed / self._pass(others) if self._pass(others) else None
 
     def _others(self, lost: Fraction | int) -> Fraction:
-        """Return how likely another claim of the bucket gives the candidate, to a claim's weight.
+        """Bound weight times likelihood of another claim in the bucket, from below if `lost` > 0.
 
-        The least that it can be where something is lost, the most where something is to spare.
+        Otherwise the bound is from above. Likelihoods are relative to that of the lost claim.
         """
         return self.least / self.gamma if lost > 0 else self.most * self.gamma
 
     @property
     def _never(self) -> Fraction:
-        """The probability that a candidate fails, whatever its count."""
+        """The least probability that a candidate fails, over all counts."""
         return 1 - self._pass(len(self.passes))
 
     @cached_property
     def _failure_factor(self) -> Fraction:
-        """By how much failing can become more likely, where it is always possible."""
+        """The largest factor by which the probability of failure can increase."""
         steps = (1 - self._levels[:-1]) / (1 - self._levels[1:])
         near = np.flatnonzero(steps >= steps.max() * (1 - _ALIKE))
         most = max((1 - self._pass(int(o))) / (1 - self._pass(int(o) + 1)) for o in near)
@@ -162,26 +153,20 @@ class Attempt:
         return Fraction(int(self.passes[min(count, len(self.passes) - 1)]), self.total)
 
     def _lost(self, others: int) -> Fraction:
-        """Return how likely a claim gives a candidate that passes with so many others."""
+        """Bound the probability to sample a claim and release its candidate, given other claims."""
         return self.most * self._pass(others + 1)
 
 
 def composed_delta(epsilon: float, count: int, steps: int) -> float:
-    """Return the delta at which `count` losses of `epsilon` make ``(count - 2 steps) epsilon``.
+    """Return the delta at which `count` losses compose to ``(count - 2 steps) epsilon``.
 
-    Parameters
-    ----------
-    epsilon : float
-        Of each release, finite, at least 0.
-    count : int
-        How many.
-    steps : int
-        From 0 (their sum, no delta) to ``count // 2``.
+    Each loss is `epsilon`. `steps` is between 0, for the sum of losses at delta 0, and ``count //
+    2``.
 
     References
     ----------
     P. Kairouz, S. Oh, P. Viswanath, "The Composition Theorem for Differential Privacy", ICML 2015,
-    Theorem 3.3: the smallest that holds for all mechanisms of that loss.
+    Theorem 3.3: the smallest delta that holds for all mechanisms with this loss.
 
     Examples
     --------
@@ -201,25 +186,10 @@ def composed_delta(epsilon: float, count: int, steps: int) -> float:
 
 
 def composed_epsilon(epsilon: float, delta: float, count: int, total_delta: float) -> float:
-    """Return the loss of `count` releases together, each of (epsilon, delta), rounded up.
+    """Return the loss of `count` (epsilon, delta) releases at `total_delta`, rounded up.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        Of each release.
-    count : int
-        How many, at least 1.
-    total_delta : float
-        Of the pair that results, below 1.
-
-    Returns
-    -------
-    float
-        At most ``count * epsilon``; infinite where the deltas alone exceed `total_delta`.
-
-    References
-    ----------
-    As `composed_delta`.
+    It is at most ``count * epsilon``, and infinite if the deltas alone exceed `total_delta`, which
+    is below 1. Source: as in `composed_delta`.
 
     Examples
     --------
@@ -230,7 +200,7 @@ def composed_epsilon(epsilon: float, delta: float, count: int, total_delta: floa
     """
     kept = -math.expm1(count * math.log1p(-delta)) * (1 + _SLACK) if delta < 1 else 1.0
     if delta * count <= total_delta < kept:
-        kept = total_delta  # a sum of deltas is always enough, without any slack
+        kept = total_delta  # the sum of deltas always suffices, without slack
     if kept > total_delta or math.isinf(epsilon):
         return math.inf
     spare = (total_delta - kept) / (1 - kept)
@@ -245,16 +215,10 @@ def composed_epsilon(epsilon: float, delta: float, count: int, total_delta: floa
 
 
 def compose_curve(epsilon_at: Callable[[float], float], count: int, total_delta: float) -> float:
-    """Return the least loss found of `count` releases that each trade epsilon against delta.
+    """Return the least loss found for `count` releases that trade epsilon against delta.
 
-    Parameters
-    ----------
-    epsilon_at : callable
-        Loss of one release but for a given delta.
-    count : int
-        How many, at least 1.
-    total_delta : float
-        Of the pair that results.
+    `epsilon_at` maps the delta of one release to its epsilon; `total_delta` is that of all
+    together.
     """
     each = [share * total_delta / count for share in SHARES]
     return min(composed_epsilon(epsilon_at(delta), delta, count, total_delta) for delta in each)

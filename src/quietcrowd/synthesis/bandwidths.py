@@ -1,8 +1,7 @@
-"""Bandwidths from the claims themselves.
+"""Rules that derive bandwidths from claims.
 
-A bandwidth that is learnt from claims leaks them: it changes with every claim, and a guarantee
-that holds for a public bandwidth does not hold for this one. Both rules serve to look at claims,
-not to release anything made from them.
+A learned bandwidth changes with every claim and leaks claims. A guarantee for a public bandwidth
+does not hold for it. Use the rules to explore claims, not for releases.
 """
 
 from __future__ import annotations
@@ -27,33 +26,15 @@ from quietcrowd.validation import check_real
 __all__ = ["RULES", "mad", "silverman"]
 
 LEAST_PART = 1e-3
-"""A bandwidth is at least this part of the public range."""
+"""Smallest bandwidth, as a fraction of the public range."""
 
 
 def silverman(offsets: npt.ArrayLike, values: npt.ArrayLike, *, value_range: float) -> Floats:
     """Return bandwidths by Silverman's rule, per task. They leak claims and void the guarantee.
 
     ``1.06 min(standard deviation, interquartile range / 1.34) n^(-1/5)`` of a task's n claims, and
-    at least a thousandth of the range.
-
-    Parameters
-    ----------
-    offsets : array_like of int64, shape (tasks + 1,)
-        The claims of task ``t`` are rows ``offsets[t]`` to ``offsets[t + 1] - 1``.
-    values : array_like of float, shape (rows,)
-        The claims.
-    value_range : float
-        How far apart claims may be, public, above 0, in the unit of the claims.
-
-    Returns
-    -------
-    ndarray of float64, shape (tasks,)
-        In the unit of the claims.
-
-    Raises
-    ------
-    ParameterError
-        Where an array or the range breaks its rule.
+    at least a thousandth of `value_range`. Bandwidths and `value_range`, which is public and above
+    0, are in the unit of the claims. Raises ParameterError if an array or the range is invalid.
 
     References
     ----------
@@ -78,22 +59,8 @@ def silverman(offsets: npt.ArrayLike, values: npt.ArrayLike, *, value_range: flo
 def mad(offsets: npt.ArrayLike, values: npt.ArrayLike, *, value_range: float) -> Floats:
     """Return the median absolute deviation from the median, per task, as bandwidths.
 
-    They leak claims and void the guarantee. A bandwidth is at least a thousandth of the range.
-
-    Parameters
-    ----------
-    offsets, values, value_range
-        As of `silverman`.
-
-    Returns
-    -------
-    ndarray of float64, shape (tasks,)
-        In the unit of the claims.
-
-    Raises
-    ------
-    ParameterError
-        Where an array or the range breaks its rule.
+    They leak claims and void the guarantee. They are at least a thousandth of the range. Parameters
+    and errors are those of `silverman`.
 
     References
     ----------
@@ -111,7 +78,6 @@ def mad(offsets: npt.ArrayLike, values: npt.ArrayLike, *, value_range: float) ->
 
 
 RULES: Mapping[str, Callable[..., Floats]] = MappingProxyType({"silverman": silverman, "mad": mad})
-"""Both by their names as a parameter."""
 
 
 def _checked(
@@ -125,12 +91,12 @@ def _checked(
 
 
 def _ranked(numbers: Floats, offsets: Offsets) -> Floats:
-    """Return each task's numbers ascending."""
+    """Sort numbers within each task."""
     return numbers[np.lexsort((numbers, task_of_rows(offsets)))]
 
 
 def _quantiles(ranked: Floats, offsets: Offsets, part: float) -> Floats:
-    """Return a quantile of each task's ascending numbers, by linear interpolation; 0 of none."""
+    """Interpolate a quantile of each task's sorted numbers; 0 for empty tasks."""
     if not len(ranked):
         return np.zeros(len(offsets) - 1)
     counts = np.diff(offsets)

@@ -1,8 +1,7 @@
-"""Rules of the arrays that hold claims, sorted by task.
+"""Validation of arrays of claims, sorted by task.
 
-``offsets`` of shape (tasks + 1,) says where the rows of each task begin and end; one number per
-row, or per task, is float64. Every function returns the array as it is used, or raises
-ParameterError, which says the array, the place and the value.
+``offsets``, shape (tasks + 1,), delimit the rows of each task. Functions return the array in its
+internal dtype, or raise ParameterError with array, position and value.
 """
 
 from __future__ import annotations
@@ -40,14 +39,14 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Offsets: TypeAlias = npt.NDArray[np.int64]
 
 LEAST_BANDWIDTH = float(np.finfo(np.float64).tiny)
-"""The density at the centre of a narrower kernel is no finite number."""
+"""The density at the center of a narrower kernel overflows."""
 
 OFF_ONE = 1e-9
-"""Shares of a task may sum to 1 but for this, which rounding explains."""
+"""Tolerance for rounding of shares that sum to 1."""
 
 
 def checked_offsets(offsets: npt.ArrayLike) -> Offsets:
-    """Return where tasks begin: whole numbers from 0 on that do not decrease."""
+    """Return offsets: integers from 0 that do not decrease."""
     given = np.asarray(offsets)
     if given.ndim != 1 or given.dtype.kind not in "iu" or not len(given) or given[0] != 0:
         raise ParameterError(
@@ -66,7 +65,7 @@ def checked_offsets(offsets: npt.ArrayLike) -> Offsets:
 def checked_rows(
     name: str, numbers: npt.ArrayLike, offsets: Offsets, *, low: float | None = None
 ) -> Floats:
-    """Return one finite number per row, each at least `low`, if that is given."""
+    """Return one finite number per row, at least `low` if given."""
     given = _numbers(name, numbers, int(offsets[-1]), "row")
     rule = "finite" if low is None else f"finite and at least {low:g}"
     fine = np.isfinite(given) if low is None else np.isfinite(given) & (given >= low)
@@ -80,7 +79,7 @@ def checked_rows(
 
 
 def checked_bandwidths(bandwidths: npt.ArrayLike, offsets: Offsets) -> Floats:
-    """Return one bandwidth per task: finite and above 0."""
+    """Return one bandwidth per task, finite and above 0."""
     given = _numbers("bandwidths", bandwidths, len(offsets) - 1, "task")
     fine = np.isfinite(given) & (given >= LEAST_BANDWIDTH)
     if not fine.all():
@@ -94,7 +93,7 @@ def checked_bandwidths(bandwidths: npt.ArrayLike, offsets: Offsets) -> Floats:
 def checked_codes(
     worker_codes: npt.ArrayLike, offsets: Offsets, workers: int
 ) -> npt.NDArray[np.uint32]:
-    """Return one worker per row: whole numbers from 0 to `workers` - 1."""
+    """Return one worker per row, 0 to `workers` - 1."""
     given = np.asarray(worker_codes)
     if given.shape != (offsets[-1],) or (given.size and given.dtype.kind not in "iu"):
         raise ParameterError(
@@ -112,7 +111,7 @@ def checked_codes(
 
 
 def checked_shares(name: str, shares: npt.ArrayLike, offsets: Offsets) -> Floats:
-    """Return one share per row: at least 0, and 1 in sum over each task that has rows."""
+    """Return one share per row, at least 0, with sum 1 in each nonempty task."""
     given = checked_rows(name, shares, offsets, low=0.0)
     sums = sums_per_task(given, offsets)
     wrong = (np.abs(sums - 1.0) > OFF_ONE) & (np.diff(offsets) > 0)
@@ -126,7 +125,7 @@ def checked_shares(name: str, shares: npt.ArrayLike, offsets: Offsets) -> Floats
 
 
 def checked_widths(bandwidth: npt.ArrayLike) -> Floats:
-    """Return bandwidths as they are used: numbers above 0."""
+    """Return bandwidths as float64, finite and above 0."""
     widths = np.asarray(bandwidth, np.float64)
     fine = np.isfinite(widths) & (widths > 0)
     if not fine.all():
@@ -147,7 +146,7 @@ def sums_per_task(numbers: Floats, offsets: Offsets) -> Floats:
 
 
 def shares_of(numbers: Floats, offsets: Offsets) -> Floats:
-    """Return numbers of at least 0 over their sum in each task; equal ones where all are 0."""
+    """Divide nonnegative numbers by their sum in each task; shares are equal if all are 0."""
     tasks = task_of_rows(offsets)
     sums = sums_per_task(numbers, offsets)
     none = sums == 0
@@ -168,23 +167,14 @@ def _numbers(name: str, numbers: npt.ArrayLike, count: int, of: str) -> Floats:
 
 
 SMALLEST_RUN = 200_000
-"""Fewer pairs of claims than this are not worth a thread of their own."""
+"""Fewest pairs of claims that justify a thread."""
 
 
 def task_runs(offsets: Offsets, threads: int | None) -> list[tuple[int, int]]:
-    """Return at least one run of tasks, as (first, last + 1), with about as many pairs each.
+    """Divide tasks into runs (first, last + 1) with about equal numbers of pairs of claims.
 
-    Parameters
-    ----------
-    offsets : ndarray of int64, shape (tasks + 1,)
-        Where the rows of each task begin and end.
-    threads : int or None
-        At most so many runs; None: as many as the process may use and the pairs are worth.
-
-    Raises
-    ------
-    ParameterError
-        Where `threads` is no whole number of at least 1.
+    There is at least one run and at most `threads`; None allows as many threads as the process may
+    use and the pairs justify. Raises ParameterError unless `threads` is at least 1.
     """
     pairs = np.concatenate([[0.0], np.cumsum(np.diff(offsets).astype(np.float64) ** 2)])
     if threads is None:
@@ -196,14 +186,10 @@ def task_runs(offsets: Offsets, threads: int | None) -> list[tuple[int, int]]:
 
 
 def public_range(claims: Answers) -> Ordinal | Interval:
-    """Return the domain of claims, with its lower and upper end.
+    """Return the domain of numeric claims.
 
-    Raises
-    ------
-    ParameterError
-        Where `claims` are no Answers: a dataframe has no public range.
-    AnswerError
-        Where they are no numbers of a range.
+    Raises ParameterError if `claims` are not Answers, which have a public range, and AnswerError if
+    their domain is not a finite range of numbers.
     """
     if not isinstance(claims, Answers):
         raise ParameterError(

@@ -1,4 +1,4 @@
-"""What a collector learns from claims: a density per task, weights per claim."""
+"""Estimates of a collector from raw claims: a density per task, and weights per claim."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ __all__ = ["CrowdDensity"]
 
 @frozen(kw_only=True, eq=False, slots=False, repr=False)
 class CrowdDensity:
-    """Densities of the claims of each task; only for the collector.
+    """Densities of the claims of each task, for the collector only.
 
-    Densities, weights and reliabilities are made from the raw claims, without noise: none of them
-    may leave the collector. What may is what `release` returns.
+    Densities, weights and reliabilities are computed from raw claims without noise, and must not
+    leave the collector. Only results of `release` may.
 
     Attributes
     ----------
     method : Parameters
-        How claims are weighted and released: the `PrisCrowd` that made it.
+        The `PrisCrowd` that produced it, with the parameters of weights and releases.
     claims : Answers
-        The raw claims, tasks and workers sorted by id.
+        The raw claims, with tasks and workers sorted by id.
     bandwidths : ndarray of float64, shape (tasks,)
         In the unit of the claims.
     """
@@ -69,12 +69,12 @@ class CrowdDensity:
 
     @cached_property
     def uniform_weights(self) -> npt.NDArray[np.float64]:
-        """Equal weights; shape (claims,). See `quietcrowd.synthesis.weights`, as for the others."""
+        """Equal weights, shape (claims,); see `quietcrowd.synthesis.weights` for all weights."""
         return uniform_weights(self.claims.offsets)
 
     @cached_property
     def local_weights(self) -> npt.NDArray[np.float64]:
-        """How close a claim is to the others about its task; shape (claims,)."""
+        """Weights by proximity to the other claims about the task, shape (claims,)."""
         return self._local_weights(printed=False)
 
     def _local_weights(self, *, printed: bool) -> npt.NDArray[np.float64]:
@@ -91,7 +91,7 @@ class CrowdDensity:
 
     @cached_property
     def worker_weights(self) -> GlobalWeights:
-        """How close each worker's claims are to the others', over all tasks."""
+        """Weights of workers by proximity of their claims to others', over all tasks."""
         return self._worker_weights(per_claim=True)
 
     def _worker_weights(self, *, per_claim: bool) -> GlobalWeights:
@@ -109,19 +109,19 @@ class CrowdDensity:
 
     @cached_property
     def global_weights(self) -> npt.NDArray[np.float64]:
-        """The weights of the workers, shared out among the claims of each task."""
+        """Weights of workers, normalized within each task; shape (claims,)."""
         return self._with_workers(self.uniform_weights)
 
     @cached_property
     def combined_weights(self) -> npt.NDArray[np.float64]:
-        """Local and worker weights together, as `PrisCrowd.combination` says."""
+        """Local and worker weights, combined by `PrisCrowd.combination`."""
         return self._with_workers(self.local_weights)
 
     @cached_property
     def printed_weights(self) -> npt.NDArray[np.float64]:
-        """Combined weights as the paper prints them: sums of distances, and Hampel's loss itself.
+        """Combined weights as printed in the paper, with sums of distances and Hampel's loss.
 
-        They weigh outliers most; ``docs/theory/crowd-densities.md``.
+        They give outliers the largest weights; ``docs/theory/crowd-densities.md``.
         """
         of_workers = self._worker_weights(per_claim=False)
         local = self._local_weights(printed=True)
@@ -144,13 +144,12 @@ class CrowdDensity:
         Parameters
         ----------
         weighting : {"uniform", "local", "global", "combined", "printed"}, optional
-            Default: what claims are chosen by in a release, with the floor of `PrisCrowd`, if it
-            has one.
+            Default: the weights of a release, including the floor of `PrisCrowd`.
 
         Raises
         ------
         ParameterError
-            Where there is no such weighting.
+            If the weighting is unknown.
         """
         if weighting is not None:
             check_choice("weighting", weighting, get_args(Weighting))
@@ -160,7 +159,7 @@ class CrowdDensity:
         return weights
 
     def learnt_weights(self, weighting: Weighting) -> npt.NDArray[np.float64]:
-        """Return weights of a kind, as they are learnt."""
+        """Return weights of a kind, without a floor."""
         match weighting:
             case "local":
                 return self.local_weights
@@ -178,7 +177,7 @@ class CrowdDensity:
         Parameters
         ----------
         weighting : {"uniform", "local", "global", "combined", "printed"}, optional
-            As of `claim_weights`.
+            As in `claim_weights`.
         """
         return KernelDensities(
             offsets=self.claims.offsets,
@@ -191,7 +190,7 @@ class CrowdDensity:
     def pdf(
         self, task: Any, x: npt.ArrayLike, weighting: Weighting | None = None
     ) -> npt.NDArray[np.float64]:
-        """Return the density of a task's claims at some places.
+        """Return the density of a task's claims at given points.
 
         Parameters
         ----------
@@ -200,22 +199,22 @@ class CrowdDensity:
         x : array_like of float
             In the unit of the claims.
         weighting : {"uniform", "local", "global", "combined", "printed"}, optional
-            As of `claim_weights`.
+            As in `claim_weights`.
 
         Raises
         ------
         AnswerError
-            Where no claim is about the task.
+            If the task has no claims.
         """
         return self.densities(weighting).pdf(self.position(task), x)
 
     def position(self, task: Any) -> int:
-        """Return where a task stands in ``claims.tasks``.
+        """Return the position of a task in ``claims.tasks``.
 
         Raises
         ------
         AnswerError
-            Where no claim is about it.
+            If the task has no claims.
         """
         place = int(positions_by_text(pa.array([task]), self.claims.tasks)[0])
         if place < 0 or not self.claims.answers_per_task[place]:
@@ -224,10 +223,10 @@ class CrowdDensity:
 
     @property
     def reliability(self) -> Any:
-        """Dataframe of all claims and how much each counts. For the collector's eyes only.
+        """Dataframe of all claims and their weights, for the collector only.
 
-        Columns ``task``, ``worker``, ``claim``; ``local``, ``global`` and ``combined``, each of sum
-        1 over a task.
+        Columns are ``task``, ``worker``, ``claim``, ``local``, ``global`` and ``combined``; weights
+        sum to 1 in each task.
         """
         columns = {
             "task": self.claims.tasks.take(pa.array(self.claims.task_codes)),
@@ -251,22 +250,22 @@ class CrowdDensity:
 
     @property
     def released(self) -> npt.NDArray[np.bool_]:
-        """Which tasks have enough claims to be released; that much is public."""
+        """Whether each task has enough claims for a release; this is public."""
         enough: npt.NDArray[np.bool_] = self.claims.answers_per_task >= self.method.k
         return enough
 
     def guarantee(self, delta: float = 1e-6) -> PrivacyGuarantee:
-        """Return what the claims of one user lose at most in one release.
+        """Return an upper bound of the privacy loss of one user's claims in one release.
 
         Parameters
         ----------
         delta : float
-            Of the pair (epsilon, delta), at least 0 and below 1.
+            The delta of (epsilon, delta), at least 0 and below 1.
 
         Raises
         ------
         ParameterError
-            Where delta is out of its range.
+            If delta is out of range.
         """
         return release_guarantee(self.method, ReleaseSize.of(self.claims, self.method.k), delta)
 
@@ -277,21 +276,21 @@ class CrowdDensity:
         delta: float = 1e-6,
         progress: bool = False,
     ) -> SyntheticClaims:
-        """Return synthetic claims, once: a second release costs as much again.
+        """Return synthetic claims; every further release has the same privacy loss again.
 
         Parameters
         ----------
         rng : numpy.random.Generator, optional
-            For simulations. Default: the operating system's randomness, for a real release.
+            For simulations. Default: randomness of the operating system, for a real release.
         delta : float
-            As of `guarantee`.
+            As in `guarantee`.
         progress : bool
-            Whether to show a bar on standard error.
+            Whether to show a progress bar on standard error.
 
         Raises
         ------
         ParameterError
-            Where `rng` is no NumPy generator, or delta is out of its range.
+            If `rng` is not a NumPy generator, or delta is out of range.
         """
         if rng is not None and not isinstance(rng, np.random.Generator):
             raise ParameterError(f"rng must be a numpy.random.Generator or None; got {rng!r}")

@@ -1,8 +1,8 @@
-"""Kernel densities of claims: what they are, and how far a claim is from one.
+"""Kernel densities of claims, and distances of claims from them.
 
-A density is a weighted mean of kernels, one at each claim of a task. Claims are sorted by task:
-those of task ``t`` are rows ``offsets[t]`` to ``offsets[t + 1] - 1``. All integrals are closed
-forms; ``docs/theory/crowd-densities.md`` derives them.
+A density is a weighted mean of kernels at the claims of a task. The claims of task ``t`` are rows
+``offsets[t]`` to ``offsets[t + 1] - 1``. All integrals have closed forms, see
+``docs/theory/crowd-densities.md``.
 """
 
 from __future__ import annotations
@@ -46,21 +46,12 @@ __all__ = [
 
 @frozen(kw_only=True)
 class Kernel:
-    """A bump of area 1 around a claim, as wide as a bandwidth says.
+    """A probability density around a claim, scaled by a bandwidth: `GAUSSIAN` or `EPANECHNIKOV`.
 
-    There are two, `GAUSSIAN` and `EPANECHNIKOV`; `KERNELS` has them by name. Arguments of the
-    methods are numbers or arrays that broadcast; the result has their common shape.
-
-    Attributes
-    ----------
-    name : str
-        As in `KERNELS`.
-    gaussian : bool
-        Which of the two it is, for compiled loops.
-    mean_distance : float
-        Mean distance from the centre, in bandwidths.
-    reach : float
-        Where the density ends, in bandwidths from the centre.
+    Arguments of the methods broadcast; bandwidths and differences are in the unit of the claims.
+    The methods raise ParameterError if a bandwidth is not above 0. `mean_distance` from the center,
+    and `reach`, the end of the support, are in bandwidths. `gaussian` selects the kernel in
+    compiled loops.
     """
 
     name: str
@@ -69,20 +60,10 @@ class Kernel:
     reach: float = field(repr=False)
 
     def density(self, difference: npt.ArrayLike, bandwidth: npt.ArrayLike) -> Floats:
-        """Return the density ``K_h`` at a difference from the centre.
+        """Return the density ``K_h`` at a difference from the center.
 
-        Parameters
-        ----------
-        difference : array_like of float
-            In the unit of the claims.
-        bandwidth : array_like of float
-            h, in the same unit, above 0: the standard deviation of the Gaussian kernel, half the
-            width of Epanechnikov's ``3 / (4 h) (1 - (difference / h)^2)``.
-
-        Raises
-        ------
-        ParameterError
-            Where a bandwidth is not above 0.
+        The bandwidth h is the standard deviation of the Gaussian kernel, and half the width of
+        Epanechnikov's ``3 / (4 h) (1 - (difference / h)^2)``.
 
         Examples
         --------
@@ -92,21 +73,13 @@ class Kernel:
         return _elementwise(kernel_densities, self.gaussian, difference, bandwidth)
 
     def feature_inner(self, difference: npt.ArrayLike, bandwidth: npt.ArrayLike) -> Floats:
-        """Return the inner product of two kernels from which distances are made.
+        """Return the inner product of two kernels with one bandwidth that defines distances.
 
-        Of Gaussian kernels, ``K_h`` itself: it is positive definite, and the space is the one that
-        it reproduces. Epanechnikov's is not; its product is the integral of the product of the
-        densities, ``3 / (160 h) (2 - u)^3 (u^2 + 6 u + 4)`` for ``u = |difference| / h <= 2``.
-
-        Parameters
-        ----------
-        difference, bandwidth : array_like of float
-            Of the centres; of both kernels. As of `density`.
-
-        Raises
-        ------
-        ParameterError
-            Where a bandwidth is not above 0.
+        For Gaussian kernels it is ``K_h`` at the difference of the centers: ``K_h`` is positive
+        definite, and the inner product is that of its reproducing kernel Hilbert space.
+        Epanechnikov's kernel is not positive definite. Its inner product is the integral of the
+        product of the densities, ``3 / (160 h) (2 - u)^3 (u^2 + 6 u + 4)`` for ``u = |difference| /
+        h <= 2``.
 
         Examples
         --------
@@ -118,21 +91,9 @@ class Kernel:
     def inner(
         self, difference: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike
     ) -> Floats:
-        """Return the integral of the product of two kernels as densities.
+        """Return the integral of the product of densities with bandwidths `first` and `second`.
 
-        Of Gaussian kernels it is the density of ``N(0, first^2 + second^2)`` at the difference.
-
-        Parameters
-        ----------
-        difference : array_like of float
-            Of the centres, in the unit of the claims.
-        first, second : array_like of float
-            The bandwidths, above 0.
-
-        Raises
-        ------
-        ParameterError
-            Where a bandwidth is not above 0.
+        For Gaussian kernels it is the density of ``N(0, first^2 + second^2)`` at the difference.
 
         Examples
         --------
@@ -155,23 +116,9 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType(
 class KernelDensities:
     """One density per task: a weighted mean of kernels at the task's points.
 
-    Parameters
-    ----------
-    offsets : ndarray of int64, shape (tasks + 1,)
-        The points of task ``t`` are rows ``offsets[t]`` to ``offsets[t + 1] - 1``.
-    points : ndarray of float64, shape (rows,)
-        Claims, or synthetic claims.
-    weights : ndarray of float64, shape (rows,)
-        At least 0; they sum to 1 over each task that has points.
-    bandwidths : ndarray of float64, shape (tasks,)
-        In the unit of the points, above 0.
-    kernel : Kernel
-        Of all tasks.
-
-    Raises
-    ------
-    ParameterError
-        Where an array breaks its rule; the message says the row or the task.
+    Points are claims or synthetic claims. `weights` are at least 0 and sum to 1 in each nonempty
+    task. `bandwidths`, shape (tasks,), are above 0, in the unit of the points. Raises
+    ParameterError if an array is invalid.
 
     References
     ----------
@@ -202,28 +149,13 @@ class KernelDensities:
 
     @property
     def tasks(self) -> int:
-        """How many tasks there are."""
+        """Number of tasks."""
         return len(self.offsets) - 1
 
     def pdf(self, task_index: int, x: npt.ArrayLike) -> Floats:
-        """Return the density of a task at some places.
+        """Return the density of a task at `x`, in the unit of the points.
 
-        Parameters
-        ----------
-        task_index : int
-            From 0 on.
-        x : array_like of float
-            In the unit of the points.
-
-        Returns
-        -------
-        ndarray of float64
-            Of the shape of `x`.
-
-        Raises
-        ------
-        ParameterError
-            Where there is no such task, or it has no points.
+        Raises ParameterError if the task does not exist or has no points.
         """
         check_whole("task_index", task_index, 0, self.tasks - 1)
         rows = slice(self.offsets[task_index], self.offsets[task_index + 1])
@@ -243,25 +175,12 @@ def distances(
     bandwidths: npt.ArrayLike,
     kernel: Kernel,
 ) -> Floats:
-    """Return how far each claim's kernel is from its task's density, squared.
+    """Return the squared distance of each claim's kernel from its task's density, shape (rows,).
 
-    For claim s of a task with weights a and inner products k (`Kernel.feature_inner`) it is
-    ``k(s, s) - 2 sum_t a_t k(s, t) + sum_tu a_t a_u k(t, u)``.
-
-    Parameters
-    ----------
-    offsets, values, weights, bandwidths, kernel
-        As of `KernelDensities`; the values are its points.
-
-    Returns
-    -------
-    ndarray of float64, shape (rows,)
-        In one over the unit of the values, at least 0 and at most twice ``k(s, s)``.
-
-    Raises
-    ------
-    ParameterError
-        Where an array breaks its rule; the message says the row or the task.
+    For claim s of a task with weights a and inner products k (`Kernel.feature_inner`) it is ``k(s,
+    s) - 2 sum_t a_t k(s, t) + sum_tu a_t a_u k(t, u)``. It is between 0 and ``2 k(s, s)``, in one
+    over the unit of the values. Raises ParameterError if an array is invalid, see
+    `KernelDensities`.
 
     References
     ----------
@@ -289,7 +208,7 @@ def _elementwise(
     difference: npt.ArrayLike,
     *bandwidths: npt.ArrayLike,
 ) -> Floats:
-    """Return what a kernel fills in for all pairs, in the shape to which these broadcast."""
+    """Broadcast the arguments, call `fill`, and return the result in their common shape."""
     widths = map(checked_widths, bandwidths)
     arrays = np.broadcast_arrays(np.asarray(difference, np.float64), *widths)
     found = np.empty(arrays[0].shape)

@@ -1,4 +1,4 @@
-"""What a release of synthetic claims loses: attempt, task, user."""
+"""Privacy loss of a release of synthetic claims, per claim and per user."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LOOP = (
     "can pass",
 )
 SHARES = (0.5, 0.1, 0.01, 0.001)
-"""Parts of a probability at which pairs are looked at."""
+"""Fractions of a probability at which (epsilon, delta) pairs are evaluated."""
 
 SOURCE = "docs/theory/pris-crowd.md"
 PRINTED = "Huai et al., IJCAI 2019, Theorem 2; docs/theory/pris-crowd.md"
@@ -38,16 +38,10 @@ PRINTED = "Huai et al., IJCAI 2019, Theorem 2; docs/theory/pris-crowd.md"
 
 @frozen(kw_only=True)
 class ReleaseSize:
-    """What of the claims is public, and counts.
+    """Public numbers of a release.
 
-    Attributes
-    ----------
-    fewest, most : int
-        Claims per task that is released, at least and at most.
-    answers : int
-        Claims that one user makes about such tasks, at most.
-    tasks : int
-        How many tasks are released.
+    Every released task has `fewest` to `most` claims, a user makes at most `answers` claims about
+    these tasks, and `tasks` tasks are released.
     """
 
     fewest: int
@@ -65,7 +59,7 @@ class ReleaseSize:
     def of(cls, claims: Answers, k: int) -> ReleaseSize:
         """Return the size of a release of the tasks with at least k claims.
 
-        Where there is none, that of one with k claims about one task: an upper bound of nothing.
+        If there is none, return the size for one task with k claims, an upper bound for no release.
         """
         released = claims.answers_per_task >= k
         counts = claims.answers_per_task[released]
@@ -79,21 +73,10 @@ class ReleaseSize:
 
 
 def release_guarantee(method: Parameters, size: ReleaseSize, delta: float) -> PrivacyGuarantee:
-    """Return what the claims of one user lose in a release, at most.
+    """Return an upper bound of the privacy loss of one user's claims in a release.
 
-    Parameters
-    ----------
-    method : Parameters
-        How it is released.
-    size : ReleaseSize
-        What is public of the claims.
-    delta : float
-        Of the pairs (epsilon, delta), of the user's claims together; at least 0, below 1.
-
-    Raises
-    ------
-    ParameterError
-        Where delta is out of its range.
+    `delta`, at least 0 and below 1, is for all claims of the user together. Raises ParameterError
+    if it is out of range.
     """
     delta = _check_delta(delta)
     claimed_epsilon, claimed_delta = _printed(method)
@@ -114,10 +97,7 @@ def release_guarantee(method: Parameters, size: ReleaseSize, delta: float) -> Pr
 
 
 def worker_loss(method: Parameters, size: ReleaseSize, delta: float) -> float:
-    """Return the ``worker_epsilon`` of `release_guarantee` alone: it takes no tail.
-
-    Parameters, and what is raised, are as there.
-    """
+    """Return only the ``worker_epsilon`` of `release_guarantee`, without the slower tail bound."""
     return _loss(method, size, _check_delta(delta), size.answers)
 
 
@@ -129,7 +109,7 @@ def _check_delta(delta: float) -> float:
 
 
 def _tail(method: Parameters, size: ReleaseSize, delta: float) -> TailBound:
-    """Return what is exceeded with probability `delta` at most, by pairs of smaller deltas."""
+    """Bound the loss exceeded with probability at most `delta`, by pairs of smaller deltas."""
     losses = {
         changed: tail_of_curve(
             ((_loss(method, size, delta * share, changed), delta * share) for share in SHARES),
@@ -146,10 +126,10 @@ def _tail(method: Parameters, size: ReleaseSize, delta: float) -> TailBound:
 
 
 def _loss(method: Parameters, size: ReleaseSize, delta: float, changed: int) -> float:
-    """Return the loss when so many claims of a user change, each about another task.
+    """Return the loss if `changed` claims of a user change, each about another task.
 
-    The attempt is that with the bounds of all tasks, and the counts of the largest. Infinite where
-    a loop goes on until enough candidates pass.
+    The attempt has the bounds for all tasks and the counts of the largest. The loss is infinite for
+    a loop that continues until enough candidates pass.
     """
     if method.release != "attempts":
         return math.inf
@@ -172,16 +152,16 @@ def _loss(method: Parameters, size: ReleaseSize, delta: float, changed: int) -> 
 
 
 def seed_bounds(method: Parameters, size: ReleaseSize) -> SeedBounds:
-    """Return the bounds of the weights in tasks of all sizes."""
+    """Return the bounds of weights over all sizes of tasks."""
     if method.learns:
         return floored_bounds(size.fewest, size.most, method.floor)
     return uniform_bounds(size.fewest, size.most)
 
 
 def _printed(method: Parameters) -> tuple[float, float]:
-    """Return Theorem 2's pair, which is for all of Algorithm 1, at equal weights and t = 1."""
+    """Return Theorem 2's pair for all of Algorithm 1, with equal weights and t = 1."""
     test = method.test
-    if test.k == 1:  # there is no t
+    if test.k == 1:  # no t exists
         return math.inf, 1.0
     return claimed_release_loss(
         [1.0], epsilon0=test.epsilon0, gamma=method.gamma, k=test.k, threshold=1
@@ -191,33 +171,17 @@ def _printed(method: Parameters) -> tuple[float, float]:
 def claimed_release_loss(
     weights: npt.ArrayLike, *, epsilon0: float, gamma: float, k: int, threshold: int
 ) -> tuple[float, float]:
-    """Return what Theorem 2 claims that one released claim loses: epsilon and delta.
+    """Return the (epsilon, delta) of one released claim that Theorem 2 claims.
 
     ::
 
         epsilon = epsilon0 + ln(1 + gamma / (t n min c)),   delta = n max c exp(-epsilon0 (k - t))
 
-    for the weights c of the n claims about a task and any whole number t from 1 to k - 1. The text
-    that we have lost some of its symbols; in this form it is Theorem 1 of Bindschaedler, Shokri and
-    Gunter (PVLDB 2017) where the weights are equal, as the paper's Remark 1 says. It does not hold:
-    ``docs/theory/pris-crowd.md``. Weights that are learnt tell of the claims, and so does
-    this pair.
-
-    Parameters
-    ----------
-    weights : array_like of float, shape (n,)
-        Of the claims about a task, at least 0, of sum 1.
-    epsilon0, gamma : float
-        Of the test; at least 0, and above 1.
-    k : int
-        Of the test; at least 2.
-    threshold : int
-        t.
-
-    Raises
-    ------
-    ParameterError
-        Where a number is out of its range.
+    for the weights c, with sum 1, of the n claims about a task, and any `threshold` t from 1 to k -
+    1. Our text of the paper lacks some symbols. For equal weights, this form is Theorem 1 of
+    Bindschaedler, Shokri and Gunter (PVLDB 2017), as the paper's Remark 1 states. It does not hold:
+    ``docs/theory/pris-crowd.md``. Learned weights reveal information about the claims, and so does
+    this pair. Raises ParameterError if a number is out of range.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The parameters of PrisCrowd, checked, and the laws that follow from them."""
+"""Validated parameters of PrisCrowd, and the distributions that they determine."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _check_bandwidth(parameters: Parameters, _: object, value: float | str) -> N
 
 @lru_cache
 def _blur(kernel: str, cells: int, gamma: float) -> Blur:
-    """Return a law, and the same one for the same parameters: its tables are large."""
+    """Cache blurs, because their tables are large."""
     return Blur(kernel=KERNELS[kernel], cells=cells, gamma=gamma)
 
 
@@ -53,12 +53,9 @@ def _default_weights(parameters: Parameters) -> Weighting:
 
 @frozen(kw_only=True, slots=False)
 class Parameters:
-    """How claims are weighted, blurred, tested and released; see `PrisCrowd` for each.
+    """Parameters of weights, blur, test and release; see `PrisCrowd`.
 
-    Raises
-    ------
-    ParameterError
-        Where a parameter is out of its range, or parameters do not go together.
+    Raises ParameterError if a parameter is out of range, or parameters are incompatible.
     """
 
     release: Procedure = field(default="attempts", validator=one_of(*get_args(Procedure)))
@@ -93,7 +90,7 @@ class Parameters:
         check_whole("claims", self.claims, 1, MOST_ATTEMPTS)
         check_whole("k", self.k, 1, 10**6)
         exponent = self.epsilon0 * (self.k - 1)
-        if not 0 <= exponent < 50:  # a NaN included, which is refused later on
+        if not 0 <= exponent < 50:  # also NaN, which is rejected later
             return MOST_ATTEMPTS
         return min(MOST_ATTEMPTS, math.ceil(20 * self.claims * math.exp(exponent)))
 
@@ -120,29 +117,29 @@ class Parameters:
                 f"about a task; at most {MOST_ATTEMPTS:,} are possible"
             )
         checked_quantiles(self.quantiles)
-        _ = self.blur, self.test  # they refuse what is out of its range
+        _ = self.blur, self.test  # raises if a parameter is out of range
 
     @property
     def learns(self) -> bool:
-        """Whether the weights are learnt from the claims."""
+        """Whether the weights are learned from the claims."""
         return self.weights != "uniform"
 
     @property
     def couples_tasks(self) -> bool:
-        """Whether the weights about a task depend on claims about others."""
+        """Whether the weights in a task depend on claims about other tasks."""
         return self.weights in ("global", "combined", "printed")
 
     @property
     def attempts(self) -> int:
-        """How many attempts a release makes about each task; as printed, at least so many."""
+        """Attempts of a release per task; with ``release="paper"``, their minimum."""
         return math.ceil(self.claims / (1 - Fraction(str(self.drop))))
 
     @cached_property
     def blur(self) -> Blur:
-        """The law of the step from a claim to a candidate."""
+        """The distribution of the step from a claim to a candidate."""
         return _blur(self.kernel, self.cells, self.gamma)
 
     @cached_property
     def test(self) -> PrivacyTest:
-        """What a candidate has to pass."""
+        """The test of a candidate."""
         return PrivacyTest(k=self.k, epsilon0=self.epsilon0, drop=self.drop)

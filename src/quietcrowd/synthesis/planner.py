@@ -1,4 +1,4 @@
-"""What an epsilon affords: parameters of a release whose loss stays within a budget."""
+"""Search for parameters of a release whose privacy loss stays within a budget."""
 
 from __future__ import annotations
 
@@ -34,28 +34,20 @@ __all__ = [
 GAMMAS = (1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 8.0)
 COUNTS = (2, 3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160, 224, 320, 448, 640, 896)
 NOISES = tuple(float(f"{0.02 * 1.25**power:.3g}") for power in range(29))
-"""What is tried for gamma, k and epsilon0."""
+"""The candidate values of gamma, k and epsilon0."""
 
 LEAST_EXPECTED = 0.01
-"""Fewer synthetic claims per task are no release."""
+"""A plan must give at least this many synthetic claims per task on average."""
 
 LEVELS = 500
-"""Shares of the claims in a bucket are told apart in so many steps."""
+"""Resolution of the fraction of claims in a bucket."""
 
 PLACES = 81
-"""Candidates at which the crowd is looked at, out to 5 standard deviations of them."""
+"""Number of candidates at which counts are computed, within 5 of their standard deviations."""
 
 
 class UnaffordableError(ParameterError):
-    """No parameters that were tried keep within the budget.
-
-    Parameters
-    ----------
-    message : str
-        What was asked for, and the way out.
-    least : float
-        The least loss that was found.
-    """
+    """No parameters in the search stay within the budget; `least` is the least loss found."""
 
     def __init__(self, message: str, least: float) -> None:
         super().__init__(message, least)
@@ -67,17 +59,17 @@ class UnaffordableError(ParameterError):
 
 @frozen(kw_only=True)
 class ReleasePlan:
-    """Parameters, and what they give.
+    """Parameters of a release, and their properties.
 
     Attributes
     ----------
     method : PrisCrowd
-        With these parameters.
+        A method with these parameters.
     guarantee : PrivacyGuarantee
-        Of a user with as many claims as were asked for.
+        For a user with the given number of claims.
     expected : float
-        How many synthetic claims per task it gives on average, where the claims about it are
-        normal and as wide as was said.
+        Mean number of synthetic claims per task, if the task's claims are normal with the given
+        standard deviation.
     """
 
     method: PrisCrowd
@@ -98,33 +90,32 @@ def plan_releases(
     spread: float | None = None,
     **fixed: Any,
 ) -> list[ReleasePlan]:
-    """Return plans for a loss of at most `epsilon`, those with most released claims first.
+    """Return plans with a privacy loss of at most `epsilon`, ordered by most released claims.
 
-    Every plan is the best one found for its ``k``. They depend on public numbers alone.
+    Each plan is the best that was found for its ``k``. Plans depend only on public numbers.
 
     Parameters
     ----------
     epsilon : float
-        Of the pair (epsilon, delta), of all `answers` claims of a user together; above 0.
+        The epsilon of (epsilon, delta), for all `answers` claims of a user together; above 0.
     bandwidth : float
         In the unit of the claims.
     users, most_users, answers, tasks, delta
-        As of `PrisCrowd.guarantee`.
+        As in `PrisCrowd.guarantee`.
     claims : int
-        How many synthetic claims are wanted per task.
+        Wanted synthetic claims per task.
     spread : float, optional
-        Standard deviation of the claims about a task, in the unit of the claims, as far as it can
-        be known without looking. Default: what the bandwidth is best for, by Silverman's rule.
+        Standard deviation of the claims about a task, in the unit of the claims, if it is known
+        without access to them. Default: the one for which `bandwidth` is best by Silverman's rule.
     fixed
-        Other parameters of `PrisCrowd`; ``k``, ``gamma`` and ``epsilon0`` among them are not
-        searched for.
+        Other parameters of `PrisCrowd`. Fixed ``k``, ``gamma`` and ``epsilon0`` are not searched.
 
     Raises
     ------
     ParameterError
-        Where a parameter is out of its range.
+        If a parameter is out of range.
     UnaffordableError
-        Where no parameters keep within the budget; the message says the least loss that was found.
+        If no parameters stay within the budget; the message gives the least loss found.
 
     Examples
     --------
@@ -174,7 +165,7 @@ def plan_releases(
 
 
 def _expected(method: PrisCrowd, crowd: npt.NDArray[np.float64]) -> float:
-    """Return how many synthetic claims per task pass, where counts are as in `crowd`."""
+    """Return the mean number of synthetic claims per task; `crowd` is a distribution of counts."""
     passes = method.test.probabilities
     rate = crowd @ passes[np.minimum(np.arange(len(crowd)), len(passes) - 1)]
     return float(rate * method.attempts)
@@ -186,16 +177,9 @@ def _in_bandwidths(spread: float, bandwidth: float) -> float:
 
 
 def typical_counts(blur: Blur, users: int, width: float) -> npt.NDArray[np.float64]:
-    """Return how likely a candidate has 0, 1, ... claims in its bucket, shape (users + 1,).
+    """Return the probability of 0, 1, ... claims in a candidate's bucket, shape (users + 1,).
 
-    Parameters
-    ----------
-    blur : Blur
-        The law of the step from a claim to a candidate.
-    users : int
-        How many claims the task has.
-    width : float
-        Standard deviation of the claims, which are normal, in bandwidths; at least 0.
+    The claims are normal, with standard deviation `width` in bandwidths, at least 0.
 
     Examples
     --------
@@ -229,7 +213,7 @@ def typical_counts(blur: Blur, users: int, width: float) -> npt.NDArray[np.float
 
 
 Budget: TypeAlias = Literal["claim", "user"]
-"""What an epsilon bounds: one claim of a user given the others, or all of them together."""
+"""Whether epsilon bounds one claim of a user given the others, or all of them together."""
 
 
 def plan_for_claims(
@@ -242,42 +226,40 @@ def plan_for_claims(
     progress: bool = False,
     **fixed: Any,
 ) -> list[ReleasePlan]:
-    """Return plans for a release of given claims, those with most released claims first.
+    """Return plans for a release of given claims, ordered by most released claims.
 
-    But last come those that, within delta, bound nothing of all claims of a user together.
-
-    A task with fewer than k users is refused: so the larger k, the fewer tasks are released, and
-    the more users has the smallest of them. Each plan is for the tasks that its k leaves. Of the
-    claims themselves none is looked at.
+    Plans with no bound, within delta, for all claims of a user together are last. A task with fewer
+    than k users is not released. With a larger k, fewer tasks are released, and the smallest has
+    more users; each plan accounts for this. The values of the claims are not used.
 
     Parameters
     ----------
     answers : Answers
         The claims.
     epsilon : float
-        Of the pair (epsilon, delta); above 0.
+        The epsilon of (epsilon, delta); above 0.
     bandwidth : float
         In the unit of the claims.
     per : {"claim", "user"}
         Whether epsilon bounds one claim, or all claims of a user together.
     delta : float
-        As of `PrisCrowd.guarantee`.
+        As in `PrisCrowd.guarantee`.
     progress : bool
-        Whether to show a bar on standard error.
+        Whether to show a progress bar on standard error.
     fixed
-        As of `plan_releases`, ``claims`` among them.
+        As in `plan_releases`, including ``claims``.
 
     Returns
     -------
     list of ReleasePlan
-        Their guarantees are of the user with most claims about tasks that are released.
+        Guarantees are for the user with most claims about released tasks.
 
     Raises
     ------
     ParameterError
-        Where a parameter is out of its range, or no task has as many users as a given k.
+        If a parameter is out of range, or no task has as many users as the given k.
     UnaffordableError
-        Where no parameters keep within the budget.
+        If no parameters stay within the budget.
 
     Examples
     --------
@@ -325,6 +307,6 @@ def plan_for_claims(
 
 
 def _worth(pair: tuple[int, ReleasePlan]) -> tuple[bool, float]:
-    """Return what plans are sorted by, given with their number of tasks."""
+    """Return the sort key of (number of tasks, plan)."""
     tasks, plan = pair
     return math.isfinite(plan.guarantee.worker_epsilon), tasks * plan.expected

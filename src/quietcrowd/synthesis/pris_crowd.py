@@ -1,4 +1,4 @@
-"""PrisCrowd: synthetic claims from a collector who may see the real ones."""
+"""PrisCrowd, which releases synthetic claims from a collector that sees the raw claims."""
 
 from __future__ import annotations
 
@@ -23,62 +23,64 @@ MOST_STEPS = 2**50
 
 @frozen(kw_only=True, slots=False)
 class PrisCrowd(Parameters):
-    """Learn a density of each task's claims, and release synthetic claims that pass a test.
+    """A release of synthetic claims, sampled from the density of each task's claims.
 
-    A candidate is a claim, chosen by its weight, and a step of the kernel's law. It passes where at
-    least k claims, more or less by Laplace noise, could have given it about as likely.
+    A candidate is a claim, sampled by weight, plus a random step with the kernel's distribution. It
+    passes a test if at least k claims, plus Laplace noise, could have produced it with a similar
+    likelihood.
 
     Parameters
     ----------
     epsilon0 : float
-        The noise of the test has the scale ``1 / epsilon0``; above 0. `plan_releases` finds it for
-        an epsilon.
+        The noise of the test has scale ``1 / epsilon0``; above 0. `plan_releases` selects it for a
+        given epsilon.
     bandwidth : float or {"silverman", "mad"}
-        Of the kernel, in the unit of the claims; public. As printed it may be a rule, for each
-        task, which no guarantee allows.
+        Bandwidth of the kernel, in the unit of the claims; public. With ``release="paper"`` it may
+        be a rule per task, for which no guarantee holds.
     claims : int
-        How many synthetic claims are wanted per task. A release makes ``claims / (1 - drop)``
-        attempts and gives what passes: at most about so many, and fewer where claims lie apart.
+        Wanted synthetic claims per task. A release makes ``claims / (1 - drop)`` attempts and
+        returns those that pass, at most about `claims`, and fewer if claims are far apart.
     gamma : float
-        Largest ratio of two likelihoods that count as about equal; above 1.
+        Largest ratio of two likelihoods that count as similar; above 1.
     k : int
-        How many claims the test asks for; a task with fewer users is refused. At least 1.
+        Number of claims that the test requires, at least 1. Tasks with fewer users are not
+        released.
     weights : {"uniform", "local", "global", "combined", "printed"}
-        What claims are chosen by. Default: "uniform", which is public; "combined" as printed.
-        Local weights are learnt from the claims about one task, global ones from all.
+        Weights for sampling claims. Local weights are learned from the claims about one task,
+        global ones from all claims. Default: "uniform", which is public; "combined" for the paper's
+        release.
     floor : float
-        The part of learnt weights that is shared evenly, above 0 and below 1; 0 as printed.
+        Fraction of learned weights that is divided evenly, above 0 and below 1; 0 for the paper's.
     combination : {"product", "geometric"}
-        How local and global weights become one; see
+        Combination of local and global weights; see
         `quietcrowd.synthesis.weights.combined_weights`.
     release : {"attempts", "paper"}
-        A fixed number of attempts, or the paper's loop until enough pass.
+        A fixed number of attempts, or the paper's loop until enough candidates pass.
     drop : float
-        The probability that a candidate is dropped whatever it is, above 0 and below 1; 0 as
-        printed.
+        Probability of dropping any candidate, above 0 and below 1; 0 for the paper's release.
     most_attempts : int, optional
-        As printed the loop has no end; this many attempts about a task end it. Default: ten times
-        as many as isolated claims need, at most 100,000.
+        Limit of the paper's loop, in attempts per task. Default: ten times as many as isolated
+        claims need, at most 100,000.
     kernel : {"gaussian", "epanechnikov"}
-        Of the densities and the steps.
+        Kernel of the densities and the steps.
     cells : int
-        Candidates lie on a grid of ``bandwidth / cells`` from the lower end of the range on.
+        Candidates lie on a grid with step ``bandwidth / cells`` from the lower end of the range.
     quantiles : tuple of three float
         See `quietcrowd.synthesis.weights.local_weights`.
     max_iterations : int
-        Of learning weights; at least 1.
+        Limit of iterations to learn weights; at least 1.
     tolerance : float
-        Weights have converged when none changes by more than this part of the largest.
+        Weights have converged when none changes by more than this fraction of the largest.
 
     Raises
     ------
     ParameterError
-        Where a parameter is out of its range, or parameters do not go together.
+        If a parameter is out of range, or parameters are incompatible.
 
     References
     ----------
     M. Huai, D. Wang, C. Miao, J. Xu, A. Zhang, "Privacy-aware Synthesizing for Crowdsourced Data",
-    IJCAI 2019. What fails there, and the repair: ``docs/theory/pris-crowd.md``.
+    IJCAI 2019. ``docs/theory/pris-crowd.md`` describes what fails there and the repair.
 
     Examples
     --------
@@ -101,25 +103,24 @@ class PrisCrowd(Parameters):
         tasks: int | None = None,
         delta: float = 1e-6,
     ) -> PrivacyGuarantee:
-        """Return what the claims of one user lose at most in one release.
+        """Return an upper bound of the privacy loss of one user's claims in one release.
 
         Parameters
         ----------
         users, most_users : int
-            Claims per task, at least and at most; only tasks with at least k count. The second is
-            by default as the first.
+            Fewest and most claims per released task, at least k. Default of `most_users`: `users`.
         answers : int
-            How many claims the user makes, each about another task.
+            Number of the user's claims, each about another task.
         tasks : int, optional
-            How many tasks are released, at least `answers`, which is the default; it matters for
-            global weights, which couple them.
+            Number of released tasks, at least `answers`, which is the default. It matters for
+            global weights, which couple tasks.
         delta : float
-            Of the pairs (epsilon, delta), at least 0 and below 1.
+            The delta of (epsilon, delta), at least 0 and below 1.
 
         Raises
         ------
         ParameterError
-            Where a number is out of its range.
+            If a number is out of range.
         """
         size = ReleaseSize(
             fewest=users,
@@ -130,17 +131,19 @@ class PrisCrowd(Parameters):
         return release_guarantee(self, size, delta)
 
     def fit(self, claims: Answers) -> CrowdDensity:
-        """Return the densities of claims. They are for the collector's eyes only.
+        """Return the densities of claims, for the collector only.
 
         Parameters
         ----------
         claims : Answers
-            In an `Interval`, or an `Ordinal` of numbers: the public range.
+            Answers in an `Interval` or `Ordinal` domain, the public range.
 
         Raises
         ------
         ParameterError
-            Where these are no answers of numbers, or the bandwidth is too small for the range.
+            If `claims` are not Answers, or the bandwidth is too small for the range.
+        AnswerError
+            If the domain has another kind, or claims were dropped because of their values.
         """
         domain = public_range(claims)
         table = claims.canonical

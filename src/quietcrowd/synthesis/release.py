@@ -1,4 +1,4 @@
-"""A release: attempts about every task, a fixed number or, as printed, until enough have passed."""
+"""Release of synthetic claims, by a fixed number of attempts or the paper's loop."""
 
 from __future__ import annotations
 
@@ -21,24 +21,19 @@ from quietcrowd.synthesis.parameters import Parameters
 __all__ = ["GridClaims", "Passes", "as_claims", "released_claims"]
 
 BLOCK = 2**16
-"""About so many attempts take their words at once."""
+"""Approximate number of attempts that get random words together."""
 
 SPARE_DECIMALS = 6
-"""Released claims have so many decimals more than a step of the grid needs."""
+"""Released claims have this many more decimals than a grid step needs."""
 
 Counts: TypeAlias = npt.NDArray[np.int64]
 
 
 @frozen(kw_only=True, eq=False)
 class Passes:
-    """The candidates that passed; of the others nothing is known.
+    """Candidates that passed, with the positions of their tasks; failed candidates are discarded.
 
-    Attributes
-    ----------
-    tasks : ndarray of int64, shape (passes,)
-        Position of the task of each.
-    candidates : ndarray of int64, shape (passes,)
-        In steps of the task's grid.
+    `candidates` are in steps of the task's grid.
     """
 
     tasks: Counts
@@ -47,22 +42,11 @@ class Passes:
 
 @frozen(kw_only=True, eq=False)
 class GridClaims:
-    """Claims on the grids of their tasks: what an attempt needs to know.
+    """Claims on the grids of their tasks, as needed for attempts.
 
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (tasks + 1,)
-        Rows of each task.
-    places : ndarray of int64, shape (claims,)
-        In steps of the task's grid, from the lower end of the range.
-    seed_edges : ndarray of uint64, shape (claims,)
-        See `quietcrowd.synthesis.attempt.seed_edges`.
-    lifts : ndarray of float64, shape (tasks,)
-        Where the edges of the buckets lie: at 0 the first begins at the largest likelihood.
-    blur : Blur
-        The law of the step from a claim to a candidate.
-    test : PrivacyTest
-        What candidates have to pass.
+    `places` are in steps of the task's grid, from the lower end of the range. `seed_edges` are
+    described in `quietcrowd.synthesis.attempt`. `lifts`, shape (tasks,), shift the edges of
+    buckets: at 0, the first bucket begins at the largest likelihood.
     """
 
     offsets: Counts
@@ -83,17 +67,9 @@ class GridClaims:
         bandwidths: Floats,
         low: float,
     ) -> GridClaims:
-        """Return claims rounded to the grid of their task.
+        """Round claims to the grids of their tasks.
 
-        Parameters
-        ----------
-        parameters : Parameters
-        offsets : ndarray of int64, shape (tasks + 1,)
-        values, weights : ndarray of float64, shape (claims,)
-            The claims, and what they are chosen by, before a floor.
-        bandwidths : ndarray of float64, shape (tasks,)
-        low : float
-            The lower end of the public range.
+        `weights` have no floor yet; `low` is the lower end of the public range.
         """
         steps = np.repeat(bandwidths / parameters.cells, np.diff(offsets))
         lifts = np.zeros(len(bandwidths))
@@ -110,14 +86,9 @@ class GridClaims:
         )
 
     def attempt(self, tasks: Counts, words: WordSource) -> Passes:
-        """Make one attempt for each of `tasks`, independently, and return the passes in order.
+        """Make an independent attempt for each of `tasks`, and return the passes in order.
 
-        Parameters
-        ----------
-        tasks : ndarray of int64, shape (attempts,)
-            Positions of tasks that have claims.
-        words : WordSource
-            Gives the randomness.
+        The tasks have claims.
         """
         candidates = np.empty(len(tasks), np.int64)
         passed = np.empty(len(tasks), np.bool_)
@@ -137,25 +108,9 @@ class GridClaims:
 def released_claims(
     parameters: Parameters, claims: GridClaims, tasks: Counts, words: WordSource, *, progress: bool
 ) -> tuple[Counts, Passes]:
-    """Make the attempts of one release.
+    """Make the attempts of one release about `tasks`.
 
-    Parameters
-    ----------
-    parameters : Parameters
-    claims : GridClaims
-    tasks : ndarray of int64
-        Positions of the tasks that are released.
-    words : WordSource
-        Gives the randomness.
-    progress : bool
-        Whether to show a bar on standard error.
-
-    Returns
-    -------
-    attempts : ndarray of int64, shape (tasks,)
-        How many were made about each task.
-    passes : Passes
-        Sorted by task.
+    Returns the number of attempts per task, shape (all tasks,), and the passes sorted by task.
     """
     attempts = np.zeros(len(claims.lifts), np.int64)
     parts: list[Passes] = []
@@ -175,9 +130,9 @@ def released_claims(
 def _until_enough(
     parameters: Parameters, claims: GridClaims, tasks: Counts, words: WordSource, attempts: Counts
 ) -> Iterator[Passes]:
-    """Yield passes until each task has what is wanted or has made the most attempts; count these.
+    """Yield passes until each task has enough or reaches the limit of attempts.
 
-    Every round makes as many attempts about a task as passes are missing.
+    `attempts` is updated in place. Each round makes one attempt per missing pass of a task.
     """
     most = parameters.most_attempts
     missing = np.zeros(len(attempts), np.int64)
@@ -192,7 +147,7 @@ def _until_enough(
 
 
 def _sorted(parts: list[Passes]) -> Passes:
-    """Return passes together, sorted by task."""
+    """Concatenate passes and sort them by task."""
     tasks = np.concatenate([part.tasks for part in parts])
     candidates = np.concatenate([part.candidates for part in parts])
     order = np.argsort(tasks, kind="stable")
@@ -202,10 +157,9 @@ def _sorted(parts: list[Passes]) -> Passes:
 def as_claims(
     parameters: Parameters, passes: Passes, bandwidths: Floats, ends: tuple[float, float]
 ) -> Floats:
-    """Return candidates as claims, shape (passes,).
+    """Convert candidates to claims, shape (passes,).
 
-    Those of a fixed number of attempts are cut off at the ends of the public range; as printed,
-    they are left where they are.
+    Claims from a fixed number of attempts are clipped to the public range; the paper's are not.
     """
     low, high = ends
     steps = bandwidths / parameters.cells

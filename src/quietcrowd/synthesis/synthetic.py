@@ -1,4 +1,4 @@
-"""What a collector may share: synthetic claims, and what is public of how they came about."""
+"""Synthetic claims that a collector may share, with public data about the release."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from quietcrowd.synthesis.weights import uniform_weights
 __all__ = ["SyntheticClaims"]
 
 LARGEST_PROMISE = 10.0
-"""At a larger loss an even chance may become 99.995 % sure: nothing is promised."""
+"""At this loss, an even chance may become 99.995 %; a larger loss is no protection."""
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -27,23 +27,23 @@ class SyntheticClaims:
     Attributes
     ----------
     task_ids : pyarrow.Array
-        All tasks, those refused included.
+        All tasks, including those that were not released.
     users : ndarray of int64, shape (tasks,)
-        How many claims each had; public.
+        Number of claims per task; public.
     attempts : ndarray of int64, shape (tasks,)
-        How many attempts were made; 0 for a task that is refused.
+        Number of attempts; 0 for a task that was not released.
     offsets : ndarray of int64, shape (tasks + 1,)
         Rows of each task in `values`.
     values : ndarray of float64, shape (released,)
         The synthetic claims, in the unit of the claims.
     wanted : int
-        How many claims per task were wanted.
+        Wanted synthetic claims per task.
     least_users : int
-        Tasks with fewer are refused.
+        Tasks with fewer users are not released.
     guarantee : PrivacyGuarantee
-        What the claims of one user lose at most.
+        Upper bound of the privacy loss of one user's claims.
     simulated : bool
-        Whether the randomness was that of a simulation: such claims must not be shared.
+        Whether the randomness was simulated; such claims must not be shared.
     """
 
     task_ids: pa.Array
@@ -68,7 +68,7 @@ class SyntheticClaims:
 
     @property
     def may_be_shared(self) -> bool:
-        """Whether this is no simulation and its loss is a promise at all, if a weak one."""
+        """Whether the claims are not simulated and the bound of their loss is at most 10."""
         loss = (self.guarantee.tail or self.guarantee).epsilon
         return not self.simulated and loss <= LARGEST_PROMISE
 
@@ -85,7 +85,7 @@ class SyntheticClaims:
 
     @property
     def passed(self) -> npt.NDArray[np.int64]:
-        """How many attempts passed and were released, per task."""
+        """Number of released claims per task."""
         return np.diff(self.offsets)
 
     @property
@@ -101,7 +101,7 @@ class SyntheticClaims:
 
     @property
     def refused(self) -> Any:
-        """Dataframe of the tasks that were refused: ``task``, ``users``, ``reason``."""
+        """Dataframe of the tasks that were not released: ``task``, ``users``, ``reason``."""
         refused = np.flatnonzero(self.attempts == 0)
         reasons = [
             f"{self.users[task]:,} of at least {self.least_users:,} users" for task in refused
@@ -123,7 +123,7 @@ class SyntheticClaims:
         bandwidths : ndarray of float64, shape (tasks,)
             In the unit of the claims.
         kernel : Kernel
-            Of the densities.
+            Kernel of the densities.
         """
         return KernelDensities(
             offsets=self.offsets,

@@ -1,8 +1,8 @@
-"""What each claim counts in its task's density: for its worker, and for where it lies.
+"""Weights of claims in their task's density, by worker and by position.
 
-Claims are sorted by task, as `quietcrowd.synthesis.kde` has them. Weights of claims sum to 1 over
-each task that has any. All but `uniform_weights` are learnt from the claims, so they leak them;
-only for weights that are public, or learnt from other data, does a guarantee hold as it stands.
+Claims are sorted by task, see `quietcrowd.synthesis.kde`. Weights of claims sum to 1 in each
+nonempty task. All except `uniform_weights` are learned from the claims and leak them. A guarantee
+holds unchanged only for weights that are public or learned from other data.
 """
 
 from __future__ import annotations
@@ -48,27 +48,20 @@ __all__ = [
 ]
 
 Weighting: TypeAlias = Literal["uniform", "local", "global", "combined", "printed"]
-"""What the claims of a task are weighted by."""
+"""Weights of the claims of a task."""
 
 Combination: TypeAlias = Literal["product", "geometric"]
-"""How global and local weights become one."""
+"""Combination of global and local weights."""
 
 MOST_DISTANCE = 2.0
-"""The squared distance of two kernels of length 1, and of one from a mean of kernels, at most."""
+"""Maximum squared distance of two kernels of norm 1, or of one from a mean of kernels."""
 
 
 @frozen(kw_only=True, eq=False)
 class GlobalWeights:
-    """What each worker's claims count, on all tasks.
+    """Weights of workers over all tasks, shape (workers,); 0 for workers without claims.
 
-    Attributes
-    ----------
-    weights : ndarray of float64, shape (workers,)
-        At least 0; 0 for a worker without claims.
-    iterations : int
-        How many updates were made.
-    converged : bool
-        Whether the weights converged before the limit.
+    `iterations` counts updates. `converged` is false if they reached their limit first.
     """
 
     weights: Floats
@@ -77,22 +70,9 @@ class GlobalWeights:
 
 
 def uniform_weights(offsets: npt.ArrayLike) -> Floats:
-    """Return the same weight for all claims of a task: one over their number.
+    """Return equal weights for all claims of a task, shape (rows,).
 
-    Parameters
-    ----------
-    offsets : array_like of int64, shape (tasks + 1,)
-        The claims of task ``t`` are rows ``offsets[t]`` to ``offsets[t + 1] - 1``.
-
-    Returns
-    -------
-    ndarray of float64, shape (rows,)
-        Above 0.
-
-    Raises
-    ------
-    ParameterError
-        Where the offsets break their rule.
+    Raises ParameterError if the offsets are invalid.
 
     Examples
     --------
@@ -116,45 +96,23 @@ def global_weights(
     tolerance: float = 1e-6,
     threads: int | None = None,
 ) -> GlobalWeights:
-    """Weigh workers by how close their claims are to the densities, and the densities by workers.
+    """Estimate weights of workers by the proximity of their claims to weighted densities.
 
-    In turn, from equal weights on::
+    Starting with equal weights, alternate::
 
         f_i = sum of g_s K(., x_is) over the workers s of task i, over the sum of g_s
-        d_is = squared distance of K(., x_is) from f_i, in squared lengths of a kernel
+        d_is = squared distance of K(., x_is) from f_i, relative to the squared norm of a kernel
         D_s = sum, or mean, of d_is over the claims of worker s
         g_s = -ln( D_s / sum of all D )
 
-    A task where all g are 0 counts its claims equally. No D counts as less than 1e-12 of all;
-    where all are 0, every worker with claims has the weight 1.
+    Claims of a task have equal weights if all g are 0. Each D counts as at least 1e-12 of the sum.
+    If all D are 0, every worker with claims has weight 1.
 
-    Parameters
-    ----------
-    offsets : array_like of int64, shape (tasks + 1,)
-        The claims of task ``t`` are rows ``offsets[t]`` to ``offsets[t + 1] - 1``.
-    worker_codes : array_like of int32, shape (rows,)
-        Who claims it: 0 to `workers` - 1.
-    values : array_like of float, shape (rows,)
-        What is claimed.
-    bandwidths : array_like of float, shape (tasks,)
-        In the unit of the values, above 0.
-    kernel : Kernel
-        Of the densities.
-    workers : int
-        How many there are, at least 1.
-    per_claim : bool
-        Whether D is a mean, so that a worker loses nothing by more claims. The paper has a sum.
-    max_iterations : int
-        At least 1.
-    tolerance : float
-        The loop ends when no weight changes by more than this part of the largest; at least 0.
-    threads : int, optional
-        Default: as many as the process may use and the claims are worth. They change no bit.
-
-    Raises
-    ------
-    ParameterError
-        Where an array or a parameter breaks its rule; the message says the row or the task.
+    `worker_codes` has the worker of each claim, and `bandwidths`, shape (tasks,), are in the unit
+    of the values. D is a mean if `per_claim`, so that more claims do not reduce a weight, and the
+    paper's sum otherwise. The loop ends if no weight changes by more than `tolerance` of the
+    largest. The result does not depend on `threads`; by default, the process uses as many as the
+    claims justify. Raises ParameterError if an array or a parameter is invalid.
 
     References
     ----------
@@ -198,11 +156,11 @@ def global_weights(
 
 
 def _from_distances(sums: Floats, counts: npt.NDArray[np.int64]) -> Floats:
-    """Return minus the logarithm of each worker's share of all distances; 0 without claims."""
+    """Return -ln of each worker's share of the total distance; 0 for workers without claims."""
     total = integer_sums.exact_sum(sums, len(sums))
     if total == 0:
         return (counts > 0).astype(np.float64)
-    weights = -np.log(np.clip(sums / total, LEAST_SHARE, 1.0)) + 0.0  # no minus 0
+    weights = -np.log(np.clip(sums / total, LEAST_SHARE, 1.0)) + 0.0  # no negative zero
     return np.where(counts > 0, weights, 0.0)
 
 
@@ -218,42 +176,21 @@ def local_weights(
     tolerance: float = 1e-6,
     threads: int | None = None,
 ) -> Floats:
-    """Weigh each task's claims by how close they are to its density, outliers not at all.
+    """Estimate weights of claims by proximity to their task's density, with weight 0 for outliers.
 
-    In turn, from equal weights on, and each task by itself::
+    Starting with equal weights, alternate in each task::
 
         r_s = distance of K(., x_s) from the sum of l_t K(., x_t)
         l_s = psi(r_s) / r_s, over the sum of these
 
-    psi is the derivative of Hampel's loss (`hampel_psi`); its thresholds are quantiles of the
-    task's first r. The loss itself in place of ``psi(r) / r``, as in the text of the paper that we
-    have, weighs the outliers most, against what it says; ``docs/theory/crowd-densities.md``.
+    psi is the derivative of Hampel's loss (`hampel_psi`); its thresholds are `quantiles` of the
+    task's initial r, ascending from 0 to 1. `printed` replaces ``psi(r) / r`` by the loss, as in
+    our text of the paper. This gives outliers the largest weights, contrary to the paper's
+    intention; ``docs/theory/crowd-densities.md``.
 
-    Weights are equal where a task has one or two claims, where its claims are equal, and where all
-    would be 0.
-
-    Parameters
-    ----------
-    offsets, values, bandwidths, kernel, threads
-        As of `global_weights`.
-    quantiles : tuple of three float
-        Ascending, 0 to 1.
-    printed : bool
-        Whether the loss stands in place of ``psi(r) / r``.
-    max_iterations : int
-        At least 1.
-    tolerance : float
-        A task is done when no weight changes by more than this part of its largest; at least 0.
-
-    Returns
-    -------
-    ndarray of float64, shape (rows,)
-        At least 0.
-
-    Raises
-    ------
-    ParameterError
-        Where an array or a parameter breaks its rule; the message says the row or the task.
+    Weights are equal if a task has one or two claims, if its claims are equal, or if all weights
+    would be 0. Other parameters and errors are those of `global_weights`; `tolerance` is relative
+    to the largest weight of the task.
 
     References
     ----------
@@ -296,24 +233,10 @@ def local_weights(
 
 
 def hampel_loss(residuals: npt.ArrayLike, first: float, second: float, third: float) -> Floats:
-    """Return Hampel's loss: a square up to `first`, then linear, then flattening out to `third`.
+    """Return Hampel's loss: quadratic up to `first`, linear up to `second`, flat from `third`.
 
-    Parameters
-    ----------
-    residuals : array_like of float
-        At least 0.
-    first, second, third : float
-        Thresholds, ascending, at least 0, in the unit of the residuals.
-
-    Returns
-    -------
-    ndarray of float64
-        Of the shape of the residuals, in the square of their unit.
-
-    Raises
-    ------
-    ParameterError
-        Where a residual is below 0, or the thresholds do not ascend.
+    Thresholds are in the unit of the residuals, the loss in its square. Raises ParameterError if a
+    residual is below 0, or the thresholds do not ascend from 0.
 
     References
     ----------
@@ -328,22 +251,9 @@ def hampel_loss(residuals: npt.ArrayLike, first: float, second: float, third: fl
 
 
 def hampel_psi(residuals: npt.ArrayLike, first: float, second: float, third: float) -> Floats:
-    """Return the derivative of `hampel_loss`: it rises to `first`, stays, and falls to 0 again.
+    """Return the derivative of `hampel_loss`: it increases, is constant, and decreases to 0.
 
-    Parameters
-    ----------
-    residuals, first, second, third
-        As of `hampel_loss`.
-
-    Returns
-    -------
-    ndarray of float64
-        Of the shape of the residuals, in their unit.
-
-    Raises
-    ------
-    ParameterError
-        Where a residual is below 0, or the thresholds do not ascend.
+    Parameters and errors are those of `hampel_loss`.
 
     Examples
     --------
@@ -360,32 +270,12 @@ def combined_weights(
     global_: npt.ArrayLike,
     how: Combination = "product",
 ) -> Floats:
-    """Return one weight per claim from its local weight and its worker's global one.
+    """Combine local weights of claims and global weights of workers, shape (rows,).
 
-    The weights c that are closest to both, by the sum of their relative entropies to local weights
-    l and global ones g, are proportional to ``sqrt(l g)``: "geometric". The paper states that aim
-    and prints ``l g``: "product". Where all would be 0, they are equal.
-
-    Parameters
-    ----------
-    offsets, worker_codes
-        As of `global_weights`.
-    local : array_like of float, shape (rows,)
-        From `local_weights`, or `uniform_weights` for global weights alone.
-    global_ : array_like of float, shape (workers,)
-        At least 0, as `GlobalWeights.weights` are.
-    how : {"product", "geometric"}
-        What they are proportional to.
-
-    Returns
-    -------
-    ndarray of float64, shape (rows,)
-        At least 0.
-
-    Raises
-    ------
-    ParameterError
-        Where an array or `how` breaks its rule; the message says the row, the task or the worker.
+    The weights c with the least sum of relative entropies to local weights l and global ones g are
+    proportional to ``sqrt(l g)``: "geometric". The paper states this aim and prints ``l g``:
+    "product". Weights are equal if all would be 0. `local` may be `uniform_weights`, for global
+    weights only. Raises ParameterError if an array or `how` is invalid.
 
     References
     ----------
@@ -413,28 +303,12 @@ def combined_weights(
 
 
 def floored_weights(offsets: npt.ArrayLike, weights: npt.ArrayLike, floor: float) -> Floats:
-    """Return weights mixed with equal ones, so that none of a task's n is less than ``floor / n``.
+    """Mix weights with equal weights, so that each of a task's n is at least ``floor / n``.
 
-    ``(1 - floor) c + floor / n``: one changed claim then changes no weight by more than the factor
-    ``1 + n (1 - floor) / floor``, however the weights c are learnt.
-
-    Parameters
-    ----------
-    offsets : array_like of int64, shape (tasks + 1,)
-        As of `global_weights`.
-    weights : array_like of float, shape (rows,)
-        At least 0; they sum to 1 over each task that has any.
-    floor : float
-        0 changes nothing; 1 makes all equal.
-
-    Returns
-    -------
-    ndarray of float64, shape (rows,)
-
-    Raises
-    ------
-    ParameterError
-        Where an array or the floor breaks its rule.
+    The result is ``(1 - floor) c + floor / n`` for weights c that sum to 1 in each nonempty task.
+    One changed claim then changes no weight by more than the factor ``1 + n (1 - floor) / floor``,
+    for any way to learn c. Raises ParameterError if an array is invalid, or `floor` is not between
+    0 and 1.
 
     Examples
     --------
@@ -451,7 +325,7 @@ def floored_weights(offsets: npt.ArrayLike, weights: npt.ArrayLike, floor: float
 
 
 def checked_quantiles(quantiles: tuple[float, float, float]) -> tuple[float, float, float]:
-    """Return three quantiles; ParameterError unless they ascend from 0 to 1."""
+    """Return three quantiles; raise ParameterError unless they ascend within 0 to 1."""
     given = np.asarray(quantiles, np.float64)
     if given.shape != (3,) or not 0 <= given[0] <= given[1] <= given[2] <= 1:
         raise ParameterError(
@@ -465,7 +339,7 @@ def _at_residuals(
     residuals: npt.ArrayLike,
     thresholds: tuple[float, float, float],
 ) -> Floats:
-    """Return what a kernel fills in for each residual, in the shape of these."""
+    """Validate the arguments, call `fill`, and return the result in the residuals' shape."""
     given, (first, second, third) = np.asarray(residuals, np.float64), thresholds
     if not (given >= 0).all():
         raise ParameterError(
