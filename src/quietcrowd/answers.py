@@ -161,14 +161,14 @@ class Answers:
         domain : Domain
             Domain of the answers.
         task, worker, label : str
-            Names of the three columns. If none is given, ``taskId``, ``performer`` or ``workerId``,
+            Names of the three columns. By default, ``taskId``, ``performer`` or ``workerId``,
             and ``answer`` replace missing ones.
         tasks, workers : iterable, optional
             All ids in the wanted order, including those without an answer; ids match if their text
             does. Default: the ids in the frame, in the order of their first row. If both are given,
             the frame may be empty.
         duplicates : {"error", "first", "last"}
-            Treatment of workers who answered a task twice.
+            Treatment of repeated answers of a worker to a task.
         out_of_domain : {"error", "skip"}
             Treatment of answers that are missing or outside the domain. If the answers are
             randomized, a skipped one is visible, because its report is missing. A mechanism that
@@ -409,7 +409,7 @@ def _encode_ids(
 
 
 def _listed_ids(known: Iterable[Any], name: str) -> pa.Array:
-    """Convert listed ids to an array whose type does not depend on private answers."""
+    """Convert listed ids to an array with a type that is independent of private answers."""
     try:
         listed = pa.array(list(known))
     except (pa.ArrowException, OverflowError) as error:

@@ -61,7 +61,7 @@ def comparison_answers(
     worker, left, right, label : str
         Names of the four columns. ``performer`` and ``workerId`` are aliases of ``worker``.
     duplicates : {"error", "first", "last"}
-        Treatment of workers who compared a pair twice in the same order.
+        Treatment of repeated comparisons by a worker of a pair in one order.
 
     Returns
     -------

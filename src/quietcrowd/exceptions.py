@@ -21,7 +21,7 @@
         ├── LeftOutWarning                        rows, or known truths, are dropped
         └── SimilarLabelsWarning                  labels differ only by capitals or spaces
 
-Messages name the place, the value and the remedy. They are for the person who has the data;
+Messages name the place, the value and the remedy. They are for the owner of the data;
 nothing that a worker's device sends is ever derived from them.
 """
 

@@ -25,7 +25,7 @@ MOST_NAMED = 5
 
 
 class KnownTruthError(AnswerError):
-    """An invalid known truth: `what` is wrong, in which `row`, and `advice` for Python."""
+    """An invalid known truth, with the problem, its row, and a remedy for Python."""
 
     def __init__(self, what: str, row: int | None = None, advice: str = "") -> None:
         super().__init__(what, row, advice)

@@ -66,7 +66,7 @@ def binary_answers(
     tasks, workers : iterable, optional
         All ids, including those without an answer; see `Answers.from_frame`.
     duplicates : {"error", "first", "last"}
-        Treatment of workers who answered a task twice; it applies to whole sets.
+        Treatment of repeated answers of a worker to a task; it applies to whole sets.
 
     Returns
     -------

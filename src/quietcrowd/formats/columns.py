@@ -65,7 +65,7 @@ class Choice:
 
 
 def choose_field(path: Path, fields: Sequence[str], wanted: str | None, prefix: str = "") -> str:
-    """Return the wanted field, or the only field if none is wanted.
+    """Return the wanted field, or the only field if `wanted` is None.
 
     `fields` are unique names without `prefix`, which columns of the header have; `wanted` may
     include it. Raises FormatError if there is no field, if `wanted` is missing and there are

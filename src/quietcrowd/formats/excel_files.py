@@ -1,6 +1,6 @@
-"""Excel workbooks: the first sheet, whose first row has the names of the columns.
+"""Excel workbooks: the first sheet, with the names of the columns in the first row.
 
-Cells are read as text, as in a CSV file. Texts are written as text, so that none is a formula.
+Cells are read as text, as in a CSV file. Text is written as text and never as a formula.
 """
 
 from __future__ import annotations

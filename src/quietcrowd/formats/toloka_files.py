@@ -18,7 +18,6 @@ from quietcrowd.formats.files import read_note
 __all__ = ["read", "read_note", "recognises", "write"]
 
 NAME = "Toloka results"
-"""What this module reads, for messages."""
 
 _INPUT, _OUTPUT, _GOLDEN = "INPUT:", "OUTPUT:", "GOLDEN:"
 _TASK, _WORKER, _STATUS = "ASSIGNMENT:task_id", "ASSIGNMENT:worker_id", "ASSIGNMENT:status"
@@ -33,15 +32,15 @@ _UNANSWERED = ("ACTIVE", "SKIPPED", "EXPIRED")
 
 
 def recognises(names: Sequence[str]) -> bool:
-    """Return whether these columns are those of a pool or its results."""
+    """Return whether these are the columns of a pool or its results."""
     return any(name.startswith((_OUTPUT, _GOLDEN, "ASSIGNMENT:")) for name in names)
 
 
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
-    """Return the answers to one question, or, without workers, the known truths.
+    """Return the answers to one question or, without workers, the known truths.
 
-    A task is its id, or what stands in its input columns where there are no ids. Assignments that
-    were rejected, or not handed in, are left out, with a warning; `choice` may ask for the former.
+    A task is its id or, without ids, its input columns. Rejected assignments, unless `choice`
+    includes them, and assignments that were not submitted are dropped with a warning.
     """
     names = csv_files.names(path)
     if "label" in wanted and "worker" not in wanted:
@@ -63,7 +62,7 @@ def _fields(names: Sequence[str], prefix: str) -> list[str]:
 
 
 def _key_columns(path: Path, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that tell one task from another."""
+    """Return the columns that identify a task."""
     if _TASK in names:
         return (_TASK,)
     inputs = tuple(name for name in names if name.startswith(_INPUT))
@@ -73,7 +72,7 @@ def _key_columns(path: Path, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _keys(table: pa.Table, key: tuple[str, ...]) -> Any:
-    """Return what names the tasks: one column, or several as a JSON list."""
+    """Return the name of each task: one column, or several as a JSON list."""
     if len(key) == 1:
         return table[key[0]]
     rows = zip(*(table[name].to_pylist() for name in key), strict=True)
@@ -81,7 +80,7 @@ def _keys(table: pa.Table, key: tuple[str, ...]) -> Any:
 
 
 def _handed_in(path: Path, table: pa.Table, *, rejected: bool) -> pa.Table:
-    """Return the rows that hold answers that count."""
+    """Drop rejected and unsubmitted rows, with a warning."""
     status = pc.fill_null(pc.utf8_upper(table[_STATUS]), "")
     missing = pc.is_in(status, pa.array(_UNANSWERED))
     refused = pc.and_(pc.equal(status, "REJECTED"), not rejected)
@@ -96,7 +95,7 @@ def _handed_in(path: Path, table: pa.Table, *, rejected: bool) -> pa.Table:
 
 
 def _truths(path: Path, names: Sequence[str], choice: Choice) -> pa.Table:
-    """Return the known truths of control tasks, each once."""
+    """Return the known truths of control tasks without repetition."""
     field = choose_field(path, _fields(names, _GOLDEN), choice.field, _GOLDEN)
     key = _key_columns(path, names)
     table = csv_files.read(path, (*key, f"{_GOLDEN}{field}"))
@@ -106,7 +105,7 @@ def _truths(path: Path, names: Sequence[str], choice: Choice) -> pa.Table:
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
-    """Write answers under the whole header; what is not known is empty."""
+    """Write answers under the complete header; unknown columns are empty."""
     check_plain_columns(path, table, NAME)
     task, worker, label = (csv_files.as_text(table[name]) for name in ("task", "worker", "label"))
     held = {"INPUT:task": task, "OUTPUT:label": label, _TASK: task, _WORKER: worker}

@@ -1,4 +1,4 @@
-"""An executor on a Dask cluster, whose workers read the store's directory themselves."""
+"""An executor on a Dask cluster with access to the store's directory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TASKS_PER_THREAD = 2
 """Dask tasks per thread and pass, unless `MOST_AT_ONCE` requires more."""
 
 ALIKE = ("quietcrowd", "numpy")
-"""Packages whose versions must be the same everywhere, because they determine the result's bits."""
+"""Packages that must have the same version everywhere, because they determine the result's bits."""
 
 MOST_SHARED = "1 TB"
 """Dask warns of larger values; the arguments of a pass may be large."""

@@ -36,7 +36,7 @@ __all__ = ["AnsweredTwiceError", "Sorter", "partition_parquet"]
 
 
 ROWS_PER_PARTITION = 2_000_000
-"""Each thread holds this many rows in memory."""
+"""Rows that each thread has in memory."""
 
 MOST_PARTITIONS = 10_000
 

@@ -130,7 +130,7 @@ def infer_store(
     """Infer the truths and the workers' quality from a store.
 
     The results equal those of `FittingMethod.fit` bit for bit, for any number of partitions and
-    threads. Memory holds one partition per thread and arrays over workers.
+    threads. Memory usage is one partition per thread and arrays over workers.
 
     Parameters
     ----------

@@ -58,8 +58,8 @@ def partition_places(hashes: npt.NDArray[np.uint64], partitions: int) -> npt.NDA
 class Store:
     """Answers or reports in a directory, partitioned by task.
 
-    Make one with `quietcrowd.scale.partition_parquet`, open one with `Store.open`. Memory holds ids
-    and counts of workers; partitions are memory-mapped on demand.
+    Make one with `quietcrowd.scale.partition_parquet`, open one with `Store.open`. Only ids
+    and counts of workers are in memory; partitions are memory-mapped on demand.
 
     Attributes
     ----------

@@ -119,7 +119,7 @@ class Attempt:
         return [int(other) for other in others[unsure | (factors >= largest * (1 - _ALIKE))]]
 
     def _factor(self, others: int, spare: Fraction) -> Fraction | None:
-        """Return exp(loss) if a bucket with `others` other claims loses one; None if unbounded.
+        """Return exp(loss) if a claim leaves a bucket with `others` others; None if unbounded.
 
         `spare` is the probability that delta covers.
         """
@@ -132,7 +132,7 @@ class Attempt:
     def _others(self, lost: Fraction | int) -> Fraction:
         """Bound weight times likelihood of another claim in the bucket, from below if `lost` > 0.
 
-        Otherwise the bound is from above. Likelihoods are relative to that of the lost claim.
+        Otherwise the bound is from above. Likelihoods are relative to that of the removed claim.
         """
         return self.least / self.gamma if lost > 0 else self.most * self.gamma
 

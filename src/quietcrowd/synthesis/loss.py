@@ -59,7 +59,7 @@ class ReleaseSize:
     def of(cls, claims: Answers, k: int) -> ReleaseSize:
         """Return the size of a release of the tasks with at least k claims.
 
-        If there is none, return the size for one task with k claims, an upper bound for no release.
+        Without such tasks, return the size for one task with k claims, an upper bound.
         """
         released = claims.answers_per_task >= k
         counts = claims.answers_per_task[released]

@@ -1,4 +1,4 @@
-"""Search for parameters of a release whose privacy loss stays within a budget."""
+"""Search for parameters of a release within a budget of privacy loss."""
 
 from __future__ import annotations
 
