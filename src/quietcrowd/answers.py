@@ -362,7 +362,6 @@ class Answers:
 
 
 def _meant(*names: str) -> list[str]:
-    """Return the names of columns and their aliases."""
     return [*names, *(other for name in names for other in ALIASES.get(name, ()))]
 
 

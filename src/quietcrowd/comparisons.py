@@ -156,7 +156,6 @@ def item_ids(frame: Any, left: str = "left", right: str = "right") -> pa.Array:
 
 
 def _columns_of(frame: Any, names: tuple[str, ...]) -> dict[str, pa.Array]:
-    """Return the four columns; raise AnswerError if a cell is missing."""
     native = as_frame(frame)
     if names == _COLUMNS:
         native = with_usual_names(native)
@@ -203,7 +202,6 @@ def _check_pairs(
     second: npt.NDArray[np.intp],
     chosen: npt.NDArray[np.intp],
 ) -> None:
-    """Raise AnswerError if both items are the same, or the label is neither."""
     _, left, right, label = names
     same = first == second
     if same.any():

@@ -229,7 +229,6 @@ def mark_in(schema: pa.Schema) -> dict[str, Any] | None:
 
 
 def _read_mark(text: Any) -> dict[str, Any] | None:
-    """Parse a mark; return None if it is invalid."""
     try:
         mark = json.loads(text)
     except (TypeError, ValueError, RecursionError):

@@ -46,25 +46,11 @@ class MatchedTruths:
 
     `truths` is a mapping from tasks to labels; a Series indexed by task; a dataframe with columns
     ``task`` and ``label``, ``truth``, ``true_label`` or ``agg_label``; or a `TruthEstimate`.
+    `tasks` are the positions of tasks with known truths, `labels` their truths as given, and
+    `of_tasks` the ids of all tasks.
 
-    Attributes
-    ----------
-    tasks : ndarray of intp
-        Positions of the tasks with known truths.
-    labels : pyarrow.ChunkedArray
-        Their truths, not yet encoded.
-    of_tasks : pyarrow.Array
-        Ids of all tasks.
-
-    Raises
-    ------
-    KnownTruthError
-        If a column is missing, a task is repeated, all tasks are unknown, or there are no truths.
-
-    Warns
-    -----
-    LeftOutWarning
-        If some tasks are unknown; it names them.
+    Raises KnownTruthError if a column is missing, a task is repeated, all tasks are unknown, or
+    there are no truths. A LeftOutWarning names unknown tasks.
     """
 
     def __init__(self, tasks: pa.Array, truths: Any) -> None:
@@ -144,7 +130,6 @@ def _check_found(names: pa.ChunkedArray, places: npt.NDArray[np.intp]) -> npt.ND
 
 
 def _frame_of(truths: Any) -> nw.DataFrame[Any]:
-    """Return known truths as a frame with columns ``task`` and ``label``."""
     if isinstance(truths, Mapping):
         return as_frame(_table_of(truths))
     if hasattr(truths, "truths_as"):  # an estimate, which may lack some truths

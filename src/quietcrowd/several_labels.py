@@ -193,7 +193,6 @@ def _which_labels(
 
 
 def _given_labels(column: pa.Array, separator: str | None, name: str) -> Held:
-    """Return all given labels, in the order of the rows."""
     import pyarrow.compute as pc
 
     types, kind = pa.types, column.type

@@ -79,7 +79,6 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
 
 
 def _records(path: Path) -> list[dict[str, Any]]:
-    """Return the records of a JSON list or of JSON Lines."""
     with open_text(path, "utf-8-sig") as file:
         text = file.read()
     lines = text.lstrip()[:1] == "{"

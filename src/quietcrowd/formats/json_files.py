@@ -92,7 +92,6 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
 
 
 def _json_types(table: pa.Table) -> pa.Table:
-    """Convert dates and times to text."""
     for place, column in enumerate(table.columns):
         if pa.types.is_temporal(column.type):
             table = table.set_column(place, table.column_names[place], pc.cast(column, pa.string()))

@@ -57,7 +57,6 @@ def has_annotations(path: Path) -> bool:
 
 
 def _keys(path: Path, tasks: list[dict[str, Any]]) -> list[str]:
-    """Return the name of each task."""
     names = [
         task["data"].get("task") if isinstance(task.get("data"), dict) else None for task in tasks
     ]
@@ -93,7 +92,6 @@ def _worker(path: Path, key: str, annotation: Mapping[str, Any]) -> str:
 
 
 def _results(path: Path, key: str, holder: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the results that are answers."""
     return [one for one in _listed(path, key, holder, "result") if one.get("type") in KINDS]
 
 

@@ -80,7 +80,6 @@ def read_columns(
 
 
 def _keys(ids: list[Any], tasks: list[Any] | None) -> list[str]:
-    """Return the name of each row's task."""
     keys = [str(one) for one in ids]
     if tasks is None or not all(map(is_id, tasks)):
         return keys

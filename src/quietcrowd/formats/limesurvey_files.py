@@ -87,7 +87,6 @@ def _filled(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _questions(names: Sequence[str]) -> dict[str, list[str]]:
-    """Return the columns of each field."""
     groups: dict[str, list[str]] = {}
     for name in names:
         if name in _OTHERS or name.endswith("Time") or name.endswith("[other]"):

@@ -86,7 +86,6 @@ def _with_buttons_joined(form: dict[str, Any]) -> Mapping[str, Any]:
 
 
 def _answer(path: Path, row: int, field: str, value: Any) -> str | None:
-    """Return a value of a form as text."""
     if isinstance(value, dict) and value and all(isinstance(on, bool) for on in value.values()):
         return _chosen(path, row, field, value)
     if isinstance(value, dict) and set(value) == {"label"}:  # from an image or text classifier

@@ -303,7 +303,6 @@ def write_reports(reports: Reports, path: str | Path, *, file_format: str | None
 
 
 def _unnamed(ids: pa.Array, frame: pa.Table, name: str) -> list[Any]:
-    """Return the ids without a row, JSON-ready."""
     if name in frame.column_names:
         ids = ids.filter(pc.invert(pc.is_in(ids, pc.unique(frame[name]))))
     if not (pa.types.is_integer(ids.type) or pa.types.is_string(ids.type)):

@@ -169,28 +169,12 @@ def read_table(
 ) -> pa.Table:
     """Return the named columns of a file.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    columns : tuple of str
-        Names of the columns; a platform's file has ``task``, ``worker`` and ``label``.
-    file_format : str, optional
-        One of `FORMATS`. Default: determined by suffix and header.
-    choice : Choice
-        Selection of answers in a platform's file.
-    sets : bool
-        Whether the last column may contain lists of labels.
+    A platform's file has the columns ``task``, ``worker`` and ``label``, and `choice` selects its
+    answers. `sets` allows lists of labels in the last column.
 
-    Raises
-    ------
-    FormatError
-        If the suffix is unknown, the file does not have its format, or a cell contains several
-        values.
-    ParameterError
-        If the format is unknown, or the columns or the choice do not suit it.
-    OSError
-        If the file cannot be opened.
+    Raises FormatError if the suffix is unknown, the file is malformed, or a cell has several
+    values; ParameterError if the format is unknown, or the columns or the choice do not suit it;
+    and OSError if the file cannot be opened.
     """
     kind = _format_inside(path, file_format)
     if kind.platform:
@@ -212,7 +196,6 @@ def read_table(
 
 
 def _check_cells(path: Path, schema: pa.Schema, name: str) -> None:
-    """Raise FormatError if the cells of a column are lists or objects."""
     place = schema.get_field_index(name)
     if place >= 0 and pa.types.is_nested(schema.types[place]):
         raise FormatError(
@@ -279,16 +262,10 @@ def _read(path: Path, kind: Format, reader: Callable[..., Any], *parameters: Any
 def check_target(path: Path, file_format: str | None = None) -> None:
     """Raise unless a table can be written to `path`, before long work begins.
 
-    Raises
-    ------
-    FormatError
-        If the suffix is unknown, or belongs to a platform and `file_format` is not given.
-    ParameterError
-        If the format is unknown, has other suffixes, or cannot be written.
-    OSError
-        If the directory of the file cannot be written.
-    MissingExtraError
-        If the library that writes the format is not installed.
+    Raises FormatError if the suffix is unknown, or belongs to a platform and `file_format` is not
+    given; ParameterError if the format is unknown, has other suffixes, or cannot be written;
+    OSError if the directory cannot be written; and MissingExtraError if the format's library is not
+    installed.
     """
     if file_format is None:
         _check_is_table(path)
@@ -311,7 +288,6 @@ _WRITE_A_TABLE = "write a table, whose name ends in .csv, .tsv, .parquet, .jsonl
 
 
 def _check_is_table(path: Path) -> None:
-    """Raise FormatError unless the suffix is that of a table."""
     kind = next((one for one in FORMATS.values() if _fits(path, one)), None)
     if kind is None:
         raise FormatError(f"{path}: {_WRITE_A_TABLE}")

@@ -62,7 +62,6 @@ def _fields(names: Sequence[str], prefix: str) -> list[str]:
 
 
 def _key_columns(path: Path, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that identify a task."""
     if _TASK in names:
         return (_TASK,)
     inputs = tuple(name for name in names if name.startswith(_INPUT))
@@ -80,7 +79,6 @@ def _keys(table: pa.Table, key: tuple[str, ...]) -> Any:
 
 
 def _handed_in(path: Path, table: pa.Table, *, rejected: bool) -> pa.Table:
-    """Drop rejected and unsubmitted rows, with a warning."""
     status = pc.fill_null(pc.utf8_upper(table[_STATUS]), "")
     missing = pc.is_in(status, pa.array(_UNANSWERED))
     refused = pc.and_(pc.equal(status, "REJECTED"), not rejected)
@@ -95,7 +93,6 @@ def _handed_in(path: Path, table: pa.Table, *, rejected: bool) -> pa.Table:
 
 
 def _truths(path: Path, names: Sequence[str], choice: Choice) -> pa.Table:
-    """Return the known truths of control tasks without repetition."""
     field = choose_field(path, _fields(names, _GOLDEN), choice.field, _GOLDEN)
     key = _key_columns(path, names)
     table = csv_files.read(path, (*key, f"{_GOLDEN}{field}"))

@@ -137,7 +137,6 @@ def _interrupts_later() -> Iterator[None]:
 
 @contextmanager
 def _working(client: Any) -> Iterator[DaskExecutor]:
-    """Yield an executor for the client, silence its log, and close it."""
     from distributed.utils import silence_logging_cmgr
 
     executor = DaskExecutor(client)

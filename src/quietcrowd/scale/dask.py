@@ -139,7 +139,6 @@ class DaskExecutor(Executor):
         return sum(threads.values())
 
     def _wait_for_workers(self) -> dict[str, int]:
-        """Wait until there is a worker; return the threads of each."""
         try:
             while not (threads := dict(self.client.nthreads())):
                 self.client.wait_for_workers(1, timeout=self.patience)
@@ -150,7 +149,6 @@ class DaskExecutor(Executor):
         return threads
 
     def _versions(self) -> dict[str, dict[str, Any]]:
-        """Return package versions by client, scheduler and worker."""
         found = self.client.get_versions(packages=ALIKE)
         workers = found.pop("workers")
         return {name: one["packages"] for name, one in {**found, **workers}.items()}

@@ -243,7 +243,6 @@ def _job(store: Store, method: FittingMethod[Any, Any], truths: Any) -> Job:
 
 
 def _first_state(job: Job, start: EarlierEstimate | None, alone: bool) -> State | None:
-    """Return the state of an earlier estimate, converted for this run."""
     if start is None:
         return None
     if not alone:
@@ -321,7 +320,6 @@ class _Run:
 
 
 def _one_each(results: Iterator[Any]) -> Iterator[tuple[Any, int]]:
-    """Yield (result, 1), as `Executor.sums` does."""
     for result in results:
         yield result, 1
         del result  # frees memory before the next one

@@ -162,7 +162,6 @@ def _read_header(file: BinaryIO) -> tuple[np.dtype[Any], int]:
 
 
 def _map_pages(number: int, *, writable: bool) -> mmap.mmap:
-    """Map a file, copy-on-write or read-only."""
     if writable:
         return mmap.mmap(number, 0, access=mmap.ACCESS_COPY)
     if sys.platform != "linux":
@@ -242,7 +241,6 @@ def _check_offsets(
 
 
 def _check_ends(path: Path, values: npt.NDArray[Any], summary: Summary) -> None:
-    """Raise if a number is outside the range in the summary."""
     if isinstance(summary.domain, NumericDomain) and len(values):
         low, high = summary.domain.numbers(np.array([values.min(), values.max()]))
         if low < summary.low or high > summary.high:

@@ -252,7 +252,6 @@ def _positions(ids: pa.Array, listed: pa.Array, name: str) -> npt.NDArray[np.int
 def _listed(
     store: Store, tasks: Iterable[Any] | None, workers: Iterable[Any] | None
 ) -> Answers | None:
-    """Return a table without answers that has the given ids."""
     if tasks is None and workers is None:
         return None
     if tasks is None or workers is None:

@@ -170,7 +170,6 @@ def _holds_marks(path: Path) -> bool:
 
 
 def _common_kind(kinds: Sequence[pa.DataType]) -> pa.DataType:
-    """Return the common type of ids, or text if they differ."""
     plain = {
         plain_type(kind.value_type if pa.types.is_dictionary(kind) else kind) for kind in kinds
     }

@@ -91,7 +91,6 @@ def _checked(
 
 
 def _ranked(numbers: Floats, offsets: Offsets) -> Floats:
-    """Sort numbers within each task."""
     return numbers[np.lexsort((numbers, task_of_rows(offsets)))]
 
 

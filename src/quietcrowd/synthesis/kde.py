@@ -208,7 +208,6 @@ def _elementwise(
     difference: npt.ArrayLike,
     *bandwidths: npt.ArrayLike,
 ) -> Floats:
-    """Broadcast the arguments, call `fill`, and return the result in their common shape."""
     widths = map(checked_widths, bandwidths)
     arrays = np.broadcast_arrays(np.asarray(difference, np.float64), *widths)
     found = np.empty(arrays[0].shape)

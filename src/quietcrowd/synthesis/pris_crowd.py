@@ -160,7 +160,6 @@ class PrisCrowd(Parameters):
         return density
 
     def _bandwidths(self, table: Answers, domain: Ordinal | Interval) -> npt.NDArray[np.float64]:
-        """Return one bandwidth per task."""
         if isinstance(self.bandwidth, str):
             rule, values = RULES[self.bandwidth], domain.numbers(table.values)
             return rule(table.offsets, values, value_range=domain.width)

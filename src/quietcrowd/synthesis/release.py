@@ -147,7 +147,6 @@ def _until_enough(
 
 
 def _sorted(parts: list[Passes]) -> Passes:
-    """Concatenate passes and sort them by task."""
     tasks = np.concatenate([part.tasks for part in parts])
     candidates = np.concatenate([part.candidates for part in parts])
     order = np.argsort(tasks, kind="stable")

@@ -339,7 +339,6 @@ def _at_residuals(
     residuals: npt.ArrayLike,
     thresholds: tuple[float, float, float],
 ) -> Floats:
-    """Validate the arguments, call `fill`, and return the result in the residuals' shape."""
     given, (first, second, third) = np.asarray(residuals, np.float64), thresholds
     if not (given >= 0).all():
         raise ParameterError(
