@@ -84,7 +84,7 @@ def read_reports(path: str | Path, *more: str | Path, file_format: str | None = 
         If a file or its mechanism cannot be read, or two mechanisms differ.
     AnswerError
         If the mechanism cannot produce a report, a worker has two reports on a task, or all reports
-        of several campaigns were sent again.
+        were sent again and belong to several campaigns.
     OSError
         If a file cannot be opened.
 
