@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from quietcrowd import audit
-from quietcrowd.commands.audit import DEFAULT_DOMAIN
 from quietcrowd.commands.choices import choose_mechanism
+from quietcrowd.commands.lab.audit import DEFAULT_DOMAIN
 
 PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
 

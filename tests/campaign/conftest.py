@@ -36,7 +36,7 @@ ON_POSTGRESQL_BY_DAY = (
     "tests.campaign.server.api.test_participants",
     "tests.campaign.server.api.test_reports",
     "tests.campaign.store.",
-    "tests.commands.test_export",
+    "tests.commands.campaign.test_export",
 )
 """All that reads and writes by itself, and of what goes through it the way of a report; the rest of
 what needs a database is tried on PostgreSQL by night."""

@@ -39,10 +39,11 @@ def test_a_command_is_listed_with_the_first_line_of_its_help(name):
 
 def test_no_command_is_missing_from_the_table():
     found = {}
-    for module in pkgutil.iter_modules(commands.__path__):
-        there = getattr(import_module(f"quietcrowd.commands.{module.name}"), "app", None)
+    for module in pkgutil.walk_packages(commands.__path__, "quietcrowd.commands."):
+        there = getattr(import_module(module.name), "app", None)
         if there is not None and there is not app:
-            found |= dict.fromkeys(get_group(there).commands, module.name)
+            name = module.name.removeprefix("quietcrowd.commands.")
+            found |= dict.fromkeys(get_group(there).commands, name)
     assert found == {name: module for name, (module, _) in COMMANDS.items()}
 
 

@@ -23,36 +23,36 @@ DEBUG = "QUIETCROWD_DEBUG"
 COMMANDS = {
     "randomize": ("randomize", "Randomise answers, as the workers' devices do."),
     "infer": ("infer", "Infer truths and workers' quality from reports."),
-    "rank": ("rank", "Rank items by paired comparisons, from reports or plain."),
+    "rank": ("lab.rank", "Rank items by paired comparisons, from reports or plain."),
     "plan": ("plan", "Predict the error of a campaign before the first answer."),
-    "suggest": ("suggest", "Suggest which tasks to ask next."),
+    "suggest": ("lab.suggest", "Suggest which tasks to ask next."),
     "best-mechanism": (
         "best_mechanism",
         "Tell which mechanism errs least, by public facts.",
     ),
     "evaluate": (
-        "experiments",
+        "lab.evaluate",
         "Measure what privacy costs where truths are known.",
     ),
     "reproduce": ("reproduce", "Run the experiments behind published figures and tables."),
     "partition": ("partition", "Make a store for infer, of data larger than memory."),
-    "audit": ("audit", "Test the guarantee of a mechanism."),
-    "synthesize": ("synthesize", "Make synthetic claims from real ones (trusted collector)."),
-    "budget": ("budget", "Tell what each worker has spent."),
-    "poll": ("poll", "Shuffle the reports of one question, and count."),
+    "audit": ("lab.audit", "Test the guarantee of a mechanism."),
+    "synthesize": ("lab.synthesize", "Make synthetic claims from real ones (trusted collector)."),
+    "budget": ("lab.budget", "Tell what each worker has spent."),
+    "poll": ("lab.poll", "Shuffle the reports of one question, and count."),
     "answer": (
-        "answer",
+        "worker.answer",
         "Answer a campaign's questions. They stay here: what is sent is randomised.",
     ),
     "verify-server": (
-        "verify_server",
+        "worker.verify",
         "Compare a server's page for workers with this release.",
     ),
     "describe": ("describe", "Tell how sparse answers are, and which labels occur."),
     "convert": ("convert", "Convert answers, reports or truths into another format."),
     "serve": ("serve", "Serve campaigns, until stopped."),
     "demo": ("demo", "Play a campaign on this machine, with a simulated crowd."),
-    "campaign": ("campaign", "Manage campaigns on a server, and read their results."),
+    "campaign": ("campaign.manage", "Manage campaigns on a server, and read their results."),
 }
 """Module of each command, and the first line of its help."""
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quietcrowd.commands import options
-from quietcrowd.commands.export import download_parquet
+from quietcrowd.commands.campaign.client import LOCAL, Key, Server, check_id, requester_client
+from quietcrowd.commands.campaign.export import download_parquet
 from quietcrowd.commands.files import tell_dropped
 from quietcrowd.commands.printing import counted, note
-from quietcrowd.commands.requester import LOCAL, Key, Server, check_id, requester_client
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats.files import check_new
 from quietcrowd.validation import check_choice

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quietcrowd.commands import names, options
-from quietcrowd.commands.experiments import check_targets, hand_over
+from quietcrowd.commands.lab.evaluate import check_targets, hand_over
 from quietcrowd.commands.printing import note, plain_table, tell
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.validation import did_you_mean

@@ -657,7 +657,7 @@ print(*sys.modules)
     assert loaded & needed_by_the_library() <= installed_by_workers()
 
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def needed_by_the_library():

@@ -107,7 +107,7 @@ def test_what_goes_wrong_is_one_sentence(run, at_desk, tmp_path, monkeypatch, wo
 
 
 def test_all_campaigns_are_listed_by_title(run, at_desk, monkeypatch):
-    monkeypatch.setattr("quietcrowd.commands.campaign._PAGE", 2)
+    monkeypatch.setattr("quietcrowd.commands.campaign.manage._PAGE", 2)
     assert run("campaign", "list") == (
         0, "", "There is no campaign yet: quietcrowd campaign create makes one.\n"
     )  # fmt: skip

@@ -1,7 +1,7 @@
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.commands.plan_campaign import tell_plan
+from quietcrowd.commands.campaign.plan_campaign import tell_plan
 from quietcrowd.exceptions import ParameterError
 
 LABELS = qc.Categorical(["no", "yes"])

@@ -20,8 +20,21 @@ from quietcrowd.campaign.terms.promises import (
     USUAL_RETENTION_DAYS,
 )
 from quietcrowd.campaign.terms.server_address import ServerAddress
-from quietcrowd.commands import campaign_options as given
-from quietcrowd.commands import controls, copies, options, serve
+from quietcrowd.commands import copies, options, serve
+from quietcrowd.commands.campaign import campaign_options as given
+from quietcrowd.commands.campaign import workers
+from quietcrowd.commands.campaign.client import (
+    LOCAL,
+    Campaign,
+    Key,
+    Server,
+    checked,
+    requester_client,
+)
+from quietcrowd.commands.campaign.create import NewCampaign
+from quietcrowd.commands.campaign.export import export
+from quietcrowd.commands.campaign.keys import dashboard, keys
+from quietcrowd.commands.campaign.results import results
 from quietcrowd.commands.choices import (
     METHODS_LISTED,
     MechanismName,
@@ -29,13 +42,8 @@ from quietcrowd.commands.choices import (
 )
 from quietcrowd.commands.clock import clock
 from quietcrowd.commands.doctor import doctor
-from quietcrowd.commands.export import export
-from quietcrowd.commands.keys import dashboard, keys
-from quietcrowd.commands.new_campaign import NewCampaign
 from quietcrowd.commands.printing import console, note, plain_table
-from quietcrowd.commands.questions import agreed
-from quietcrowd.commands.requester import LOCAL, Campaign, Key, Server, checked, requester_client
-from quietcrowd.commands.results import results
+from quietcrowd.commands.worker.questions import agreed
 
 if TYPE_CHECKING:
     import httpx
@@ -262,8 +270,8 @@ def invite(
 
 campaign.command()(dashboard)
 campaign.command()(results)
-campaign.command()(controls.exclude)
-campaign.command()(controls.erase)
-campaign.command()(controls.revoke)
+campaign.command()(workers.exclude)
+campaign.command()(workers.erase)
+campaign.command()(workers.revoke)
 campaign.command()(export)
 campaign.command()(keys)

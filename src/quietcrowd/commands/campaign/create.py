@@ -21,12 +21,12 @@ from quietcrowd.campaign.terms.task_columns import TaskColumns
 from quietcrowd.campaign.terms.task_files import TaskRow
 from quietcrowd.commands import options
 from quietcrowd.commands.best_choice import BestMechanism
-from quietcrowd.commands.campaign_options import HandingOut
+from quietcrowd.commands.campaign.campaign_options import HandingOut
+from quietcrowd.commands.campaign.client import checked, requester_client
+from quietcrowd.commands.campaign.images import TaskImages, upload_images
+from quietcrowd.commands.campaign.tasks import TaskFile, summarize_tasks
 from quietcrowd.commands.choices import choose_mechanism, choose_method
 from quietcrowd.commands.printing import note, tell_no_signal
-from quietcrowd.commands.requester import checked, requester_client
-from quietcrowd.commands.task_file import TaskFile, summarize_tasks
-from quietcrowd.commands.task_images import TaskImages, upload_images
 from quietcrowd.commands.two_layer_choice import TwoLayerChoice
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
@@ -92,7 +92,7 @@ class NewCampaign:
                 kind, mechanism=self._chosen, answers=self.answers_each, tasks=len(written)
             )
         if self.planned:
-            from quietcrowd.commands.plan_campaign import tell_plan
+            from quietcrowd.commands.campaign.plan_campaign import tell_plan
 
             size = {"workers": self.participants, "answers": self._most}
             tell_plan(chosen, self.mechanism, tasks=len(written), **size)

@@ -20,13 +20,13 @@ from quietcrowd.answers import Answers
 from quietcrowd.commands import names, options
 from quietcrowd.commands.choices import choose
 from quietcrowd.commands.files import read_plain
-from quietcrowd.commands.printing import note
-from quietcrowd.commands.release_report import (
+from quietcrowd.commands.lab.release_report import (
     print_plans,
     print_release,
     show_plans_as_json,
     show_release_as_json,
 )
+from quietcrowd.commands.printing import note
 from quietcrowd.exceptions import AnswerError, ParameterError, QuietcrowdWarning
 from quietcrowd.formats import check_target, read_truths, write_table
 from quietcrowd.formats.files import check_folder, refuse_overwriting

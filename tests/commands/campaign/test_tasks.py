@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from quietcrowd.campaign.terms.task_files import READERS
-from quietcrowd.commands.task_file import TaskFile, summarize_tasks
+from quietcrowd.commands.campaign.tasks import TaskFile, summarize_tasks
 
 
 def parts(kind, content):
@@ -11,7 +11,7 @@ def parts(kind, content):
 
 
 def test_files_are_cut_between_rows(monkeypatch):
-    monkeypatch.setattr("quietcrowd.commands.task_file.PART", 60)
+    monkeypatch.setattr("quietcrowd.commands.campaign.tasks.PART", 60)
     content = ("a,b\n" + '"x\ny",1\n' * 40).encode()
     cut = parts("text/csv", content)
     assert len(cut) > 3

@@ -11,8 +11,8 @@ import typer
 
 from quietcrowd.accounting.shuffled import ShuffledGuarantee, fewest_honest, shuffled_guarantee
 from quietcrowd.commands import options
+from quietcrowd.commands.lab.published_polls import Overlap, held_records, record_output
 from quietcrowd.commands.printing import counted, note, print_frame, records_of
-from quietcrowd.commands.published_polls import Overlap, held_records, record_output
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import check_target, read_reports, write_table
 from quietcrowd.formats.files import check_new, refuse_overwriting

@@ -10,7 +10,7 @@ import pytest
 
 from quietcrowd import synthesis
 from quietcrowd.commands.app import app
-from quietcrowd.commands.synthesize import synthesize
+from quietcrowd.commands.lab.synthesize import synthesize
 from quietcrowd.synthesis import CrowdDensity
 
 

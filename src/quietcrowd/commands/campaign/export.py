@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quietcrowd.commands import options
+from quietcrowd.commands.campaign.client import (
+    LOCAL,
+    Campaign,
+    Key,
+    Server,
+    checked,
+    requester_client,
+)
 from quietcrowd.commands.files import check_label_config
 from quietcrowd.commands.printing import note
-from quietcrowd.commands.requester import LOCAL, Campaign, Key, Server, checked, requester_client
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import FORMATS, check_target, read_reports, write_reports
 from quietcrowd.formats.arrow_streams import write_parquet

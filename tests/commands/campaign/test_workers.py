@@ -50,7 +50,7 @@ def test_who_is_to_be_excluded_later_is_told(run, at_desk):
 
 def test_a_worker_is_erased_after_a_question(run, at_desk, monkeypatch):
     campaign, names = crowd(at_desk, at_least=1)
-    monkeypatch.setattr("quietcrowd.commands.controls.agreed", lambda _: False)
+    monkeypatch.setattr("quietcrowd.commands.campaign.workers.agreed", lambda _: False)
     status, _, errors = run("campaign", "erase", campaign, names[0])
     assert (status, errors) == (1, "Nothing was deleted.\n")
     assert at_desk.client.get(f"/campaigns/{campaign}").json()["participants"] == 3

@@ -10,8 +10,15 @@ import typer
 
 from quietcrowd.campaign.terms.server_address import ServerAddress
 from quietcrowd.commands import options
+from quietcrowd.commands.campaign.client import (
+    LOCAL,
+    Campaign,
+    Key,
+    Server,
+    checked,
+    requester_client,
+)
 from quietcrowd.commands.printing import console, note, plain_table
-from quietcrowd.commands.requester import LOCAL, Campaign, Key, Server, checked, requester_client
 from quietcrowd.exceptions import ParameterError
 
 __all__ = ["dashboard", "keys"]

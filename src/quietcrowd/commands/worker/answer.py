@@ -14,14 +14,14 @@ import typer
 
 from quietcrowd.campaign.extra import require_client
 from quietcrowd.commands import options
-from quietcrowd.commands.answer_notices import (
+from quietcrowd.commands.printing import counted, note
+from quietcrowd.commands.worker.notices import (
     receipt_as_json,
     show_held,
     tell_questions,
     tell_terms,
 )
-from quietcrowd.commands.printing import counted, note
-from quietcrowd.commands.questions import Questions, agreed, in_reading_order
+from quietcrowd.commands.worker.questions import Questions, agreed, in_reading_order
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError, UnansweredError
 from quietcrowd.privacy.guarantee import show_loss
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.commands.printing import console, counted, note, plain_table
-from quietcrowd.commands.questions import (
+from quietcrowd.commands.worker.questions import (
     SHOWN,
     WIDTH,
     in_reading_order,

@@ -8,8 +8,8 @@ from tests.campaign.pictures import NO_IMAGES, PICTURES, PNG, hash_of, image, pn
 from tests.campaign.promises import WORDS
 
 from quietcrowd.campaign.terms.task_files import READERS
-from quietcrowd.commands import task_images
-from quietcrowd.commands.task_images import TaskImages
+from quietcrowd.commands.campaign import images
+from quietcrowd.commands.campaign.images import TaskImages
 from quietcrowd.exceptions import FormatError
 
 JPEG = PICTURES["image/jpeg"]
@@ -85,7 +85,7 @@ def test_a_wrong_file_is_named_with_its_row(pictures, cell, told):
     ("limit", "value"), [("MAX_IMAGES", 1), ("MAX_IMAGE_BYTES", 180), ("_LONGEST_FILE", 90)]
 )
 def test_images_have_limits(pictures, monkeypatch, limit, value):
-    monkeypatch.setattr(task_images, limit, value)
+    monkeypatch.setattr(images, limit, value)
     with pytest.raises(FormatError, match=r"row 3, column image: .*(at most|larger than)"):
         read(pictures, "image\na.png\nb.PNG\n")
 
@@ -108,7 +108,7 @@ def test_a_campaign_is_made_with_images_and_opens(run, at_desk, pictures):
 
 def test_images_wait_for_a_server_that_has_too_much_to_do(monkeypatch):
     naps = []
-    monkeypatch.setattr(task_images, "sleep", naps.append)
+    monkeypatch.setattr(images, "sleep", naps.append)
     answers = iter([429, 503, 204, 204])
     sent = []
 
@@ -117,7 +117,7 @@ def test_images_wait_for_a_server_that_has_too_much_to_do(monkeypatch):
         return httpx.Response(next(answers))
 
     with httpx.Client(base_url="http://test", transport=httpx.MockTransport(answer)) as client:
-        task_images.upload_images(client, "c", {hash_of(PNG): PNG, hash_of(JPEG): JPEG})
+        images.upload_images(client, "c", {hash_of(PNG): PNG, hash_of(JPEG): JPEG})
     assert naps == [1, 1]
     first, second = (f"/campaigns/c/images/{hash_of(one)}" for one in (PNG, JPEG))
     assert sent == [(first, PNG)] * 3 + [(second, JPEG)]

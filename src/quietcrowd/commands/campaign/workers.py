@@ -14,9 +14,16 @@ import typer
 
 from quietcrowd.campaign.terms.tokens import PSEUDONYM, has_prefix
 from quietcrowd.commands import options
+from quietcrowd.commands.campaign.client import (
+    LOCAL,
+    Campaign,
+    Key,
+    Server,
+    checked,
+    requester_client,
+)
 from quietcrowd.commands.printing import counted, note
-from quietcrowd.commands.questions import agreed
-from quietcrowd.commands.requester import LOCAL, Campaign, Key, Server, checked, requester_client
+from quietcrowd.commands.worker.questions import agreed
 from quietcrowd.exceptions import ParameterError
 
 if TYPE_CHECKING:

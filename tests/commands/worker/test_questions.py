@@ -7,7 +7,7 @@ from tests.campaign.pictures import image
 
 import quietcrowd as qc
 from quietcrowd.campaign.device.checked_terms import CampaignTask
-from quietcrowd.commands.questions import (
+from quietcrowd.commands.worker.questions import (
     Questions,
     in_reading_order,
     read_line,

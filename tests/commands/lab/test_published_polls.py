@@ -11,7 +11,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.campaign.terms.file_lock import file_lock
-from quietcrowd.commands.published_polls import held_records, record_path
+from quietcrowd.commands.lab.published_polls import held_records, record_path
 
 DOMAIN = qc.Categorical(["no", "yes"])
 MECHANISM = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0)
@@ -180,7 +180,7 @@ def test_files_that_change_while_they_are_read_are_not_published(
         write(everyone, path)
         return held_records(files)
 
-    monkeypatch.setattr("quietcrowd.commands.poll.held_records", changed)
+    monkeypatch.setattr("quietcrowd.commands.lab.poll.held_records", changed)
     status, output, errors = run(path)
     assert (status, output) == (2, "")
     assert "the files of reports changed while they were read: poll again" in errors

@@ -9,9 +9,16 @@ from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
-from quietcrowd.commands.controls import tell_excluded
+from quietcrowd.commands.campaign.client import (
+    LOCAL,
+    Campaign,
+    Key,
+    Server,
+    checked,
+    requester_client,
+)
+from quietcrowd.commands.campaign.workers import tell_excluded
 from quietcrowd.commands.printing import note
-from quietcrowd.commands.requester import LOCAL, Campaign, Key, Server, checked, requester_client
 from quietcrowd.exceptions import ParameterError
 
 if TYPE_CHECKING:

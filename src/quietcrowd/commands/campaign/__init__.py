@@ -1,0 +1,1 @@
+"""Commands of the group ``campaign``, for requesters."""

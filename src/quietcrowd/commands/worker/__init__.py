@@ -1,0 +1,1 @@
+"""Commands for workers, on their devices."""
