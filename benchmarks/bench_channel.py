@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from quietcrowd.mechanisms import FiniteChannel
-from quietcrowd.mechanisms.channel import other_weight_for
+from quietcrowd.mechanisms.channels.base import other_weight_for
 from quietcrowd.mechanisms.randomness import system_words
 from timing import least_seconds
 

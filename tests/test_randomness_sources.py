@@ -38,7 +38,7 @@ SIMULATIONS = {
     "evaluation/papers/density_methods.py": "non-private draws; demands a generator",
     "evaluation/papers/task_profiles.py": "simulates the noise of a printed mechanism",
     "inference/further_report.py": "plays out what further reports might be; reads reports alone",
-    "mechanisms/discrete_laplace.py": "only where `rng` is given; see the test below",
+    "mechanisms/channels/noise.py": "only where `rng` is given; see the test below",
     "planning/crowd_assumption.py": "makes synthetic crowds",
     "planning/pilot.py": "makes synthetic crowds, like that of a pilot",
     "testing/method_checks.py": "shuffles rows and chooses known truths, for the battery",
@@ -129,7 +129,7 @@ def test_noise_of_reports_draws_floats_only_where_a_generator_is_given():
     """Each such function starts from ``rng``, and takes the exact way without a generator."""
     functions = [
         node
-        for node in ast.walk(ast.parse(texts()["mechanisms/discrete_laplace.py"]))
+        for node in ast.walk(ast.parse(texts()["mechanisms/channels/noise.py"]))
         if isinstance(node, ast.FunctionDef) and float_calls(node)
     ]
     assert functions
@@ -142,5 +142,5 @@ def test_noise_of_reports_draws_floats_only_where_a_generator_is_given():
 
 
 def test_exact_ways_take_random_words():
-    text = texts()["mechanisms/discrete_laplace.py"]
+    text = texts()["mechanisms/channels/noise.py"]
     assert "quietcrowd.mechanisms.randomness.word_source" in imports(ast.parse(text))

@@ -36,8 +36,8 @@ from quietcrowd import (
     audit,
 )
 from quietcrowd.auditing.audit import noise_of_audit
-from quietcrowd.mechanisms.channel import Channel
-from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
+from quietcrowd.mechanisms.channels.base import Channel
+from quietcrowd.mechanisms.channels.noise import DiscreteLaplace
 
 LABELS = Categorical(["no", "yes"])
 LEVELS = Ordinal(range(5))

@@ -22,9 +22,10 @@ from quietcrowd import (
     audit,
 )
 from quietcrowd.auditing.attacks import plan_audit
-from quietcrowd.mechanisms.channel import TOTAL, FiniteChannel
-from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
-from quietcrowd.mechanisms.laplace import BIT_GRID
+from quietcrowd.mechanisms.channels.base import TOTAL
+from quietcrowd.mechanisms.channels.noise import DiscreteLaplace
+from quietcrowd.mechanisms.channels.shift import BIT_GRID
+from quietcrowd.mechanisms.channels.table import FiniteChannel
 from quietcrowd.mechanisms.taskwise import dense_table
 from quietcrowd.privacy.rounding import exp_of
 

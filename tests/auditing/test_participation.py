@@ -36,7 +36,7 @@ from quietcrowd.mechanisms import (
     SubsetSelection,
     TwoLayerRandomizedResponse,
 )
-from quietcrowd.mechanisms.sketch import UNIT, moment_sensitivity, second_moments
+from quietcrowd.mechanisms.channels.sketch import UNIT, moment_sensitivity, second_moments
 
 SAMPLES = 200_000
 LEVELS = Ordinal(range(10))

@@ -24,8 +24,8 @@ from quietcrowd import (
 from quietcrowd.auditing.attack import Collisions
 from quietcrowd.auditing.attacks import plan_audit
 from quietcrowd.auditing.reused_randomness import compare_devices
-from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
-from quietcrowd.mechanisms.laplace import BIT_GRID
+from quietcrowd.mechanisms.channels.noise import DiscreteLaplace
+from quietcrowd.mechanisms.channels.shift import BIT_GRID
 from quietcrowd.mechanisms.taskwise import dense_table
 
 LABELS = Categorical(["no", "yes"])

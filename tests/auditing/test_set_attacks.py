@@ -11,7 +11,7 @@ import quietcrowd as qc
 from quietcrowd.auditing.attack import Observed
 from quietcrowd.auditing.set_attacks import plan_sets
 from quietcrowd.mechanisms import SetChannel, SubsetSelection
-from quietcrowd.mechanisms.set_law import SetLaw
+from quietcrowd.mechanisms.channels.set_law import SetLaw
 from quietcrowd.set_ranks import sets_with
 
 LEVELS = qc.Ordinal(range(6))

@@ -9,7 +9,7 @@ import pytest
 from quietcrowd import Interval, MatrixFactorization
 from quietcrowd.auditing.attacks import plan_audit
 from quietcrowd.auditing.sketch_attacks import _opposed
-from quietcrowd.mechanisms.sketch import UNIT, TaskProfile
+from quietcrowd.mechanisms.channels.sketch import UNIT, TaskProfile
 
 NUMBERS = Interval(low=0, high=10)
 

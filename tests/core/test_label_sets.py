@@ -12,7 +12,7 @@ from tests.core.test_confusion import partition_of
 from quietcrowd import _core
 from quietcrowd.inference.integer_sums import shares
 from quietcrowd.inference.sets.crowd import SHARE_ONE, SetSigns, SetWorkers
-from quietcrowd.mechanisms.set_law import SetLaw
+from quietcrowd.mechanisms.channels.set_law import SetLaw
 from quietcrowd.set_ranks import binomials, sets_with
 
 LAW = SetLaw(labels=6, members=3, inside=5, outside=2)

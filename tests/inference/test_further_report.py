@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from quietcrowd.inference.further_report import FurtherLabel, FurtherNumber, FurtherSet
-from quietcrowd.mechanisms.set_law import SetLaw
+from quietcrowd.mechanisms.channels.set_law import SetLaw
 
 SIZES = np.array([0, 1, 2, 4, 8])
 TABLE = np.array([[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.25, 0.25, 0.5]])

@@ -13,7 +13,7 @@ from quietcrowd.datasets import sparse_crowd
 from quietcrowd.domains import Categorical, Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.mechanisms import MatrixFactorization, Mechanism, factor_solve, sketch
-from quietcrowd.mechanisms.sketch import UNIT, TaskProfile
+from quietcrowd.mechanisms.channels.sketch import UNIT, TaskProfile
 
 STARS = Ordinal(range(10))
 CROWD = sparse_crowd(tasks=30, workers=25, sparsity=0.3, seed=2)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from tests.campaign.mechanisms import LEVELS, MECHANISMS, RANGE, relabelled
 
 import quietcrowd as qc
-from quietcrowd.mechanisms.channel import Channel, FiniteChannel
+from quietcrowd.mechanisms.channels.base import Channel
+from quietcrowd.mechanisms.channels.table import FiniteChannel
 from quietcrowd.mechanisms.report_meanings import Likelihoods, ListedMeanings, meanings_in
 from quietcrowd.report_domains import LabelSets
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from tests.nightly import nightly
 
-from quietcrowd.mechanisms.channel import TOTAL, FiniteChannel, other_weight_for
+from quietcrowd.mechanisms.channels.base import TOTAL, other_weight_for
+from quietcrowd.mechanisms.channels.table import FiniteChannel
 from quietcrowd.mechanisms.staircase_programme import MOST_REPORTS, best_staircase
 
 

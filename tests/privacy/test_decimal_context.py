@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from quietcrowd.mechanisms.channel import other_weight_for
-from quietcrowd.mechanisms.discrete_laplace import laplace_thresholds
+from quietcrowd.mechanisms.channels.base import other_weight_for
+from quietcrowd.mechanisms.channels.noise import laplace_thresholds
 from quietcrowd.privacy.guarantee import show_loss
 from quietcrowd.privacy.rounding import exp_of, log_ratio_up
 from quietcrowd.privacy.shared_flip import cell_epsilon

@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import FiniteChannel
-from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
+from quietcrowd.mechanisms.channels.noise import DiscreteLaplace
 from quietcrowd.privacy.loss_distribution import (
     LossDistribution,
     compose_losses,

@@ -12,7 +12,7 @@ from scipy.special import betainc
 from tests.nightly import nightly
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.channel import TOTAL
+from quietcrowd.mechanisms.channels.base import TOTAL
 from quietcrowd.privacy import shared_flip
 from quietcrowd.privacy.loss_distribution import LossDistribution, compose_losses
 from quietcrowd.privacy.shared_flip import cell_delta, cell_epsilon, cell_law, row_epsilon

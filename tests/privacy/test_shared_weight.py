@@ -10,7 +10,7 @@ from tests.nightly import nightly
 
 from quietcrowd import Categorical, Ordinal, TwoLayerRandomizedResponse
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.worker_laws import STEPS, UniformEpsilons
+from quietcrowd.mechanisms.channels.per_worker import STEPS, UniformEpsilons
 from quietcrowd.privacy.shared_flip import cell_epsilon, row_epsilon
 from quietcrowd.privacy.shared_weight import (
     MAX_ROW,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.sketch import UNIT, TaskProfile
+from quietcrowd.mechanisms.channels.sketch import UNIT, TaskProfile
 from quietcrowd.privacy.signed_sums import largest_signed_norm, spectral_norm_bound
 
 TABLES = arrays(

@@ -12,7 +12,7 @@ from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.report_files import report_note
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.reading import Observations
-from quietcrowd.mechanisms.channel import FiniteChannel
+from quietcrowd.mechanisms.channels.table import FiniteChannel
 from quietcrowd.scale import Store, partition_parquet, sources
 
 DOMAIN = qc.Categorical(["a", "b"])

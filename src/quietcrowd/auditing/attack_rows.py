@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from quietcrowd.auditing.attack import Attack, Observed
 from quietcrowd.auditing.lower_bounds import Floats
 from quietcrowd.domains import FiniteDomain, check_numeric
-from quietcrowd.mechanisms.grid import Grid
+from quietcrowd.mechanisms.channels.grid import Grid
 from quietcrowd.mechanisms.mechanism import Mechanism
 
 __all__ = [

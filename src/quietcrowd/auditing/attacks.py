@@ -12,11 +12,12 @@ from quietcrowd.auditing.noise_attacks import plan_laplace, plan_shift
 from quietcrowd.auditing.set_attacks import plan_sets
 from quietcrowd.auditing.sketch_attacks import plan_sketch
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.channel import Channel, FiniteChannel
-from quietcrowd.mechanisms.laplace import LaplaceChannel
+from quietcrowd.mechanisms.channels.base import Channel
+from quietcrowd.mechanisms.channels.per_worker import WorkerLaw
+from quietcrowd.mechanisms.channels.shift import LaplaceChannel
+from quietcrowd.mechanisms.channels.sketch import SketchChannel
+from quietcrowd.mechanisms.channels.table import FiniteChannel
 from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.mechanisms.sketch import SketchChannel
-from quietcrowd.mechanisms.worker_laws import WorkerLaw
 from quietcrowd.privacy.shared_weight import MAX_ROW
 
 __all__ = ["plan_audit", "plan_of_channel"]

@@ -17,7 +17,7 @@ from quietcrowd.auditing.attack_rows import (
     plain_numbers,
     taskwise_attacks,
 )
-from quietcrowd.mechanisms.bounded_law import TOTAL, BoundedLaw
+from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.privacy.guarantee import add_losses
 from quietcrowd.privacy.rounding import log_ratio_up

@@ -24,9 +24,10 @@ from quietcrowd.auditing.attack_rows import (
     searched,
     taskwise_attacks,
 )
-from quietcrowd.mechanisms.channel import TOTAL, FiniteChannel
+from quietcrowd.mechanisms.channels.base import TOTAL
+from quietcrowd.mechanisms.channels.per_worker import UniformFlips, WorkerLaw
+from quietcrowd.mechanisms.channels.table import FiniteChannel
 from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.mechanisms.worker_laws import UniformFlips, WorkerLaw
 from quietcrowd.privacy.guarantee import add_losses
 from quietcrowd.privacy.loss_law import is_randomized_response
 from quietcrowd.privacy.rounding import log_ratio_up

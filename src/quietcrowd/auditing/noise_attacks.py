@@ -23,8 +23,8 @@ from quietcrowd.auditing.attack_rows import (
     taskwise_attacks,
 )
 from quietcrowd.domains import FiniteDomain
-from quietcrowd.mechanisms.channel import Shift
-from quietcrowd.mechanisms.laplace import BIT_GRID, LaplaceChannel
+from quietcrowd.mechanisms.channels.noise import Shift
+from quietcrowd.mechanisms.channels.shift import BIT_GRID, LaplaceChannel
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.privacy.guarantee import add_losses
 from quietcrowd.privacy.rounding import ratio_up

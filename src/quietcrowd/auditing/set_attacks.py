@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from quietcrowd.auditing.attack import AuditPlan, Collisions, ExactLoss, Observed
 from quietcrowd.auditing.attack_rows import VALUE, Floats, Pair, taskwise_attacks
-from quietcrowd.mechanisms.set_law import SetLaw
+from quietcrowd.mechanisms.channels.set_law import SetLaw
 from quietcrowd.privacy.guarantee import add_losses
 from quietcrowd.privacy.rounding import log_ratio_up
 from quietcrowd.set_ranks import sets_of

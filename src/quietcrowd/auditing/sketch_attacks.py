@@ -20,14 +20,14 @@ from quietcrowd.auditing.attack import Attack, AuditPlan, Collisions, ExactLoss,
 from quietcrowd.auditing.attack_rows import ALL, NULL, PART, VALUE, Floats, alone, ends, places
 from quietcrowd.auditing.noise_attacks import laplace_peak
 from quietcrowd.exceptions import AnswerError
-from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.mechanisms.sketch import (
+from quietcrowd.mechanisms.channels.sketch import (
     UNIT,
     SketchChannel,
     TaskProfile,
     moment_sensitivity,
     second_moments,
 )
+from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.privacy.rounding import ratio_up
 
 __all__ = ["plan_sketch"]

@@ -21,7 +21,7 @@ from quietcrowd.evaluation.plots import EQUAL_EXACT, plot_scores
 from quietcrowd.exceptions import ParameterError, QuietcrowdWarning
 from quietcrowd.inference.estimate import TruthEstimate
 from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.mechanisms.channel import MAX_EPSILON
+from quietcrowd.mechanisms.channels.base import MAX_EPSILON
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
 from quietcrowd.validation import check_real, whole_number

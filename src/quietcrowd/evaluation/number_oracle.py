@@ -13,8 +13,8 @@ from quietcrowd.domains import Interval, check_numeric
 from quietcrowd.evaluation.label_oracle import normalised
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.known_truths import MatchedTruths
-from quietcrowd.mechanisms.bounded_law import TOTAL, BoundedLaw
-from quietcrowd.mechanisms.channel import Shift
+from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
+from quietcrowd.mechanisms.channels.noise import Shift
 
 __all__ = ["counted_number_law", "number_posterior", "quantiles"]
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from quietcrowd.mechanisms.set_law import SetLaw
+from quietcrowd.mechanisms.channels.set_law import SetLaw
 
 __all__ = ["EVERY_TASK", "FurtherLabel", "FurtherNumber", "FurtherReport", "FurtherSet"]
 

@@ -16,7 +16,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference.further_report import FurtherReport
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.inference.passes import Estimates, Scatter, State, Tally
-from quietcrowd.mechanisms.channel import Channel
+from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.report_domains import OrNull
 from quietcrowd.validation import at_least, plain, whole_number
 

@@ -20,7 +20,7 @@ from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.partition import Summary
 from quietcrowd.inference.passes import Scatter
 from quietcrowd.inference.reading import Observations
-from quietcrowd.mechanisms.channel import known_grid
+from quietcrowd.mechanisms.channels.base import known_grid
 
 __all__ = [
     "noise_ignored",

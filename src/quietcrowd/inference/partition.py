@@ -17,8 +17,8 @@ from quietcrowd._core import hash_texts
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain, NumericDomain
 from quietcrowd.known_truths import UNKNOWN
-from quietcrowd.mechanisms.channel import Channel
-from quietcrowd.mechanisms.report_law import ReportLaw
+from quietcrowd.mechanisms.channels.base import Channel
+from quietcrowd.mechanisms.channels.per_worker import ReportLaw
 
 __all__ = ["Extension", "Partition", "Summary", "hash_ids"]
 

@@ -25,7 +25,7 @@ from quietcrowd.frames import (
 )
 from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.partition import Summary
-from quietcrowd.mechanisms.channel import Channel
+from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.mechanism import Reports
 from quietcrowd.report_domains import OrNull
 

@@ -3,20 +3,23 @@
 Nothing here needs pandas or the compiled core.
 """
 
-from quietcrowd.mechanisms.bounded_law import BoundedLaw
-from quietcrowd.mechanisms.bounded_numbers import BoundedChannel
-from quietcrowd.mechanisms.channel import Channel, FiniteChannel
+from quietcrowd.mechanisms.channels.base import Channel
+from quietcrowd.mechanisms.channels.bounded_law import BoundedLaw
+from quietcrowd.mechanisms.channels.sets import SetChannel
+from quietcrowd.mechanisms.channels.shift import LaplaceChannel
+from quietcrowd.mechanisms.channels.sketch import SketchChannel
+from quietcrowd.mechanisms.channels.table import FiniteChannel
+from quietcrowd.mechanisms.channels.weights import BoundedChannel
 from quietcrowd.mechanisms.duchi import DuchiMechanism
 from quietcrowd.mechanisms.hybrid import HybridMechanism
-from quietcrowd.mechanisms.laplace import LaplaceChannel, LaplacePerturbation
+from quietcrowd.mechanisms.laplace import LaplacePerturbation
 from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.memo.memo import Memo
 from quietcrowd.mechanisms.optimal_channel import OptimalChannel
 from quietcrowd.mechanisms.piecewise import PiecewiseMechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
-from quietcrowd.mechanisms.sketch import SketchChannel
-from quietcrowd.mechanisms.subset_selection import SetChannel, SubsetSelection
+from quietcrowd.mechanisms.subset_selection import SubsetSelection
 from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse
 
 __all__ = [

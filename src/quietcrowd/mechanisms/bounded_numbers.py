@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -16,9 +15,9 @@ from typing_extensions import override
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.bounded_law import MOST_EPSILON, BoundedLaw
-from quietcrowd.mechanisms.channel import Channel
-from quietcrowd.mechanisms.grid import Grid, bounded_domain
+from quietcrowd.mechanisms.channels.bounded_law import MOST_EPSILON, BoundedLaw
+from quietcrowd.mechanisms.channels.grid import Grid, bounded_domain
+from quietcrowd.mechanisms.channels.weights import BoundedChannel
 from quietcrowd.mechanisms.mechanism import Reports
 from quietcrowd.mechanisms.randomness import Randomness, Secret, word_source
 from quietcrowd.mechanisms.taskwise import (
@@ -32,33 +31,7 @@ from quietcrowd.privacy.loss_law import ReleaseLoss
 from quietcrowd.report_domains import Numbers
 from quietcrowd.validation import number, optional_number
 
-__all__ = ["BoundedChannel", "BoundedNumbers"]
-
-
-@frozen(kw_only=True, slots=False)
-class BoundedChannel(Channel):
-    """Distribution of a bounded report of a number, with the integer weights `law`."""
-
-    law: BoundedLaw
-
-    @property
-    @override
-    def bounded_law(self) -> BoundedLaw:
-        return self.law
-
-    @property
-    def variance(self) -> float:
-        """Largest variance of a report over all answers, in squared units of the answers."""
-        return self.law.most_variance
-
-    @property
-    @override
-    def epsilon(self) -> float:
-        return self.law.epsilon
-
-    @override
-    def describe(self) -> Mapping[str, Any]:
-        return {"kind": "bounded", "grid": self.law.grid.describe(), **self.law.describe()}
+__all__ = ["BoundedNumbers"]
 
 
 def _check_epsilon(_: Any, __: Any, epsilon: float) -> None:

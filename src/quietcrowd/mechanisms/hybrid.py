@@ -8,9 +8,9 @@ from typing import ClassVar
 from attrs import frozen
 from typing_extensions import override
 
-from quietcrowd.mechanisms.bounded_law import BITS
 from quietcrowd.mechanisms.bounded_numbers import BoundedNumbers
-from quietcrowd.mechanisms.exact_coins import decaying
+from quietcrowd.mechanisms.channels.bounded_law import BITS
+from quietcrowd.mechanisms.channels.coins import decaying
 
 __all__ = ["HybridMechanism"]
 

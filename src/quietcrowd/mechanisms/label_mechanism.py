@@ -14,7 +14,8 @@ from typing_extensions import override
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.channel import MAX_EPSILON, MAX_SIZE, FiniteChannel
+from quietcrowd.mechanisms.channels.base import MAX_EPSILON
+from quietcrowd.mechanisms.channels.table import MAX_SIZE, FiniteChannel
 from quietcrowd.mechanisms.mechanism import Reports
 from quietcrowd.mechanisms.randomness import (
     Randomness,

@@ -19,12 +19,9 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import FiniteDomain, Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.mechanisms import factor_solve
-from quietcrowd.mechanisms.channel import REACH
-from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace, positive_epsilon
-from quietcrowd.mechanisms.grid import Grid, bounded_domain
-from quietcrowd.mechanisms.mechanism import Mechanism, Reports, SketchBounds
-from quietcrowd.mechanisms.randomness import Randomness, word_source
-from quietcrowd.mechanisms.sketch import (
+from quietcrowd.mechanisms.channels.grid import Grid, bounded_domain
+from quietcrowd.mechanisms.channels.noise import REACH, DiscreteLaplace, positive_epsilon
+from quietcrowd.mechanisms.channels.sketch import (
     UNIT,
     Profile,
     SketchChannel,
@@ -37,6 +34,8 @@ from quietcrowd.mechanisms.sketch import (
     second_moments,
     upper_triangle,
 )
+from quietcrowd.mechanisms.mechanism import Mechanism, Reports, SketchBounds
+from quietcrowd.mechanisms.randomness import Randomness, word_source
 from quietcrowd.mechanisms.taskwise import check_cells, dense_blocks, dense_table
 from quietcrowd.privacy.guarantee import (
     ABOUT_TASKS,

@@ -31,9 +31,9 @@ from quietcrowd.frames import (
     to_native,
     unmarked,
 )
-from quietcrowd.mechanisms.channel import Channel
+from quietcrowd.mechanisms.channels.base import Channel
+from quietcrowd.mechanisms.channels.per_worker import ReportLaw
 from quietcrowd.mechanisms.randomness import Randomness, Secret, WordSource
-from quietcrowd.mechanisms.report_law import ReportLaw
 from quietcrowd.mechanisms.report_meanings import ReportMeanings, meanings_in
 from quietcrowd.mechanisms.sent_again import Marks
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks

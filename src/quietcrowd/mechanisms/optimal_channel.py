@@ -11,7 +11,8 @@ from typing_extensions import override
 
 from quietcrowd.domains import Categorical, Domain, NumericDomain, check_numeric
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.channel import FiniteChannel, Floats
+from quietcrowd.mechanisms.channels.noise import Floats
+from quietcrowd.mechanisms.channels.table import FiniteChannel
 from quietcrowd.mechanisms.label_frequencies import (
     as_label_frequencies,
     check_label_frequencies,

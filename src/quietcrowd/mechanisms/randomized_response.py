@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 from attrs import field, frozen
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.channel import MAX_EPSILON, TOTAL, FiniteChannel, other_weight_for
+from quietcrowd.mechanisms.channels.base import MAX_EPSILON, TOTAL, other_weight_for
+from quietcrowd.mechanisms.channels.table import FiniteChannel
 from quietcrowd.mechanisms.label_mechanism import LabelMechanism, check_epsilon, check_probability
 from quietcrowd.validation import optional_number
 

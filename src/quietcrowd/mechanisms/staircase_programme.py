@@ -20,7 +20,8 @@ import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.channel import TOTAL, Floats, other_weight_for
+from quietcrowd.mechanisms.channels.base import TOTAL, other_weight_for
+from quietcrowd.mechanisms.channels.noise import Floats
 from quietcrowd.privacy.rounding import exp_of
 
 __all__ = ["MOST_ANSWERS", "MOST_REPORTS", "best_staircase"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -14,55 +13,18 @@ from typing_extensions import override
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import FiniteDomain
-from quietcrowd.mechanisms.channel import Channel
+from quietcrowd.mechanisms.channels.set_law import SetLaw, best_members
+from quietcrowd.mechanisms.channels.sets import SetChannel
 from quietcrowd.mechanisms.label_mechanism import at_least_two_labels, require_epsilon
 from quietcrowd.mechanisms.mechanism import Reports
 from quietcrowd.mechanisms.randomness import Randomness, Secret, word_source
-from quietcrowd.mechanisms.report_meanings import ReportMeanings, in_order
-from quietcrowd.mechanisms.set_law import SetLaw, best_members
 from quietcrowd.mechanisms.taskwise import TaskwiseMechanism, cell_name, cells_of, fixed_table
 from quietcrowd.privacy.guarantee import Tasks, check_counts
 from quietcrowd.privacy.loss_law import ReleaseLoss
 from quietcrowd.report_domains import LabelSets
 from quietcrowd.validation import number, plain, whole_number
 
-__all__ = ["SetChannel", "SubsetSelection"]
-
-
-@frozen(kw_only=True, slots=False)
-class SetChannel(Channel):
-    """Distribution of a set of labels given the answer, with the weights `law`."""
-
-    law: SetLaw
-
-    @property
-    @override
-    def epsilon(self) -> float:
-        return self.law.epsilon
-
-    @property
-    @override
-    def sets(self) -> SetLaw:
-        return self.law
-
-    def sample(self, answers: npt.NDArray[Any], words: Any) -> npt.NDArray[np.int64]:
-        """Draw one report per answer; see `SetLaw.sample`."""
-        return self.law.sample(answers, words)
-
-    @override
-    def describe(self) -> Mapping[str, Any]:
-        law = self.law
-        return {
-            "kind": "sets",
-            "labels": law.labels,
-            "members": law.members,
-            "inside": law.inside,
-            "outside": law.outside,
-        }
-
-    @override
-    def identity(self, answers: Any, reports: ReportMeanings) -> Mapping[str, Any]:
-        return super().identity(sorted(answers, key=in_order), reports)
+__all__ = ["SubsetSelection"]
 
 
 def _loss_of_labels(_: Any, attribute: Any, value: float) -> None:

@@ -15,8 +15,16 @@ from typing_extensions import override
 
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.beta_weights import beta_high
-from quietcrowd.mechanisms.channel import MAX_EPSILON, TOTAL, FiniteChannel, keep_or_replace
+from quietcrowd.mechanisms.channels.base import MAX_EPSILON, TOTAL
+from quietcrowd.mechanisms.channels.per_worker import (
+    BetaFlips,
+    ReportLaw,
+    UniformEpsilons,
+    UniformFlips,
+    WorkerLaw,
+    beta_high,
+)
+from quietcrowd.mechanisms.channels.table import FiniteChannel, keep_or_replace
 from quietcrowd.mechanisms.label_mechanism import (
     LabelMechanism,
     at_least_two_labels,
@@ -25,13 +33,6 @@ from quietcrowd.mechanisms.label_mechanism import (
 )
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.randomness import Randomness, Secret, WordSource, word_source
-from quietcrowd.mechanisms.report_law import ReportLaw
-from quietcrowd.mechanisms.worker_laws import (
-    BetaFlips,
-    UniformEpsilons,
-    UniformFlips,
-    WorkerLaw,
-)
 from quietcrowd.privacy.guarantee import (
     ABOUT_TASKS,
     PUBLIC_TASKS,

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from quietcrowd.inference.numbers.normal_laplace import NormalLaplace
-from quietcrowd.mechanisms.channel import Channel
+from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.planning.crowd_assumption import (
     CrowdAssumption,

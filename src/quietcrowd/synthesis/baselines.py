@@ -11,7 +11,7 @@ from attrs import field, frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace, positive_epsilon
+from quietcrowd.mechanisms.channels.noise import DiscreteLaplace, positive_epsilon
 from quietcrowd.mechanisms.laplace import LaplacePerturbation
 from quietcrowd.mechanisms.randomness import WordSource, word_source
 from quietcrowd.privacy.guarantee import ABOUT_TASKS, PrivacyGuarantee, add_losses

@@ -13,7 +13,7 @@ from rich.progress import Progress
 
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.discrete_laplace import require_positive_epsilon
+from quietcrowd.mechanisms.channels.noise import require_positive_epsilon
 from quietcrowd.privacy.binomial import range_chances
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
 from quietcrowd.synthesis.attempt import Blur

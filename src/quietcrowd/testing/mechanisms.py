@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from quietcrowd.answers import Answers, DroppedRows
 from quietcrowd.domains import Domain, FiniteDomain, Interval
-from quietcrowd.mechanisms.bounded_law import TOTAL, BoundedLaw
-from quietcrowd.mechanisms.channel import Noise, Shift
-from quietcrowd.mechanisms.grid import Grid
+from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
+from quietcrowd.mechanisms.channels.grid import Grid
+from quietcrowd.mechanisms.channels.noise import Noise, Shift
+from quietcrowd.mechanisms.channels.set_law import SetLaw
+from quietcrowd.mechanisms.channels.sketch import UNIT, upper_triangle
 from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
-from quietcrowd.mechanisms.set_law import SetLaw
-from quietcrowd.mechanisms.sketch import UNIT, upper_triangle
 from quietcrowd.privacy.binomial import at_least, at_most
 from quietcrowd.report_domains import OrNull
 from quietcrowd.set_ranks import sets_with

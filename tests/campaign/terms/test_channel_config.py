@@ -8,7 +8,7 @@ import quietcrowd as qc
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.channel_config import describe_channel, report_rule
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.channel import TOTAL
+from quietcrowd.mechanisms.channels.base import TOTAL
 
 
 @pytest.mark.parametrize("name", MECHANISMS)

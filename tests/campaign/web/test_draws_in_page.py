@@ -12,9 +12,9 @@ from tests.campaign.web.in_page import in_page, sent_by_page
 
 import quietcrowd as qc
 from quietcrowd.domains import FiniteDomain
-from quietcrowd.mechanisms.channel import TOTAL
-from quietcrowd.mechanisms.laplace import BIT_GRID
-from quietcrowd.mechanisms.sketch import profile_sums, second_moments
+from quietcrowd.mechanisms.channels.base import TOTAL
+from quietcrowd.mechanisms.channels.shift import BIT_GRID
+from quietcrowd.mechanisms.channels.sketch import profile_sums, second_moments
 from quietcrowd.report_domains import OrNull
 
 DRAWS = 60_000

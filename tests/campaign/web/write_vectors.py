@@ -22,14 +22,14 @@ from quietcrowd.campaign.device.draw import coded_reports
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.terms.channel_config import describe_channel, report_rule
 from quietcrowd.mechanisms import Mechanism
-from quietcrowd.mechanisms.channel import FiniteChannel
-from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
-from quietcrowd.mechanisms.exact_coins import decaying, logistic
-from quietcrowd.mechanisms.grid import Grid
+from quietcrowd.mechanisms.channels.coins import decaying, logistic
+from quietcrowd.mechanisms.channels.grid import Grid
+from quietcrowd.mechanisms.channels.noise import DiscreteLaplace
+from quietcrowd.mechanisms.channels.per_worker import UniformEpsilons
+from quietcrowd.mechanisms.channels.sketch import TaskProfile
+from quietcrowd.mechanisms.channels.table import FiniteChannel
 from quietcrowd.mechanisms.memo.worker_table import worker_table
 from quietcrowd.mechanisms.randomness import uniform_integers, words_in_turn
-from quietcrowd.mechanisms.sketch import TaskProfile
-from quietcrowd.mechanisms.worker_laws import UniformEpsilons
 from quietcrowd.privacy.rounding import as_entered, ratio_up
 
 FOLDER = Path(__file__).parent / "vectors"

@@ -8,7 +8,7 @@ import quietcrowd as qc
 from quietcrowd.inference import noise_ignored
 from quietcrowd.inference.labels.accuracies import OwnVotes, accuracies, accuracy_histograms
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.mechanisms.channel import FiniteChannel
+from quietcrowd.mechanisms.channels.table import FiniteChannel
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.QuietcrowdWarning")
 

@@ -20,8 +20,8 @@ from quietcrowd.inference.loop import run_loop
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.reading import Observations
-from quietcrowd.mechanisms.channel import FiniteChannel
-from quietcrowd.mechanisms.report_law import ReportLaw
+from quietcrowd.mechanisms.channels.per_worker import ReportLaw
+from quietcrowd.mechanisms.channels.table import FiniteChannel
 from quietcrowd.scale import infer_store, partition_parquet
 
 pytestmark = [

@@ -7,7 +7,7 @@ import quietcrowd as qc
 from quietcrowd.inference.labels import reports as worker_reports
 from quietcrowd.inference.labels.reports import KINDS, WorkerReports
 from quietcrowd.inference.partition import Summary
-from quietcrowd.mechanisms.channel import FiniteChannel
+from quietcrowd.mechanisms.channels.table import FiniteChannel
 
 ABC = qc.Categorical(["a", "b", "c"])
 FLIPS = qc.TwoLayerRandomizedResponse(domain=ABC, low=0.0, high=0.6)

@@ -7,7 +7,7 @@ from scipy import special
 import quietcrowd as qc
 from quietcrowd.inference.numbers.bounded_bins import bounded_columns, bounded_laws
 from quietcrowd.inference.numbers.report_bins import BINS
-from quietcrowd.mechanisms.bounded_law import TOTAL
+from quietcrowd.mechanisms.channels.bounded_law import TOTAL
 
 DOMAIN = qc.Interval(low=-1, high=1)
 

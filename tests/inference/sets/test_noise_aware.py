@@ -11,7 +11,7 @@ from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference.sets import noise_aware as noise_aware_sets
 from quietcrowd.inference.sets.noise_aware import NoiseAwareSets
 from quietcrowd.mechanisms import SetChannel
-from quietcrowd.mechanisms.channel import FiniteChannel
+from quietcrowd.mechanisms.channels.table import FiniteChannel
 from quietcrowd.mechanisms.mechanism import Reports
 from quietcrowd.scale import infer_store, partition_parquet
 

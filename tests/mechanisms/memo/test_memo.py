@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 import quietcrowd as qc
 from quietcrowd import FormatError, Memo
-from quietcrowd.mechanisms import channel
-from quietcrowd.mechanisms.channel import TOTAL
-from quietcrowd.mechanisms.discrete_laplace import laplace_noise
+from quietcrowd.mechanisms.channels import table
+from quietcrowd.mechanisms.channels.base import TOTAL
+from quietcrowd.mechanisms.channels.noise import laplace_noise
 from quietcrowd.mechanisms.memo import memo, private_file
 from quietcrowd.mechanisms.memo.memo import MemoScope, _digest
 from quietcrowd.mechanisms.randomness import KEY_BYTES, Secret
@@ -513,7 +513,7 @@ def test_parameters_are_checked_before_a_file_is_made(path, changes, message):
 def test_more_tasks_than_a_block(path, monkeypatch):
     answers = dict.fromkeys(TASKS, "b")
     whole = opened(path).report(answers)
-    monkeypatch.setattr(channel, "BLOCK", 5)
+    monkeypatch.setattr(table, "BLOCK", 5)
     assert sent(opened(path).report(answers)).equals(sent(whole))
 
 

@@ -16,10 +16,11 @@ from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.mechanisms import Mechanism, SketchChannel
-from quietcrowd.mechanisms.bounded_law import BoundedLaw
-from quietcrowd.mechanisms.channel import TOTAL, Floats, Shift
+from quietcrowd.mechanisms.channels.base import TOTAL
+from quietcrowd.mechanisms.channels.bounded_law import BoundedLaw
+from quietcrowd.mechanisms.channels.noise import Floats, Shift
+from quietcrowd.mechanisms.channels.set_law import SetLaw
 from quietcrowd.mechanisms.report_meanings import Likelihoods, ListedMeanings
-from quietcrowd.mechanisms.set_law import SetLaw
 
 __all__ = ["law_sentences", "law_table", "show_share"]
 

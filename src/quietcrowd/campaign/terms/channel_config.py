@@ -13,7 +13,7 @@ from quietcrowd.campaign.terms.canonical import LARGEST_WHOLE
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import Mechanism
-from quietcrowd.mechanisms.channel import Shift
+from quietcrowd.mechanisms.channels.noise import Shift
 from quietcrowd.mechanisms.mechanism import SketchBounds
 from quietcrowd.report_domains import LabelSets, Lattice, Numbers, OrNull
 

@@ -33,9 +33,10 @@ from quietcrowd.inference.numbers.moon_updates import ErrorModel, ErrorTally, no
 from quietcrowd.inference.numbers.normal_laplace import NormalLaplace
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.passes import NumericEstimates
-from quietcrowd.mechanisms.channel import Channel, laplace_shift
-from quietcrowd.mechanisms.grid import bounded_domain
-from quietcrowd.mechanisms.laplace import LaplaceChannel, LaplacePerturbation
+from quietcrowd.mechanisms.channels.base import Channel, laplace_shift
+from quietcrowd.mechanisms.channels.grid import bounded_domain
+from quietcrowd.mechanisms.channels.shift import LaplaceChannel
+from quietcrowd.mechanisms.laplace import LaplacePerturbation
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.randomness import Randomness
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks

@@ -19,7 +19,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.evaluation.plots import check_picture, new_figure, save_with_legend
 from quietcrowd.inference.labels.voting import WeightedVote
-from quietcrowd.mechanisms.channel import TOTAL
+from quietcrowd.mechanisms.channels.base import TOTAL
 from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse
 from quietcrowd.privacy.guarantee import show_loss
 

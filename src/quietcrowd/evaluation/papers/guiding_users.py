@@ -17,7 +17,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.evaluation.papers.drawn_weights import BUSY, log_odds_weights
 from quietcrowd.inference.labels.voting import WeightedVote
-from quietcrowd.mechanisms.channel import TOTAL
+from quietcrowd.mechanisms.channels.base import TOTAL
 from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse
 
 __all__ = ["SMALL_FLIP", "WEIGHTINGS", "guiding_users"]

@@ -17,8 +17,8 @@ from quietcrowd.answers import Answers
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.evaluation.metrics import correlation, mean_absolute_error
 from quietcrowd.evaluation.papers.sun2018_mechanisms import METHODS, RIDGE
+from quietcrowd.mechanisms.channels.sketch import UNIT, TaskProfile
 from quietcrowd.mechanisms.factor_solve import ridge_solve
-from quietcrowd.mechanisms.sketch import UNIT, TaskProfile
 from quietcrowd.mechanisms.taskwise import dense_table
 from quietcrowd.report_domains import Reals
 

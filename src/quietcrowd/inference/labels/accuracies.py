@@ -26,7 +26,7 @@ from quietcrowd._core import (
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.labels.cavity import CavityVotes, ReportLaws
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.mechanisms.set_law import SetLaw
+from quietcrowd.mechanisms.channels.set_law import SetLaw
 
 __all__ = [
     "WORKERS_AT_ONCE",

@@ -14,7 +14,7 @@ from attrs import frozen
 from quietcrowd._core import bound_votes
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.partition import Summary
-from quietcrowd.mechanisms.report_law import ReportLaw
+from quietcrowd.mechanisms.channels.per_worker import ReportLaw
 
 __all__ = ["KINDS", "CrowdUnits", "WorkerReports"]
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from scipy import special
 
 from quietcrowd.inference.numbers.report_bins import BINS, ErrorLaws, usual_sigmas
-from quietcrowd.mechanisms.bounded_law import TOTAL, BoundedLaw
+from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
 
 __all__ = ["bounded_columns", "bounded_laws"]
 

@@ -28,7 +28,7 @@ from quietcrowd.inference.numbers.report_bins import (
 from quietcrowd.inference.numbers.sweep import error_laws, fills_in
 from quietcrowd.inference.numbers.trials import Trial, first_truths
 from quietcrowd.inference.partition import Summary
-from quietcrowd.mechanisms.channel import known_grid, laplace_shift
+from quietcrowd.mechanisms.channels.base import known_grid, laplace_shift
 
 __all__ = ["first_number_state", "learn", "lower_bound", "sigma_quantiles", "try_laws"]
 

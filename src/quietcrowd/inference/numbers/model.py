@@ -24,7 +24,7 @@ from quietcrowd.inference.method import StateT, TallyT
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.inference.passes import NumericEstimates, State, Tally, known_or_median
 from quietcrowd.known_truths import number_per_task
-from quietcrowd.mechanisms.channel import Channel
+from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.report_domains import Reals
 
 __all__ = [

@@ -42,7 +42,7 @@ from quietcrowd.inference.numbers.moon_updates import (
 )
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.passes import NumericEstimates, Scatter
-from quietcrowd.mechanisms.channel import Channel, known_grid, laplace_shift
+from quietcrowd.mechanisms.channels.base import Channel, known_grid, laplace_shift
 from quietcrowd.validation import at_least, check_real, one_of, plain
 
 __all__ = ["MOON"]

@@ -14,7 +14,7 @@ from quietcrowd.inference import integer_sums
 from quietcrowd.inference.numbers.model import SquaredErrors, error_unit, unit_for
 from quietcrowd.inference.partition import Extension, Summary
 from quietcrowd.inference.passes import State, Tally, known_or_median
-from quietcrowd.mechanisms.channel import laplace_shift
+from quietcrowd.mechanisms.channels.base import laplace_shift
 
 __all__ = [
     "LEAST_VARIANCE",

@@ -43,7 +43,7 @@ from quietcrowd.inference.numbers.sweep import (
 )
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.inference.passes import NumericEstimates, Scatter
-from quietcrowd.mechanisms.channel import Channel, known_grid
+from quietcrowd.mechanisms.channels.base import Channel, known_grid
 from quietcrowd.validation import at_least, plain, whole_number
 
 __all__ = ["LEVELS", "NoiseAwareNumbers"]

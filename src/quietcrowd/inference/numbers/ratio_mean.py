@@ -16,7 +16,8 @@ from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.numbers.model import NumericMethod, unit_for
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.inference.passes import NumericEstimates, Scatter, State, Tally
-from quietcrowd.mechanisms.channel import Channel, Shift
+from quietcrowd.mechanisms.channels.base import Channel
+from quietcrowd.mechanisms.channels.noise import Shift
 
 __all__ = ["Prior", "RatioMean", "TaskMoments"]
 

@@ -34,8 +34,8 @@ from quietcrowd.inference.numbers.report_bins import (
 )
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.passes import NumericEstimates
-from quietcrowd.mechanisms.bounded_law import BoundedLaw
-from quietcrowd.mechanisms.channel import laplace_shift
+from quietcrowd.mechanisms.channels.base import laplace_shift
+from quietcrowd.mechanisms.channels.bounded_law import BoundedLaw
 
 __all__ = [
     "LEVELS",

@@ -23,7 +23,7 @@ from quietcrowd.inference.notices import simulated_warning
 from quietcrowd.inference.ranking.bradley_terry import Comparisons, Fit, maximise
 from quietcrowd.inference.ranking.comparisons import ComparisonReports
 from quietcrowd.inference.ranking.items import ItemRanking
-from quietcrowd.mechanisms.channel import Channel
+from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.row_order import Duplicates
 from quietcrowd.validation import check_real, check_whole

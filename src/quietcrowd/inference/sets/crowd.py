@@ -40,7 +40,7 @@ from quietcrowd.inference.labels.learning import (
 )
 from quietcrowd.inference.labels.reports import CrowdUnits
 from quietcrowd.inference.passes import State, Tally
-from quietcrowd.mechanisms.set_law import SetLaw
+from quietcrowd.mechanisms.channels.set_law import SetLaw
 from quietcrowd.set_ranks import binomials
 
 __all__ = [

@@ -39,7 +39,7 @@ from quietcrowd.inference.sets.crowd import (
     signs_of,
 )
 from quietcrowd.known_truths import UNKNOWN
-from quietcrowd.mechanisms.set_law import SetLaw
+from quietcrowd.mechanisms.channels.set_law import SetLaw
 
 __all__ = ["NoiseAwareSets"]
 

@@ -1,4 +1,4 @@
-// Sets of labels: numbers, weights and sampling. See Python's mechanisms/set_law.py.
+// Sets of labels: numbers, weights and sampling. See Python's mechanisms/channels/set_law.py.
 
 import { digitsOf } from "./coins.js";
 import { ratioOf } from "./rational.js";

@@ -209,7 +209,7 @@ function bestSetSize(labels, epsilon) {
   return possible.reduce((best, size) => (error(size) < error(best) ? size : best));
 }
 
-/** Return the public grid over a domain of numbers; see Python's mechanisms/grid.py. */
+/** Return the public grid over a domain of numbers; see Python's mechanisms/channels/grid.py. */
 function gridOver({ domain: { kind, ...domain }, step: given }) {
   const list = listOf(domain);
   const [low, high] = [list[0], list[list.length - 1]];

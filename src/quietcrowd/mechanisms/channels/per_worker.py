@@ -1,19 +1,31 @@
-"""Distributions that a worker draws a secret weight from: the first of the two layers."""
+"""Secret weights that a worker draws once for all reports, and the reports that follow from them.
+
+Truncated beta distributions are tables of 1,024 integer weights, computed exactly.
+
+With ``p = others w / T`` for a weight w out of ``T = 2**32``, the beta distribution with integer
+shapes has, up to a factor, the distribution function
+
+    G(x) = sum over j of (-1)^j C(beta - 1, j) x^(alpha + j) T^(beta - 1 - j) / (alpha + j)
+
+at ``x = others w``. Multiplied by the least common multiple of all alpha + j it is an integer, so
+quantiles are exact and the same on every computer (``docs/theory/two-layer.md``).
+"""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Callable
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 from typing_extensions import override
 
-from quietcrowd.mechanisms.beta_weights import STEPS, beta_weights
-from quietcrowd.mechanisms.channel import TOTAL, other_weight_for
+from quietcrowd.mechanisms.channels.base import TOTAL, Channel, other_weight_for
 from quietcrowd.mechanisms.randomness import WordSource, uniform_integers
 from quietcrowd.privacy.loss_law import LossLaw
 from quietcrowd.privacy.shared_flip import (
@@ -32,10 +44,24 @@ from quietcrowd.privacy.shared_weight import (
     drawn_row_epsilon,
 )
 
-__all__ = ["BetaFlips", "TableLaw", "UniformEpsilons", "UniformFlips", "WorkerLaw"]
+__all__ = [
+    "STEPS",
+    "BetaFlips",
+    "ReportLaw",
+    "TableLaw",
+    "UniformEpsilons",
+    "UniformFlips",
+    "WorkerLaw",
+    "beta_high",
+    "beta_weights",
+]
 
 MAX_LISTED = 2**16
 """Largest number of answers for which the loss distribution is summed over 1,024 weights."""
+
+
+STEPS = 1024
+"""Number of equally likely weights in a table."""
 
 
 class WorkerLaw(ABC):
@@ -263,3 +289,119 @@ class UniformEpsilons(TableLaw):
             weights[place] += added
             missing -= added
         return tuple(weights) if not missing else (most,) * STEPS
+
+
+def _distribution(others: int, alpha: int, beta: int) -> Callable[[int], int]:
+    """Return the distribution function of the weight, up to a factor, as integers."""
+    common = math.lcm(*range(alpha, alpha + beta))
+    factors: list[int] = [
+        (1, -1)[j % 2] * math.comb(beta - 1, j) * (common // (alpha + j)) * TOTAL ** (beta - 1 - j)
+        for j in range(beta)
+    ]
+
+    def below(weight: int) -> int:
+        x, total = others * weight, 0
+        for factor in reversed(factors):
+            total = total * x + factor
+        return total * int(x**alpha)
+
+    return below
+
+
+@lru_cache(maxsize=64)
+def beta_weights(others: int, low: int, high: int, alpha: int, beta: int) -> tuple[int, ...]:
+    """Return the quantiles of a truncated beta distribution as integer weights, in order.
+
+    Each is the least integer with at least ``(2 i + 1) / 2048`` of the distribution, truncated to
+    ``low .. high``, below it. The largest are raised slightly to make the mean whole. `others` is
+    the number of possible reports except the answer, ``low <= high <= 2^32 / others``. The shapes
+    are at least 1.
+    """
+    below = _distribution(others, alpha, beta)
+    start = below(low)
+    whole = below(high) - start
+    weights, least = [], low
+    for i in range(STEPS):
+        if whole:
+            wanted = 2 * STEPS * start + (2 * i + 1) * whole
+            room = range(least, high + 1)
+            least += bisect_left(room, wanted, key=lambda weight: 2 * STEPS * below(weight))
+        weights.append(least)
+    missing = -sum(weights) % STEPS
+    for place in reversed(range(STEPS)):
+        added = min(high - weights[place], missing)
+        weights[place] += added
+        missing -= added
+    return tuple(weights)
+
+
+def beta_high(others: int, low: int, most: int, mean: float, alpha: int, beta: int) -> int | None:
+    """Return the least upper bound, at most `most`, that makes the mean flip probability `mean`.
+
+    The mean is that of the distribution truncated from `low` on, before it becomes a table. None if
+    it stays below `mean`. For the other parameters see `beta_weights`.
+    """
+    below, moment = _distribution(others, alpha, beta), _distribution(others, alpha + 1, beta)
+    # Each function has its own factor. The mean is moment over probability, in units of 1 / T.
+    own = math.lcm(*range(alpha, alpha + beta))
+    of_moment = math.lcm(*range(alpha + 1, alpha + 1 + beta)) * TOTAL
+    over, under = float(mean).as_integer_ratio()
+
+    def reaches(high: int) -> bool:
+        law, first = below(high) - below(low), moment(high) - moment(low)
+        return (
+            first * own * under >= over * law * of_moment if law else others * high >= mean * TOTAL
+        )
+
+    place = bisect_left(range(low, most + 1), True, key=reaches)
+    return low + place if low + place <= most else None
+
+
+@frozen(kw_only=True, eq=False)
+class ReportLaw:
+    """Possible tables of a worker, who secretly uses one for all reports.
+
+    Attributes
+    ----------
+    chances : ndarray of float64, shape (channels,)
+        Probability of each table.
+    tables : ndarray of float64, shape (channels, answers, reports)
+        Probability of each report given each answer; NULL is last in both if it is a label.
+    loss : callable
+        Maps a worker's number of answers to the largest loss about one of them, given the others.
+    made_up : ndarray of float64, or None
+        If NULL is a label with its own draw: equally likely probabilities that a task without an
+        answer is reported as a label.
+    """
+
+    chances: npt.NDArray[np.float64]
+    tables: npt.NDArray[np.float64]
+    loss: Callable[[int], float]
+    made_up: npt.NDArray[np.float64] | None = None
+
+    @classmethod
+    def of(cls, channel: Channel | None) -> ReportLaw | None:
+        """Return the distribution of independent reports by a channel; None if it has no table."""
+        if channel is None or channel.probabilities is None:
+            return None
+        return cls(
+            chances=np.ones(1),
+            tables=channel.probabilities[np.newaxis],
+            loss=_Constant(value=channel.epsilon),
+        )
+
+    def same_as(self, other: ReportLaw | None) -> bool:
+        """Return whether another distribution has the same tables and chances."""
+        return (
+            other is not None
+            and np.array_equal(self.chances, other.chances)
+            and np.array_equal(self.tables, other.tables)
+        )
+
+
+@frozen(kw_only=True)
+class _Constant:
+    value: float
+
+    def __call__(self, answers: int) -> float:  # noqa: ARG002
+        return self.value

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietcrowd.mechanisms.exact_coins import (
+from quietcrowd.mechanisms.channels.coins import (
     decaying,
     first_digits,
     logistic,

@@ -1,23 +1,16 @@
-"""Channels: the distribution of a report given the answer.
+"""Tables of integers: the distribution of a report given the answer, on finite domains.
 
-A channel offers its distribution in some form, and a method asks for one that it can use: a table,
-additive noise, sets or bounded places.
-
-On a finite domain the channel is a table of integers. The weights of each answer sum to 2^32 and
-one uniform 32-bit word draws a report, so the probability is exactly ``weight / 2**32``. The
-privacy loss is ln of the largest ratio of two weights in a column. Derivation and checks:
-``docs/theory/finite-channels.md``.
+The weights of each answer sum to 2^32 and one uniform 32-bit word draws a report, so the
+probability is exactly ``weight / 2**32``. The privacy loss is ln of the largest ratio of two
+weights in a column. Derivation and checks: ``docs/theory/finite-channels.md``.
 """
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,234 +18,16 @@ from attrs import field, frozen
 from typing_extensions import override
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.bounded_law import TOTAL, BoundedLaw
-from quietcrowd.mechanisms.grid import Grid
+from quietcrowd.mechanisms.channels.base import MAX_EPSILON, TOTAL, Channel
+from quietcrowd.mechanisms.channels.noise import Floats
 from quietcrowd.mechanisms.randomness import WordSource
-from quietcrowd.mechanisms.report_meanings import ListedMeanings, ReportMeanings, in_order
-from quietcrowd.mechanisms.set_law import SetLaw
-from quietcrowd.privacy.rounding import exp_of, log_ratio_up
+from quietcrowd.mechanisms.report_meanings import ReportMeanings, in_order
+from quietcrowd.privacy.rounding import log_ratio_up
 
-__all__ = [
-    "MAX_EPSILON",
-    "REACH",
-    "TOTAL",
-    "Channel",
-    "FiniteChannel",
-    "Noise",
-    "Shift",
-    "keep_or_replace",
-    "known_grid",
-    "laplace_shift",
-    "other_weight_for",
-]
-
-_UPWARDS = Context(prec=60, rounding=ROUND_CEILING)
-
-MAX_EPSILON = 16.0
-"""Largest privacy loss that 32-bit weights represent with a useful precision."""
-
-REACH = 64
-"""Devices cut noise off beyond this many scales, which has a probability below 10^-27."""
+__all__ = ["MAX_SIZE", "FiniteChannel", "keep_or_replace"]
 
 MAX_SIZE = 4096
 BLOCK = 2**16
-
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-
-
-class Noise(ABC):
-    """Distribution of integer noise on the places of a grid, symmetric about 0."""
-
-    @property
-    @abstractmethod
-    def scale(self) -> float:
-        """Scale in steps; a mass below 10^-27 lies beyond 64 scales."""
-
-    @property
-    @abstractmethod
-    def variance(self) -> float:
-        """Variance in squared steps."""
-
-    @property
-    def laplace_scale(self) -> float | None:
-        """Scale, if this is discrete Laplace noise of a public scale; else None."""
-        return None
-
-    @property
-    def reach(self) -> int:
-        """Number of steps from 0 at which devices of a campaign cut noise off."""
-        return math.ceil(REACH * self.scale)
-
-    @abstractmethod
-    def log_mass(self, steps: npt.NDArray[Any]) -> Floats:
-        """Return ``ln P(Z = z)`` for every z of an array."""
-
-    @abstractmethod
-    def below(self, steps: npt.NDArray[Any]) -> Floats:
-        """Return ``P(Z < z)`` for every z of an array."""
-
-    def within(self, share: float) -> int:
-        """Return the least distance, in steps, that contains a `share` of noise or more."""
-        inside, enough = -1, self.reach
-        while enough - inside > 1:
-            middle = (inside + enough) // 2
-            if 2 * float(self.below(np.array([-middle]))[0]) <= 1 - share:
-                enough = middle
-            else:
-                inside = middle
-        return enough
-
-
-@frozen(kw_only=True)
-class Shift:
-    """Additive noise: a report is the answer's place on a grid plus independent noise.
-
-    Reports are counted in steps of the grid, and so is the noise.
-    """
-
-    grid: Grid
-    noise: Noise
-
-    @property
-    def scale(self) -> float:
-        """Scale of the noise, in the unit of the answers."""
-        return self.grid.step * self.noise.scale
-
-    @property
-    def variance(self) -> float:
-        """Variance of the noise, in squared units of the answers."""
-        return self.grid.step**2 * self.noise.variance
-
-
-class Channel(ABC):
-    """Public distribution of a device's report given its worker's answer.
-
-    A subclass defines `epsilon`. It gives its distribution as `probabilities`, a `shift`, `sets` or
-    a `bounded_law`, which imply `log_likelihood`, or only as `log_likelihood`. Callers ask for a
-    form that they can use, not for the class.
-    """
-
-    @property
-    @abstractmethod
-    def epsilon(self) -> float:
-        """Privacy loss of one report, rounded up."""
-
-    @property
-    def exact_epsilon(self) -> Fraction:
-        """Privacy loss of one report as a fraction, or an upper bound on it; at most `epsilon`."""
-        return Fraction(self.epsilon)
-
-    @property
-    def probabilities(self) -> Floats | None:
-        """Probability of each report given each answer, shape (answers, reports), or None."""
-        return None
-
-    @cached_property
-    def table(self) -> Floats | None:
-        """``ln P(report | answer)``, shape (answers, reports), or None.
-
-        Each is the nearest float or its neighbor; minus infinity for an impossible report.
-        """
-        if self.probabilities is None:
-            return None
-        with np.errstate(divide="ignore"):
-            logs: Floats = np.log(self.probabilities)
-        logs.flags.writeable = False
-        return logs
-
-    @property
-    def keep_and_other(self) -> tuple[float, float] | None:
-        """Probabilities of the answer and of each other label; None unless randomized response."""
-        return None
-
-    @property
-    def shift(self) -> Shift | None:
-        """Grid and noise of additive noise; else None."""
-        return None
-
-    @property
-    def sets(self) -> SetLaw | None:
-        """Distribution of the set, if a report is the number of a set of labels; else None."""
-        return None
-
-    @property
-    def bounded_law(self) -> BoundedLaw | None:
-        """Weights of the places of bounded reports; else None."""
-        return None
-
-    @property
-    def participation(self) -> Shift | None:
-        """Distribution of a noisy bit with each report, 1 for "answered"; else None."""
-        return None
-
-    @property
-    def fillings(self) -> Floats | None:
-        """Equally likely numbers that replace a missing answer.
-
-        None if missing answers are not reported, or reports are not numbers.
-        """
-        return None
-
-    def log_likelihood(self, reports: npt.NDArray[Any], answers: npt.NDArray[Any]) -> Floats:
-        """Return ``ln P(report | answer)`` of each report, shape (n,).
-
-        `reports`, shape (n, ...), are as the report domain stores them: codes, steps from the
-        lowest number of the grid, or places of bounded reports. `answers`, shape (n,), are codes of
-        labels, NULL last, or places on the grid. Both broadcast. Reports that were cut off count as
-        noise of that size. Raises ParameterError if a report belongs to no single answer.
-        """
-        if self.table is not None:
-            logs: Floats = self.table[answers, reports]
-            return logs
-        if self.shift is not None:
-            return self.shift.noise.log_mass(np.asarray(reports, np.int64) - answers)
-        if self.sets is not None:
-            return self.sets.log_likelihood(reports, answers)
-        if self.bounded_law is not None:
-            with np.errstate(divide="ignore"):
-                found: Floats = np.log(self.bounded_law.weights(reports, answers) / TOTAL)
-            return found
-        raise ParameterError(f"{type(self).__name__} gives no law of a report given its answer")
-
-    def describe(self) -> Mapping[str, Any]:
-        """Return the numbers that define the channel, JSON-ready.
-
-        They are part of a campaign's configuration: a table of integers, or a grid and the scale of
-        the noise in its steps; never only an epsilon. Raises ParameterError if a subclass does not
-        define it.
-        """
-        raise ParameterError(
-            f"{type(self).__name__} has no method describe, and a campaign publishes what its "
-            "devices do"
-        )
-
-    def identity(self, answers: Any, reports: ReportMeanings) -> Mapping[str, Any]:
-        """Return the distribution of reports given each answer, JSON-ready, in a canonical order.
-
-        Channels with equal identities are the same function from labels to distributions over
-        meanings. By default reordered labels make a different channel. `answers` are labels by
-        code, or bounds.
-        """
-        listed = {"reports": reports.listed} if isinstance(reports, ListedMeanings) else {}
-        return {"answers": answers, **listed, **self.describe()}
-
-
-def laplace_shift(channel: Channel | None) -> Shift | None:
-    """Return the shift of a channel with Laplace noise of a public scale; else None."""
-    shift = None if channel is None else channel.shift
-    return None if shift is None or shift.noise.laplace_scale is None else shift
-
-
-def known_grid(channel: Channel | None) -> Grid | None:
-    """Return the grid of the answers if the distribution of numeric reports is known; else None.
-
-    It is known for bounded reports and for Laplace noise of a public scale.
-    """
-    if channel is not None and channel.bounded_law is not None:
-        return channel.bounded_law.grid
-    shift = laplace_shift(channel)
-    return None if shift is None else shift.grid
 
 
 def _weights(weights: Any) -> npt.NDArray[np.uint64]:
@@ -471,17 +246,6 @@ class FiniteChannel(Channel):
                     beyond &= ~saturated.take(codes)
                 reports[block] += beyond
         return reports
-
-
-def other_weight_for(size: int, epsilon: float) -> int:
-    """Return the weight of each other label for a privacy loss of at most `epsilon`.
-
-    ``2**32 / (k - 1 + exp(epsilon))``, rounded up, towards more noise (Li et al., KDD 2018, Theorem
-    6.2, solved for the probability).
-    """
-    with localcontext(_UPWARDS):  # independent of the program's context
-        weight = TOTAL / (size - 1 + exp_of(Decimal(epsilon)))
-        return int(weight.to_integral_value())
 
 
 def keep_or_replace(

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from quietcrowd.domains import Categorical, Interval, Ordinal
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.grid import Grid, bounded_domain
+from quietcrowd.mechanisms.channels.grid import Grid, bounded_domain
 
 
 @given(st.floats(-1e9, 1e9), st.floats(1e-6, 1e9), st.lists(st.floats(0, 1), min_size=1))

@@ -10,14 +10,8 @@ from scipy import stats
 
 import quietcrowd as qc
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.channel import (
-    TOTAL,
-    Channel,
-    FiniteChannel,
-    keep_or_replace,
-    laplace_shift,
-    other_weight_for,
-)
+from quietcrowd.mechanisms.channels.base import TOTAL, Channel, laplace_shift, other_weight_for
+from quietcrowd.mechanisms.channels.table import FiniteChannel, keep_or_replace
 from quietcrowd.mechanisms.randomness import system_words, word_source
 
 FALSE_ALARM = 1e-6

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.sketch import UNIT, TaskProfile
+from quietcrowd.mechanisms.channels.sketch import UNIT, TaskProfile
 
 TASKS = pa.array([f"task {place}" for place in range(400)])
 KINDS = ("gaussian", "rademacher", "buckets")

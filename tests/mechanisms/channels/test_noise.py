@@ -15,18 +15,18 @@ from scipy import stats
 from tests.nightly import nightly
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms import discrete_laplace
-from quietcrowd.mechanisms.discrete_laplace import (
+from quietcrowd.mechanisms.channels import noise as sampler
+from quietcrowd.mechanisms.channels.coins import first_digits
+from quietcrowd.mechanisms.channels.noise import (
     BLOCK,
     EXACT_BLOCK,
     LARGEST_POWER,
-    REACH,
+    MEMO_REACH,
     DiscreteLaplace,
     laplace_bytes,
     laplace_noise,
     laplace_thresholds,
 )
-from quietcrowd.mechanisms.exact_coins import first_digits
 from quietcrowd.mechanisms.randomness import system_words, words_in_turn
 
 FALSE_ALARM = 1e-8
@@ -140,7 +140,7 @@ def test_noise_has_the_variance_and_the_zeros_of_the_law(scale):
 def test_the_reach_is_that_of_all_digits():
     for scale in SCALES:
         digits = len(laplace_thresholds(scale))
-        assert REACH * scale <= 2**digits < 2 * REACH * scale
+        assert MEMO_REACH * scale <= 2**digits < 2 * MEMO_REACH * scale
         half = laplace_bytes(scale) // 2
         low, high = bytes(half), b"\xff" * half
         assert laplace_noise(scale, low + high) == 2**digits - 1
@@ -178,7 +178,7 @@ def test_words_are_the_binary_digits_of_two_numbers():
 
 
 def test_a_rest_is_drawn_until_a_coin_shows_tails():
-    coin = discrete_laplace._coin(8.0, DIGITS)
+    coin = sampler._coin(8.0, DIGITS)
     assert coin(32) == int(math.exp(-32) * 2**32) == 0
     none = [LARGEST_WORD] * DIGITS
     heads = [0, 0]  # the first word is equal to the digits; the second is below them
@@ -187,7 +187,7 @@ def test_a_rest_is_drawn_until_a_coin_shows_tails():
 
 
 def test_equal_first_words_are_settled_by_the_next():
-    coin = discrete_laplace._coin(8.0, 2)
+    coin = sampler._coin(8.0, 2)
     rest, none = coin(64) & LARGEST_WORD, [LARGEST_WORD] * (DIGITS + 1)
     words = [*none[:2], first_digits(coin), *none[3:], *none]
     assert drawn([*words, rest - 1]) == ([4], 2 * DIGITS + 3)
@@ -207,10 +207,10 @@ def test_blocks_are_drawn_one_after_the_other():
 
 def test_digits_have_the_chances_of_a_geometric_number():
     """The chance of every number below 2^4 from its digits, against the law, exactly."""
-    scale, digits = Fraction(1), discrete_laplace._binary_digits(1.0)
+    scale, digits = Fraction(1), sampler._binary_digits(1.0)
     with localcontext(prec=60):
-        chances = [Decimal(discrete_laplace._coin(1.0, i)(160)) / 2**160 for i in range(digits)]
-        rest = 1 - Decimal(discrete_laplace._coin(1.0, digits)(160)) / 2**160
+        chances = [Decimal(sampler._coin(1.0, i)(160)) / 2**160 for i in range(digits)]
+        rest = 1 - Decimal(sampler._coin(1.0, digits)(160)) / 2**160
         for number in range(16):
             chance = rest
             for i, p in enumerate(chances):

@@ -7,8 +7,8 @@ import pytest
 
 from quietcrowd.domains import Interval
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.bounded_law import TOTAL, BoundedLaw
-from quietcrowd.mechanisms.grid import Grid
+from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
+from quietcrowd.mechanisms.channels.grid import Grid
 from quietcrowd.privacy.rounding import log_ratio_up
 
 SHARES = {"duchi": Fraction(0), "piecewise": Fraction(1), "hybrid": Fraction(2, 5)}

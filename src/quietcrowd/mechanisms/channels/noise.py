@@ -14,10 +14,11 @@ sampler. Derivation and error: ``docs/theory/memoisation.md``.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +26,7 @@ from attrs import frozen
 from typing_extensions import override
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.channel import Floats, Noise
-from quietcrowd.mechanisms.exact_coins import (
+from quietcrowd.mechanisms.channels.coins import (
     Chance,
     decaying,
     first_digits,
@@ -34,17 +34,27 @@ from quietcrowd.mechanisms.exact_coins import (
     settled,
     throw,
 )
+from quietcrowd.mechanisms.channels.grid import Grid
 from quietcrowd.mechanisms.randomness import Randomness, WordSource, word_source
 from quietcrowd.privacy.rounding import least_meant, ratio_up
 
 __all__ = [
+    "REACH",
     "DiscreteLaplace",
+    "Floats",
+    "Noise",
+    "Shift",
     "laplace_bytes",
     "laplace_noise",
     "laplace_thresholds",
     "positive_epsilon",
     "require_positive_epsilon",
 ]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+REACH = 64
+"""Devices cut noise off beyond this many scales, which has a probability below 10^-27."""
 
 BLOCK = 2**16
 """Simulated values per block."""
@@ -60,7 +70,7 @@ DRAWN_REACH = 32
 WORD_BYTES = 32
 WORD = 2 ** (8 * WORD_BYTES)
 
-REACH = 128
+MEMO_REACH = 128
 """Limit of geometric numbers from given bytes, in scales; a mass of at most e^-128 lies beyond."""
 
 _CONTEXT = Context(prec=100)
@@ -78,6 +88,70 @@ def require_positive_epsilon(epsilon: float) -> None:
 def positive_epsilon(_: Any, __: Any, epsilon: float) -> None:
     """Validate a privacy loss at which noise is finite."""
     require_positive_epsilon(epsilon)
+
+
+class Noise(ABC):
+    """Distribution of integer noise on the places of a grid, symmetric about 0."""
+
+    @property
+    @abstractmethod
+    def scale(self) -> float:
+        """Scale in steps; a mass below 10^-27 lies beyond 64 scales."""
+
+    @property
+    @abstractmethod
+    def variance(self) -> float:
+        """Variance in squared steps."""
+
+    @property
+    def laplace_scale(self) -> float | None:
+        """Scale, if this is discrete Laplace noise of a public scale; else None."""
+        return None
+
+    @property
+    def reach(self) -> int:
+        """Number of steps from 0 at which devices of a campaign cut noise off."""
+        return math.ceil(REACH * self.scale)
+
+    @abstractmethod
+    def log_mass(self, steps: npt.NDArray[Any]) -> Floats:
+        """Return ``ln P(Z = z)`` for every z of an array."""
+
+    @abstractmethod
+    def below(self, steps: npt.NDArray[Any]) -> Floats:
+        """Return ``P(Z < z)`` for every z of an array."""
+
+    def within(self, share: float) -> int:
+        """Return the least distance, in steps, that contains a `share` of noise or more."""
+        inside, enough = -1, self.reach
+        while enough - inside > 1:
+            middle = (inside + enough) // 2
+            if 2 * float(self.below(np.array([-middle]))[0]) <= 1 - share:
+                enough = middle
+            else:
+                inside = middle
+        return enough
+
+
+@frozen(kw_only=True)
+class Shift:
+    """Additive noise: a report is the answer's place on a grid plus independent noise.
+
+    Reports are counted in steps of the grid, and so is the noise.
+    """
+
+    grid: Grid
+    noise: Noise
+
+    @property
+    def scale(self) -> float:
+        """Scale of the noise, in the unit of the answers."""
+        return self.grid.step * self.noise.scale
+
+    @property
+    def variance(self) -> float:
+        """Variance of the noise, in squared units of the answers."""
+        return self.grid.step**2 * self.noise.variance
 
 
 @frozen(kw_only=True)
@@ -221,7 +295,7 @@ def laplace_thresholds(scale: float) -> tuple[int, ...]:
     [0.4378, 0.3775, 0.2689, 0.1192]
     """
     digits = 0
-    while 2**digits < REACH * scale:
+    while 2**digits < MEMO_REACH * scale:
         digits += 1
     with localcontext(_CONTEXT):  # independent of the program's context
         powers = [Decimal(2**digit) / Decimal(scale) for digit in range(digits)]

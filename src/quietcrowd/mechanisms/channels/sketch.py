@@ -25,9 +25,9 @@ from attrs import field, frozen
 from typing_extensions import override
 
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.mechanisms.channel import Channel, Floats
-from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
-from quietcrowd.mechanisms.grid import Grid
+from quietcrowd.mechanisms.channels.base import Channel
+from quietcrowd.mechanisms.channels.grid import Grid
+from quietcrowd.mechanisms.channels.noise import DiscreteLaplace, Floats
 from quietcrowd.privacy.rounding import least_meant, ratio_up
 from quietcrowd.privacy.signed_sums import largest_signed_norm
 from quietcrowd.validation import one_of, whole_number

@@ -1,0 +1,1 @@
+"""Channels by kind: what a device does to an answer."""
