@@ -9,7 +9,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats.report_files import report_note
+from quietcrowd.formats.reports import report_note
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.reading import Observations
 from quietcrowd.mechanisms.channels.table import FiniteChannel

@@ -18,15 +18,18 @@ from quietcrowd.commands.printing import counted, note, print_frame
 from quietcrowd.commands.streams import STREAM, from_stdin, place_of, to_stdout
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats import FORMATS, check_target, read_reports, read_table, write_table
-from quietcrowd.formats.answer_files import read_scored_truths
+from quietcrowd.formats.answers import (
+    COMPARISONS,
+    holds_comparisons,
+    read_comparisons,
+    read_scored_truths,
+)
 from quietcrowd.formats.columns import Choice, resolve
-from quietcrowd.formats.comparison_files import COLUMNS as COMPARISONS
-from quietcrowd.formats.comparison_files import holds_comparisons, read_comparisons
-from quietcrowd.formats.csv_files import count_formulas
+from quietcrowd.formats.csv import count_formulas
 from quietcrowd.formats.files import check_new, refuse_overwriting, sidecar
-from quietcrowd.formats.label_config import write_label_config
-from quietcrowd.formats.report_files import RANDOMISED, write_reports
-from quietcrowd.formats.tables import find_format, holds_truths, read_names, read_note
+from quietcrowd.formats.platforms.label_studio_config import write_label_config
+from quietcrowd.formats.registry import find_format, holds_truths, read_names, read_note
+from quietcrowd.formats.reports import RANDOMISED, write_reports
 from quietcrowd.frames import as_frame, column_of
 
 __all__ = ["app", "convert"]

@@ -17,7 +17,7 @@ from quietcrowd.commands.printing import console, note, plain_table
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.formats import read_table
 from quietcrowd.formats.columns import Choice
-from quietcrowd.formats.tables import read_names, read_note
+from quietcrowd.formats.registry import read_names, read_note
 
 if TYPE_CHECKING:
     from quietcrowd.datasets.description import Description, Spread

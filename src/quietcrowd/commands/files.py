@@ -17,7 +17,7 @@ from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.formats import read_answers, read_table, read_truths
 from quietcrowd.formats.columns import Choice
 from quietcrowd.formats.files import check_folder, check_new
-from quietcrowd.formats.tables import find_format, read_names
+from quietcrowd.formats.registry import find_format, read_names
 from quietcrowd.frames import as_frame
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.report_domains import Reals

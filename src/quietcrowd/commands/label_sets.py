@@ -12,7 +12,7 @@ from quietcrowd.commands import options
 from quietcrowd.commands.printing import counted, note
 from quietcrowd.commands.streams import STREAM
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.formats.tables import find_format
+from quietcrowd.formats.registry import find_format
 from quietcrowd.several_labels import binary_answers
 
 if TYPE_CHECKING:

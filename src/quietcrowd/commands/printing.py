@@ -217,7 +217,7 @@ def records_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """
     import pyarrow as pa
 
-    from quietcrowd.formats.json_files import json_ready
+    from quietcrowd.formats.jsonl import json_ready
 
     table = pa.Table.from_pandas(frame, preserve_index=False)
     return [
@@ -233,7 +233,7 @@ def _guarded(frame: pd.DataFrame) -> pd.DataFrame:
     """Protect texts against formulas in spreadsheets."""
     from pandas.api.types import is_numeric_dtype
 
-    from quietcrowd.formats.csv_files import guard_cell
+    from quietcrowd.formats.csv import guard_cell
 
     def guarded(cell: object) -> object:
         return guard_cell(cell) if isinstance(cell, str) else cell

@@ -1,8 +1,8 @@
 """Reading and writing of answers, reports and truths; name and header determine the format."""
 
-from quietcrowd.formats.answer_files import read_answers, read_truths, write_answers
-from quietcrowd.formats.report_files import read_reports, write_reports
-from quietcrowd.formats.tables import FORMATS, check_target, read_table, write_table
+from quietcrowd.formats.answers import read_answers, read_truths, write_answers
+from quietcrowd.formats.registry import FORMATS, check_target, read_table, write_table
+from quietcrowd.formats.reports import read_reports, write_reports
 
 __all__ = [
     "FORMATS",

@@ -18,6 +18,7 @@ __all__ = [
     "check_once",
     "check_plain_columns",
     "choose_field",
+    "refuse_truths",
     "resolve",
     "warn_left_out",
 ]
@@ -89,6 +90,15 @@ def choose_field(path: Path, fields: Sequence[str], wanted: str | None, prefix: 
             f"{path}: there is no field {wanted!r}; there are {known}{did_you_mean(wanted, fields)}"
         )
     return field
+
+
+def refuse_truths(path: Path, wanted: Sequence[str], holder: str) -> None:
+    """Raise FormatError if `wanted` are columns of known truths, which a platform does not have.
+
+    `holder` is the subject and verb of the message.
+    """
+    if "label" in wanted and "worker" not in wanted:
+        raise FormatError(f"{path}: {holder} no known truths: write a file with task and label")
 
 
 def warn_left_out(path: Path, counts: Mapping[str, int]) -> None:

@@ -20,7 +20,7 @@ from quietcrowd.answers import OutOfDomain
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.formats.files import new_folder
-from quietcrowd.formats.report_files import listed_ids
+from quietcrowd.formats.reports import listed_ids
 from quietcrowd.frames import dictionary_codes, positions_by_text
 from quietcrowd.inference.loop import available_threads
 from quietcrowd.inference.partition import hash_ids

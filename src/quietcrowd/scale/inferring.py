@@ -19,7 +19,7 @@ from rich.progress import Progress
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.formats.files import check_folder, refuse_overwriting, replacing
-from quietcrowd.formats.tables import check_target, write_table
+from quietcrowd.formats.registry import check_target, write_table
 from quietcrowd.frames import positions_by_text
 from quietcrowd.inference.estimate import worker_columns
 from quietcrowd.inference.fitting import FittingMethod

@@ -15,8 +15,8 @@ from quietcrowd.answer_errors import plain_type
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError
 from quietcrowd.formats.columns import check_once
-from quietcrowd.formats.report_files import ReportNote, check_alike, read_report_note
-from quietcrowd.formats.tables import read_note
+from quietcrowd.formats.registry import read_note
+from quietcrowd.formats.reports import ReportNote, check_alike, read_report_note
 from quietcrowd.frames import as_frame, column_of
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.sent_again import Marks

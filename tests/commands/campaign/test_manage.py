@@ -9,7 +9,7 @@ from tests.campaign.promises import PROMISES, WORDS
 
 import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
-from quietcrowd.formats.label_config import read_label_config
+from quietcrowd.formats.platforms.label_studio_config import read_label_config
 
 TASKS = 'task,question,gold\na,"Is it\na bird?",yes\nb,B?,\nc,C?,\n'
 

@@ -19,10 +19,10 @@ from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 from quietcrowd.campaign.terms.near_copies import sent_again
-from quietcrowd.formats.arrow_streams import arrow_stream
-from quietcrowd.formats.csv_files import guard_cell
-from quietcrowd.formats.label_studio_files import task_document
-from quietcrowd.formats.report_files import report_note
+from quietcrowd.formats.csv import guard_cell
+from quietcrowd.formats.parquet import arrow_stream
+from quietcrowd.formats.platforms.label_studio import task_document
+from quietcrowd.formats.reports import report_note
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.mechanisms.sent_again import MARKS
 

@@ -20,7 +20,7 @@ from quietcrowd.campaign.results.inferred import Inferred, KeptEstimate
 from quietcrowd.campaign.results.large_campaigns import LargeCampaigns
 from quietcrowd.campaign.results.report_rows import FileRows
 from quietcrowd.campaign.results.stored_reports import ReportsToInfer, take_again
-from quietcrowd.formats.report_files import merge_copies, report_note
+from quietcrowd.formats.reports import merge_copies, report_note
 from quietcrowd.frames import MARK, positions_by_text
 from quietcrowd.inference.suggesting import further_answers
 from quietcrowd.mechanisms import Mechanism

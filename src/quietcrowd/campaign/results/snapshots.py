@@ -17,7 +17,7 @@ from quietcrowd.campaign.results.inferred import Inferred
 from quietcrowd.campaign.results.report_rows import ReportRows
 from quietcrowd.campaign.store.result_pages import PAGE_ROWS
 from quietcrowd.campaign.terms.open_to_all import ANYONE
-from quietcrowd.formats.json_files import json_ready
+from quietcrowd.formats.jsonl import json_ready
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
 from quietcrowd.privacy.tail_bound import TailBound

@@ -24,7 +24,7 @@ from quietcrowd.campaign.store.releases import reports_of
 from quietcrowd.campaign.terms.canonical import canonical_hash
 from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 from quietcrowd.campaign.terms.near_copies import sent_again
-from quietcrowd.formats.report_files import merge_copies
+from quietcrowd.formats.reports import merge_copies
 from quietcrowd.inference import TruthEstimate
 from quietcrowd.inference.suggesting import further_answers
 from quietcrowd.mechanisms import Mechanism

@@ -14,7 +14,7 @@ from quietcrowd.campaign.terms.canonical import canonical_json, json_in_order
 from quietcrowd.campaign.terms.task_columns import SortedColumns, TaskColumns, is_of_a_service
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats.csv_files import sniff_header
+from quietcrowd.formats.csv import sniff_header
 from quietcrowd.json_text import parse_json
 
 __all__ = ["READERS", "TaskRow", "encode_known_truths"]

@@ -30,7 +30,7 @@ from quietcrowd.commands.printing import note, tell_no_signal
 from quietcrowd.commands.two_layer_choice import TwoLayerChoice
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.formats.label_config import read_label_config
+from quietcrowd.formats.platforms.label_studio_config import read_label_config
 from quietcrowd.mechanisms import Mechanism
 
 if TYPE_CHECKING:

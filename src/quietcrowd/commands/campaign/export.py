@@ -22,11 +22,11 @@ from quietcrowd.commands.files import check_label_config
 from quietcrowd.commands.printing import note
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import FORMATS, check_target, read_reports, write_reports
-from quietcrowd.formats.arrow_streams import write_parquet
 from quietcrowd.formats.files import refuse_overwriting, replacing, sidecar, write_beside
-from quietcrowd.formats.label_config import common_texts, write_label_config
-from quietcrowd.formats.report_files import read_report_note
-from quietcrowd.formats.tables import find_format
+from quietcrowd.formats.parquet import write_parquet
+from quietcrowd.formats.platforms.label_studio_config import common_texts, write_label_config
+from quietcrowd.formats.registry import find_format
+from quietcrowd.formats.reports import read_report_note
 from quietcrowd.mechanisms import Mechanism
 
 if TYPE_CHECKING:

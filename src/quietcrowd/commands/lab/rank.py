@@ -15,7 +15,7 @@ from quietcrowd.commands.printing import counted, note, print_csv, print_frame, 
 from quietcrowd.commands.streams import STREAM, check_one_stream, from_stdin
 from quietcrowd.exceptions import NotConvergedWarning, ParameterError
 from quietcrowd.formats import check_target, read_reports, write_table
-from quietcrowd.formats.comparison_files import COLUMNS, read_comparisons
+from quietcrowd.formats.answers import COMPARISONS, read_comparisons
 from quietcrowd.formats.files import check_new, refuse_overwriting
 from quietcrowd.mechanisms import Reports
 
@@ -27,7 +27,7 @@ __all__ = ["app", "rank"]
 app = typer.Typer(rich_markup_mode=None)
 
 
-_USUAL_COLUMNS = ",".join(COLUMNS)
+_USUAL_COLUMNS = ",".join(COMPARISONS)
 
 _Reports = Annotated[
     list[Path],

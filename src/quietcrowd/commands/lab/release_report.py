@@ -16,7 +16,7 @@ from quietcrowd.accounting.consent import show_most_sure
 from quietcrowd.answers import Answers
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.commands.printing import console, counted, plain_table, records_of
-from quietcrowd.formats.json_files import json_ready
+from quietcrowd.formats.jsonl import json_ready
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
 from quietcrowd.privacy.tail_bound import TailBound
 

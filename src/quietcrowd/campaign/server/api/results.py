@@ -23,7 +23,7 @@ from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.store.result_pages import KINDS
 from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 from quietcrowd.campaign.terms.settings import PREFIX
-from quietcrowd.formats.arrow_streams import MEDIA_TYPE
+from quietcrowd.formats.parquet import MEDIA_TYPE
 
 __all__ = [
     "ReportQuery",

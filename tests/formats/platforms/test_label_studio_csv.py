@@ -6,7 +6,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats.tables import write_table
+from quietcrowd.formats.registry import write_table
 
 DOMAIN = qc.Categorical(["cat", "dog"])
 HEADER = "annotation_id,animal,annotator,created_at,id,image,lead_time,sure,updated_at\n"

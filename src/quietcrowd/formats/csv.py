@@ -30,6 +30,7 @@ from quietcrowd.formats.files import (
 
 __all__ = [
     "LONGEST_HEADER",
+    "TEXTS",
     "as_text",
     "count_formulas",
     "guard",
@@ -45,7 +46,7 @@ __all__ = [
 
 NAME = "CSV in UTF-8"
 
-_TEXTS = ("task", "worker", "label", "truth")
+TEXTS = ("task", "worker", "label", "truth")
 """Columns that are read and written as text, so that a round trip does not change them."""
 
 
@@ -123,7 +124,7 @@ def _with_texts(table: pa.Table) -> pa.Table:
     for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
         if pa.types.is_dictionary(column.type):
             table = table.set_column(place, name, pc.cast(column, column.type.value_type))
-        if name in _TEXTS:
+        if name in TEXTS:
             table = table.set_column(place, name, as_text(table.column(place)))
     return table
 

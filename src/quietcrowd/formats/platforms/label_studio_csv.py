@@ -9,40 +9,31 @@ from typing import Any
 
 import pyarrow as pa
 
-from quietcrowd.exceptions import FormatError
-from quietcrowd.formats import csv_files
-from quietcrowd.formats.columns import Choice
-from quietcrowd.formats.files import read_note
-from quietcrowd.formats.label_studio_results import Pseudonyms
-from quietcrowd.formats.label_studio_rows import (
+from quietcrowd.formats import csv
+from quietcrowd.formats.columns import Choice, refuse_truths
+from quietcrowd.formats.platforms.label_studio import Pseudonyms
+from quietcrowd.formats.platforms.label_studio_min import (
     ANNOTATOR,
     ID,
     NUMBERS,
     TASK,
     flat_columns,
-    is_flat,
     question_of,
     read_columns,
 )
 
-__all__ = ["read", "read_note", "recognises", "write"]
+__all__ = ["read", "write"]
 
 NAME = "Label Studio CSV"
 
 
-def recognises(names: list[str]) -> bool:
-    """Return whether these are the columns of annotations."""
-    return is_flat(names)
-
-
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     """Return the annotations as answers to one question."""
-    if "label" in wanted and "worker" not in wanted:
-        raise FormatError(f"{path}: {NAME} holds no known truths: write a file with task and label")
-    names = csv_files.names(path)
+    refuse_truths(path, wanted, f"{NAME} holds")
+    names = csv.names(path)
     field = question_of(path, names, choice.field)
     held = tuple(name for name in (ID, TASK, ANNOTATOR, field) if name in names)
-    table = csv_files.read(path, held)
+    table = csv.read(path, held)
     columns = {name: table[name].to_pylist() for name in held}
     return read_columns(path, columns, field, packed=True)
 
@@ -59,4 +50,4 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
         name: pa.array(cells, pa.int64() if name in NUMBERS else pa.string())
         for name, cells in {**columns, "label": labels}.items()
     }
-    csv_files.write(pa.table(arrays), path, None if note is None else workers.in_note(note))
+    csv.write(pa.table(arrays), path, None if note is None else workers.in_note(note))

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.formats.comparison_files import holds_comparisons, read_comparisons
-from quietcrowd.formats.tables import write_table
+from quietcrowd.formats.answers import holds_comparisons, read_comparisons
+from quietcrowd.formats.registry import write_table
 
 ROWS = {"worker": ["ann"], "left": ["tea"], "right": ["milk"], "label": ["milk"]}
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,44 @@ from quietcrowd.formats.columns import resolve
 from quietcrowd.formats.files import open_text, replacing, writing_bytes
 from quietcrowd.json_text import parse_json
 
-__all__ = ["json_ready", "names", "read", "read_note", "read_records", "write"]
+__all__ = ["first_keys", "json_ready", "names", "read", "read_note", "read_records", "write"]
 
 NAME = "JSON Lines in UTF-8"
+
+_HEAD = 2**20
+"""Characters that must include the first object for `first_keys`."""
+
+
+def first_keys(path: Path) -> list[str]:
+    """Return the keys of the first object, which may be in a list, and the types of their values.
+
+    If the first line is an object, its keys follow after ``line:``.
+
+    Examples
+    --------
+    >>> path = Path(getfixture("tmp_path"), "labels.jsonl")
+    >>> path.write_text('{"text": "a", "label": []}')
+    26
+    >>> first_keys(path)
+    ['text:str', 'label:list', 'line:text:str', 'line:label:list']
+    """
+    with open_text(path, "utf-8-sig") as file:
+        head = file.read(_HEAD)
+        line, end, _ = head.partition("\n")
+        if not end and line.lstrip().startswith("{"):
+            line += file.readline()
+    inside = head.lstrip().removeprefix("[").lstrip()
+    first = _typed_keys(lambda: json.JSONDecoder().raw_decode(inside)[0])
+    return [*first, *(f"line:{key}" for key in _typed_keys(lambda: json.loads(line)))]
+
+
+def _typed_keys(parse: Callable[[], Any]) -> list[str]:
+    try:
+        record = parse()
+    except (ValueError, RecursionError):
+        return []
+    items = record.items() if isinstance(record, dict) else ()
+    return [f"{key}:{type(value).__name__}" for key, value in items]
 
 
 def read_note(path: Path) -> dict[str, Any] | None:

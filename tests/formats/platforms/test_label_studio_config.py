@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 
 import quietcrowd as qc
 from quietcrowd.exceptions import FormatError, ParameterError
-from quietcrowd.formats.label_config import common_texts, read_label_config, write_label_config
+from quietcrowd.formats.platforms.label_studio_config import (
+    common_texts,
+    read_label_config,
+    write_label_config,
+)
 from quietcrowd.report_domains import OrNull, Reals
 
 SHOWN = '<Header value="Which?"/><Text name="task" value="$text"/>'

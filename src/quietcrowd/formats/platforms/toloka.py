@@ -11,11 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats import csv_files
+from quietcrowd.formats import csv
 from quietcrowd.formats.columns import Choice, check_plain_columns, choose_field, warn_left_out
-from quietcrowd.formats.files import read_note
 
-__all__ = ["read", "read_note", "recognises", "write"]
+__all__ = ["read", "write"]
 
 NAME = "Toloka results"
 
@@ -31,18 +30,13 @@ _AFTER = (
 _UNANSWERED = ("ACTIVE", "SKIPPED", "EXPIRED")
 
 
-def recognises(names: Sequence[str]) -> bool:
-    """Return whether these are the columns of a pool or its results."""
-    return any(name.startswith((_OUTPUT, _GOLDEN, "ASSIGNMENT:")) for name in names)
-
-
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     """Return the answers to one question or, without workers, the known truths.
 
     A task is its id or, without ids, its input columns. Rejected assignments, unless `choice`
     includes them, and assignments that were not submitted are dropped with a warning.
     """
-    names = csv_files.names(path)
+    names = csv.names(path)
     if "label" in wanted and "worker" not in wanted:
         return _truths(path, names, choice)
     field = choose_field(path, _fields(names, _OUTPUT), choice.field, _OUTPUT)
@@ -50,7 +44,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     if _WORKER not in names:
         raise FormatError(f"{path}: column {_WORKER!r} is missing: these are tasks, not results")
     status = (_STATUS,) if _STATUS in names else ()
-    table = csv_files.read(path, (*key, _WORKER, f"{_OUTPUT}{field}", *status))
+    table = csv.read(path, (*key, _WORKER, f"{_OUTPUT}{field}", *status))
     if status:
         table = _handed_in(path, table, rejected=choice.rejected)
     columns = {"task": _keys(table, key), "worker": table[_WORKER]}
@@ -95,7 +89,7 @@ def _handed_in(path: Path, table: pa.Table, *, rejected: bool) -> pa.Table:
 def _truths(path: Path, names: Sequence[str], choice: Choice) -> pa.Table:
     field = choose_field(path, _fields(names, _GOLDEN), choice.field, _GOLDEN)
     key = _key_columns(path, names)
-    table = csv_files.read(path, (*key, f"{_GOLDEN}{field}"))
+    table = csv.read(path, (*key, f"{_GOLDEN}{field}"))
     known = pa.table({"task": _keys(table, key), "label": table[f"{_GOLDEN}{field}"]})
     known = known.filter(pc.is_valid(known["label"]))
     return known.group_by(["task", "label"], use_threads=False).aggregate([])
@@ -104,8 +98,8 @@ def _truths(path: Path, names: Sequence[str], choice: Choice) -> pa.Table:
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     """Write answers under the complete header; unknown columns are empty."""
     check_plain_columns(path, table, NAME)
-    task, worker, label = (csv_files.as_text(table[name]) for name in ("task", "worker", "label"))
+    task, worker, label = (csv.as_text(table[name]) for name in ("task", "worker", "label"))
     held = {"INPUT:task": task, "OUTPUT:label": label, _TASK: task, _WORKER: worker}
     empty = pa.nulls(len(table), pa.string())
     header = ("INPUT:task", "OUTPUT:label", "GOLDEN:label", *_AFTER)
-    csv_files.write(pa.table({name: held.get(name, empty) for name in header}), path, note)
+    csv.write(pa.table({name: held.get(name, empty) for name in header}), path, note)

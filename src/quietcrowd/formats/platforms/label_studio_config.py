@@ -141,7 +141,7 @@ def common_texts(data: Iterable[Mapping[str, Any]]) -> list[str]:
 def write_label_config(
     path: Path, domain: Domain | None, labels: Sequence[Any] = (), shown: Sequence[str] = ()
 ) -> None:
-    """Write the configuration of a project for the output of `label_studio_files`.
+    """Write the configuration of a project for the output of `label_studio`.
 
     `labels` are all labels, needed if `domain` is None. `shown` are fields of the tasks' data to
     display. Raises ParameterError if XML cannot contain a label.
@@ -160,7 +160,7 @@ def write_label_config(
 
 
 def _question(domain: Domain | None, labels: Sequence[Any]) -> Xml.Element:
-    """Return the tag for the results of `make_result`."""
+    """Return the tag for the results of `label_studio.make_result`."""
     if isinstance(domain, OrNull):
         domain = domain.domain
     if isinstance(domain, FiniteDomain):

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietcrowd.formats.csv_files import count_formulas, guard, guard_cell, unguard
+from quietcrowd.formats.csv import count_formulas, guard, guard_cell, unguard
 
 CELLS = st.lists(
     st.none() | st.text(alphabet="'=+-@|\t\r\n1.e ax\uff1d\xa0\ufeff", max_size=6), max_size=8

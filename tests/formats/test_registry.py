@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import sys
 import warnings
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.exceptions import FormatError, MissingMechanismError, ParameterError
-from quietcrowd.formats.tables import FORMATS, find_format, holds_truths, read_table, write_table
+from quietcrowd.formats.registry import FORMATS, find_format, holds_truths, read_table, write_table
 
 PEERS = Path(__file__).parents[2] / ".venv-peers" / "bin" / "python"
 DOMAIN = qc.Categorical(["no", "yes"])
@@ -23,7 +24,7 @@ FILES = {
     **{
         f"{one.name}{one.suffixes[0]}": one
         for one in FORMATS.values()
-        if one.written and one.name != "excel"  # which needs openpyxl: test_excel_files
+        if one.written and one.name != "excel"  # which needs openpyxl: test_excel
     },
     "table.tsv": FORMATS["csv"],
     "packed.csv.gz": FORMATS["csv"],
@@ -288,6 +289,19 @@ def test_no_json_raises_anything_else(tmp_path, tasks):
         ):
             warnings.simplefilter("ignore", qc.LeftOutWarning)
             read()
+
+
+def test_a_table_loads_no_module_of_another_format(program, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("task,worker,label\na,u,yes\n")
+    code = (
+        "import sys; import quietcrowd as qc; "
+        f"qc.read_answers({str(path)!r}, qc.Categorical(['no', 'yes'])); print(*sys.modules)"
+    )
+    loaded = program(sys.executable, "-c", code).finished(check=True).output.split()
+    modules = {f"quietcrowd.formats.{one.module}" for one in FORMATS.values()}
+    assert modules & set(loaded) == {"quietcrowd.formats.csv"}
+    assert not [name for name in loaded if name.startswith("quietcrowd.formats.platforms")]
 
 
 @pytest.mark.parametrize("name", [one.name for one in FORMATS.values() if not one.written])

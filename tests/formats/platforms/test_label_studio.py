@@ -7,7 +7,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.exceptions import FormatError, LeftOutWarning, ParameterError
-from quietcrowd.formats.tables import write_table
+from quietcrowd.formats.registry import write_table
 
 DOMAIN = qc.Categorical(["cat", "dog"])
 

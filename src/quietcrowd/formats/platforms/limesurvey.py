@@ -13,11 +13,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from quietcrowd.exceptions import FormatError
-from quietcrowd.formats import csv_files
-from quietcrowd.formats.columns import Choice, choose_field, warn_left_out
+from quietcrowd.formats import csv
+from quietcrowd.formats.columns import Choice, choose_field, refuse_truths, warn_left_out
 
-__all__ = ["read", "read_note", "recognises"]
+__all__ = ["read"]
 
 NAME = "LimeSurvey responses"
 
@@ -42,30 +41,19 @@ _OTHERS = frozenset(
 """Columns that are not questions; columns of times are excluded separately."""
 
 
-def recognises(names: Sequence[str]) -> bool:
-    """Return whether these are the columns of responses."""
-    there = set(names)
-    return all(there & {*either} for either in (_ID, _SUBMITTED, _PAGE, _LANGUAGE))
-
-
-def read_note(path: Path) -> None:
-    """Return None: responses have no note."""
-
-
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     """Return one answer per response and question of the field.
 
     Responses that were not submitted are dropped with a warning; empty answers are dropped.
     """
-    if "label" in wanted and "worker" not in wanted:
-        raise FormatError(f"{path}: {NAME} hold no known truths: write a file with task and label")
-    names = csv_files.names(path)
+    refuse_truths(path, wanted, f"{NAME} hold")
+    names = csv.names(path)
     groups = _questions(names)
     field = choose_field(path, list(groups), choice.field)
     questions = groups[field]
     who = next(name for either in (_TOKEN, _ID) for name in either if name in names)
     date = next(name for name in _SUBMITTED if name in names)
-    table = csv_files.read(path, (who, date, *questions))
+    table = csv.read(path, (who, date, *questions))
     submitted = _filled(table[date])
     warn_left_out(path, {"responses not submitted": len(table) - (pc.sum(submitted).as_py() or 0)})
     table = table.filter(submitted)

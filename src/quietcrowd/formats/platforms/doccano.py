@@ -7,7 +7,6 @@ file, whose rows have a ``username``, or ``annotations`` with a ``user`` each.
 from __future__ import annotations
 
 import io
-import json
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -20,32 +19,13 @@ from quietcrowd.formats.columns import Choice
 from quietcrowd.formats.files import open_text
 from quietcrowd.json_text import parse_json
 
-__all__ = ["read", "read_note", "recognises"]
+__all__ = ["read"]
 
 NAME = "doccano export"
 
 _LABELS = ("label", "labels", "category", "categories")
 _EVERYBODY = frozenset({"all", "unknown"})
 """Names of files that do not identify the annotator."""
-
-
-def recognises(path: Path) -> bool:
-    """Return whether the first line has a text and a list of labels."""
-    with open_text(path, "utf-8-sig") as file:
-        line = file.readline()
-    try:
-        first = json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    if not isinstance(first, dict) or "text" not in first:
-        return False
-    return isinstance(first.get("annotations"), list) or any(
-        isinstance(first.get(name), list) for name in _LABELS
-    )
-
-
-def read_note(path: Path) -> None:
-    """Return None: exports have no note."""
 
 
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:

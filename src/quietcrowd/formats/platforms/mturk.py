@@ -1,4 +1,4 @@
-"""Answers in the ``Answer.`` columns of MTurk.
+"""Batch results of Amazon Mechanical Turk: CSV with one assignment per row.
 
 A form of Crowd HTML Elements is one column ``Answer.taskAnswers`` of JSON, a list of one object
 from field to a value or to ``{"option": true}``. Otherwise each radio button has a column
@@ -13,13 +13,36 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats import csv_files
+from quietcrowd.formats import csv
+from quietcrowd.formats.columns import (
+    Choice,
+    check_plain_columns,
+    choose_field,
+    refuse_truths,
+    warn_left_out,
+)
 
-__all__ = ["FORM", "Answered", "answered_fields"]
+__all__ = ["read", "write"]
 
-FORM = "taskAnswers"
+NAME = "MTurk batch results"
+
+_TASK, _WORKER, _STATUS, _ANSWER = "HITId", "WorkerId", "AssignmentStatus", "Answer."
+
+_BEFORE = (
+    *("HITId", "HITTypeId", "Title", "Description", "Keywords", "Reward", "CreationTime"),
+    *("MaxAssignments", "RequesterAnnotation", "AssignmentDurationInSeconds"),
+    *("AutoApprovalDelayInSeconds", "Expiration", "NumberOfSimilarHITs", "LifetimeInSeconds"),
+    *("AssignmentId", "WorkerId", "AssignmentStatus", "AcceptTime", "SubmitTime"),
+    *("AutoApprovalTime", "ApprovalTime", "RejectionTime", "RequesterFeedback"),
+    *("WorkTimeInSeconds", "LifetimeApprovalRate", "Last30DaysApprovalRate"),
+    "Last7DaysApprovalRate",
+)
+_AFTER = ("Approve", "Reject")
+
+_FORM = "taskAnswers"
 """The field whose column contains the JSON of a form."""
 
 Answered: TypeAlias = dict[str, list[str | None]]
@@ -28,17 +51,46 @@ Answered: TypeAlias = dict[str, list[str | None]]
 _TRUTH = {"true": True, "false": False, "": False}
 
 
-def answered_fields(path: Path, table: pa.Table, prefix: str) -> Answered:
-    """Return the fields in the text columns of `table`, without `prefix`, and their answers.
+def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
+    """Return the answers to one question; a HIT is a task.
 
-    Raises FormatError if a cell is not the JSON of a form, or several options of a field are
-    chosen.
+    Rejected assignments are dropped with a warning, unless `choice` includes them.
     """
-    columns: Answered = {
-        name.removeprefix(prefix): table[name].to_pylist() for name in table.column_names
+    refuse_truths(path, wanted, f"{NAME} hold")
+    named = dict.fromkeys(csv.names(path))
+    answers = tuple(name for name in named if name.startswith(_ANSWER))
+    status = (_STATUS,) if _STATUS in named else ()
+    table = csv.read(path, (_TASK, _WORKER, *answers, *status))
+    count = 0
+    if status and not choice.rejected:
+        rejected = pc.fill_null(pc.equal(table[_STATUS], "Rejected"), False)
+        table = table.filter(pc.invert(rejected))
+        count = pc.sum(rejected).as_py() or 0
+    fields = _answered_fields(path, table.select(answers))
+    field = choose_field(path, list(fields), choice.field, _ANSWER)
+    warn_left_out(path, {"rejected assignments (convert --rejected takes them)": count})
+    labels = pa.array(fields[field], pa.string())
+    return pa.table({"task": table[_TASK], "worker": table[_WORKER], "label": labels})
+
+
+def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
+    """Write answers under the complete header; unknown columns are empty."""
+    check_plain_columns(path, table, NAME)
+    held = {_TASK: "task", _WORKER: "worker", f"{_ANSWER}label": "label"}
+    empty = pa.nulls(len(table), pa.string())
+    columns = {
+        name: csv.as_text(table[held[name]]) if name in held else empty
+        for name in (*_BEFORE, f"{_ANSWER}label", *_AFTER)
     }
-    if FORM in columns:
-        form = _of_forms(path, columns.pop(FORM))
+    csv.write(pa.table(columns), path, note)
+
+
+def _answered_fields(path: Path, table: pa.Table) -> Answered:
+    columns: Answered = {
+        name.removeprefix(_ANSWER): table[name].to_pylist() for name in table.column_names
+    }
+    if _FORM in columns:
+        form = _of_forms(path, columns.pop(_FORM))
         columns = {**columns, **form}
     return _with_options_joined(path, columns)
 
@@ -63,8 +115,8 @@ def _form(path: Path, row: int, cell: str | None) -> Mapping[str, Any]:
         found = found[0]
     if not isinstance(found, dict):
         raise FormatError(
-            f"{path}: row {row}, column 'Answer.{FORM}': expected the JSON of a form, a list of "
-            f"one object; got {csv_files.shorten(cell)!r}"
+            f"{path}: row {row}, column 'Answer.{_FORM}': expected the JSON of a form, a list of "
+            f"one object; got {csv.shorten(cell)!r}"
         )
     return _with_buttons_joined(found)
 

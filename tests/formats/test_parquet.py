@@ -4,9 +4,9 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats import arrow_streams
-from quietcrowd.formats.arrow_streams import arrow_stream, write_parquet
-from quietcrowd.formats.report_files import report_note
+from quietcrowd.formats import parquet
+from quietcrowd.formats.parquet import arrow_stream, write_parquet
+from quietcrowd.formats.reports import report_note
 
 MECHANISM = qc.RandomizedResponse(domain=qc.Categorical(["no", "yes"]), epsilon=1.0)
 NOTE = report_note(MECHANISM, simulated=False, tasks=["silent"])
@@ -25,7 +25,7 @@ def parts(*sizes):
 
 @pytest.mark.parametrize("sizes", [(0,), (3,), (2, 0, 5), (1,) * 30])
 def test_a_stream_becomes_a_file_of_reports(monkeypatch, tmp_path, sizes):
-    monkeypatch.setattr(arrow_streams, "_ROWS_OF_GROUP", 4)
+    monkeypatch.setattr(parquet, "_ROWS_OF_GROUP", 4)
     stream, file = tmp_path / "s", tmp_path / "r.parquet"
     stream.write_bytes(b"".join(arrow_stream(NOTE, parts(*sizes))))
     write_parquet(stream, file)

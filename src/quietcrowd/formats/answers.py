@@ -1,4 +1,4 @@
-"""Files of answers and truths."""
+"""Files of answers, comparisons and truths."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quietcrowd.answers import Answers
+from quietcrowd.comparisons import comparison_answers
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError
-from quietcrowd.formats import csv_files
 from quietcrowd.formats.columns import Choice
-from quietcrowd.formats.tables import find_format, read_names, read_note, read_table, write_table
+from quietcrowd.formats.registry import find_format, read_names, read_note, read_table, write_table
+from quietcrowd.row_order import Duplicates
 
 __all__ = [
-    "in_file",
+    "COMPARISONS",
+    "holds_comparisons",
     "read_answers",
+    "read_comparisons",
     "read_scored_truths",
     "read_truths",
-    "refuse_reports",
     "write_answers",
 ]
 
@@ -77,16 +79,16 @@ def read_answers(
         If answers of a platform's file are dropped, such as rejected ones.
     """
     path = Path(path)
-    refuse_reports(path, file_format, "infer")
+    _refuse_reports(path, file_format, "infer")
     choice = Choice(field=field, rejected=rejected)
     table = read_table(path, (task, worker, label), file_format=file_format, choice=choice)
     try:
         return Answers.from_frame(table, domain, task, worker, label, **options)
     except AnswerError as error:
-        raise in_file(path, error, file_format) from None
+        raise _in_file(path, error, file_format) from None
 
 
-def refuse_reports(path: Path, file_format: str | None, command: str) -> None:
+def _refuse_reports(path: Path, file_format: str | None, command: str) -> None:
     """Raise FormatError if a file to be read as non-private contains reports."""
     note = read_note(path, file_format)
     if note is not None and "mechanism" in note:
@@ -96,7 +98,7 @@ def refuse_reports(path: Path, file_format: str | None, command: str) -> None:
         )
 
 
-def in_file(path: Path, error: AnswerError, file_format: str | None) -> AnswerError:
+def _in_file(path: Path, error: AnswerError, file_format: str | None) -> AnswerError:
     """Return an error about rows of a frame as an error about rows of its file."""
     place = _place_of_rows(path, file_format) if _ROW.search(str(error)) else ""
     return AnswerError(f"{path}: {error} {place}".rstrip())
@@ -108,7 +110,7 @@ _ROW = re.compile(r"\brow \d")
 
 def _place_of_rows(path: Path, file_format: str | None) -> str:
     table = read_names(path, file_format) is not None
-    lines = table and find_format(path, file_format).module is csv_files
+    lines = table and find_format(path, file_format).module == "csv"
     return "Rows count from 0, below the header" + ": row 0 is line 2 of the file" * lines + "."
 
 
@@ -130,6 +132,39 @@ def write_answers(answers: Answers, path: str | Path, *, file_format: str | None
         See `write_table`.
     """
     write_table(answers.to_frame("pyarrow"), path, file_format=file_format)
+
+
+COMPARISONS = ("worker", "left", "right", "label")
+"""The default columns of a file of comparisons."""
+
+
+def read_comparisons(
+    path: Path,
+    columns: tuple[str, str, str, str] = COMPARISONS,
+    *,
+    file_format: str | None = None,
+    duplicates: Duplicates = "error",
+) -> Answers:
+    """Read non-private paired comparisons from a table, as answers of left and right.
+
+    `columns` are those of workers, left items, right items and chosen items. Errors are those of
+    `read_answers` and `comparison_answers`.
+    """
+    _refuse_reports(path, file_format, "rank")
+    table = read_table(path, columns, file_format=file_format)
+    worker, left, right, label = columns
+    try:
+        return comparison_answers(
+            table, worker=worker, left=left, right=right, label=label, duplicates=duplicates
+        )
+    except AnswerError as error:
+        raise _in_file(path, error, file_format) from None
+
+
+def holds_comparisons(path: Path, file_format: str | None = None) -> bool:
+    """Return whether the columns of a file are those of comparisons and not of answers."""
+    names = read_names(path, file_format) or []
+    return "task" not in names and {"left", "right"} <= set(names)
 
 
 _NAMES = ("task", "label")

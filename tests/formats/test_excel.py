@@ -6,7 +6,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.exceptions import FormatError, MissingExtraError
-from quietcrowd.formats import check_target, excel_files, read_table
+from quietcrowd.formats import check_target, excel, read_table
 
 DOMAIN = qc.Categorical(["no", "yes"])
 
@@ -71,7 +71,7 @@ def test_what_is_written_is_read_and_written_alike(tmp_path):
 
 @pytest.mark.usefixtures("openpyxl")
 def test_two_long_ids_do_not_become_one(tmp_path):
-    ids = ["x" * excel_files.MOST_CHARACTERS + end for end in ("", "A")]
+    ids = ["x" * excel.MOST_CHARACTERS + end for end in ("", "A")]
     table = pa.table({"task": ids, "worker": ["u", "u"], "label": ["no", "yes"]})
     with pytest.raises(FormatError, match=r"row 1: 'x+…' does not fit a cell: write \.csv"):
         qc.write_table(table, tmp_path / "a.xlsx")
@@ -82,7 +82,7 @@ def test_two_long_ids_do_not_become_one(tmp_path):
 
 @pytest.mark.usefixtures("openpyxl")
 def test_more_rows_than_a_sheet_has_are_an_error(tmp_path):
-    table = pa.table({"task": pa.nulls(excel_files.MOST_ROWS, pa.string())})
+    table = pa.table({"task": pa.nulls(excel.MOST_ROWS, pa.string())})
     with pytest.raises(FormatError, match="a sheet has 1,048,576 rows at most"):
         qc.write_table(table, tmp_path / "a.xlsx")
     assert list(tmp_path.iterdir()) == []
@@ -112,6 +112,6 @@ def test_what_is_no_workbook_is_one_line(tmp_path):
 def test_without_openpyxl_the_extra_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
     with pytest.raises(MissingExtraError, match=r"need openpyxl: .*\[excel\]"):
-        excel_files.names(tmp_path / "a.xlsx")
+        excel.names(tmp_path / "a.xlsx")
     with pytest.raises(MissingExtraError, match=r"need openpyxl: .*\[excel\]"):
         check_target(tmp_path / "a.xlsx")

@@ -8,7 +8,6 @@ have columns ``QUESTION.responses``, ``QUESTION.responses.users`` and
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,40 +15,18 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats.columns import Choice, choose_field, warn_left_out
+from quietcrowd.formats.columns import Choice, choose_field, refuse_truths, warn_left_out
 from quietcrowd.formats.files import open_text
 from quietcrowd.json_text import parse_json
 
-__all__ = ["read", "read_note", "recognises"]
+__all__ = ["read"]
 
 NAME = "Argilla records"
 
 _RESPONSES = "responses"
 _FLAT = f".{_RESPONSES}"
-_HEAD = 2**20
-"""Characters that must include the first record."""
-
 Response: TypeAlias = tuple[str, str, Any, str]
 """Question, user, value, and status."""
-
-
-def recognises(path: Path) -> bool:
-    """Return whether the first object of a file is a record with responses."""
-    with open_text(path, "utf-8-sig") as file:
-        head = file.read(_HEAD).lstrip()
-    try:
-        first, _ = json.JSONDecoder().raw_decode(head.removeprefix("[").lstrip())
-    except (ValueError, RecursionError):
-        return False
-    if not isinstance(first, dict):
-        return False
-    return isinstance(first.get(_RESPONSES), (dict, list)) or any(
-        name.endswith(_FLAT) for name in first
-    )
-
-
-def read_note(path: Path) -> None:
-    """Return None: records have no note."""
 
 
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
@@ -57,8 +34,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
 
     Drafts and discarded responses are dropped with a warning.
     """
-    if "label" in wanted and "worker" not in wanted:
-        raise FormatError(f"{path}: {NAME} hold no known truths: write a file with task and label")
+    refuse_truths(path, wanted, f"{NAME} hold")
     found = [
         (str(record.get("id", place)), response)
         for place, record in enumerate(_records(path))

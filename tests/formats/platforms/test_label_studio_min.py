@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import quietcrowd as qc
 from quietcrowd.exceptions import FormatError, ParameterError
-from quietcrowd.formats.tables import read_table, write_table
+from quietcrowd.formats.registry import read_table, write_table
 
 DOMAIN = qc.Categorical(["cat", "dog"])
 

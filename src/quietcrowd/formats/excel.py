@@ -18,14 +18,13 @@ import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError, MissingExtraError
 from quietcrowd.formats.columns import resolve
-from quietcrowd.formats.csv_files import as_text, shorten
+from quietcrowd.formats.csv import TEXTS, as_text, shorten
 from quietcrowd.formats.files import read_note, replacing, sidecar, write_beside
 
 __all__ = ["check_installed", "names", "read", "read_note", "write"]
 
 NAME = "an Excel workbook"
 
-_TEXTS = ("task", "worker", "label", "truth")
 _UNFIT = re.compile(r"[\x00-\x08\x0b-\x1f\ufffe\uffff]")
 """Characters that XML cannot contain, or not unchanged."""
 
@@ -95,7 +94,7 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
         )
     book = _openpyxl().Workbook()
     columns = [
-        as_text(column) if name in _TEXTS else column
+        as_text(column) if name in TEXTS else column
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     rows = zip(*(column.to_pylist() for column in columns), strict=True)

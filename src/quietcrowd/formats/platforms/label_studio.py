@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,31 @@ import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats.columns import Choice, check_plain_columns, choose_field, warn_left_out
-from quietcrowd.formats.files import read_note, replacing, sidecar, write_beside, writing_bytes
-from quietcrowd.formats.json_files import read_records
-from quietcrowd.formats.label_studio_results import KINDS, Pseudonyms, answer_of, is_id, make_result
+from quietcrowd.formats.files import replacing, sidecar, write_beside, writing_bytes
+from quietcrowd.formats.jsonl import read_records
 
-__all__ = ["has_annotations", "read", "read_note", "task_document", "write"]
+__all__ = [
+    "KINDS",
+    "Pseudonyms",
+    "answer_of",
+    "has_annotations",
+    "is_id",
+    "make_result",
+    "read",
+    "task_document",
+    "write",
+    "write_records",
+]
 
 NAME = "Label Studio JSON"
+
+KINDS: Mapping[str, str] = {
+    "choices": "choices",
+    "rating": "rating",
+    "number": "number",
+    "pairwise": "selected",
+}
+"""Types of results that are answers, and the key of each type's value."""
 
 
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
@@ -142,13 +161,23 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
         raise ParameterError(f"{path}: {NAME} holds answers, or truths with a task and a label")
     if not truths:
         check_plain_columns(path, table, NAME)
-    sidecar(path).unlink(missing_ok=True)
     workers = Pseudonyms()
     documents = _predicted(table) if truths else _annotated(table, workers)
+    write_records(path, documents, note, workers)
+
+
+def write_records(
+    path: Path,
+    records: Iterable[Mapping[str, Any]],
+    note: Mapping[str, Any] | None,
+    workers: Pseudonyms,
+) -> None:
+    """Write a list of objects, and then the note with the numbers of `workers` to the sidecar."""
+    sidecar(path).unlink(missing_ok=True)
     with replacing(path) as temporary, writing_bytes(temporary, path) as file:
         separator = "[\n"
-        for document in documents:
-            file.write(f"{separator}{json.dumps(document, ensure_ascii=False)}".encode())
+        for record in records:
+            file.write(f"{separator}{json.dumps(record, ensure_ascii=False)}".encode())
             separator = ",\n"
         file.write(b"\n]\n" if separator == ",\n" else b"[]\n")
     if note is not None:
@@ -218,3 +247,49 @@ def task_document(
         "annotations": annotations or [],
         "predictions": predictions,
     }
+
+
+def is_id(value: Any) -> bool:
+    """Return whether a value is a text or an integer."""
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def make_result(one: str, label: Any) -> list[dict[str, Any]]:
+    """Return a list with the result of a label, or an empty list for a missing label."""
+    if label is None or (isinstance(label, float) and not math.isfinite(label)):
+        return []
+    named = isinstance(label, str | bool)
+    kind = "choices" if named else "number"
+    value = [str(label)] if named else label
+    head = {"id": one, "from_name": "label", "to_name": "task", "type": kind}
+    return [{**head, "value": {kind: value}}]
+
+
+def answer_of(value: Any, key: str) -> Any:
+    """Return the single choice, rating or number of a value, or None."""
+    answer = value.get(key) if isinstance(value, Mapping) else None
+    if key == "choices":
+        if not (isinstance(answer, list) and len(answer) == 1):
+            return None
+        answer = answer[0]
+    if key in ("choices", "selected"):
+        return answer if isinstance(answer, str) else None
+    return answer if isinstance(answer, int | float) and not isinstance(answer, bool) else None
+
+
+class Pseudonyms:
+    """Numbers of workers, starting at 1, in order of appearance."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Any, int] = {}
+
+    def number(self, worker: Any) -> int:
+        """Return the number of a worker; a new worker gets the next number."""
+        return self._numbers.setdefault(worker, len(self._numbers) + 1)
+
+    def in_note(self, note: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a note in which workers without a row are the next numbers."""
+        silent = len(note.get("workers", ()))
+        first = len(self._numbers) + 1
+        told = {"workers": [str(first + place) for place in range(silent)]} if silent else {}
+        return {**note, **told}

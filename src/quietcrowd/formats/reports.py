@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 from quietcrowd.exceptions import AnswerError, FormatError, LeftOutWarning, MissingMechanismError
-from quietcrowd.formats.comparison_files import holds_comparisons
-from quietcrowd.formats.tables import read_names, read_note, read_table, write_table
+from quietcrowd.formats.answers import holds_comparisons
+from quietcrowd.formats.registry import read_names, read_note, read_table, write_table
 from quietcrowd.frames import dictionary_codes
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.sent_again import MARKS, Marks

@@ -1,9 +1,11 @@
-"""Dispatch to the reader or writer of a file's format, by name and header."""
+"""The formats of files, and the choice of one by name, suffix and header."""
 
 from __future__ import annotations
 
+import re
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,22 +14,8 @@ import pyarrow as pa
 from attrs import frozen
 
 from quietcrowd.exceptions import FormatError, ParameterError
-from quietcrowd.formats import (
-    argilla_files,
-    csv_files,
-    doccano_files,
-    excel_files,
-    json_files,
-    label_studio_csv_files,
-    label_studio_files,
-    label_studio_min_files,
-    limesurvey_files,
-    mturk_files,
-    parquet_files,
-    toloka_files,
-)
+from quietcrowd.formats import files
 from quietcrowd.formats.columns import Choice, resolve
-from quietcrowd.formats.files import check_folder
 from quietcrowd.frames import as_frame, mark_of
 from quietcrowd.validation import did_you_mean
 
@@ -44,71 +32,107 @@ __all__ = [
 ]
 
 
-@frozen(kw_only=True)
+@frozen
 class Format:
-    """A file format, with its name on the command line.
+    """A file format: its name on the command line, its module, and how to recognize it.
 
-    A platform's format contains answers in fixed columns; other formats are tables of any columns.
-    `written` is whether files can be written.
+    A file has the first format with its suffix, unless its header fits the `marks` of another
+    format, for which that format is `within`. Marks are regular expressions. Each must match the
+    name of a column, and no mark in `unless` may. For the header of JSON see `jsonl.first_keys`.
     """
 
     name: str
-    module: ModuleType
+    module: str
     suffixes: tuple[str, ...]
-    platform: bool = False
+    within: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
     written: bool = True
+
+    @property
+    def platform(self) -> bool:
+        """Whether files contain answers in fixed columns, instead of a table of any columns."""
+        return self.module.startswith("platforms.")
+
+    @property
+    def title(self) -> str:
+        """The name in messages."""
+        return self.load().NAME  # type: ignore[no-any-return]
+
+    def load(self) -> ModuleType:
+        """Import the module, which has ``NAME``, ``read`` and perhaps ``write``.
+
+        Modules of tables also have ``names`` and ``read_note``.
+        """
+        return import_module(f"quietcrowd.formats.{self.module}")
+
+    def fits(self, path: Path) -> bool:
+        """Return whether a file has a suffix of this format."""
+        return path.name.lower().endswith(self.suffixes)
+
+    def is_marked(self, header: Sequence[str]) -> bool:
+        """Return whether a header fits the marks."""
+
+        def matches(mark: str) -> bool:
+            return any(re.fullmatch(mark, name, re.DOTALL) for name in header)
+
+        return all(map(matches, self.marks)) and not any(map(matches, self.unless))
 
 
 _CSV, _TSV, _JSON = (".csv", ".csv.gz"), (".tsv", ".tsv.gz"), (".json", ".json.gz")
 _JSONL = (".jsonl", ".jsonl.gz")
 
+_ANNOTATION = ("annotator", "annotation_id")
+_ARGILLA = r"(responses:(dict|list)|.*\.responses:\w+)"
+_DOCCANO = ("line:text:.*", "line:(annotations|labels?|category|categories):list")
+_LIMESURVEY = (
+    *("id|Response ID", "submitdate|Date submitted"),
+    *("lastpage|Last page", "startlanguage|Start language"),
+)
+
 FORMATS: Mapping[str, Format] = {
     one.name: one
     for one in (
-        Format(name="csv", module=csv_files, suffixes=(*_CSV, *_TSV)),
-        Format(name="parquet", module=parquet_files, suffixes=(".parquet",)),
-        Format(name="jsonl", module=json_files, suffixes=_JSONL),
-        Format(name="excel", module=excel_files, suffixes=(".xlsx",)),
-        Format(name="crowd-kit", module=csv_files, suffixes=_CSV),
-        Format(name="mturk", module=mturk_files, suffixes=_CSV, platform=True),
-        Format(name="toloka", module=toloka_files, suffixes=_TSV, platform=True),
+        Format("csv", "csv", (*_CSV, *_TSV)),
+        Format("parquet", "parquet", (".parquet",)),
+        Format("jsonl", "jsonl", _JSONL),
+        Format("excel", "excel", (".xlsx",)),
+        Format("crowd-kit", "csv", _CSV),
+        Format("mturk", "platforms.mturk", _CSV, ("csv",), ("HITId", "WorkerId")),
+        Format("toloka", "platforms.toloka", _TSV, ("csv",), ("(OUTPUT|GOLDEN|ASSIGNMENT):.*",)),
+        Format("label-studio", "platforms.label_studio", _JSON),
         Format(
-            name="label-studio",
-            module=label_studio_files,
-            suffixes=_JSON,
-            platform=True,
+            "label-studio-min",
+            "platforms.label_studio_min",
+            _JSON,
+            within=("label-studio",),
+            marks=tuple(f"{name}:.*" for name in _ANNOTATION),
+            unless=("annotations:.*", _ARGILLA),
         ),
+        Format("label-studio-csv", "platforms.label_studio_csv", _CSV, ("csv",), _ANNOTATION),
         Format(
-            name="label-studio-min",
-            module=label_studio_min_files,
-            suffixes=_JSON,
-            platform=True,
-        ),
-        Format(
-            name="label-studio-csv",
-            module=label_studio_csv_files,
-            suffixes=_CSV,
-            platform=True,
-        ),
-        Format(
-            name="doccano",
-            module=doccano_files,
-            suffixes=(*_JSONL, ".zip"),
-            platform=True,
+            "doccano",
+            "platforms.doccano",
+            (*_JSONL, ".zip"),
+            within=("jsonl",),
+            marks=_DOCCANO,
+            unless=(_ARGILLA,),
             written=False,
         ),
         Format(
-            name="argilla",
-            module=argilla_files,
-            suffixes=(*_JSON, *_JSONL),
-            platform=True,
+            "argilla",
+            "platforms.argilla",
+            (*_JSON, *_JSONL),
+            within=("label-studio", "jsonl"),
+            marks=(_ARGILLA,),
             written=False,
         ),
         Format(
-            name="limesurvey",
-            module=limesurvey_files,
-            suffixes=(*_CSV, *_TSV),
-            platform=True,
+            "limesurvey",
+            "platforms.limesurvey",
+            (*_CSV, *_TSV),
+            within=("csv",),
+            marks=_LIMESURVEY,
             written=False,
         ),
     )
@@ -129,34 +153,23 @@ def find_format(path: Path, name: str | None = None) -> Format:
     if name is not None:
         return FORMATS[name]
     for one in FORMATS.values():
-        if _fits(path, one):
+        if one.fits(path):
             return one
     known = dict.fromkeys(suffix for one in FORMATS.values() for suffix in one.suffixes)
     raise FormatError(f"{path}: the name must end in one of {', '.join(known)}")
 
 
-def _fits(path: Path, kind: Format) -> bool:
-    return path.name.lower().endswith(kind.suffixes)
-
-
 def _format_inside(path: Path, name: str | None) -> Format:
     """Return the format of an existing file, which may depend on its header."""
     kind = find_format(path, name)
-    if name is not None:
+    inside = [one for one in FORMATS.values() if kind.name in one.within]
+    if name is not None or not inside:
         return kind
-    if kind.module is csv_files:
-        header = _read(path, kind, csv_files.names)
-        for other in ("mturk", "toloka", "label-studio-csv", "limesurvey"):
-            if FORMATS[other].module.recognises(header):
-                return FORMATS[other]
-    for other in _INSIDE_JSON.get(kind.name, ()):
-        if _read(path, kind, FORMATS[other].module.recognises):
-            return FORMATS[other]
-    return kind
-
-
-_INSIDE_JSON = {"jsonl": ("argilla", "doccano"), "label-studio": ("argilla", "label-studio-min")}
-"""Formats that share another format's suffix and are recognized by the first record."""
+    reader = (
+        FORMATS["csv"].load().names if kind.name == "csv" else FORMATS["jsonl"].load().first_keys
+    )
+    header = _read(path, kind, reader)
+    return next((one for one in inside if one.is_marked(header)), kind)
 
 
 def read_table(
@@ -180,16 +193,16 @@ def read_table(
     if kind.platform:
         if not set(columns) <= {"task", "worker", "label"}:
             raise ParameterError(
-                f"{path}: these are {kind.module.NAME}, whose columns are known: choose an answer "
+                f"{path}: these are {kind.title}, whose columns are known: choose an answer "
                 "with field= (on the command line: --field), not with --columns"
             )
-        return _read(path, kind, kind.module.read, columns, choice)
+        return _read(path, kind, kind.load().read, columns, choice)
     if choice != Choice():
         raise ParameterError(
             f"{path}: a field and rejected answers are of platforms' files; name the columns of "
             "this one (on the command line: --columns)"
         )
-    table: pa.Table = _read(path, kind, kind.module.read, columns)
+    table: pa.Table = _read(path, kind, kind.load().read, columns)
     for name in columns[:-1] if sets else columns:
         _check_cells(path, table.schema, name)
     return table
@@ -210,18 +223,18 @@ def read_names(path: Path, file_format: str | None = None) -> list[str] | None:
     kind = _format_inside(path, file_format)
     if kind.platform:
         return None
-    found: list[str] = _read(path, kind, kind.module.names)
+    found: list[str] = _read(path, kind, kind.load().names)
     return found
 
 
 def holds_truths(path: Path, columns: tuple[str, str, str], file_format: str | None = None) -> bool:
     """Return whether a file has truths and no workers; `columns` are task, worker and label."""
     kind = _format_inside(path, file_format)
-    if kind.module is label_studio_files:
-        return not _read(path, kind, label_studio_files.has_annotations)
+    if kind.name == "label-studio":
+        return not _read(path, kind, kind.load().has_annotations)
     if kind.platform:
         return False
-    names = _read(path, kind, kind.module.names)
+    names = _read(path, kind, kind.load().names)
     task, worker, label = columns
     without = resolve(path, names, (task, label))
     return worker not in resolve(path, names, columns) and len(without) == 2
@@ -230,7 +243,8 @@ def holds_truths(path: Path, columns: tuple[str, str, str], file_format: str | N
 def read_note(path: Path, file_format: str | None = None) -> dict[str, Any] | None:
     """Return the note of a table, or None; errors as in `read_table`."""
     kind = find_format(path, file_format)
-    note: dict[str, Any] | None = _read(path, kind, kind.module.read_note)
+    reader = files.read_note if kind.platform else kind.load().read_note
+    note: dict[str, Any] | None = _read(path, kind, reader if kind.written else lambda _: None)
     return note
 
 
@@ -256,7 +270,7 @@ def _read(path: Path, kind: Format, reader: Callable[..., Any], *parameters: Any
         zlib.error,
     ) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise FormatError(f"{path}: this cannot be read as {kind.module.NAME}: {reason}") from None
+        raise FormatError(f"{path}: this cannot be read as {kind.title}: {reason}") from None
 
 
 def check_target(path: Path, file_format: str | None = None) -> None:
@@ -272,27 +286,26 @@ def check_target(path: Path, file_format: str | None = None) -> None:
     kind = find_format(path, file_format)
     if not kind.written:
         raise ParameterError(
-            f"{path}: files of {kind.module.NAME} are read, and not written: {_WRITE_A_TABLE}"
+            f"{path}: files of {kind.title} are read, and not written: {_WRITE_A_TABLE}"
         )
-    if not _fits(path, kind):
+    if not kind.fits(path):
         raise ParameterError(
-            f"{path}: the name of a file of {kind.module.NAME} must end in "
-            f"{' or '.join(kind.suffixes)}"
+            f"{path}: the name of a file of {kind.title} must end in {' or '.join(kind.suffixes)}"
         )
-    if kind.module is excel_files:
-        excel_files.check_installed()
-    check_folder(path)
+    if kind.name == "excel":
+        kind.load().check_installed()
+    files.check_folder(path)
 
 
 _WRITE_A_TABLE = "write a table, whose name ends in .csv, .tsv, .parquet, .jsonl or .xlsx"
 
 
 def _check_is_table(path: Path) -> None:
-    kind = next((one for one in FORMATS.values() if _fits(path, one)), None)
+    kind = next((one for one in FORMATS.values() if one.fits(path)), None)
     if kind is None:
         raise FormatError(f"{path}: {_WRITE_A_TABLE}")
     if kind.platform:
-        made = f"; quietcrowd convert makes {kind.module.NAME} of it" if kind.written else ""
+        made = f"; quietcrowd convert makes {kind.title} of it" if kind.written else ""
         raise FormatError(f"{path}: {_WRITE_A_TABLE}{made}")
 
 
@@ -328,4 +341,4 @@ def write_table(
     table = as_frame(frame).to_arrow()
     if note is None and "worker" in table.column_names:  # aggregates per task have no workers
         note = mark_of(frame)
-    find_format(Path(path), file_format).module.write(table, Path(path), note)
+    find_format(Path(path), file_format).load().write(table, Path(path), note)

@@ -21,8 +21,8 @@ from quietcrowd.exceptions import (
     QuietcrowdWarning,
 )
 from quietcrowd.formats import read_answers, read_reports, write_reports, write_table
-from quietcrowd.formats.report_files import report_note
-from quietcrowd.formats.tables import read_note
+from quietcrowd.formats.registry import read_note
+from quietcrowd.formats.reports import report_note
 from quietcrowd.inference import Mean, RatioMean, noise_ignored
 from quietcrowd.mechanisms import (
     DuchiMechanism,

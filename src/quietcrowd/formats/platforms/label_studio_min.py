@@ -1,0 +1,177 @@
+"""Label Studio JSON_MIN: a list of annotations, each with the data of its task.
+
+Label Studio CSV has the same columns.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from quietcrowd.exceptions import FormatError
+from quietcrowd.formats.columns import Choice, check_plain_columns, choose_field, refuse_truths
+from quietcrowd.formats.jsonl import read_records
+from quietcrowd.formats.platforms.label_studio import (
+    KINDS,
+    Pseudonyms,
+    answer_of,
+    is_id,
+    make_result,
+    write_records,
+)
+
+__all__ = [
+    "ANNOTATOR",
+    "ID",
+    "NUMBERS",
+    "TASK",
+    "flat_columns",
+    "question_of",
+    "read",
+    "read_columns",
+    "write",
+]
+
+NAME = "Label Studio JSON_MIN"
+
+ID, TASK, ANNOTATOR = "id", "task", "annotator"
+_ANNOTATION = "annotation_id"
+NUMBERS = (ID, ANNOTATOR, _ANNOTATION)
+_TIMES = ("created_at", "updated_at", "lead_time")
+_OTHERS = frozenset({ID, TASK, ANNOTATOR, _ANNOTATION, *_TIMES, "agreement", "history"})
+"""Columns that are not questions."""
+
+
+def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
+    """Return the annotations as answers to one question."""
+    refuse_truths(path, wanted, f"{NAME} holds")
+    records = read_records(path, "annotation")
+    names = list(dict.fromkeys(name for record in records for name in record))
+    field = question_of(path, names, choice.field)
+    columns = {
+        name: [record.get(name) for record in records] for name in (ID, TASK, ANNOTATOR, field)
+    }
+    return read_columns(path, columns, field, packed=False)
+
+
+def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
+    """Write one annotation per row.
+
+    Workers become numbers in the order of their first row, also in the note, and times are omitted.
+    The sidecar contains the note.
+    """
+    workers = Pseudonyms()
+    columns = flat_columns(path, table, NAME, workers)
+    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    write_records(path, map(_answered, rows), note, workers)
+
+
+def _answered(row: dict[str, Any]) -> dict[str, Any]:
+    """Return an annotation, without the question if it has no answer."""
+    return {name: cell for name, cell in row.items() if name != "label" or cell is not None}
+
+
+def question_of(path: Path, names: Sequence[str], wanted: str | None) -> str:
+    """Return the column of the answers; raise FormatError if it is ambiguous.
+
+    Columns of task data look like questions: if a file has some, the question must be named.
+    """
+    if ANNOTATOR not in names or ID not in names:
+        missing = ANNOTATOR if ANNOTATOR not in names else ID
+        raise FormatError(f"{path}: {missing!r} is missing: this is no annotation of Label Studio")
+    return choose_field(path, [name for name in names if name not in _OTHERS], wanted)
+
+
+def read_columns(
+    path: Path,
+    columns: dict[str, list[Any]],
+    field: str,
+    *,
+    packed: bool,
+) -> pa.Table:
+    """Return answers; tasks are named by ``task`` if it corresponds one to one to ``id``.
+
+    `columns` are those of ids, tasks, annotators and answers (`field`). If `packed`, cells may
+    contain JSON.
+    """
+    for place, row in enumerate(zip(columns[ID], columns[ANNOTATOR], strict=True)):
+        if not all(map(is_id, row)):
+            raise FormatError(
+                f"{path}: annotation {place}: {ID!r} and {ANNOTATOR!r} must be ids; got {row!r}"
+            )
+    labels = []
+    for place, cell in enumerate(columns[field]):
+        try:
+            labels.append(_read_short(cell, packed=packed))
+        except ValueError as error:
+            raise FormatError(f"{path}: annotation {place}, {field!r}: {error}") from None
+    return pa.table(
+        {
+            "task": pa.array(_keys(columns[ID], columns.get(TASK)), pa.string()),
+            "worker": pa.array(map(str, columns[ANNOTATOR]), pa.string()),
+            "label": pa.array(labels),
+        }
+    )
+
+
+def _keys(ids: list[Any], tasks: list[Any] | None) -> list[str]:
+    keys = [str(one) for one in ids]
+    if tasks is None or not all(map(is_id, tasks)):
+        return keys
+    names = [str(task) for task in tasks]
+    pairs = set(zip(keys, names, strict=True))
+    return names if len(pairs) == len(set(keys)) == len(set(names)) else keys
+
+
+def flat_columns(path: Path, table: pa.Table, name: str, workers: Pseudonyms) -> dict[str, Any]:
+    """Return answers as columns; times are empty."""
+    check_plain_columns(path, table, name)
+    tasks: dict[Any, int] = {}
+    given = table["task"].to_pylist()
+    empty = [None] * len(table)
+    return {
+        TASK: [None if task is None else str(task) for task in given],
+        ID: [tasks.setdefault(task, len(tasks) + 1) for task in given],
+        "label": [_shorten(label) for label in table["label"].to_pylist()],
+        ANNOTATOR: [workers.number(worker) for worker in table["worker"].to_pylist()],
+        _ANNOTATION: list(range(1, len(table) + 1)),
+        **dict.fromkeys(_TIMES, empty),
+    }
+
+
+def _shorten(label: Any) -> Any:
+    """Return a label in the form of JSON_MIN: a choice as text, a number in a list of an object."""
+    for result in make_result("", label):
+        choice = answer_of(result["value"], "choices")
+        return [result["value"]] if choice is None else choice
+    return None
+
+
+def _read_short(cell: Any, *, packed: bool = False) -> Any:
+    """Return the answer in a cell of JSON_MIN, or None; `packed` cells (CSV) may contain JSON.
+
+    Raises ValueError if the cell is not one choice, rating or number.
+    """
+    if packed and isinstance(cell, str):
+        cell = _unpacked(cell)
+    if cell is None or isinstance(cell, str):
+        return cell
+    values = cell if isinstance(cell, list) and len(cell) == 1 else [None]
+    answers = [answer_of(values[0], key) for key in KINDS.values()]
+    found = [answer for answer in answers if answer is not None]
+    if len(found) != 1:
+        raise ValueError(f"one choice, rating or number is needed; got {cell!r}")
+    return found[0]
+
+
+def _unpacked(text: str) -> Any:
+    """Parse a CSV cell if it is a list of objects; otherwise return the text."""
+    try:
+        found = json.loads(text) if text.startswith("[{") else text
+    except (ValueError, RecursionError):
+        return text
+    return found
