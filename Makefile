@@ -27,7 +27,7 @@ test: $(VENV)/.ready postgresql chromium ## the whole test suite, on SQLite and 
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 test-fast: $(VENV)/.ready ## the tests that are not slow, something of every folder: for while you work
-	$(BIN)/python -m pytest tests -m "not nightly and not slow" --hypothesis-profile fast \
+	$(BIN)/python -m pytest tests research/tests -m "not nightly and not slow" --hypothesis-profile fast \
 		--durations 10 --durations-min 0.5 --numprocesses auto --dist worksteal
 
 core: $(VENV)/.ready ## compile the kernels in core/ that have changed
@@ -48,9 +48,9 @@ docs: $(VENV)/.ready ## a site of the docs in build/docs: a warning, or a link t
 	@echo "build/docs/index.html"
 
 nightly: $(VENV)/.ready sanitize postgresql chromium prometheus nginx pgbouncer mmdebstrap docs ## the whole suite with its branch coverage, and long simulations
-	$(BIN)/python -m pytest tests src --cov --cov-report= --cov-fail-under=0 --hypothesis-profile nightly \
+	$(BIN)/python -m pytest --cov --cov-report= --cov-fail-under=0 --hypothesis-profile nightly \
 		--numprocesses auto --dist worksteal
-	$(BIN)/python -m pytest tests src -m nightly --hypothesis-profile nightly \
+	$(BIN)/python -m pytest -m nightly --hypothesis-profile nightly \
 		--cov --cov-append --cov-report term:skip-covered --numprocesses auto --dist worksteal
 
 postgresql: $(VENV)/.ready ## install PostgreSQL for the tests, where one may (Debian); asks first
@@ -123,8 +123,8 @@ $(VENV)/.locked: requirements.lock | compiler
 	@touch $@
 
 # Nothing is compiled at import. A folder is newer where a file was added or removed.
-$(VENV)/.ready: $(VENV)/.locked pyproject.toml CMakeLists.txt $(shell find core/. -type d -o -name '*.h' -o -name '*.cpp') | compiler
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+$(VENV)/.ready: $(VENV)/.locked pyproject.toml research/pyproject.toml CMakeLists.txt $(shell find core/. -type d -o -name '*.h' -o -name '*.cpp') | compiler
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . --editable research
 	$(BIN)/python -m nanobind.stubgen --quiet --module quietcrowd._core --output-file src/quietcrowd/_core.pyi
 	$(BIN)/ruff format --quiet src/quietcrowd/_core.pyi
 	@touch $@

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.synthesis.density_errors import integrated_squared_errors
+from quietcrowd_research.huai2019.density_errors import integrated_squared_errors
 from timing import least_seconds
 
 TASKS, USERS = 10**4, 20

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from quietcrowd.evaluation.papers.claim_records import (
+from quietcrowd_research.claim_records import (
     VERDICTS,
     Claim,
     Document,
@@ -28,7 +28,7 @@ simulation was repeated and they are at hand; where none stand, the page that is
 often it was run. "Reproduced" needs a run, a count or a proof; "cannot be tried" says what is
 missing.
 
-This page is written from the records in `src/quietcrowd/evaluation/papers/claims/` by
+This page is written from the records in `research/src/quietcrowd_research/claims/` by
 `python docs/draw_reproduction.py`.
 """
 

@@ -3,6 +3,7 @@
 import sys
 import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,9 @@ def test_the_version_is_the_same_everywhere():
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert PROJECT["version"] == quietcrowd.__version__ == cited["version"]
     assert PROJECT["license"] == cited["license"]
+    research = tomllib.loads((ROOT / "research" / "pyproject.toml").read_text())["project"]
+    assert research["version"] == PROJECT["version"]
+    assert f"quietcrowd[plots]=={PROJECT['version']}" in research["dependencies"]
     assert f"This will be {PROJECT['version']}" in (ROOT / "CHANGELOG.md").read_text() or (
         f"## {PROJECT['version']}" in (ROOT / "CHANGELOG.md").read_text()
     )
@@ -62,6 +66,14 @@ def test_the_sdist_has_what_the_repository_has(distributions):
 
 
 @pytest.mark.nightly
+def test_the_wheel_has_the_library_alone(distributions):
+    (wheel,) = distributions.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name.partition("/")[0] for name in archive.namelist()}
+    assert held == {"quietcrowd", f"quietcrowd-{PROJECT['version']}.dist-info"}
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize("extra", EXTRAS)
 @pytest.mark.parametrize("versions", ["lowest-direct", "highest"])
 def test_the_wheel_works_with_the_versions_that_it_asks_for(
@@ -83,3 +95,6 @@ def test_the_wheel_works_with_the_versions_that_it_asks_for(
         finished(*words, cwd=tmp_path, check=True)
     told = finished(place / "bin" / "quietcrowd", "--version", check=True)
     assert told.output.split() == ["quietcrowd", PROJECT["version"]]
+    research = finished(place / "bin" / "quietcrowd", "reproduce")
+    assert research.status == 2
+    assert research.errors.endswith("with pip install ./research\n")

@@ -11,9 +11,9 @@ import pytest
 from tests.nightly import nightly
 
 import quietcrowd as qc
-from quietcrowd.evaluation import FIGURES
 from quietcrowd.inference import METHODS
 from quietcrowd.mechanisms import Mechanism
+from quietcrowd_research.names import FIGURES
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parent
+ROOT = Path(__file__).parents[1]
 ALLOWED = {
     "campaign/waiting.py": "here all tests wait",
     "programs.py": "here all tests start programs",
@@ -26,9 +26,11 @@ IN_TEXT = re.compile(r"time\.sleep\(|os\.kill\(os\.getpid\(\)|subprocess\.")
 """Programs that tests run from texts obey the rule, too."""
 
 FILES = [
-    str(path.relative_to(TESTS))
-    for path in sorted(TESTS.rglob("*.py"))
-    if path != Path(__file__) and str(path.relative_to(TESTS)) not in ALLOWED
+    str(path.relative_to(ROOT))
+    for tests in ("tests", "research/tests")
+    for path in sorted((ROOT / tests).rglob("*.py"))
+    if path != Path(__file__)
+    and path.relative_to(ROOT).as_posix().removeprefix("tests/") not in ALLOWED
 ]
 
 
@@ -62,7 +64,7 @@ def faults(source: str) -> list[str]:
 
 @pytest.mark.parametrize("file", FILES)
 def test_nothing_depends_on_time(file):
-    assert faults((TESTS / file).read_text("utf-8")) == []
+    assert faults((ROOT / file).read_text("utf-8")) == []
 
 
 @pytest.mark.parametrize(

@@ -1,22 +1,29 @@
-"""Tests stand where what they test stands: tests/ mirrors src/quietcrowd/ file by file."""
+"""Tests stand where what they test stands: they mirror their package file by file."""
 
 from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parent
-PACKAGE = Path("src", "quietcrowd")
-SOURCE = TESTS.parent / PACKAGE
+ROOT = Path(__file__).parents[1]
+PACKAGES = {
+    Path("tests"): Path("src", "quietcrowd"),
+    Path("research", "tests"): Path("research", "src", "quietcrowd_research"),
+}
+"""The package that each folder of tests mirrors."""
 
 APART = {
-    Path("compatibility"): "what earlier versions wrote, read and used by this one",
-    Path("campaign", "conformance"): "both clients of a worker, the Python one and the page",
-    Path("core"): "core/, every kernel by the name of its file",
-    Path("deploy"): "deploy/, with the programs that it is for",
+    Path("tests", "compatibility"): "what earlier versions wrote, read and used by this one",
+    Path(
+        "tests", "campaign", "conformance"
+    ): "both clients of a worker, the Python one and the page",
+    Path("tests", "core"): "core/, every kernel by the name of its file",
+    Path("tests", "deploy"): "deploy/, with the programs that it is for",
 }
 """Folders that are about several of the package, and what about them."""
 
-FILES = [path.relative_to(TESTS) for path in sorted(TESTS.rglob("*.py"))]
+FILES = [
+    path.relative_to(ROOT) for tests in PACKAGES for path in sorted((ROOT / tests).rglob("*.py"))
+]
 PLACES = [file for file in FILES if not any(file.is_relative_to(folder) for folder in APART)]
 MODULES = [place for place in PLACES if place.name[:5] == "test_"]
 FOLDERS = sorted({place.parent for place in PLACES})
@@ -74,24 +81,30 @@ NO_MIRROR = {
 """Tests that cut across modules, by name, and what each is about instead of one of them."""
 
 
+def mirrored(place: Path) -> Path:
+    """Return where the package has what a test module, or a folder of tests, is named after."""
+    (tests,) = (folder for folder in PACKAGES if place.is_relative_to(folder))
+    return (PACKAGES[tests] / place.relative_to(tests)).with_name(place.name.removeprefix("test_"))
+
+
 def mirrors(test: Path) -> bool:
     """Return whether there is a module, or a folder, that a test module is named after."""
-    place = SOURCE / test.parent / test.stem.removeprefix("test_")
+    place = ROOT / mirrored(test.with_suffix(""))
     files = (place.with_suffix(suffix) for suffix in (".py", ".js"))
     return place.is_dir() or any(file.is_file() for file in files)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=str)
 def test_every_folder_of_tests_is_one_of_the_package(folder):
-    assert (SOURCE / folder).is_dir(), f"tests/{folder}: there is no {PACKAGE / folder}"
+    package = PACKAGES[folder] if folder in PACKAGES else mirrored(folder)
+    assert (ROOT / package).is_dir(), f"{folder}: there is no {package}"
 
 
 @pytest.mark.parametrize("test", MODULES, ids=str)
 def test_every_test_module_is_named_after_a_module(test):
-    module = PACKAGE / test.parent / test.name.removeprefix("test_")
     assert mirrors(test) or test.stem in NO_MIRROR, (
-        f"tests/{test}: there is no {module}: give it the place and the name of the module that it "
-        "tests, or say in NO_MIRROR what it is about"
+        f"{test}: there is no {mirrored(test)}: give it the place and the name of the module that "
+        "it tests, or say in NO_MIRROR what it is about"
     )
 
 
@@ -101,6 +114,8 @@ def test_every_exception_is_needed_once():
 
 
 def test_every_kernel_has_tests_of_its_name():
-    kernels = {path.stem for path in (TESTS.parent / "core" / "kernels").glob("*.cpp")}
-    tests = {path.stem.removeprefix("test_") for path in (TESTS / "core").glob("test_*.py")}
+    kernels = {path.stem for path in (ROOT / "core" / "kernels").glob("*.cpp")}
+    tests = {
+        path.stem.removeprefix("test_") for path in (ROOT / "tests" / "core").glob("test_*.py")
+    }
     assert kernels <= tests

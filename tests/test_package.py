@@ -12,13 +12,15 @@ from pathlib import Path
 import pytest
 
 import quietcrowd as qc
+import quietcrowd_research
 from quietcrowd import exceptions
 from quietcrowd.commands.app import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(
     module.name
-    for module in pkgutil.walk_packages(qc.__path__, prefix="quietcrowd.")
+    for package in (qc, quietcrowd_research)
+    for module in pkgutil.walk_packages(package.__path__, prefix=f"{package.__name__}.")
     if not module.name.endswith(("__main__", "_core"))
 )
 
@@ -158,7 +160,8 @@ def test_a_first_result_needs_neither_pandas_nor_the_statistics_of_scipy(program
 
 
 def test_nothing_imports_the_statistics_of_scipy():
-    sources = Path(qc.__file__).parent.rglob("*.py")
+    packages = (Path(package.__file__).parent for package in (qc, quietcrowd_research))
+    sources = chain.from_iterable(package.rglob("*.py") for package in packages)
     assert [path.name for path in sources if "scipy.stats" in imported_by(path)] == []
 
 

@@ -1,7 +1,7 @@
 """Noise that protects somebody comes from the operating system's words.
 
-All of ``src/`` is read: whoever calls a float generator, of NumPy or of Python, stands in the list
-below with the reason, or fails here.
+Both packages are read: a file that calls a float generator, of NumPy or of Python, is in the list
+below with the reason, or the test fails.
 """
 
 import ast
@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 import quietcrowd
+import quietcrowd_research
 
-SOURCE = Path(quietcrowd.__file__).parent
+SOURCES = [Path(package.__file__).parent for package in (quietcrowd, quietcrowd_research)]
 
 FLOATS = {
     *("beta", "binomial", "chisquare", "dirichlet", "exponential", "gamma", "geometric", "gumbel"),
@@ -34,15 +35,15 @@ SIMULATIONS = {
     "datasets/label_crowd.py": "makes synthetic crowds",
     "datasets/number_crowd.py": "makes synthetic crowds",
     "datasets/synthetic.py": "makes synthetic crowds",
-    "evaluation/papers/baselines.py": "stand-ins of other papers; demands a generator",
-    "evaluation/papers/density_methods.py": "non-private draws; demands a generator",
-    "evaluation/papers/task_profiles.py": "simulates the noise of a printed mechanism",
     "inference/further_report.py": "plays out what further reports might be; reads reports alone",
     "mechanisms/channels/noise.py": "only where `rng` is given; see the test below",
     "planning/crowd_assumption.py": "makes synthetic crowds",
     "planning/pilot.py": "makes synthetic crowds, like that of a pilot",
     "testing/method_checks.py": "shuffles rows and chooses known truths, for the battery",
     "testing/mechanisms.py": "makes answers for the conformance battery",
+    "quietcrowd_research/huai2019/density_methods.py": "non-private draws; demands a generator",
+    "quietcrowd_research/moon2025/baselines.py": "stand-ins of other papers; demands a generator",
+    "quietcrowd_research/sun2018/task_profiles.py": "simulates the noise of a printed mechanism",
 }
 """Files that call float generators, and why none of these numbers protects anybody."""
 
@@ -80,8 +81,12 @@ def imports(tree):
 
 @cache
 def texts():
-    """Return every module of the package."""
-    return {path.relative_to(SOURCE).as_posix(): path.read_text() for path in SOURCE.rglob("*.py")}
+    """Return every module of both packages."""
+    return {
+        path.relative_to(source.parent).as_posix().removeprefix("quietcrowd/"): path.read_text()
+        for source in SOURCES
+        for path in source.rglob("*.py")
+    }
 
 
 def trees(spelling):

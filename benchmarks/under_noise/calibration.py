@@ -3,8 +3,8 @@
 import numpy as np
 
 import quietcrowd as qc
-from quietcrowd.evaluation.calibration_error import excess_calibration_error
 from quietcrowd.evaluation.metrics import KnownLabels
+from quietcrowd_research.calibration_error import excess_calibration_error
 from under_noise import labels
 from under_noise.cells import ORACLE, Figure, mean_of
 from under_noise.families import known_law_posterior, known_share, label_reports

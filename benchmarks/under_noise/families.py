@@ -4,9 +4,9 @@ import numpy as np
 
 import quietcrowd as qc
 from quietcrowd.datasets import label_crowd, number_crowd
-from quietcrowd.evaluation.label_oracle import label_posterior
 from quietcrowd.evaluation.metrics import KnownLabels, KnownNumbers
-from quietcrowd.evaluation.number_oracle import number_posterior, quantiles
+from quietcrowd_research.label_oracle import label_posterior
+from quietcrowd_research.number_oracle import number_posterior, quantiles
 from under_noise.cells import ORACLE, Cell, best
 from under_noise.records import measure
 from under_noise.rivals import (

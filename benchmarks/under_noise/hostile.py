@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from quietcrowd.evaluation.label_oracle import label_posterior
+from quietcrowd_research.label_oracle import label_posterior
 from under_noise.cells import Cell, worst
 from under_noise.labels import DRAWS, SETS, one_layer, real_set
 from under_noise.records import measure

@@ -5,8 +5,8 @@ from functools import cache
 import numpy as np
 
 import quietcrowd as qc
-from quietcrowd.evaluation.label_oracle import counted_confusions, label_posterior
 from quietcrowd.evaluation.metrics import KnownLabels
+from quietcrowd_research.label_oracle import counted_confusions, label_posterior
 from under_noise.cells import CONSTANT, ORACLE, Cell, geometric_ratio, worst
 from under_noise.records import measure
 from under_noise.rivals import Scene, label_rivals, losses_of

@@ -6,8 +6,8 @@ import numpy as np
 
 import quietcrowd as qc
 from quietcrowd.datasets import label_crowd
-from quietcrowd.evaluation.label_oracle import counted_confusions, label_posterior
 from quietcrowd.evaluation.metrics import KnownLabels
+from quietcrowd_research.label_oracle import counted_confusions, label_posterior
 from under_noise.cells import Cell
 from under_noise.labels import DRAWS
 from under_noise.records import measure

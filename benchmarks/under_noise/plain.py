@@ -10,7 +10,7 @@ import pandas as pd
 
 import quietcrowd as qc
 from own_process import HERE
-from quietcrowd.evaluation.label_oracle import label_posterior
+from quietcrowd_research.label_oracle import label_posterior
 from under_noise.cells import Cell, best_single, geometric_ratio
 from under_noise.labels import SETS, real_set
 from under_noise.records import LOSS, measure

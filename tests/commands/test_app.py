@@ -2,7 +2,7 @@
 
 import pkgutil
 import sys
-from importlib import import_module
+from importlib import import_module, metadata
 
 import pytest
 from tests.programs import QUIETCROWD
@@ -93,7 +93,6 @@ def test_a_slip_is_answered_with_the_command_that_was_meant(run):
         ("quietcrowd campaign in", "invite"),
         ("quietcrowd randomize --mechanism t", "two-layer"),
         ("quietcrowd infer --method w", "weighted-vote"),
-        ("quietcrowd reproduce sun2018-", "sun2018-3"),
         ("quietcrowd partition --sk", "--skip-outside"),
         ("quietcrowd rank --du", "--duplicates"),
     ],
@@ -105,6 +104,54 @@ def test_commands_options_and_choices_are_completed(monkeypatch, capsys, typed, 
     with pytest.raises(SystemExit):
         app([], prog_name="quietcrowd")
     assert completed in capsys.readouterr().out
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Return a function that replaces the entry points of other packages, by name and value."""
+
+    def replace(**points):
+        found = [metadata.EntryPoint(*point, "quietcrowd.commands") for point in points.items()]
+        monkeypatch.setattr(metadata, "entry_points", lambda **_: metadata.EntryPoints(found))
+
+    return replace
+
+
+def test_commands_of_other_packages_are_listed(run, installed):
+    installed(budget="nowhere:app", demonstrate="nowhere:app")
+    listed = run("--help")[1].partition("Commands:")[2].split()
+    assert listed.count("budget") == 1, "a command of quietcrowd goes first"
+    assert listed[-1] == "demonstrate"
+    assert run("budget", "--help")[0] == 0
+    assert "Did you mean 'demonstrate'?" in run("demonstrat")[2]
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("nowhere:app", "ModuleNotFoundError: No module named 'nowhere'"),
+        ("quietcrowd.commands.lab.poll:nothing", "AttributeError: "),
+        ("quietcrowd.commands.lab.poll:app", "KeyError: 'broken'"),
+        ("quietcrowd.commands.lab.poll:poll", "AttributeError: "),
+    ],
+)
+def test_a_broken_command_of_another_package_is_one_line(run, installed, value, why):
+    installed(broken=value)
+    assert run("--help")[0] == 0
+    status, output, errors = run("broken", "--help")
+    assert (status, output, errors.count("\n")) == (2, "", 1)
+    assert errors.startswith(f"quietcrowd: error: broken of {value} cannot be loaded: {why}")
+
+
+def test_a_command_of_research_says_how_to_install_it(run, installed):
+    installed()
+    assert "reproduce" not in run("--help")[1]
+    for words in (["reproduce"], ["reproduce", "all", "--quick"], ["reproduce", "--help"]):
+        assert run(*words) == (
+            *(2, ""),
+            "quietcrowd: error: reproduce is a command of quietcrowd-research: install it in the "
+            "source of quietcrowd with pip install ./research\n",
+        )
 
 
 def test_version_and_module(run, program):

@@ -1,4 +1,4 @@
-"""Tables of experiments and figures fit a terminal, and name every row."""
+"""Tables of experiments fit a terminal, and name every row."""
 
 import json
 
@@ -6,8 +6,6 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.commands.experiment_tables import UNLISTED, print_figure
-from quietcrowd.evaluation import FIGURES, FigureResult
 
 
 @pytest.mark.slow
@@ -55,19 +53,3 @@ def test_long_names_of_methods_fit_80_columns(run, ratings):
     folded = [line.split()[0] for line in lines if line.startswith(" " * 10)]
     for part in (":solver=lagrange", ":divisor=none", ":normaliser=max", ":per_answer=false"):
         assert part in folded
-
-
-def test_rows_of_a_figure_that_no_method_names_are_told(capsys):
-    figure = FIGURES["moon2025-3-drawn"]
-    row = {"dataset": "d", "mechanism": "laplace", "claimed_epsilon": 1.0, "trials": 2}
-    row |= {figure.scores[0]: 1.0, f"{figure.scores[0]}_se": 0.1}
-    names = ("mean", "tesla-like", "privtdsi-like, moon", "every sigma known")
-    rows = [row | {"method": name} for name in names]
-    rows.append(row | {"mechanism": "none", "method": "constant"})
-    for count, told in ((1, 0), (4, 3)):
-        frame = pd.DataFrame([*rows[:count], rows[-1]])
-        print_figure(FigureResult(figure=figure, frame=frame, skipped=()))
-        lines = capsys.readouterr().out.splitlines()
-        assert max(map(len, lines)) <= 80
-        begun = [line for line in lines if line.startswith(tuple(f"{n}: " for n in UNLISTED))]
-        assert len(begun) == told

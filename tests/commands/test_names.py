@@ -4,7 +4,7 @@ from typing import get_args
 
 from attrs import fields_dict
 
-from quietcrowd import evaluation, inference
+from quietcrowd import inference
 from quietcrowd.commands import names
 from quietcrowd.synthesis import kde, parameters, planner, weights
 
@@ -14,10 +14,6 @@ def test_methods_and_parameters_of_their_own():
     shared = set.intersection(*map(set, fields.values()))
     own = {name: ", ".join(k for k in keys if k not in shared) for name, keys in fields.items()}
     assert list(names.METHODS.items()) == list(own.items())
-
-
-def test_figures():
-    assert tuple(evaluation.FIGURES) == names.FIGURES
 
 
 def test_words_of_synthesis():

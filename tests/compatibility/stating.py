@@ -20,9 +20,9 @@ from tests.compatibility.spelling import plain
 
 import quietcrowd as qc
 from quietcrowd.auditing.attacks import plan_audit
-from quietcrowd.evaluation import PrivTDSILike, TeslaLike
 from quietcrowd.exceptions import QuietcrowdError, QuietcrowdWarning
-from quietcrowd.synthesis import Basic, Histogram
+from quietcrowd_research.huai2019.baselines import Basic, Histogram
+from quietcrowd_research.moon2025.baselines import PrivTDSILike, TeslaLike
 
 TASKS = [f"t{place:02d}" for place in range(16)]
 

@@ -7,14 +7,17 @@ import os
 import sys
 import warnings
 from importlib import import_module
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from quietcrowd.commands.printing import tell
-from quietcrowd.exceptions import QuietcrowdError, QuietcrowdWarning
+from quietcrowd.exceptions import MissingExtraError, QuietcrowdError, QuietcrowdWarning
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["COMMANDS", "CommandTable", "app", "load", "run"]
 
@@ -34,7 +37,6 @@ COMMANDS = {
         "lab.evaluate",
         "Measure what privacy costs where truths are known.",
     ),
-    "reproduce": ("reproduce", "Run the experiments behind published figures and tables."),
     "partition": ("partition", "Make a store for infer, of data larger than memory."),
     "audit": ("lab.audit", "Test the guarantee of a mechanism."),
     "synthesize": ("lab.synthesize", "Make synthetic claims from real ones (trusted collector)."),
@@ -57,29 +59,75 @@ COMMANDS = {
 """Module of each command, and the first line of its help."""
 
 
+GROUP = "quietcrowd.commands"
+"""Entry points of other packages: the name of a command, and the Typer application with it."""
+
+RESEARCH = {"reproduce"}
+"""Commands of quietcrowd-research."""
+
+
 class CommandTable(TyperGroup):
     """Group that lists commands by `COMMANDS` and imports only the one that is called.
 
-    Help and completion list placeholders without options.
+    Help and completion list placeholders without options. Commands of other packages are looked up
+    for these, and for a name that is not in `COMMANDS`.
     """
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
+        self._points: dict[str, EntryPoint] | None = None
         for name, (_, line) in COMMANDS.items():
             self.add_command(TyperCommand(name, help=line))
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands, those of other packages last."""
+        self._installed()
+        return super().list_commands(ctx)
 
     def resolve_command(
         self, ctx: Any, args: list[str]
     ) -> tuple[str | None, TyperCommand | TyperGroup | None, list[str]]:
         """Return the name of a command, the command itself, and its arguments."""
+        if args[0] not in COMMANDS and args[0] not in self._installed() and args[0] in RESEARCH:
+            raise MissingExtraError(
+                f"{args[0]} is a command of quietcrowd-research: install it in the source of "
+                "quietcrowd with pip install ./research"
+            )
         name, listed, rest = super().resolve_command(ctx, args)
-        return name, None if listed is None else load(str(name)), rest
+        if listed is None or name in COMMANDS:
+            return name, None if listed is None else load(str(name)), rest
+        return name, _load_installed(self._installed()[str(name)]), rest
+
+    def _installed(self) -> dict[str, EntryPoint]:
+        """Look up the commands of other packages once, and list each by its package's summary."""
+        if self._points is None:
+            from importlib.metadata import entry_points
+
+            found = {point.name: point for point in entry_points(group=GROUP)}
+            self._points = {name: found[name] for name in found.keys() - COMMANDS.keys()}
+            for name, point in sorted(self._points.items()):
+                summary = point.dist.metadata["Summary"] if point.dist else None
+                self.add_command(TyperCommand(name, help=summary))
+        return self._points
 
 
 def load(name: str) -> TyperCommand | TyperGroup:
     """Import a command by its name."""
-    module = import_module(f"quietcrowd.commands.{COMMANDS[name][0]}")
-    command: Any = get_group(module.app).commands[name]
+    return _command_of(import_module(f"quietcrowd.commands.{COMMANDS[name][0]}").app, name)
+
+
+def _load_installed(point: EntryPoint) -> TyperCommand | TyperGroup:
+    try:
+        return _command_of(point.load(), point.name)
+    except Exception as error:
+        package = point.dist.name if point.dist else point.value
+        raise QuietcrowdError(
+            f"{point.name} of {package} cannot be loaded: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _command_of(application: Any, name: str) -> TyperCommand | TyperGroup:
+    command: Any = get_group(application).commands[name]
     return command  # type: ignore[no-any-return]
 
 

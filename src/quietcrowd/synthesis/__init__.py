@@ -1,15 +1,12 @@
 """Release of synthetic claims by a trusted collector."""
 
-from quietcrowd.synthesis.baselines import Basic, Histogram
 from quietcrowd.synthesis.density import CrowdDensity
 from quietcrowd.synthesis.planner import ReleasePlan, plan_for_claims, plan_releases
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
 from quietcrowd.synthesis.synthetic import SyntheticClaims
 
 __all__ = [
-    "Basic",
     "CrowdDensity",
-    "Histogram",
     "PrisCrowd",
     "ReleasePlan",
     "SyntheticClaims",

@@ -1,18 +1,12 @@
-"""``quietcrowd evaluate`` and one figure of ``quietcrowd reproduce`` as a user meets them."""
+"""``quietcrowd evaluate`` as a user meets it."""
 
 import json
 
-import attrs
 import pandas as pd
 import pytest
 from tests.programs import QUIETCROWD
 
 import quietcrowd as qc
-from quietcrowd import evaluation
-from quietcrowd.datasets import opinion_crowd
-from quietcrowd.evaluation import FIGURES, DensityExperiment, Figure, FigureResult
-from quietcrowd.evaluation.papers.density_methods import EvenGuess
-from quietcrowd.evaluation.papers.figure import TablePart
 
 
 def test_targets_are_checked_before_long_work(run, folder, monkeypatch):
@@ -82,68 +76,6 @@ def test_an_experiment_on_numbers(run, ratings, tmp_path):
     assert "does not hide which tasks were answered" in " ".join(output.split())
     assert max(map(len, output.splitlines())) <= 80
     assert len(pd.read_csv(tmp_path / "p.csv")) == 5
-
-
-@pytest.mark.slow
-def test_a_figure_is_reproduced(run, tmp_path, monkeypatch):
-    figure = FIGURES["sun2018-2"]
-
-    class Quick:
-        has_picture = True
-
-        def run(self, **options):
-            parts = figure.parts(2, 0)[:1]
-            small = attrs.evolve(
-                parts[0].experiment(),
-                dataset=qc.sparse_crowd(tasks=15, workers=30, sparsity=0.5),
-                epsilons=[1.0],
-            )
-            assert options == {"trials": 2, "seed": 0, "progress": False}
-            frame = small.run().frame.assign(sparsity=0.5)
-            return FigureResult(figure=figure, frame=frame, skipped=("one was left out",))
-
-    monkeypatch.setattr(evaluation, "FIGURES", {"quick": Quick()})
-    words = ["reproduce", "quick", "--trials", "2", "--plot", tmp_path / "f.png"]
-    status, output, errors = run(*words, "-o", tmp_path / "f.csv")
-    assert status == 0, errors
-    assert max(map(len, output.splitlines())) <= 80
-    assert errors == "quietcrowd: note: one was left out\n"
-    assert (tmp_path / "f.png").exists()
-    assert len(pd.read_csv(tmp_path / "f.csv")) == 6
-    status, output, _ = run("reproduce", "quick", "--trials", "2", "--json")
-    assert len(json.loads(output)) == 6
-
-
-@pytest.mark.slow
-def test_a_figure_about_densities_is_reproduced(run, tmp_path, monkeypatch):
-    def measure(_):
-        experiment = DensityExperiment(
-            datasets=[opinion_crowd(tasks=5)],
-            truths={"all claims": lambda crowd, _: crowd.densities()},
-            methods={"even density": EvenGuess()},
-            bandwidth=1.0,
-            trials=2,
-        )
-        return experiment.run()
-
-    quick = Figure(
-        title="some table",
-        lines="density",
-        across="method",
-        scores=("ise",),
-        parts=lambda *_: [TablePart(columns={"dataset": "drawn"}, measure=measure)],
-        skipped=("one was left out",),
-    )
-    monkeypatch.setattr(evaluation, "FIGURES", {"quick": quick})
-    words = ["reproduce", "quick", "--plot", tmp_path / "f.png", "-o", tmp_path / "f.csv"]
-    status, output, errors = run(*words)
-    assert status == 0, errors
-    assert "against all claims" in output
-    assert errors == "quietcrowd: note: one was left out\n"
-    assert (tmp_path / "f.png").exists()
-    assert pd.read_csv(tmp_path / "f.csv")["method"].tolist() == ["even density"]
-    status, output, _ = run("reproduce", "quick", "--json")
-    assert [row["dataset"] for row in json.loads(output)] == ["drawn"]
 
 
 @pytest.mark.nightly

@@ -11,7 +11,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import quietcrowd as qc
-from quietcrowd.evaluation import expected_calibration_error
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference.labels import noise_aware as noise_aware_labels
 from quietcrowd.inference.labels.crowd import CrowdState, CrowdTally
@@ -285,7 +284,8 @@ def sharpened(crowd, known):
     merged = estimate.truths.merge(crowd.truths.to_pandas().iloc[200:], on="task")
     right = (merged["truth"] == merged["label"]).to_numpy()
     confidence = merged["confidence"].to_numpy()
-    error = expected_calibration_error(confidence, right)
+    tenths = np.minimum((confidence * 10).astype(int), 9)
+    error = np.abs(np.bincount(tenths, right - confidence)).sum() / len(right)  # of calibration
     return estimate.state.sharpness, confidence.mean(), error
 
 

@@ -1,0 +1,1 @@
+"""The papers behind quietcrowd, run again: figures, claims, baselines and bounds."""

@@ -1,0 +1,205 @@
+"""``quietcrowd reproduce``: published figures and tables, run again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quietcrowd.commands import options
+from quietcrowd.commands.lab.evaluate import check_targets, hand_over
+from quietcrowd.commands.printing import note, plain_table, tell
+from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.validation import did_you_mean
+from quietcrowd_research import names
+
+if TYPE_CHECKING:
+    from quietcrowd_research.figure import Figure
+
+__all__ = ["app", "reproduce"]
+
+app = typer.Typer(rich_markup_mode=None)
+
+ALL = "all"
+
+
+@app.command()
+def reproduce(
+    figure: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FIGURE | PAPER | all]",
+            help="Which; without it they are listed.",
+            autocompletion=lambda: [ALL, *names.PAPERS, *names.FIGURES],
+        ),
+    ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="In small, within minutes, against stored values."),
+    ] = False,
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            min=2, metavar="NUMBER", help="Crowds or randomisations per point. Default: 3."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Of crowds and noise.")] = 0,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE|FOLDER",
+            help="Of one figure a table, as x.csv, or a folder that is there; of a paper or all a "
+            "folder, where what is there already is not run again.",
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.png", help="A picture of one figure, .png or .svg."),
+    ] = None,
+    svg: Annotated[
+        bool, typer.Option("--svg/--no-svg", help="Of a paper or all: pictures as SVG, too.")
+    ] = True,
+    as_json: options.Json = False,
+) -> None:
+    """Run the experiments behind published figures and tables.
+
+    With --quick what can be run in small is compared with stored values, and the exit status is 1
+    where one is off.
+
+    Example: quietcrowd reproduce sun2018-3 --plot figure3.png
+
+    Example: quietcrowd reproduce huai2019 -o figures
+
+    Example: quietcrowd reproduce all --quick
+    """
+    from quietcrowd_research.figures import FIGURES
+
+    if figure is None and not quick:
+        _refuse("a FIGURE, a PAPER or all", {"--output": output, "--plot": plot, "--json": as_json})
+        _list(FIGURES)
+        return
+    if quick:
+        beside = {"--output": output, "--plot": plot, "--json": as_json, "--trials": trials}
+        _refuse("full figures, not with --quick", beside)
+        raise typer.Exit(_compare(_chosen(figure or ALL, FIGURES), seed))
+    if figure is not None and figure in FIGURES and not (output and output.is_dir()):
+        _run_one(FIGURES[figure], trials or 3, seed, output, plot, as_json)
+        return
+    figures = _chosen(str(figure), FIGURES)
+    _refuse("one figure", {"--plot": plot, "--json": as_json})
+    if output is None:
+        raise ParameterError(
+            f"{figure} is {len(figures)} figures: name a folder for them with -o FOLDER"
+        )
+    _write_all(figures, output, trials or 3, seed, svg=svg)
+
+
+def _refuse(what: str, said: Mapping[str, Any]) -> None:
+    """Raise where an option was given that goes with something else."""
+    for option, value in said.items():
+        if value:
+            raise ParameterError(f"{option} goes with {what}")
+
+
+def _chosen(name: str, figures: Mapping[str, Figure]) -> dict[str, Figure]:
+    """Return the figures that a word stands for: one, a paper's or all."""
+    if name == ALL:
+        return dict(figures)
+    of_paper = {key: figure for key, figure in figures.items() if key.split("-")[0] == name}
+    if of_paper:
+        return of_paper
+    if name not in figures:
+        known = [ALL, *dict.fromkeys(key.split("-")[0] for key in figures), *figures]
+        raise ParameterError(
+            "FIGURE must be a name that `quietcrowd reproduce` lists, a paper's or all; got "
+            f"{name!r}{did_you_mean(name, known)}"
+        )
+    return {name: figures[name]}
+
+
+def _list(figures: Mapping[str, Figure]) -> None:
+    """Print what there is, by paper; a star marks what --quick runs, and sets what it reads."""
+    from quietcrowd.commands.printing import console
+
+    table = plain_table("name", "what it is", numeric_from=2)
+    table.columns[0].no_wrap = True
+    for name, figure in figures.items():
+        needs = f"; reads {', '.join(figure.sets)}" if figure.sets else ""
+        table.add_row(f"{name}{' *' if figure.quick else ''}", figure.title + needs)
+    console(None if sys.stdout.isatty() else 80).print(table)
+    papers = ", ".join(dict.fromkeys(name.split("-")[0] for name in figures))
+    print(
+        f"\n{ALL}, or a paper: {papers}. *: with --quick, too.\n"
+        "Folders of real answers that a figure reads: docs/data-sets.md describes them.\n"
+        "docs/reproduction.md says which figures and tables have no name here, and why."
+    )
+
+
+def _run_one(
+    figure: Figure, trials: int, seed: int, output: Path | None, plot: Path | None, as_json: bool
+) -> None:
+    from quietcrowd_research.tables import print_figure
+
+    if plot is not None and not figure.has_picture:
+        raise ParameterError(f"{figure.title} is a table: leave --plot out")
+    check_targets(output, plot)
+    result = figure.run(trials=trials, seed=seed, progress=sys.stderr.isatty())
+    hand_over(result, print_figure, output, plot, as_json)
+
+
+def _write_all(
+    figures: Mapping[str, Figure], folder: Path, trials: int, seed: int, *, svg: bool
+) -> None:
+    from quietcrowd.evaluation.plots import check_picture
+    from quietcrowd_research.figure_folder import INDEX, write_figures
+    from quietcrowd_research.figures import FIGURES
+
+    check_picture(folder / "x.png" if folder.is_dir() else Path("x.png"))
+    write_figures(
+        figures,
+        folder,
+        listed=FIGURES,
+        trials=trials,
+        seed=seed,
+        svg=svg,
+        progress=sys.stderr.isatty(),
+        say=tell,
+    )
+    note(f"All of it is listed in {folder / INDEX}.")
+
+
+def _compare(figures: Mapping[str, Figure], seed: int) -> int:
+    """Compare what can be run in small with what is stored; return the exit status."""
+    import pandas as pd
+
+    from quietcrowd_research.quick import ERRORS, STORED, compared, quick_values
+
+    small = {name: figure for name, figure in figures.items() if figure.quick is not None}
+    if not small:
+        raise ParameterError(f"{', '.join(figures)} cannot be run in small: leave --quick out")
+    stored = pd.read_csv(STORED)
+    wrong = 0
+    for name, figure in small.items():
+        try:
+            found = quick_values(name, figure, seed=seed)
+        except FormatError as error:
+            tell(f"note: {name} was left out: {error}")
+            continue
+        result = compared(found, stored[stored["figure"] == name])
+        wrong += len(result.off)
+        for sentence in result.off:
+            print(f"{name}: {sentence}")
+        print(
+            f"{name}: {result.values} values, {len(result.off)} off; the farthest of the others "
+            f"{result.farthest:.1f} standard errors"
+            if result.off
+            else f"{name}: {result.values} values agree, within {result.farthest:.1f} standard "
+            f"errors of {ERRORS:g}",
+            flush=True,
+        )
+    return 1 if wrong else 0

@@ -1,0 +1,1 @@
+"""Huai et al., IJCAI 2019: synthetic claims of PrisCrowd."""

@@ -1,0 +1,1 @@
+"""Li et al., KDD 2018: the two-layer mechanism."""

@@ -1,0 +1,1 @@
+"""MOON, Journal of Electronics & Information Technology, 2025."""

@@ -1,0 +1,1 @@
+"""Sun et al., IEEE Big Data 2018: sparse answers."""
