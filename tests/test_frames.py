@@ -1,9 +1,10 @@
-"""What a frame says of itself stays with it, and disturbs nothing."""
+"""The mark of a frame stays with it, and rows are sorted."""
 
 import copy
 import json
 import pickle
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError
-from quietcrowd.frames import MARK, mark_in, mark_of, to_native, unmarked
+from quietcrowd.frames import MARK, mark_in, mark_of, sort_rows, to_native, unmarked
 
 COLUMNS = {"task": pa.array([1, 2, 2]), "label": pa.array(["a", "b", "a"])}
 TEXT = json.dumps({"mechanism": {"mechanism": "one-layer"}, "simulated": True})
@@ -142,3 +143,16 @@ def test_names_that_differ_by_capital_letters_are_named():
         qc.MajorityVote().fit(frame)
     with pytest.raises(qc.AnswerError, match="task='Task', worker='Worker', label='Label'"):
         qc.Answers.from_frame(frame, qc.Categorical([*"ab"]))
+
+
+@pytest.mark.parametrize("sizes", [(40, 60), (2**31, 2**31), (1, 1), (2**20, 3)])
+def test_rows_are_sorted_whether_or_not_they_fit_into_64_bits(sizes):
+    tasks, workers = sizes
+    rng = np.random.default_rng(0)
+    task_codes = rng.integers(max(0, tasks - 50), tasks, 2_000).astype(np.int32)
+    worker_codes = rng.integers(max(0, workers - 50), workers, 2_000).astype(np.int32)
+    order, sorted_tasks, sorted_workers = sort_rows(task_codes, worker_codes, tasks, workers)
+    assert order.tolist() == np.lexsort((worker_codes, task_codes)).tolist()
+    assert sorted_tasks.tolist() == task_codes[order].tolist()
+    assert sorted_workers.tolist() == worker_codes[order].tolist()
+    assert sorted_tasks.dtype == sorted_workers.dtype == np.int32

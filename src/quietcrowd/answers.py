@@ -32,16 +32,19 @@ from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterErr
 from quietcrowd.frames import (
     ALIASES,
     Backend,
+    Duplicates,
     as_frame,
     collected,
     column_of,
     dictionary_codes,
+    first_or_last,
     mark_of,
+    offsets_of,
     positions_by_text,
+    sort_rows,
     to_native,
     with_usual_names,
 )
-from quietcrowd.row_order import Duplicates, first_or_last, offsets_of, sort_rows
 from quietcrowd.validation import check_choice
 
 __all__ = ["Answers", "DroppedRows"]

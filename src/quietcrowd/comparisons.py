@@ -19,6 +19,7 @@ from quietcrowd.domains import Categorical
 from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning
 from quietcrowd.frames import (
     ALIASES,
+    Duplicates,
     as_frame,
     collected,
     column_of,
@@ -26,7 +27,6 @@ from quietcrowd.frames import (
     positions_by_text,
     with_usual_names,
 )
-from quietcrowd.row_order import Duplicates
 
 __all__ = ["BETWEEN", "SIDES", "Pairs", "comparison_answers", "item_ids", "pairs_of"]
 

@@ -1,4 +1,4 @@
-"""Conversion of dataframes from and to PyArrow.
+"""Conversion of dataframes from and to PyArrow, and the order of rows of answers.
 
 A frame of reports has a mark under the key `MARK`, in pandas' ``attrs`` or in the metadata of an
 Arrow schema; Polars has no place for it. The mark is a JSON object, as text because pandas often
@@ -26,20 +26,25 @@ __all__ = [
     "MARK",
     "TRUTH_ALIASES",
     "Backend",
+    "Duplicates",
     "as_frame",
     "backend_of",
     "collected",
     "column_of",
     "dictionary_codes",
+    "first_or_last",
     "mark_in",
     "mark_of",
+    "offsets_of",
     "positions_by_text",
+    "sort_rows",
     "to_native",
     "unmarked",
     "with_usual_names",
 ]
 
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
+Duplicates: TypeAlias = Literal["error", "first", "last"]
 
 MARK = "quietcrowd"
 """Key of the description of the reports in a frame."""
@@ -271,3 +276,44 @@ def to_native(columns: Mapping[str, pa.Array], backend: Backend, mark: str | Non
                 ) from None
             return pl.from_arrow(table)
     raise ParameterError(f"backend must be one of {', '.join(get_args(Backend))}; got {backend!r}")
+
+
+def offsets_of(sorted_tasks: npt.NDArray[np.int32], tasks: int) -> npt.NDArray[np.int64]:
+    """Return the offsets of each task's rows, shape (tasks + 1,)."""
+    return np.concatenate([[0], np.cumsum(np.bincount(sorted_tasks, minlength=tasks))])
+
+
+def sort_rows(
+    task_codes: npt.NDArray[np.int32], worker_codes: npt.NDArray[np.int32], tasks: int, workers: int
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Return the order of rows by task, worker and original position, and both sorted codes.
+
+    Task, worker and position are packed into a 64-bit integer if they fit: an in-place sort is
+    twice as fast as an indirect sort.
+    """
+    row_bits, worker_bits, task_bits = (
+        (size - 1).bit_length() for size in (len(task_codes), workers, tasks)
+    )
+    if row_bits + worker_bits + task_bits > 64:
+        order = np.lexsort((worker_codes, task_codes))
+        return order, task_codes[order], worker_codes[order]
+    keys = task_codes.astype(np.uint64)
+    keys <<= np.uint64(worker_bits)
+    keys |= worker_codes.astype(np.uint64)
+    keys <<= np.uint64(row_bits)
+    keys |= np.arange(len(keys), dtype=np.uint64)
+    keys.sort()
+    order = (keys & np.uint64((1 << row_bits) - 1)).astype(np.intp)
+    keys >>= np.uint64(row_bits)
+    sorted_workers = (keys & np.uint64((1 << worker_bits) - 1)).astype(np.int32)
+    keys >>= np.uint64(worker_bits)
+    return order, keys.astype(np.int32), sorted_workers
+
+
+def first_or_last(
+    task_codes: npt.NDArray[np.int32], worker_codes: npt.NDArray[np.int32], duplicates: Duplicates
+) -> npt.NDArray[np.bool_]:
+    """Return a mask of sorted rows without repeated (task, worker) pairs."""
+    again = (task_codes[1:] == task_codes[:-1]) & (worker_codes[1:] == worker_codes[:-1])
+    edge = np.array([True])
+    return np.concatenate([~again, edge] if duplicates == "last" else [edge, ~again])

@@ -16,8 +16,7 @@ from attrs import evolve
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Categorical, Interval
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.frames import ALIASES, as_frame, column_of, with_usual_names
-from quietcrowd.row_order import Duplicates
+from quietcrowd.frames import ALIASES, Duplicates, as_frame, column_of, with_usual_names
 
 __all__ = ["BETWEEN", "YES_OR_NO", "binary_answers", "task_and_label"]
 

@@ -15,7 +15,7 @@ from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError
 from quietcrowd.formats.columns import Choice
 from quietcrowd.formats.registry import find_format, read_names, read_note, read_table, write_table
-from quietcrowd.row_order import Duplicates
+from quietcrowd.frames import Duplicates
 
 __all__ = [
     "COMPARISONS",

@@ -21,10 +21,15 @@ from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.formats.files import new_folder
 from quietcrowd.formats.reports import listed_ids
-from quietcrowd.frames import dictionary_codes, positions_by_text
+from quietcrowd.frames import (
+    Duplicates,
+    dictionary_codes,
+    first_or_last,
+    positions_by_text,
+    sort_rows,
+)
 from quietcrowd.inference.loop import available_threads
 from quietcrowd.inference.partition import hash_ids
-from quietcrowd.row_order import Duplicates, first_or_last, sort_rows
 from quietcrowd.scale.executor import in_order
 from quietcrowd.scale.reading import SKIPPED, Reader, Spill
 from quietcrowd.scale.sources import Source

@@ -19,11 +19,10 @@ from rich.progress import Progress
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats.files import new_folder, refuse_overwriting
-from quietcrowd.frames import positions_by_text
+from quietcrowd.frames import offsets_of, positions_by_text, sort_rows
 from quietcrowd.inference.loop import available_threads
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.taskwise import TaskwiseMechanism, check_cells
-from quietcrowd.row_order import offsets_of, sort_rows
 from quietcrowd.scale.executor import Executor, ThreadExecutor
 from quietcrowd.scale.store import Store, partition_name
 from quietcrowd.scale.writing import SortedPartition, whole_store, write_sorted

@@ -15,10 +15,10 @@ from attrs import frozen
 from quietcrowd.answers import DroppedRows
 from quietcrowd.domains import Domain, NumericDomain
 from quietcrowd.exceptions import AnswerError
+from quietcrowd.frames import offsets_of
 from quietcrowd.inference.partition import hash_ids
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.report_domains import OrNull
-from quietcrowd.row_order import offsets_of
 from quietcrowd.scale.partition_files import PartitionRecord, write_partition
 from quietcrowd.scale.store import Store
 

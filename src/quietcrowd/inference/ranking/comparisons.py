@@ -13,10 +13,9 @@ from quietcrowd.answers import Answers
 from quietcrowd.comparisons import SIDES, comparison_answers, item_ids
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.frames import Backend, as_frame, backend_of, unmarked
+from quietcrowd.frames import Backend, Duplicates, as_frame, backend_of, unmarked
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.mechanism import LEAST_LOSS, Mechanism, Reports
-from quietcrowd.row_order import Duplicates
 
 __all__ = ["ComparisonReports"]
 

@@ -18,14 +18,13 @@ from scipy.sparse.csgraph import connected_components
 
 from quietcrowd.comparisons import Pairs, pairs_of
 from quietcrowd.exceptions import AnswerError, NotConvergedWarning, ParameterError
-from quietcrowd.frames import positions_by_text
+from quietcrowd.frames import Duplicates, positions_by_text
 from quietcrowd.inference.notices import simulated_warning
 from quietcrowd.inference.ranking.bradley_terry import Comparisons, Fit, maximise
 from quietcrowd.inference.ranking.comparisons import ComparisonReports
 from quietcrowd.inference.ranking.items import ItemRanking
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.row_order import Duplicates
 from quietcrowd.validation import check_real, check_whole
 
 __all__ = ["SPREAD", "rank_items"]
