@@ -12,9 +12,9 @@ from attrs import evolve
 from tests.nightly import nightly
 
 import quietcrowd as qc
+from quietcrowd.gold import KnownTruthError
 from quietcrowd.inference import METHODS
 from quietcrowd.inference.reading import Observations
-from quietcrowd.known_truths import KnownTruthError
 from quietcrowd.scale import Store, infer_store, partition_parquet
 from quietcrowd.scale.executor import ThreadExecutor
 from quietcrowd.scale.partition_job import LastPass

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from quietcrowd.answers import Answers
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.known_truths import MatchedTruths
+from quietcrowd.gold import MatchedTruths
 
 __all__ = ["counted_confusions", "label_posterior", "normalised"]
 

@@ -11,7 +11,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.datasets.number_crowd import NumberLaw
 from quietcrowd.domains import Interval, check_numeric
 from quietcrowd.exceptions import AnswerError
-from quietcrowd.known_truths import MatchedTruths
+from quietcrowd.gold import MatchedTruths
 from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
 from quietcrowd.mechanisms.channels.noise import Shift
 from quietcrowd_research.label_oracle import normalised

@@ -28,7 +28,7 @@ from quietcrowd.commands.streams import STREAM, check_one_stream, from_stdin
 from quietcrowd.exceptions import AnswerError, NotConvergedWarning, ParameterError
 from quietcrowd.formats import check_target, read_reports, write_table
 from quietcrowd.formats.files import check_new, refuse_overwriting
-from quietcrowd.known_truths import KnownTruthError
+from quietcrowd.gold import KnownTruthError
 from quietcrowd.mechanisms import Reports
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from quietcrowd.commands.printing import (
 )
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats.files import refuse_overwriting
+from quietcrowd.gold import KnownTruthError
 from quietcrowd.inference import usual_method
 from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.known_truths import KnownTruthError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.scale import Store, connect, infer_store, randomize_store
 from quietcrowd.scale.executor import Executor

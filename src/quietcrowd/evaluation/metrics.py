@@ -13,9 +13,9 @@ from typing_extensions import override
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain, check_numeric
 from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.gold import MatchedTruths
 from quietcrowd.inference.estimate import NumericEstimate, TruthEstimate
 from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.known_truths import MatchedTruths
 
 __all__ = [
     "KnownLabels",

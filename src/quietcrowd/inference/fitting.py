@@ -10,6 +10,7 @@ from attrs import evolve, frozen
 
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.gold import UNKNOWN
 from quietcrowd.inference.estimate import LabelEstimate, NumericEstimate, TruthEstimate
 from quietcrowd.inference.extending import (
     extend_loop,
@@ -30,7 +31,6 @@ from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.passes import Scatter
 from quietcrowd.inference.reading import Observations
 from quietcrowd.inference.waiting import Waiting
-from quietcrowd.known_truths import UNKNOWN
 
 if TYPE_CHECKING:
     import pandas as pd

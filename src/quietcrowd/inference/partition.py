@@ -16,7 +16,7 @@ from attrs import evolve, frozen
 from quietcrowd._core import hash_texts
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain, NumericDomain
-from quietcrowd.known_truths import UNKNOWN
+from quietcrowd.gold import UNKNOWN
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.channels.per_worker import ReportLaw
 

@@ -20,8 +20,8 @@ from quietcrowd.answer_errors import is_id_type
 from quietcrowd.answers import DroppedRows
 from quietcrowd.domains import Domain, check_numeric
 from quietcrowd.exceptions import FormatError
+from quietcrowd.gold import UNKNOWN
 from quietcrowd.inference.partition import Partition, Summary, hash_ids
-from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.scale.partition_files import (
     PartitionRecord,

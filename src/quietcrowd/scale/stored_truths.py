@@ -13,8 +13,8 @@ from attrs import frozen
 
 from quietcrowd.domains import Domain
 from quietcrowd.frames import as_frame, column_of, positions_by_text
+from quietcrowd.gold import UNKNOWN
 from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.scale.store import Store
 
 __all__ = [

@@ -16,7 +16,7 @@ import pandas as pd
 from quietcrowd.answers import Answers
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.domains import check_finite
-from quietcrowd.known_truths import MatchedTruths
+from quietcrowd.gold import MatchedTruths
 
 __all__ = ["WEIGHTS", "clean_accuracies"]
 

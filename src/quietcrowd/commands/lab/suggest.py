@@ -15,7 +15,7 @@ from quietcrowd.commands.printing import counted, note, print_frame, records_of
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.formats import check_target, read_reports, write_table
 from quietcrowd.formats.files import check_new, refuse_overwriting
-from quietcrowd.known_truths import KnownTruthError
+from quietcrowd.gold import KnownTruthError
 
 __all__ = ["app", "suggest"]
 

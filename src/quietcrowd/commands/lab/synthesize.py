@@ -31,7 +31,7 @@ from quietcrowd.exceptions import AnswerError, ParameterError, QuietcrowdWarning
 from quietcrowd.formats import check_target, read_truths, write_table
 from quietcrowd.formats.files import check_folder, refuse_overwriting
 from quietcrowd.frames import positions_by_text
-from quietcrowd.known_truths import KnownTruthError, number_per_task
+from quietcrowd.gold import KnownTruthError, number_per_task
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
 from quietcrowd.validation import did_you_mean
 

@@ -18,6 +18,7 @@ from quietcrowd.answer_errors import ADVICE
 from quietcrowd.domains import Categorical, Domain, FiniteDomain, NumericDomain
 from quietcrowd.exceptions import AnswerError, SimilarLabelsWarning
 from quietcrowd.frames import column_of
+from quietcrowd.gold import label_per_task
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.labels.accuracies import (
@@ -29,7 +30,6 @@ from quietcrowd.inference.labels.accuracies import (
 from quietcrowd.inference.method import StateT, TallyT
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.inference.passes import LabelEstimates, Tally
-from quietcrowd.known_truths import label_per_task
 from quietcrowd.report_domains import OrNull
 
 __all__ = [

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from quietcrowd._core import infer_noisy_labels
 from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.gold import UNKNOWN
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.further_report import EVERY_TASK, FurtherLabel
 from quietcrowd.inference.labels.accuracies import (
@@ -37,7 +38,6 @@ from quietcrowd.inference.labels.model import reads_by_table
 from quietcrowd.inference.labels.reports import KINDS, WorkerReports
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.inference.passes import LabelEstimates
-from quietcrowd.known_truths import UNKNOWN
 
 __all__ = ["NoiseAwareLabels"]
 

@@ -18,12 +18,12 @@ from typing_extensions import override
 from quietcrowd._core import infer_means
 from quietcrowd.domains import Domain, check_numeric
 from quietcrowd.exceptions import AnswerError
+from quietcrowd.gold import number_per_task
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.method import StateT, TallyT
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.inference.passes import NumericEstimates, State, Tally, known_or_median
-from quietcrowd.known_truths import number_per_task
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.report_domains import Reals
 

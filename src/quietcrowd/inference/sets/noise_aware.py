@@ -13,6 +13,7 @@ from typing_extensions import override
 from quietcrowd._core import infer_sets, set_cavities
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.gold import UNKNOWN
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.further_report import FurtherSet
 from quietcrowd.inference.labels.accuracies import (
@@ -38,7 +39,6 @@ from quietcrowd.inference.sets.crowd import (
     node_count,
     signs_of,
 )
-from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.mechanisms.channels.set_law import SetLaw
 
 __all__ = ["NoiseAwareSets"]
