@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import quietcrowd as qc
-from quietcrowd.set_ranks import sets_with
+from quietcrowd.report_domains import sets_with
 
 PAGE = Path(__file__).parents[1] / "docs" / "subset-selection-results.md"
 START, END = "<!-- tables: bench_label_mechanisms.py -->", "<!-- end of the tables -->"

@@ -18,7 +18,7 @@ struct SetPartition {
 
 // How a set speaks for its answer.
 struct SetSigns {
-    Array<const i64, 2> binomials;  // shape (members, labels): set_ranks.binomials
+    Array<const i64, 2> binomials;  // shape (members, labels): report_domains.binomials
     double gain;                    // how much likelier a set is if it holds the answer, less 1
     double epsilon;                 // the logarithm of 1 more than that
     Array<const i64, 2> mistakes;   // at [answer, truth]: how probable an answer is that is wrong, in 2^-30

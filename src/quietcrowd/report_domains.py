@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,10 +15,23 @@ from typing_extensions import override
 
 from quietcrowd.domains import Domain, FiniteDomain, Label, NumericDomain, as_numbers
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.set_ranks import sets_of
 from quietcrowd.validation import one_of, whole_number
 
-__all__ = ["LabelSets", "Lattice", "Numbers", "OrNull", "Reals"]
+__all__ = [
+    "MOST_SETS",
+    "LabelSets",
+    "Lattice",
+    "Numbers",
+    "OrNull",
+    "Reals",
+    "binomials",
+    "ranks_of",
+    "sets_of",
+    "sets_with",
+]
+
+MOST_SETS = 2**53
+"""Most sets, so that JSON readers and floats represent all ranks exactly."""
 
 Values = npt.NDArray[Any]
 
@@ -91,7 +105,7 @@ class OrNull(Domain):
 class LabelSets(Domain):
     """Sets of `members` labels of a finite domain.
 
-    A set is stored and written as its rank among all sets, see `quietcrowd.set_ranks`.
+    A set is stored and written as its rank among all sets, see `ranks_of`.
 
     Examples
     --------
@@ -259,3 +273,64 @@ class Reals(NumericDomain):
     @override
     def example(self) -> str:
         return "Reals()"
+
+
+@lru_cache(maxsize=64)
+def binomials(labels: int, members: int) -> npt.NDArray[np.int64]:
+    """Return ``C(c, i + 1)`` at [i, c] for codes c, at most `MOST_SETS`."""
+    table = np.array(
+        [
+            [min(math.comb(code, place + 1), MOST_SETS) for code in range(labels)]
+            for place in range(members)
+        ],
+        np.int64,
+    )
+    table.flags.writeable = False
+    return table
+
+
+def ranks_of(sets: npt.NDArray[Any], labels: int) -> npt.NDArray[np.int64]:
+    """Return the ranks of sets of increasing codes, shape (n, members).
+
+    The combinatorial number system (D. E. Knuth, "The Art of Computer Programming", volume 4A,
+    section 7.2.1.3) gives the set of codes ``c_1 < c_2 < ... < c_d`` the rank
+    ``sum of C(c_i, i)``, a bijection between sets of d of k labels and the integers from 0 to
+    ``C(k, d) - 1``. `labels` allows at most `MOST_SETS` sets.
+
+    Examples
+    --------
+    >>> ranks_of(np.array([[0, 1], [0, 2], [1, 2], [0, 3]]), 4).tolist()
+    [0, 1, 2, 3]
+    """
+    table = binomials(labels, sets.shape[1])
+    ranks = np.zeros(len(sets), np.int64)
+    for place, row in enumerate(table):
+        ranks += row[sets[:, place]]
+    return ranks
+
+
+def sets_of(ranks: npt.NDArray[Any], labels: int, members: int) -> npt.NDArray[np.int64]:
+    """Return the sets with these ranks as increasing codes, shape (n, members).
+
+    Ranks are below ``C(labels, members)``, which is at most `MOST_SETS`.
+
+    Examples
+    --------
+    >>> sets_of(np.array([0, 5]), 4, 2).tolist()
+    [[0, 1], [2, 3]]
+    """
+    table = binomials(labels, members)
+    left = np.array(ranks, np.int64)
+    sets = np.empty((len(left), members), np.int64)
+    for place in range(members - 1, -1, -1):
+        sets[:, place] = np.searchsorted(table[place], left, side="right") - 1
+        left -= table[place][sets[:, place]]
+    return sets
+
+
+def sets_with(ranks: npt.NDArray[Any], labels: int, members: int) -> npt.NDArray[np.bool_]:
+    """Return a mask of the labels in each set, shape (n, labels); parameters as in `sets_of`."""
+    sets = sets_of(ranks, labels, members)
+    held = np.zeros((len(sets), labels), np.bool_)
+    np.put_along_axis(held, sets, values=True, axis=1)
+    return held

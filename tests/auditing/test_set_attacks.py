@@ -12,7 +12,7 @@ from quietcrowd.auditing.attack import Observed
 from quietcrowd.auditing.set_attacks import plan_sets
 from quietcrowd.mechanisms import SetChannel, SubsetSelection
 from quietcrowd.mechanisms.channels.set_law import SetLaw
-from quietcrowd.set_ranks import sets_with
+from quietcrowd.report_domains import sets_with
 
 LEVELS = qc.Ordinal(range(6))
 MECHANISM = SubsetSelection(domain=LEVELS, epsilon=1.0)

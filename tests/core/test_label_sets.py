@@ -13,7 +13,7 @@ from quietcrowd import _core
 from quietcrowd.inference.integer_sums import shares
 from quietcrowd.inference.sets.crowd import SHARE_ONE, SetSigns, SetWorkers
 from quietcrowd.mechanisms.channels.set_law import SetLaw
-from quietcrowd.set_ranks import binomials, sets_with
+from quietcrowd.report_domains import binomials, sets_with
 
 LAW = SetLaw(labels=6, members=3, inside=5, outside=2)
 NATS, UNIT, MISTAKE_UNIT, TOLD_UNIT = 2.0**-24, 2.0**36, 2.0**40, 2.0**32

@@ -10,7 +10,7 @@ from tests.core.test_label_sets import arguments_of as sweep_arguments_of
 from tests.core.test_label_sets import changed
 
 from quietcrowd import _core
-from quietcrowd.set_ranks import sets_with
+from quietcrowd.report_domains import sets_with
 
 ONE = 2.0**30
 

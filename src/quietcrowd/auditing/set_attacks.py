@@ -15,7 +15,7 @@ from quietcrowd.auditing.attack_rows import VALUE, Floats, Pair, taskwise_attack
 from quietcrowd.mechanisms.channels.set_law import SetLaw
 from quietcrowd.privacy.guarantee import add_losses
 from quietcrowd.privacy.rounding import log_ratio_up
-from quietcrowd.set_ranks import sets_of
+from quietcrowd.report_domains import sets_of
 
 __all__ = ["plan_sets"]
 

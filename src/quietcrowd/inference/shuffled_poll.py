@@ -19,8 +19,7 @@ from attrs import field, frozen
 from quietcrowd.exceptions import AnswerError, LeftOutWarning
 from quietcrowd.frames import Backend, to_native
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports, check_reports
-from quietcrowd.report_domains import OrNull
-from quietcrowd.set_ranks import sets_with
+from quietcrowd.report_domains import OrNull, sets_with
 
 __all__ = ["ShuffledPoll", "shuffled_poll"]
 

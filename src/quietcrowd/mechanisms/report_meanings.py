@@ -17,8 +17,7 @@ from attrs import frozen
 from typing_extensions import override
 
 from quietcrowd.domains import Domain, FiniteDomain, Label
-from quietcrowd.report_domains import LabelSets, OrNull
-from quietcrowd.set_ranks import ranks_of
+from quietcrowd.report_domains import LabelSets, OrNull, ranks_of
 
 __all__ = [
     "Likelihoods",

@@ -20,8 +20,7 @@ from quietcrowd.mechanisms.channels.sketch import UNIT, upper_triangle
 from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.privacy.binomial import at_least, at_most
-from quietcrowd.report_domains import OrNull
-from quietcrowd.set_ranks import sets_with
+from quietcrowd.report_domains import OrNull, sets_with
 
 __all__ = ["check_mechanism"]
 

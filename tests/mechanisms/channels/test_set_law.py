@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channels.set_law import SetLaw, best_members
 from quietcrowd.mechanisms.randomness import words_in_turn
-from quietcrowd.set_ranks import sets_with
+from quietcrowd.report_domains import sets_with
 
 LAW = SetLaw(labels=5, members=2, inside=7, outside=3)
 

@@ -14,8 +14,7 @@ from attrs import frozen
 
 from quietcrowd.campaign.results.report_rows import ReportRows, RowBlock
 from quietcrowd.domains import Domain
-from quietcrowd.report_domains import LabelSets, OrNull
-from quietcrowd.set_ranks import sets_of
+from quietcrowd.report_domains import LabelSets, OrNull, sets_of
 
 __all__ = ["SHARE_ONE", "LabelPairs", "PairSums"]
 

@@ -41,7 +41,7 @@ from quietcrowd.inference.labels.learning import (
 from quietcrowd.inference.labels.reports import CrowdUnits
 from quietcrowd.inference.passes import State, Tally
 from quietcrowd.mechanisms.channels.set_law import SetLaw
-from quietcrowd.set_ranks import binomials
+from quietcrowd.report_domains import binomials
 
 __all__ = [
     "SetSigns",
@@ -72,7 +72,7 @@ class SetSigns(NamedTuple):
     Attributes
     ----------
     binomials : ndarray of int64, shape (members, labels)
-        As of `set_ranks.binomials`.
+        As of `report_domains.binomials`.
     gain : float
         How much likelier a set is given an answer that it holds than given another one, less 1.
     epsilon : float
