@@ -12,6 +12,7 @@ from quietcrowd.validation import (
     check_text,
     check_whole,
     did_you_mean,
+    parse_json,
 )
 
 
@@ -78,3 +79,10 @@ def test_a_proportion_is_above_0_and_below_1():
     for value in (-0.5, math.nan, math.inf, True, "half"):
         with pytest.raises(ParameterError, match="p must be a finite number, at least 0; got "):
             check_proportion("p", value)
+
+
+def test_what_stands_once_is_read_as_ever():
+    assert parse_json('{"a": [{"b": 1}, {"b": 2}], "b": null}') == {
+        "a": [{"b": 1}, {"b": 2}],
+        "b": None,
+    }

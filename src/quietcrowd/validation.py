@@ -1,7 +1,8 @@
-"""Validation rules for parameters."""
+"""Validation rules for parameters, and strict parsing of JSON."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -25,6 +26,7 @@ __all__ = [
     "number",
     "one_of",
     "optional_number",
+    "parse_json",
     "plain",
     "whole_number",
 ]
@@ -153,3 +155,21 @@ def number(value: Any) -> float:
 def optional_number(value: Any) -> float | None:
     """Return `value` as a float, or None for None."""
     return None if value is None else number(value)
+
+
+def parse_json(text: str) -> Any:
+    """Parse JSON.
+
+    Raises ValueError if it is invalid or an object repeats a name, and RecursionError if it is
+    nested too deeply.
+    """
+    return json.loads(text, object_pairs_hook=_named_once)
+
+
+def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in found if names.count(name) > 1)
+        raise ValueError(f"{twice!r} is named twice in one object")
+    return found

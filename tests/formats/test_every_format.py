@@ -340,3 +340,27 @@ def test_utf_16_is_told_by_its_first_bytes(tmp_path, encoding, name):
     path.write_bytes("\ufefftask,worker,label\nt,u,no\n".encode(encoding))
     with pytest.raises(FormatError, match="UTF-16: save it as UTF-8"):
         qc.read_answers(path, qc.Categorical(["no", "yes"]))
+
+
+TWICE = '{"task": "t", "worker": "a", "label": "no", "label": "yes"}'
+LABEL_STUDIO = (
+    '[{"id": 1, "data": {"q": "?"}, "annotations": [{"completed_by": 1, "completed_by": 2, '
+    '"result": []}]}]'
+)
+ARGILLA = '[{"id": "1", "responses": [], "responses": []}]'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "written_by"),
+    [
+        ("answers.jsonl", TWICE, "jsonl"),
+        ("answers.json", LABEL_STUDIO, "label-studio"),
+        ("answers.json", ARGILLA, "argilla"),
+        ("answers.jsonl", '{"id": 1, "label": ["no"], "label": ["yes"]}', "doccano"),
+    ],
+)
+def test_a_name_that_stands_twice_is_refused(tmp_path, name, text, written_by):
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(qc.FormatError, match=rf"{name}.* is named twice in one object"):
+        qc.read_answers(path, qc.Categorical(["no", "yes"]), file_format=written_by)

@@ -10,10 +10,9 @@ from typing import Any, TypeAlias
 from attrs import evolve, frozen
 
 from quietcrowd.exceptions import FormatError, ParameterError
-from quietcrowd.json_text import parse_json
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.guarantee import MOST_REPORTS
-from quietcrowd.validation import check_real, check_text, check_whole, plain
+from quietcrowd.validation import check_real, check_text, check_whole, parse_json, plain
 
 __all__ = ["Charge", "ChargeKey", "add_charge", "check_worker", "read_charges", "write_charges"]
 

@@ -11,7 +11,7 @@ from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.domains import Categorical, Domain, Interval, Ordinal
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats.answers import read_answers, read_truths
-from quietcrowd.json_text import parse_json
+from quietcrowd.validation import parse_json
 
 __all__ = ["answers_file", "dataset_domain", "load_dataset", "truth_file"]
 

@@ -15,7 +15,7 @@ from tempfile import NamedTemporaryFile, mkdtemp
 from typing import IO, Any
 
 from quietcrowd.exceptions import FormatError, ParameterError
-from quietcrowd.json_text import parse_json
+from quietcrowd.validation import parse_json
 
 __all__ = [
     "check_folder",

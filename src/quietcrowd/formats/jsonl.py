@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.columns import resolve
 from quietcrowd.formats.files import open_text, replacing, writing_bytes
-from quietcrowd.json_text import parse_json
+from quietcrowd.validation import parse_json
 
 __all__ = ["first_keys", "json_ready", "names", "read", "read_note", "read_records", "write"]
 

@@ -15,7 +15,7 @@ from quietcrowd.campaign.terms.task_columns import SortedColumns, TaskColumns, i
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.csv import sniff_header
-from quietcrowd.json_text import parse_json
+from quietcrowd.validation import parse_json
 
 __all__ = ["READERS", "TaskRow", "encode_known_truths"]
 

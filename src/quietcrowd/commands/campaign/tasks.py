@@ -14,7 +14,7 @@ from quietcrowd.campaign.terms.task_columns import TaskColumns
 from quietcrowd.campaign.terms.task_files import READERS, TaskRow, encode_known_truths
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import FormatError, ParameterError
-from quietcrowd.json_text import parse_json
+from quietcrowd.validation import parse_json
 
 __all__ = ["TaskFile", "summarize_tasks"]
 

@@ -22,7 +22,7 @@ from quietcrowd.campaign.terms.file_lock import file_lock
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats import read_reports
 from quietcrowd.formats.files import replacing
-from quietcrowd.json_text import parse_json
+from quietcrowd.validation import parse_json
 
 __all__ = ["Overlap", "PollRecord", "held_records", "record_output", "record_path"]
 

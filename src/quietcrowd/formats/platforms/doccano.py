@@ -17,7 +17,7 @@ import pyarrow as pa
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.columns import Choice
 from quietcrowd.formats.files import open_text
-from quietcrowd.json_text import parse_json
+from quietcrowd.validation import parse_json
 
 __all__ = ["read"]
 
