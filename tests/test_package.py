@@ -30,6 +30,10 @@ def test_every_public_name_loads():
         assert getattr(qc, name).__name__ == name
 
 
+def test_no_module_hides_a_public_name():
+    assert not {f"quietcrowd.{name}" for name in qc.__all__} & set(MODULES)
+
+
 def test_what_users_catch_or_silence_is_at_hand():
     for name in exceptions.__all__:
         if name not in ("QuietcrowdWarning", "MissingExtraError"):
