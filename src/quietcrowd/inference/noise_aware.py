@@ -22,8 +22,8 @@ from quietcrowd.inference.numbers.noise_aware import NoiseAwareNumbers
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.inference.passes import Estimates, Scatter
 from quietcrowd.inference.sets.noise_aware import NoiseAwareSets
+from quietcrowd.label_frequencies import as_label_frequencies, check_label_frequencies
 from quietcrowd.mechanisms.channels.base import Channel, known_grid
-from quietcrowd.mechanisms.label_frequencies import as_label_frequencies, check_label_frequencies
 from quietcrowd.report_domains import Reals
 from quietcrowd.validation import at_least, plain, whole_number
 

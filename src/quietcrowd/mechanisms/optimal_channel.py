@@ -11,13 +11,13 @@ from typing_extensions import override
 
 from quietcrowd.domains import Categorical, Domain, NumericDomain, check_numeric
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.channels.noise import Floats
-from quietcrowd.mechanisms.channels.table import FiniteChannel
-from quietcrowd.mechanisms.label_frequencies import (
+from quietcrowd.label_frequencies import (
     as_label_frequencies,
     check_label_frequencies,
     label_frequencies,
 )
+from quietcrowd.mechanisms.channels.noise import Floats
+from quietcrowd.mechanisms.channels.table import FiniteChannel
 from quietcrowd.mechanisms.label_mechanism import LabelMechanism, check_epsilon, check_probability
 from quietcrowd.mechanisms.report_meanings import Likelihoods, ReportMeanings, in_order
 from quietcrowd.mechanisms.staircase_programme import MOST_ANSWERS, best_staircase

@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.label_frequencies import (
+from quietcrowd.label_frequencies import (
     as_label_frequencies,
     check_label_frequencies,
     label_frequencies,

@@ -23,7 +23,7 @@ from quietcrowd.inference.labels.model import CategoricalMethod
 from quietcrowd.inference.method import IterativeInference, StateT, TallyT
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.passes import LabelEstimates, Scatter
-from quietcrowd.mechanisms.label_frequencies import label_frequencies
+from quietcrowd.label_frequencies import label_frequencies
 from quietcrowd.validation import at_least, plain, whole_number
 
 __all__ = ["LabelModel"]

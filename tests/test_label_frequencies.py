@@ -3,7 +3,7 @@ import pytest
 
 from quietcrowd.domains import Categorical, Ordinal
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.label_frequencies import as_label_frequencies, label_frequencies
+from quietcrowd.label_frequencies import as_label_frequencies, label_frequencies
 
 ABC = Categorical(["a", "b", "c"])
 
