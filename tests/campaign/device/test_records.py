@@ -13,12 +13,12 @@ from tests.campaign.devices import Fake
 from tests.campaign.mechanisms import LABELS, MECHANISMS, RANGE
 
 import quietcrowd as qc
+from quietcrowd import private_files
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.device.folder import CampaignFolder
 from quietcrowd.campaign.device.records import CampaignRecord
 from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.exceptions import CampaignError, FormatError, ParameterError
-from quietcrowd.mechanisms.memo import private_file
 
 COIN = MECHANISMS["one-layer"]
 HERE, ELSEWHERE = "https://crowd.example", "https://other.example"
@@ -438,7 +438,7 @@ def test_a_full_disk_leaves_nothing_of_a_draw(campaigns, monkeypatch, name):
         return real(source, target, **members)
 
     monkeypatch.setattr(os, "link", full)
-    monkeypatch.setattr(private_file, "mkstemp", no_room)
+    monkeypatch.setattr(private_files, "mkstemp", no_room)
     with pytest.raises(OSError, match="No space left"):
         first.answer(answers_to(first))
     memo = {"memo"} & {file.name for file in first._folder.path.iterdir()}

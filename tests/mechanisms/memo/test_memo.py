@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import quietcrowd as qc
-from quietcrowd import FormatError, Memo
+from quietcrowd import FormatError, Memo, private_files
 from quietcrowd.mechanisms.channels import table
 from quietcrowd.mechanisms.channels.base import TOTAL
 from quietcrowd.mechanisms.channels.noise import laplace_noise
-from quietcrowd.mechanisms.memo import memo, private_file
+from quietcrowd.mechanisms.memo import memo
 from quietcrowd.mechanisms.memo.memo import MemoScope, _digest
 from quietcrowd.mechanisms.randomness import KEY_BYTES, Secret
 
@@ -282,7 +282,7 @@ def test_a_file_that_others_can_reach_is_refused(path, mode):
 
 
 def test_where_rights_are_not_posix_nothing_fails(path, monkeypatch):
-    monkeypatch.setattr(private_file, "sys", SimpleNamespace(platform="win32"))
+    monkeypatch.setattr(private_files, "sys", SimpleNamespace(platform="win32"))
     first = opened(path).report({TASKS[0]: "a"})
     path.chmod(0o644)
     assert sent(opened(path).report({TASKS[0]: "a"})).equals(sent(first))
@@ -296,7 +296,7 @@ def no_links(*_, **__):
 def test_a_file_system_without_links_will_do(path, monkeypatch):
     monkeypatch.setattr(os, "link", no_links)
     first = opened(path).report({TASKS[0]: "a"})
-    assert not private_file.create_private(path, b"another")
+    assert not private_files.create_private(path, b"another")
     assert sent(opened(path).report({TASKS[0]: "a"})).equals(sent(first))
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 

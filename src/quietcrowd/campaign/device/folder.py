@@ -23,7 +23,7 @@ from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.file_lock import file_lock
 from quietcrowd.campaign.terms.tokens import has_prefix, new_token, participant_id
 from quietcrowd.exceptions import CampaignError, FormatError
-from quietcrowd.mechanisms.memo.private_file import create_private, read_private, wipe_private
+from quietcrowd.private_files import create_private, read_private, wipe_private
 
 __all__ = ["CampaignFolder", "Membership", "committed_record", "default_folder"]
 

@@ -18,8 +18,8 @@ from quietcrowd.accounting.spending import Spending
 from quietcrowd.campaign.terms.file_lock import file_lock
 from quietcrowd.exceptions import FormatError, ParameterError, RemovedMechanismError
 from quietcrowd.mechanisms import Mechanism
-from quietcrowd.mechanisms.memo.private_file import read_private, replace_private
 from quietcrowd.privacy.guarantee import show_loss
+from quietcrowd.private_files import read_private, replace_private
 from quietcrowd.validation import check_delta, check_real, checked_by
 
 __all__ = ["Budget", "Cost", "DeviceLedger"]

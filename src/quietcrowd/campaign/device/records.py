@@ -25,7 +25,7 @@ from quietcrowd.campaign.device.questions import CodedReport, channel_hash, read
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.exceptions import FormatError, QuietcrowdError
 from quietcrowd.mechanisms import Mechanism
-from quietcrowd.mechanisms.memo.private_file import read_private, replace_private
+from quietcrowd.private_files import read_private, replace_private
 
 __all__ = ["CampaignRecord", "EarlierReports", "charge_records", "read_record"]
 

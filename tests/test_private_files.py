@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from quietcrowd import private_files
 from quietcrowd.exceptions import FormatError
-from quietcrowd.mechanisms.memo import private_file
-from quietcrowd.mechanisms.memo.private_file import (
+from quietcrowd.private_files import (
     create_private,
     read_private,
     replace_private,
@@ -194,7 +194,7 @@ def test_without_links_an_interruption_leaves_no_content(tmp_path, monkeypatch, 
 
 
 def test_where_rights_are_not_posix_owners_are_not_asked_for(path, monkeypatch):
-    monkeypatch.setattr(private_file, "sys", SimpleNamespace(platform="win32"))
+    monkeypatch.setattr(private_files, "sys", SimpleNamespace(platform="win32"))
     monkeypatch.delattr(os, "geteuid", raising=False)
     assert read_private(path) == CONTENT
 
