@@ -107,7 +107,7 @@ lock: $(VENV)/.locked ## write requirements.lock, deploy/requirements.lock and b
 	$(LOCK) benchmarks/peers.in -o benchmarks/peers.lock
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) $(PEERS) .mypy_cache .pytest_cache .ruff_cache .benchmarks .coverage* build dist
+	rm -rf $(VENV) $(PEERS) .mypy_cache .pytest_cache .ruff_cache .benchmarks .coverage* build dist docs/research
 
 python:
 	@$(or $(PYTHON),false) -c '$(SUPPORTED)' 2>/dev/null || { echo "quietcrowd needs Python 3.11, 3.12, 3.13 or 3.14 on the PATH (Debian: apt-get install python3 python3-venv)." >&2; exit 2; }

@@ -1,7 +1,8 @@
 """How Sphinx makes a site of the pages of this folder, by ``make docs``; a warning is an error.
 
 Pages also lead to what stands beside this folder. The README is the start page here; files without
-a page, as scripts and tests, come with the site.
+a page, as scripts and tests, come with the site. Sphinx reads one folder only, so that the pages of
+`research/docs` are linked into it.
 """
 
 import re
@@ -14,6 +15,10 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parents[1]
+RESEARCH = ROOT / "research" / "docs"
+LINKED = Path(__file__).parent / "research"
+if not LINKED.is_symlink():
+    LINKED.symlink_to(RESEARCH, target_is_directory=True)
 sys.path.insert(0, str(Path(__file__).parent))
 
 project = "quietcrowd"
@@ -58,9 +63,11 @@ PAGES = {
 def lead_to_pages(_: Sphinx, document: nodes.document) -> None:
     """Let links to the files beside this folder lead to their pages."""
     for link in document.findall(addnodes.pending_xref):
-        page = PAGES.get(Path(link["reftarget"]))
-        if page is not None:
-            link["reftarget"] = page
+        target = Path(link["reftarget"])
+        if target in PAGES:
+            link["reftarget"] = PAGES[target]
+        elif target.is_relative_to(RESEARCH):
+            link["reftarget"] = f"research/{target.relative_to(RESEARCH).as_posix()}"
 
 
 def know_anchors(app: Sphinx, document: nodes.document) -> None:

@@ -18,7 +18,7 @@ from quietcrowd_research.names import FIGURES
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
-PAGES = [README, *sorted(DOCS.rglob("*.md"))]
+PAGES = [README, *sorted(DOCS.rglob("*.md")), *sorted((ROOT / "research").rglob("*.md"))]
 NOTEBOOKS = sorted(page for page in PAGES if "file_format: mystnb" in page.read_text())
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CELL = re.compile(r"^```\{code-cell\} ipython3\n(.*?)^```$", re.MULTILINE | re.DOTALL)

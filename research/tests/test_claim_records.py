@@ -46,7 +46,9 @@ check = "count"
 
 def drawing():
     """Return the program that writes the page, as a module."""
-    spec = spec_from_file_location("draw_reproduction", ROOT / "docs" / "draw_reproduction.py")
+    spec = spec_from_file_location(
+        "draw_reproduction", ROOT / "research" / "docs" / "draw_reproduction.py"
+    )
     module = module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
@@ -133,13 +135,13 @@ def test_a_figure_or_table_is_found_by_its_number():
 def test_the_page_is_what_the_records_say():
     page = drawing()
     assert page.PAGE.read_text(encoding="utf-8") == page.written(), (
-        "run: python docs/draw_reproduction.py"
+        "run: python research/docs/draw_reproduction.py"
     )
 
 
 def test_every_claim_of_the_readme_is_one_with_a_verdict():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"\(docs/reproduction\.md#([a-z0-9-]+)\) \| ([^|]*[a-z]) \|", readme)
+    rows = re.findall(r"\(research/docs/reproduction\.md#([a-z0-9-]+)\) \| ([^|]*[a-z]) \|", readme)
     assert len(rows) == 10
     for name, verdict in rows:
         assert CLAIMS[name].verdict == verdict, name

@@ -3,7 +3,8 @@
 Two families: votes of independent workers on questions with two labels (Li et al., KDD 2018,
 section 6.2), and weighted means of numeric answers (Sun et al., IEEE Big Data 2018, Theorems 2, 3
 and 5). A name that begins with ``claimed`` is a formula as printed that does not hold as stated;
-its docstring says where it fails. Derivations and counterexamples: ``docs/theory/error-bounds.md``.
+its docstring says where it fails. Derivations and counterexamples:
+``research/docs/error-bounds.md``.
 
 An argument that is one number per worker may be a single number, which stands for all. Every
 function raises ParameterError where a number is out of its range or lists differ in length.

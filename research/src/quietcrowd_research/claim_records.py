@@ -1,6 +1,7 @@
 """Every printed claim of the papers, how it is checked, and what came out.
 
-The records are the TOML files in ``claims/``; ``docs/reproduction.md`` is written from them.
+The records are the TOML files in ``claims/``. ``research/docs/reproduction.md`` is written from
+them.
 """
 
 from __future__ import annotations

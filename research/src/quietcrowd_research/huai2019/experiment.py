@@ -1,7 +1,7 @@
 """Table 2 and Figures 4 and 5 of M. Huai et al., IJCAI 2019: PrisCrowd.
 
 Of the paper's data sets `population` is at hand; crowds of known density, flights and weather stand
-beside it. ``docs/synthetic-claims-results.md`` says what comes out.
+beside it. ``research/docs/synthetic-claims-results.md`` says what comes out.
 """
 
 from __future__ import annotations

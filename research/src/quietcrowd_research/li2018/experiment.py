@@ -1,7 +1,7 @@
 """Figures 1 to 4 and Tables 1 to 3 of Y. Li et al., KDD 2018: the two-layer mechanism.
 
-``docs/two-layer-results.md`` says what comes out. The Duchenne data set is the real one; Peer
-Grading is not public, and a drawn crowd of its size stands for it.
+``research/docs/two-layer-results.md`` says what comes out. The Duchenne data set is the real one;
+Peer Grading is not public, and a drawn crowd of its size stands for it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Figures 3, 4 and 5 of MOON, "Mixture Distribution-Based Truth Discovery Algorithm", 2025.
 
 The paper's data sets are not named, its values not printed. Here: real crowds of numbers, and drawn
-ones. ``docs/numeric-truths.md`` says what comes out.
+ones. ``research/docs/numeric-truths.md`` says what comes out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Figures 2 to 4 of H. Sun et al., IEEE Big Data 2018, on drawn crowds.
 
 The change of the mean absolute error of Algorithm 1 by noise, where answers are mostly missing.
-``docs/sparse-answers.md`` says what comes out.
+``research/docs/sparse-answers.md`` says what comes out.
 """
 
 from __future__ import annotations

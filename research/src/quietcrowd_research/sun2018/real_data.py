@@ -2,7 +2,7 @@
 
 The paper's data sets are public: "Web" is `wsd` with its labels 1, 2, 3 read as 0, 1, 2 of the
 levels 0 to 4, as the paper has them: it says that more than 72 % of the truths are 0.
-"AdultContent" is `adult`. ``docs/sparse-answers.md`` says what comes out.
+"AdultContent" is `adult`. ``research/docs/sparse-answers.md`` says what comes out.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Write ``docs/reproduction.md`` from the records of the papers' claims.
+"""Write ``research/docs/reproduction.md`` from the records of the papers' claims.
 
-``python docs/draw_reproduction.py`` writes it anew; a test holds the page to the records.
+``python research/docs/draw_reproduction.py`` writes it anew; a test holds the page to the records.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ often it was run. "Reproduced" needs a run, a count or a proof; "cannot be tried
 missing.
 
 This page is written from the records in `research/src/quietcrowd_research/claims/` by
-`python docs/draw_reproduction.py`.
+`python research/docs/draw_reproduction.py`.
 """
 
 
@@ -104,7 +104,8 @@ def _link(name: str) -> str:
     path, _, test = name.partition("::")
     if "/" not in path:
         return f"`{name}`"
-    target = path.removeprefix("docs/") if path.startswith("docs/") else f"../{path}"
+    beside = path.startswith("research/docs/")
+    target = path.removeprefix("research/docs/") if beside else f"../../{path}"
     shown = test.replace("_", " ").removeprefix("test ") if test else Path(path).name
     return f"[{shown}]({target})"
 
