@@ -54,9 +54,11 @@ def sensors(request):
 
 def sweep_of(method, partition, summary, pool, threads):
     """Return a function that makes one sweep, with the state after three."""
-    state = run_loop(type(method)(max_iterations=3), [partition], summary, threads=threads).state
+    model = type(method)(max_iterations=3).bind(summary)
+    state = run_loop(model, [partition], threads=threads).state
+    model = method.bind(summary)
     runs = partition.split(threads)
-    return lambda: list(pool.map(lambda run: method.sweep(run, summary, state, None), runs))
+    return lambda: list(pool.map(lambda run: model.sweep(run, state, None), runs))
 
 
 def test_a_sweep(benchmark, sensors, compare, remark):
@@ -80,10 +82,8 @@ def test_a_sweep(benchmark, sensors, compare, remark):
 def test_sweeps_to_rest(benchmark, sensors, compare, remark):
     """From a cold start until the posterior converges."""
     partition, summary, truths = sensors
-    found = []
-    benchmark.pedantic(
-        lambda: found.append(run_loop(qc.MOON(truth_prior=None), [partition], summary)), rounds=1
-    )
+    found, model = [], qc.MOON(truth_prior=None).bind(summary)
+    benchmark.pedantic(lambda: found.append(run_loop(model, [partition])), rounds=1)
     result = found[0]
     assert result.converged
     error = np.abs(result.estimates.truths * summary.extent + summary.middle - truths).mean()

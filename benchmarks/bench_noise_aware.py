@@ -16,15 +16,15 @@ WANTED = {10: 40.0, 100: 12.0, 1_000: 6.0}
 
 def passes(method, reports):
     """Return a function that sweeps and updates once, from what two passes made of the crowd."""
-    partition, summary, _ = method.prepare(Observations.read(reports, method))
+    model, partition, _ = method.prepare(Observations.read(reports, method))
     state = None
     for _ in range(2):
-        tally = method.sweep(partition, summary, state, None)
-        first = method.first_state(summary, tally) if state is None else None
-        state = first or method.update(summary, tally, state)[0]
+        tally = model.sweep(partition, state, None)
+        first = model.first_state(tally) if state is None else None
+        state = first or model.update(tally, state)[0]
 
     def once():
-        method.update(summary, method.sweep(partition, summary, state, None), state)
+        model.update(model.sweep(partition, state, None), state)
 
     return once
 

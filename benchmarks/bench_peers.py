@@ -67,21 +67,22 @@ def run_ours(method, answers, iterations):
     """Return what our loop ended with after so many iterations, and its seconds."""
     partition, summary = Partition.of(answers), Summary.of(answers)
     begin = time.perf_counter()
-    result = run_loop(evolve(method, max_iterations=iterations, tolerance=0), [partition], summary)
+    model = evolve(method, max_iterations=iterations, tolerance=0).bind(summary)
+    result = run_loop(model, [partition])
     return result, time.perf_counter() - begin
 
 
 def seconds_per_iteration(method, answers):
     """Return the least time of a sweep and an update, on all cores."""
     threads = available_threads()
-    summary = Summary.of(answers)
+    model = method.bind(Summary.of(answers))
     runs = Partition.of(answers).split(threads)
     state = run_ours(method, answers, 2)[0].state
     with ThreadPoolExecutor(threads) as pool:
 
         def iteration():
-            tallies = pool.map(lambda run: method.sweep(run, summary, state, None), runs)
-            return method.update(summary, reduce(add, tallies), state)
+            tallies = pool.map(lambda run: model.sweep(run, state, None), runs)
+            return model.update(reduce(add, tallies), state)
 
         return least_seconds(iteration, rounds=10)
 

@@ -98,11 +98,11 @@ def test_dask(benchmark, stores, compare):
 def test_partitions(benchmark, tabulate):
     """10^7 answers in memory, in more and more partitions."""
     partition, summary = drawn(10**7, WORKERS, 4)
-    method = qc.WeightedVote(max_iterations=3, tolerance=0)
+    model = qc.WeightedVote(max_iterations=3, tolerance=0).bind(summary)
 
     def seconds(parts):
         split = partition.split(parts)
-        return least_seconds(lambda: run_loop(method, split, summary), rounds=3)
+        return least_seconds(lambda: run_loop(model, split), rounds=3)
 
     counts = (available_threads(), 8, 64, 512)
     times = benchmark.pedantic(lambda: {parts: seconds(parts) for parts in counts}, rounds=1)

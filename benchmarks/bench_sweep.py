@@ -16,7 +16,7 @@ def state(million):
     """Return what weighted voting believes after a few iterations."""
     partition = Partition.of(million.answers)
     summary = Summary.of(million.answers)
-    return run_loop(WeightedVote(max_iterations=3), [partition], summary).state
+    return run_loop(WeightedVote(max_iterations=3).bind(summary), [partition]).state
 
 
 def test_weighted_vote(benchmark, million, state, crowd_kit, compare):
@@ -25,11 +25,11 @@ def test_weighted_vote(benchmark, million, state, crowd_kit, compare):
     summary = Summary.of(answers)
     threads = available_threads()
     runs = Partition.of(answers).split(threads)
-    method = WeightedVote()
+    model = WeightedVote().bind(summary)
     with ThreadPoolExecutor(threads) as pool:
 
         def sweep():
-            tallies = pool.map(lambda run: method.sweep(run, summary, state, None), runs)
+            tallies = pool.map(lambda run: model.sweep(run, state, None), runs)
             return sum(tally.agreed for tally in tallies)
 
         agreed = benchmark.pedantic(sweep, rounds=50, warmup_rounds=5)

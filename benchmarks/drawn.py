@@ -52,13 +52,13 @@ def drawn(answers, workers, labels):
 def sweep_seconds(method, partition, summary, threads=None, rounds=7):
     """Return the least seconds of a sweep, tallies added up, with the state after two updates."""
     threads = threads or available_threads()
-    start = evolve(method, max_iterations=2)
-    state = run_loop(start, [partition], summary, threads=threads).state
+    start = evolve(method, max_iterations=2).bind(summary)
+    state = run_loop(start, [partition], threads=threads).state
     runs = partition.split(threads)
     with ThreadPoolExecutor(threads) as pool:
 
         def sweep():
-            tallies = pool.map(lambda run: method.sweep(run, summary, state, None), runs)
+            tallies = pool.map(lambda run: start.sweep(run, state, None), runs)
             return reduce(add, tallies)
 
         return least_seconds(sweep, rounds=rounds)

@@ -34,14 +34,14 @@ def sweep(folder, sweeps, executor, name="weighted-vote"):
     """Pass and update so many times."""
     store, method = Store.open(folder), METHODS[name]()
     known = match_truths(store, method, None)
-    summary = method.summarize(store.summary, known.values)
-    job = Job(store=store, method=method, summary=summary, known_truths=known)
+    model = method.bind(store.summary, known.values)
+    job = Job(store=store, model=model, known_truths=known)
     state, laps = None, [time.perf_counter()]
     for _ in range(sweeps):
         sums = executor.sums(Job.tally, job, range(len(store.partitions)), state)
         tally = reduce(add, (tally for tally, _ in sums))
-        first = method.first_state(summary, tally) if state is None else None
-        state = first or method.update(summary, tally, state)[0]
+        first = model.first_state(tally) if state is None else None
+        state = first or model.update(tally, state)[0]
         laps.append(time.perf_counter())
     return {
         "seconds": laps[-1] - laps[0],

@@ -17,7 +17,7 @@ from quietcrowd.inference import (
     WeightedMean,
     WeightedVote,
 )
-from quietcrowd.inference.labels.model import sweep_votes
+from quietcrowd.inference.labels.voting import MajorityModel
 from quietcrowd.mechanisms import (
     Channel,
     DuchiMechanism,
@@ -149,52 +149,56 @@ class Harmless(MajorityVote):
     """Changes nothing: the battery must not convict it."""
 
 
-class FirstLabelWins(MajorityVote):
-    """Breaks ties by label order."""
+def voting(sweep=MajorityModel.sweep, agreement=MajorityModel.agreement):
+    """Return a majority vote whose model has other methods."""
+    kind = type("Model", (MajorityModel,), {"sweep": sweep, "agreement": agreement})
 
-    def sweep(self, partition, summary, state, estimates):
-        tally = super().sweep(partition, summary, state, estimates)
-        if estimates is not None:
-            estimates.truths[estimates.tied] = 0
-        return tally
+    class Vote(MajorityVote):
+        def model_for(self, summary):
+            return kind(method=self, summary=summary)
 
-
-class ForgetsPartitions(MajorityVote):
-    """Weighs a worker by the task that a partition happens to begin with."""
-
-    def sweep(self, partition, summary, _, estimates):
-        weights = np.ones(summary.workers, np.int64)
-        weights[partition.worker_codes[partition.offsets[0]]] = 3
-        return sweep_votes(
-            partition, summary, weights=weights, nats=0.0, seed=self.seed, estimates=estimates
-        )
+    return Vote
 
 
-class PraisesEverybody(MajorityVote):
-    """Says the same of every worker."""
-
-    def agreement(self, summary, tally):
-        return np.where(np.isnan(super().agreement(summary, tally)), np.nan, 0.123)
-
-
-class AlwaysHalfSure(MajorityVote):
-    """Says the same of every truth."""
-
-    def sweep(self, partition, summary, state, estimates):
-        tally = super().sweep(partition, summary, state, estimates)
-        if estimates is not None:
-            estimates.confidence[:] = 0.5
-        return tally
+def first_label_wins(model, partition, state, estimates):
+    """Break ties by label order."""
+    tally = MajorityModel.sweep(model, partition, state, estimates)
+    if estimates is not None:
+        estimates.truths[estimates.tied] = 0
+    return tally
 
 
-class PrefersLowWorkers(MajorityVote):
-    """Lets a worker's place in the list decide."""
+def forgets_partitions(model, partition, _, estimates):
+    """Weigh a worker by the task that a partition happens to begin with."""
+    weights = np.ones(model.summary.workers, np.int64)
+    weights[partition.worker_codes[partition.offsets[0]]] = 3
+    return model.tally_votes(partition, weights, estimates)
 
-    def sweep(self, partition, summary, _, estimates):
-        weights = np.arange(summary.workers, 0, -1)
-        return sweep_votes(
-            partition, summary, weights=weights, nats=0.0, seed=self.seed, estimates=estimates
-        )
+
+def praises_everybody(model, tally):
+    """Say the same of every worker."""
+    return np.where(np.isnan(MajorityModel.agreement(model, tally)), np.nan, 0.123)
+
+
+def always_half_sure(model, partition, state, estimates):
+    """Say the same of every truth."""
+    tally = MajorityModel.sweep(model, partition, state, estimates)
+    if estimates is not None:
+        estimates.confidence[:] = 0.5
+    return tally
+
+
+def prefers_low_workers(model, partition, _, estimates):
+    """Let a worker's place in the list decide."""
+    weights = np.arange(model.summary.workers, 0, -1)
+    return model.tally_votes(partition, weights, estimates)
+
+
+FirstLabelWins = voting(first_label_wins)
+ForgetsPartitions = voting(forgets_partitions)
+PraisesEverybody = voting(agreement=praises_everybody)
+AlwaysHalfSure = voting(always_half_sure)
+PrefersLowWorkers = voting(prefers_low_workers)
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ import quietcrowd as qc
 from quietcrowd.datasets import label_crowd, number_crowd
 from quietcrowd.exceptions import AnswerError, QuietcrowdWarning
 from quietcrowd.inference import METHODS
+from quietcrowd.inference.model import HasPosterior
 from under_noise.cells import CONSTANT, ORACLE
 from under_noise.records import LOSS
 
@@ -152,8 +153,8 @@ def number_record(method):
 def interval_of(found, scene):
     """Return the ends of the central 90 % intervals of the known tasks, NaN where there is none."""
     at = scene.score.tasks
-    if found.method.has_posterior:
-        levels, quantiles = found.method.posterior(found.partition, found.summary, found.state)
+    if isinstance(found.model, HasPosterior):
+        levels, quantiles = found.model.posterior(found.partition, found.state)
         assert (levels[0], levels[-1]) == (0.05, 0.95)
         return quantiles[at, 0], quantiles[at, -1]
     reach = NORMAL_90 * found.estimates.standard_error[at]

@@ -9,8 +9,7 @@ from tests.nightly import nightly
 import quietcrowd as qc
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.inference.partition import Extension
-from quietcrowd.inference.passes import Tally
+from quietcrowd.inference.model import Extension, Tally
 from quietcrowd.report_domains import Reals
 
 LABELS = qc.synthetic_crowd(tasks=600, workers=30, answers_per_task=8, labels=range(3), seed=5)
@@ -244,9 +243,9 @@ def test_a_tally_that_says_nothing_of_it_cannot_be_extended():
         def __add__(self, other):
             return self
 
-    summary = qc.Mean().fit(NUMBERS.answers).summary
-    with pytest.raises(NotImplementedError, match="Mute is extended by its method"):
-        qc.Mean().extend_tally(Mute(), Extension(positions=np.arange(1), old=summary, new=summary))
+    model = qc.Mean().fit(NUMBERS.answers).model
+    with pytest.raises(NotImplementedError, match="Mute is extended by its model"):
+        model.extend_tally(Mute(), Extension(positions=np.arange(1), old=model, new=model))
 
 
 @pytest.mark.parametrize(

@@ -1,23 +1,37 @@
+import io
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.campaign.waiting import LONG, in_time
 
 from quietcrowd.datasets import synthetic_crowd
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import MajorityVote, WeightedVote
 from quietcrowd.inference import loop as sweep_module
-from quietcrowd.inference.loop import LoopProgress, available_threads, iterate, run_loop
+from quietcrowd.inference.labels.voting import MajorityModel, WeightedVoteModel
+from quietcrowd.inference.loop import (
+    LoopProgress,
+    Progress,
+    available_threads,
+    iterate,
+    run_loop,
+)
 from quietcrowd.inference.partition import Partition, Summary
 
 CROWD = synthetic_crowd(tasks=300, workers=30, answers_per_task=5, seed=4)
 SUMMARY = Summary.of(CROWD.answers)
 
 
+def bound(method):
+    return method.bind(SUMMARY)
+
+
 def loop(method, threads=1, start=None):
-    return run_loop(method, [Partition.of(CROWD.answers)], SUMMARY, start=start, threads=threads)
+    return run_loop(bound(method), [Partition.of(CROWD.answers)], start=start, threads=threads)
 
 
 def test_a_method_without_state_passes_once():
@@ -47,8 +61,8 @@ def test_it_stops_at_the_limit_and_says_so():
 
 def test_estimates_belong_to_the_last_state():
     limited = loop(WeightedVote(max_iterations=3))
-    method = WeightedVote(max_iterations=3)
-    tally = method.sweep(Partition.of(CROWD.answers), SUMMARY, limited.state, limited.estimates)
+    model = bound(WeightedVote(max_iterations=3))
+    tally = model.sweep(Partition.of(CROWD.answers), limited.state, limited.estimates)
     assert np.array_equal(tally.agreed, limited.tally.agreed)
 
 
@@ -65,7 +79,7 @@ def test_threads_and_partitions_change_no_bit(method, iterations):
     assert whole.iterations >= iterations
     parts = Partition.of(CROWD.answers).split(3)
     for threads in (1, 2, 5):
-        again = run_loop(method, parts, SUMMARY, threads=threads)
+        again = run_loop(bound(method), parts, threads=threads)
         assert again.history == whole.history
         assert again.iterations == whole.iterations
         assert np.array_equal(again.tally.agreed, whole.tally.agreed)
@@ -89,23 +103,23 @@ def test_threads_and_partitions_change_no_bit(method, iterations):
 )
 def test_an_objective_rests_where_its_last_step_is_small(history, tolerance, rests):
     course = LoopProgress(history=history)
-    assert course.rests(WeightedVote(tolerance=tolerance)) is rests
-    assert course.rests(MajorityVote()) is True
+    assert course.converged(bound(WeightedVote(tolerance=tolerance))) is rests
+    assert course.converged(bound(MajorityVote())) is True
 
 
 def test_a_loop_that_was_stopped_goes_on_as_if_it_never_had():
-    method, kept = WeightedVote(tolerance=0.0, max_iterations=6), []
+    model, kept = bound(WeightedVote(tolerance=0.0, max_iterations=6)), []
     partition = Partition.of(CROWD.answers)
 
     def tally_at(state):
-        return method.sweep(partition, SUMMARY, state, None)
+        return model.sweep(partition, state, None)
 
-    last = iterate(method, SUMMARY, tally_at, LoopProgress(), kept.append)
+    last = iterate(model, tally_at, LoopProgress(), kept.append)
     assert [len(course.history) for course in kept] == list(range(1, len(last.history) + 1))
     assert kept[-1] is last
     assert len(kept) > 2
     for course in kept:
-        again = iterate(method, SUMMARY, tally_at, course)
+        again = iterate(model, tally_at, course)
         assert again.history == last.history
         assert np.array_equal(again.state.weights, last.state.weights)
 
@@ -113,31 +127,30 @@ def test_a_loop_that_was_stopped_goes_on_as_if_it_never_had():
 def test_another_update_may_learn_from_the_same_tallies():
     given = []
 
-    def update(summary, tally, state):
-        given.append((summary, tally, state))
+    def update(tally, state):
+        given.append((tally, state))
         return (state or 0) + 1, float(len(given))
 
-    course = iterate(
-        WeightedVote(max_iterations=3), SUMMARY, lambda state: [state], LoopProgress(), None, update
-    )
+    model = bound(WeightedVote(max_iterations=3))
+    course = iterate(model, lambda state: [state], LoopProgress(), None, update)
     assert (course.state, course.history) == (3, (1.0, 2.0, 3.0))
-    assert given == [(SUMMARY, [None], None), (SUMMARY, [1], 1), (SUMMARY, [2], 2)]
+    assert given == [([None], None), ([1], 1), ([2], 2)]
 
 
 def test_nothing_is_learned_from_the_pass_before_the_first_state(monkeypatch):
-    monkeypatch.setattr(WeightedVote, "first_state", lambda *_: "first")
+    monkeypatch.setattr(WeightedVoteModel, "first_state", lambda *_: "first")
     passes, given = [], []
 
     def tally_at(state):
         passes.append(state)
         return f"tally of {state}"
 
-    def update(_, tally, state):
+    def update(tally, state):
         given.append((tally, state))
         return f"after {state}", float(len(given))
 
-    method = WeightedVote(max_iterations=2)
-    course = iterate(method, SUMMARY, tally_at, LoopProgress(), None, update)
+    model = bound(WeightedVote(max_iterations=2))
+    course = iterate(model, tally_at, LoopProgress(), None, update)
     assert passes == [None, "first", "after first"]
     assert given == [("tally of first", "first"), ("tally of after first", "after first")]
     assert (course.state, course.history) == ("after after first", (1.0, 2.0))
@@ -163,13 +176,13 @@ def test_by_default_a_thread_is_worth_its_answers(monkeypatch, available, share,
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_one_thread_is_that_of_the_caller(monkeypatch, threads):
-    seen, pass_over = set(), MajorityVote.sweep
+    seen, pass_over = set(), MajorityModel.sweep
 
     def sweep(*arguments):
         seen.add(threading.get_ident())
         return pass_over(*arguments)
 
-    monkeypatch.setattr(MajorityVote, "sweep", sweep)
+    monkeypatch.setattr(MajorityModel, "sweep", sweep)
     loop(MajorityVote(), threads=threads)
     assert (threading.get_ident() in seen) is (threads == 1)
 
@@ -189,3 +202,72 @@ def test_there_is_a_thread(monkeypatch):
     for found, expected in ((4, 4), (None, 1)):
         monkeypatch.setattr(os, "cpu_count", lambda found=found: found)
         assert available_threads() == expected
+
+
+class Terminal(io.StringIO):
+    def __init__(self, *, seen=True):
+        super().__init__()
+        self.seen = seen
+
+    def isatty(self):
+        return self.seen
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """Return a terminal on which nothing is waited for long."""
+    shown = Terminal()
+    monkeypatch.setattr(sweep_module, "sys", SimpleNamespace(stderr=shown, modules={}))
+    monkeypatch.setattr(sweep_module, "PATIENCE", 0.001)
+    monkeypatch.setattr(sweep_module, "time", SimpleNamespace(monotonic=lambda: 7.0))
+    monkeypatch.setattr(sweep_module, "PACE", 0.001)
+    return shown
+
+
+def until(terminal, text):
+    """Wait for a line."""
+    assert in_time(lambda: text in terminal.getvalue()), terminal.getvalue()
+
+
+def test_a_long_fit_says_how_far_it_is_and_leaves_no_trace(terminal):
+    with Progress("GLAD") as line:
+        until(terminal, "GLAD: 0 iterations, 0 s")
+        line.count(None)
+        until(terminal, "GLAD: 1 iteration, ")
+        line.count(None)
+        until(terminal, "GLAD: 2 iterations, ")
+    last = terminal.getvalue().rsplit("\r", 2)[1:]
+    assert last[0].strip() == last[1] == ""
+    assert len(last[0]) >= len("GLAD: 0 iterations")
+    assert not line._thread.is_alive()
+
+
+def test_a_fit_counts_its_iterations(monkeypatch):
+    counted = []
+    keep = Progress.count
+    monkeypatch.setattr(Progress, "count", lambda *given: counted.append(keep(*given)))
+    estimate = WeightedVote().fit(CROWD.answers)
+    assert len(counted) == estimate.iterations > 0
+
+
+def test_nothing_is_said_of_a_short_fit_or_where_nobody_looks(terminal, monkeypatch):
+    monkeypatch.setattr(sweep_module, "PATIENCE", LONG)
+    WeightedVote().fit(CROWD.answers)
+    assert terminal.getvalue() == ""
+    monkeypatch.setattr(sweep_module, "PATIENCE", 0.001)
+    terminal.seen = False
+    with Progress("GLAD") as line:
+        assert line._thread is None
+
+
+def test_an_error_ends_the_line(terminal):
+    line = Progress("GLAD")
+
+    def fail():
+        with line:
+            until(terminal, "GLAD")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert not line._thread.is_alive()

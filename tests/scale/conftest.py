@@ -74,7 +74,6 @@ def job(crowd_files, tmp_path):
     known = match_truths(store, method, None)
     return Job(
         store=store,
-        method=method,
-        summary=method.summarize(store.summary, known.values),
+        model=method.bind(store.summary, known.values),
         known_truths=known,
     )

@@ -355,8 +355,8 @@ def test_accuracies_are_told_of_some_workers_after_the_other(
     stores, in_memory, tmp_path, monkeypatch, name, source, most
 ):
     monkeypatch.setattr("quietcrowd.scale.histograms.MOST_BYTES", most)
-    monkeypatch.setattr("quietcrowd.inference.accuracies.WORKERS_AT_ONCE", 5)
-    monkeypatch.setattr("quietcrowd.inference.worker_flags.WORKERS_AT_ONCE", 5)
+    monkeypatch.setattr("quietcrowd.inference.labels.accuracies.WORKERS_AT_ONCE", 5)
+    monkeypatch.setattr("quietcrowd.inference.labels.flags.WORKERS_AT_ONCE", 5)
     method = METHODS[name](max_iterations=3)
     truths = tmp_path / "truths.parquet"
     found = infer_store(stores(source, 3), method, truths, threads=2)
@@ -439,17 +439,17 @@ def test_a_job_can_be_done_in_another_process(job):
 
 def test_tallies_add_up_to_that_of_all(job, crowd_files):
     tallies = [job.tally(index, None).sums for index in range(3)]
-    method = job.method
+    method = job.model.method
     reports = qc.read_reports(crowd_files / "released.parquet")
-    partition, summary, _ = method.prepare(Observations.read(reports, method))
-    whole = method.sweep(partition, summary, None, None).sums
+    model, partition, _ = method.prepare(Observations.read(reports, method))
+    whole = model.sweep(partition, None, None).sums
     assert np.sum(tallies, axis=0).tolist() == whole.tolist()
 
 
 def test_an_example_is_a_state_as_the_method_makes_it(job):
     example = job.example()
-    assert type(example) is type(job.method.update(job.summary, job.tally(1, None), None)[0])
-    assert evolve(job, method=qc.Mean()).example() is None
+    assert type(example) is type(job.model.update(job.tally(1, None), None)[0])
+    assert evolve(job, model=qc.Mean().bind(job.store.summary)).example() is None
 
 
 TRUTHS = pd.DataFrame({"task": ["task 7", "task 1", "task 30"], "label": ["no", "yes", "yes"]})

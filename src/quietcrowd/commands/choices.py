@@ -110,7 +110,7 @@ def choose_mechanism(
     return text, partial(kind.from_claimed_epsilon, **parameters)
 
 
-def choose_method(text: str, **options: Any) -> FittingMethod[Any, Any]:
+def choose_method(text: str, **options: Any) -> FittingMethod:
     """Return a method from its name with parameters, and from the options that are not None.
 
     ``crh:loss=absolute`` is `CRH` with ``loss="absolute"``; ``noise-aware:prior=no=0.9/yes=0.1`` is

@@ -50,7 +50,7 @@ def read_plain(
     field: str | None = None,
     *,
     advice: AdviceName,
-    method: FittingMethod[Any, Any] | None = None,
+    method: FittingMethod | None = None,
     **lists: Any,
 ) -> Answers:
     """Read non-private answers; `domain` contains ``--labels``, ``--levels`` and ``--between``.
@@ -87,7 +87,7 @@ def read_plain(
 
 
 def _found_domain(
-    path: Path, names: tuple[str, str, str], field: str | None, method: FittingMethod[Any, Any]
+    path: Path, names: tuple[str, str, str], field: str | None, method: FittingMethod
 ) -> Domain:
     """Return the domain that a method finds in a file, as if it were a frame.
 

@@ -159,7 +159,7 @@ def _write(frame: Any, target: Path | None) -> None:
 
 
 def _fit(
-    method: FittingMethod[Any, Any], data: Reports | Answers, known: Any, gold: Path | None
+    method: FittingMethod, data: Reports | Answers, known: Any, gold: Path | None
 ) -> TruthEstimate:
     """Fit a method; errors about known truths name their file.
 
@@ -237,9 +237,7 @@ def _closing_words(estimate: TruthEstimate, *, by_default: bool) -> str:
     )
 
 
-def _read_plain(
-    paths: list[Path], said: PlainOptions, method: FittingMethod[Any, Any] | None
-) -> Answers:
+def _read_plain(paths: list[Path], said: PlainOptions, method: FittingMethod | None) -> Answers:
     if len(paths) > 1:
         raise ParameterError("--plain takes one file or folder")
     from quietcrowd.inference import NoiseAware

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
 
 from quietcrowd.commands import options
 from quietcrowd.commands.files import read_gold, read_ids, refuse_own_lists
@@ -43,7 +42,7 @@ def refuse_beside_store(given: Mapping[str, object]) -> None:
 
 def infer_from_store(
     folders: list[Path],
-    choose: Callable[[str], FittingMethod[Any, Any]],
+    choose: Callable[[str], FittingMethod],
     method: str | None,
     scheduler: str | None,
     *,

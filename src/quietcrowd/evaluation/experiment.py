@@ -198,7 +198,7 @@ class Experiment:
         converter=_as_makers, validator=[_not_empty, _check_makers]
     )
     epsilons: Sequence[float] = field(converter=_as_tuple, validator=[_not_empty, _check_epsilons])
-    methods: Mapping[str, FittingMethod[Any, Any]] = field(validator=[_check_methods, _not_empty])
+    methods: Mapping[str, FittingMethod] = field(validator=[_check_methods, _not_empty])
     trials: int = field(default=100, validator=whole_number(2))
     seed: int = field(default=0, validator=whole_number(0))
     equal_exact: bool = True

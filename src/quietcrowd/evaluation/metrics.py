@@ -273,7 +273,7 @@ def _answers_of(estimate: Any) -> Answers:
     return estimate.answers
 
 
-def score_for(answers: Answers, truths: Any, methods: Iterable[FittingMethod[Any, Any]]) -> Score:
+def score_for(answers: Answers, truths: Any, methods: Iterable[FittingMethod]) -> Score:
     """Return the score that suits all of the methods."""
     if any(not method.infers_labels(answers.domain) for method in methods):
         return KnownNumbers(answers, truths)

@@ -1,4 +1,4 @@
-"""The requester side: truth-inference methods, a family to a file, on one shared loop."""
+"""Truth inference, on the requester's side: methods, their models, and one loop for all."""
 
 from quietcrowd.inference.estimate import LabelEstimate, NumericEstimate, TruthEstimate
 from quietcrowd.inference.labels.dawid_skene import DawidSkene
@@ -15,11 +15,12 @@ from quietcrowd.inference.numbers.moon import MOON
 from quietcrowd.inference.numbers.ratio_mean import RatioMean
 from quietcrowd.inference.registry import (
     METHODS,
+    fit,
     method_from_dict,
     register_method,
     usual_method,
+    usual_method_of,
 )
-from quietcrowd.inference.usual import fit, usual_method_of
 
 __all__ = [
     "CATD",

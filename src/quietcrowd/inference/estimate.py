@@ -1,4 +1,4 @@
-"""What truth inference found."""
+"""Results of truth inference: truths of the tasks, quality of the workers."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.frames import Backend, positions_by_text, to_native
 from quietcrowd.inference.display import as_html, plot_estimate
-from quietcrowd.inference.passes import Estimates, LabelEstimates, NumericEstimates, State
+from quietcrowd.inference.method import TruthInference
+from quietcrowd.inference.model import Model, State
+from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.task_estimates import Estimates, LabelEstimates, NumericEstimates
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from quietcrowd.inference.method import TruthInference
-    from quietcrowd.inference.partition import Partition, Summary
 
 __all__ = ["LabelEstimate", "NumericEstimate", "TruthEstimate", "truth_columns", "worker_columns"]
 
 FrameT_co = TypeVar("FrameT_co", covariant=True, default="pd.DataFrame")
-"""A dataframe of the library that came in; for a type checker."""
+"""Dataframe of the library of the data, for type checkers."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -38,27 +39,24 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
 
     Attributes
     ----------
-    method : TruthInference
-        What found them.
+    model : Model
+        The method, bound to the answers.
     answers : Answers
-        What they were found from.
+        The answers, or reports read as answers.
     estimates : Estimates
         Arrays with one entry per task.
     known : ndarray of bool, shape (tasks,)
-        Which truths were given, as `gold`, and not inferred.
+        Which truths were given as ``gold``.
     quality : ndarray of float64, shape (workers,)
-        How good each worker is; NaN where nothing tells. See the kind of estimate.
-    summary : Summary
-        Of all answers that told of the workers; after `FittingMethod.extend` those of earlier
-        estimates are among them.
+        Quality of each worker, NaN if unknown; see the subclass.
     swept : ndarray of uint64
-        Hashes of the ids of all tasks that these are answers to.
+        Hashes of the ids of all tasks, those of earlier estimates included.
     tally : Tally
-        What they told, at `state`.
+        Statistics of the last pass.
     state : State or None
-        What the method believes of the workers.
+        State of the model in the last pass.
     iterations : int
-        How many times the workers were weighed.
+        Number of updates.
     converged : bool
         Whether the objective converged before the limit of iterations.
     history : tuple of float
@@ -66,17 +64,16 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
     backend : {"pandas", "polars", "pyarrow"}
         Library of the frames.
     notes : tuple of str
-        What a reader of the estimate should know, a sentence each.
+        Sentences that a reader of the estimate should know.
     partition : Partition or None
-        The answers as the last pass took them, where the method has a posterior.
+        The scaled answers, if the model has a posterior.
     """
 
-    method: TruthInference[Any, Any]
+    model: Model[Any, Any, Any]
     answers: Answers
     estimates: Estimates
     known: npt.NDArray[np.bool_]
     quality: npt.NDArray[np.float64]
-    summary: Summary
     swept: npt.NDArray[np.uint64]
     tally: Any
     state: State | None
@@ -88,18 +85,29 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
     partition: Partition | None = None
 
     @property
+    def method(self) -> TruthInference:
+        """The method."""
+        method: TruthInference = self.model.method
+        return method
+
+    @property
+    def summary(self) -> Summary:
+        """Summary of all answers, those of earlier estimates included after `extend`."""
+        return self.model.summary
+
+    @property
     def domain(self) -> Domain:
-        """What a truth can be."""
+        """Domain of the truths."""
         return self.summary.domain
 
     @property
     def truths(self) -> FrameT_co:
-        """Dataframe of the tasks; see the kind of estimate for its columns."""
+        """Dataframe of the tasks; the subclass says which columns."""
         return cast("FrameT_co", self.truths_as(self.backend))
 
     @property
     def workers(self) -> FrameT_co:
-        """Dataframe of the workers; see the kind of estimate for its columns."""
+        """Dataframe of the workers; the subclass says which columns."""
         return cast("FrameT_co", self.workers_as(self.backend))
 
     @overload
@@ -137,20 +145,18 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
     def workers_as(self, backend: Backend) -> Any:
         """Return `workers` as a dataframe of another library."""
         columns = worker_columns(
-            self.answers.workers, self._qualities(), self.summary.answers_per_worker
+            self.answers.workers, self._worker_columns(), self.summary.answers_per_worker
         )
         return to_native(columns, backend)
 
     @property
     def posterior(self) -> FrameT_co:
-        """Dataframe of what is believed of each task; see the kind of estimate for its columns.
-
-        It takes one more pass.
+        """Dataframe of the posterior of each task, by one more pass over the answers.
 
         Raises
         ------
         ParameterError
-            Where the method has none.
+            If the method has no posterior.
         """
         return cast("FrameT_co", self.posterior_as(self.backend))
 
@@ -165,16 +171,20 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
 
     def posterior_as(self, backend: Backend) -> Any:
         """Return `posterior` as a dataframe of another library."""
+        return to_native(self._posterior(), backend)
+
+    @abstractmethod
+    def _posterior(self) -> dict[str, pa.Array]:
+        """Return the columns of `posterior`."""
+
+    def _pass_for_posterior(self) -> Any:
         if self.partition is None:
             raise ParameterError(
                 f"{type(self.method).__name__} has no posterior of the truths; NoiseAware and the "
                 "other methods for labels have one"
             )
-        return to_native(self._posterior(self.partition), backend)
-
-    @abstractmethod
-    def _posterior(self, partition: Partition) -> dict[str, pa.Array]:
-        """Return the columns of `posterior`."""
+        model: Any = self.model
+        return model.posterior(self.partition, self.state)
 
     @overload
     def predictions(self: TruthEstimate[pd.DataFrame]) -> pd.Series[Any]: ...
@@ -182,22 +192,22 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
     def predictions(self) -> FrameT_co: ...
 
     def predictions(self) -> Any:
-        """Return the truths as `FittingMethod.fit_predict` does."""
+        """Return the truths like `FittingMethod.fit_predict`."""
         if self.backend != "pandas":
             found = self._truth_columns()
             return to_native({"task": found["task"], "agg_label": found["truth"]}, self.backend)
         return self.truths_as("pandas").set_index("task")["truth"].rename("agg_label")
 
     def plot(self) -> Any:
-        """Return a Matplotlib figure: how sure the truths are, and how good the workers.
+        """Return a Matplotlib figure of the truths' uncertainty and the workers' quality.
 
-        Of labels a histogram of confidences, and the workers' quality with its intervals; of
-        numbers the truths with two standard errors either way, and the workers' errors.
+        For labels a histogram of confidences and intervals of quality; for numbers the truths with
+        two standard errors, and the workers' errors.
 
         Raises
         ------
         MissingExtraError
-            Where Matplotlib is not installed.
+            If Matplotlib is not installed.
         """
         return plot_estimate(self)
 
@@ -205,14 +215,14 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
         return as_html(self)
 
     def state_of(self, workers: pa.Array) -> State | None:
-        """Return what is believed of workers with these ids, matched by what they print as."""
+        """Return the state of workers with these ids; ids match if they print alike."""
         if self.state is None:
             return None
         return self.state.take(positions_by_text(workers, self.answers.workers))
 
     @abstractmethod
-    def _qualities(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the columns of `workers` between the ids and the counts."""
+    def _worker_columns(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the columns of `workers` between ids and counts."""
 
     def __repr__(self) -> str:
         end = "converged" if self.converged else "not converged"
@@ -227,26 +237,25 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
 class LabelEstimate(TruthEstimate[FrameT_co]):
     """Estimated labels.
 
-    ``truths`` has columns ``task``, ``truth``, ``confidence``, ``answers``, ``tied``, and what else
-    the method says of tasks, as ``easiness``; ``workers`` has ``worker``, ``agreement``,
-    ``quality``, ``quality_low``, ``quality_high``, ``answers``. A task without answers has no truth
-    and no confidence unless its truth was known, a worker without answers no agreement and no
-    quality.
+    ``truths`` has columns ``task``, ``truth``, ``confidence``, ``answers``, ``tied``, and those of
+    the method, such as ``easiness``; ``workers`` has ``worker``, ``agreement``, ``quality``,
+    ``quality_low``, ``quality_high``, ``answers``. Values are missing for a task without answers
+    whose truth is not known, and for a worker without answers.
 
     Attributes
     ----------
     estimates : LabelEstimates
         Codes, confidences and ties, one entry per task.
     agreement : ndarray of float64, shape (workers,)
-        Share of each worker's answers that agree with the estimates.
+        Fraction of each worker's answers that agree with the estimates.
     quality : ndarray of float64, shape (workers,)
-        How often each worker's answers are right, the noise taken out where its law is known; NaN
-        also where the reports tell hardly anything of that.
+        Accuracy of each worker's answers, without the noise if its channel is known; NaN also if
+        the reports carry too little information.
     quality_low, quality_high : ndarray of float64, shape (workers,)
-        The ends of an interval that the accuracy lies in with a probability of 90 %.
+        Ends of a 90 % interval of the accuracy.
     flag : ndarray of str or None, shape (workers,), or None
-        What a worker looks like whose reports are not those of an honest one, and a column of
-        ``workers``, where the method says so: "constant", "random", "opposite" or "not randomised".
+        Column of ``workers`` if the method flags workers whose reports look like those of no honest
+        worker: "constant", "random", "opposite" or "not randomised".
     """
 
     estimates: LabelEstimates
@@ -256,15 +265,15 @@ class LabelEstimate(TruthEstimate[FrameT_co]):
     flag: npt.NDArray[Any] | None = None
 
     @override
-    def _qualities(self) -> dict[str, npt.NDArray[Any]]:
+    def _worker_columns(self) -> dict[str, npt.NDArray[Any]]:
         names = ("agreement", "quality", "quality_low", "quality_high")
         known = {name: getattr(self, name) for name in names}
         return known if self.flag is None else {**known, "flag": self.flag}
 
     @override
-    def _posterior(self, partition: Partition) -> dict[str, pa.Array]:
+    def _posterior(self) -> dict[str, pa.Array]:
         """Return columns ``task``, ``label`` and ``probability``, a row per task and label."""
-        chances = self._chances(partition)
+        chances = self._chances()
         tasks, labels = chances.shape
         codes = np.tile(np.arange(labels), tasks).astype(self.domain.dtype)
         return {
@@ -273,17 +282,15 @@ class LabelEstimate(TruthEstimate[FrameT_co]):
             "probability": pa.array(chances.reshape(-1), from_pandas=True),
         }
 
-    def _chances(self, partition: Partition) -> npt.NDArray[np.float64]:
-        """Return the probability of each label, shape (tasks, labels); NaN where nobody tells."""
-        found = np.array(self.method.posterior(partition, self.summary, self.state))
+    def _chances(self) -> npt.NDArray[np.float64]:
+        """Return the probability of each label, shape (tasks, labels); NaN without answers."""
+        found = np.array(self._pass_for_posterior())
         found[(self.answers.answers_per_task == 0) & ~self.known] = np.nan
         return found
 
     def probabilities(self) -> FrameT_co:
-        """Return the probability of every label as `FittingMethod.fit_predict_proba` does."""
-        if self.partition is None:
-            return self.posterior  # says what has one
-        chances, domain = self._chances(self.partition), self.domain
+        """Return the probability of every label like `FittingMethod.fit_predict_proba`."""
+        chances, domain = self._chances(), self.domain
         names = domain.decode(pa.array(np.arange(chances.shape[1]).astype(domain.dtype)))
         if self.backend == "pandas":
             import pandas as pd
@@ -303,26 +310,24 @@ class NumericEstimate(TruthEstimate[FrameT_co]):
     """Estimated numbers.
 
     ``truths`` has columns ``task``, ``truth``, ``standard_error``, ``spread``, ``answers``;
-    ``workers`` has ``worker``, ``error``, ``quality``, ``answers``. A task without answers has no
-    spread, and no truth unless it was known; the standard error of a known truth is 0. Where
-    nothing tells of it, as by the mean of a single answer, there is none. A worker without answers
-    has no error and no quality. Standard errors cover the noise, but no bias of filled-in answers.
+    ``workers`` has ``worker``, ``error``, ``quality``, ``answers``. Values are missing for tasks
+    and workers without answers, and standard errors that the method does not know, such as that of
+    the mean of a single answer. The standard error of a known truth is 0. Standard errors include
+    the noise, but no bias of filled-in answers.
 
     Attributes
     ----------
     estimates : NumericEstimates
         Numbers, standard errors and spreads, one entry per task.
     error : ndarray of float64, shape (workers,)
-        Root mean square of the distances of each worker's answers from the truths; of reports, the
-        noise included.
+        Root mean square error of each worker's answers, or of its reports, noise included.
     quality : ndarray of float64, shape (workers,)
-        The worker's share of all weight: what its answers counted. They sum to 1.
+        Weight of each worker's answers; the weights sum to 1.
     sigma : ndarray of float64, shape (workers,), or None
-        Standard deviation of each worker's own errors, the noise taken out, and a column of
-        ``workers``, where the method has a model of the noise.
+        Standard deviation of each worker's errors without the noise, if the method models it.
     sigma_low, sigma_high : ndarray of float64, shape (workers,), or None
-        Ends of a central 90 % interval of it, where the method has its posterior; NaN where that
-        tells next to nothing.
+        Ends of a central 90 % interval of ``sigma``, if the method has its posterior; NaN if it is
+        almost uninformative.
     """
 
     estimates: NumericEstimates
@@ -332,9 +337,9 @@ class NumericEstimate(TruthEstimate[FrameT_co]):
     sigma_high: npt.NDArray[np.float64] | None = None
 
     @override
-    def _posterior(self, partition: Partition) -> dict[str, pa.Array]:
-        """Return columns ``task``, ``level`` and ``quantile``: five rows per task."""
-        levels, quantiles = self.method.posterior(partition, self.summary, self.state)
+    def _posterior(self) -> dict[str, pa.Array]:
+        """Return columns ``task``, ``level`` and ``quantile``, five rows per task."""
+        levels, quantiles = self._pass_for_posterior()
         tasks = np.repeat(np.arange(len(quantiles)), len(levels))
         return {
             "task": self.answers.tasks.take(pa.array(tasks)),
@@ -343,7 +348,7 @@ class NumericEstimate(TruthEstimate[FrameT_co]):
         }
 
     @override
-    def _qualities(self) -> dict[str, npt.NDArray[np.float64]]:
+    def _worker_columns(self) -> dict[str, npt.NDArray[np.float64]]:
         given = {name: getattr(self, name) for name in ("sigma", "sigma_low", "sigma_high")}
         known = {name: column for name, column in given.items() if column is not None}
         return {"error": self.error, "quality": self.quality, **known}
@@ -356,20 +361,9 @@ def truth_columns(
     counts: npt.NDArray[np.int64],
     domain: Domain,
 ) -> dict[str, pa.Array]:
-    """Return the columns of `TruthEstimate.truths` for some tasks.
+    """Return the columns of `TruthEstimate.truths` for tasks with these ids.
 
-    Parameters
-    ----------
-    tasks : pyarrow.Array
-        Their ids.
-    estimates : LabelEstimates or NumericEstimates
-        Of these tasks.
-    known : ndarray of bool, shape (tasks,)
-        Which truths were given.
-    counts : ndarray of int64, shape (tasks,)
-        How many answers each task has.
-    domain : Domain
-        What an answer can be.
+    `counts` are their numbers of answers, `domain` is that of the truths.
     """
     nobody: npt.NDArray[np.bool_] = counts == 0
     untold = nobody & ~known
@@ -397,19 +391,9 @@ def truth_columns(
 
 def worker_columns(
     workers: pa.Array,
-    qualities: Mapping[str, npt.NDArray[Any]],
+    found: Mapping[str, npt.NDArray[Any]],
     counts: npt.NDArray[np.int64],
 ) -> dict[str, pa.Array]:
-    """Return the columns of `TruthEstimate.workers`.
-
-    Parameters
-    ----------
-    workers : pyarrow.Array
-        Their ids.
-    qualities : mapping of str to ndarray, shape (workers,)
-        What the method says of them; see `TruthInference.qualities`.
-    counts : ndarray of int64, shape (workers,)
-        How many answers each gave.
-    """
-    columns = {name: pa.array(values, from_pandas=True) for name, values in qualities.items()}
+    """Return the columns of `TruthEstimate.workers`, from those of `Model.workers`."""
+    columns = {name: pa.array(values, from_pandas=True) for name, values in found.items()}
     return {"worker": workers, **columns, "answers": pa.array(counts)}

@@ -1,4 +1,4 @@
-"""New tasks beside those of an earlier estimate: swept alone, with what is known of the workers."""
+"""Extending an estimate: new tasks are swept with the state of an earlier estimate."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import positions_by_text
 from quietcrowd.inference.estimate import TruthEstimate
 from quietcrowd.inference.loop import LoopProgress, LoopResult, estimate, iterate
-from quietcrowd.inference.method import IterativeInference
-from quietcrowd.inference.partition import Extension, Partition, Summary, hash_ids
+from quietcrowd.inference.model import Extension, LearningModel, Model
+from quietcrowd.inference.partition import Partition, Summary, hash_ids
 from quietcrowd.inference.reading import Observations
 
-__all__ = ["extend_loop", "join_workers", "joined_summary", "refuse_swept_tasks"]
+__all__ = ["check_new_tasks", "extend_loop", "join_workers", "joined_summary"]
 
 _SPARE_BITS = 6
-"""Beginnings of hashes are so many bits longer than it takes to count them."""
+"""Prefixes of hashes have this many bits more than the number of hashes needs."""
 
 
-def refuse_swept_tasks(start: TruthEstimate[Any], answers: Answers) -> None:
-    """Raise AnswerError where a task of the answers counts in the estimate already."""
+def check_new_tasks(start: TruthEstimate[Any], answers: Answers) -> None:
+    """Raise AnswerError if a task of the answers is in the estimate."""
     fresh = hash_ids(answers.tasks)
     again = _shared(start.swept, fresh)
     if len(again):
@@ -39,10 +39,7 @@ def refuse_swept_tasks(start: TruthEstimate[Any], answers: Answers) -> None:
 
 
 def _shared(many: npt.NDArray[np.uint64], few: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return the hashes that stand in both, after one fast look at the `many`.
-
-    Few of them begin with the bits that one of the `few` begins with: only those are compared.
-    """
+    """Return the hashes that are in both; only those with a prefix of the `few` are compared."""
     bits = len(few).bit_length() + _SPARE_BITS
     beginning = np.uint64(64 - bits)
     begins = np.zeros(2**bits, np.bool_)
@@ -57,52 +54,38 @@ def _shared(many: npt.NDArray[np.uint64], few: npt.NDArray[np.uint64]) -> npt.ND
 def join_workers(
     start: TruthEstimate[Any], observed: Observations
 ) -> tuple[Observations, npt.NDArray[np.intp]]:
-    """Put the workers of an earlier estimate before those whom only new answers name.
+    """Return new answers with the workers of an earlier estimate first, and positions there.
 
-    They are matched by what their ids print as.
-
-    Returns
-    -------
-    observed : Observations
-        The new answers, among all workers.
-    earlier : ndarray of intp, shape (workers,)
-        Where each of these stands in the earlier estimate; -1 for a new one.
+    Workers match if their ids print alike. Positions have shape (workers,), -1 for a new worker.
     """
     known, named = start.answers.workers, observed.answers.workers
     if named.equals(known):
         return observed, np.arange(len(known))
     places = positions_by_text(named, known)
-    strangers = named.filter(pa.array(places < 0))
-    places[places < 0] = len(known) + np.arange(len(strangers))
-    ids = _together(known, strangers)
+    added = named.filter(pa.array(places < 0))
+    places[places < 0] = len(known) + np.arange(len(added))
+    ids = _together(known, added)
     earlier = np.arange(len(ids))
     earlier[len(known) :] = -1
     return observed.among(ids, places), earlier
 
 
-def _together(known: pa.Array, strangers: pa.Array) -> pa.Array:
-    """Return ids below each other: of the known ones' type, or texts where it does not hold all."""
-    whole = all(pa.types.is_integer(ids.type) for ids in (known, strangers))
-    if whole or not len(strangers) or strangers.type == known.type:
+def _together(known: pa.Array, added: pa.Array) -> pa.Array:
+    """Concatenate ids in the type of the known ones, or as strings if that cannot hold all."""
+    whole = all(pa.types.is_integer(ids.type) for ids in (known, added))
+    if whole or not len(added) or added.type == known.type:
         with suppress(pa.ArrowInvalid):  # too large for that type
-            return pa.concat_arrays([known, pc.cast(strangers, known.type)])
-    return pa.concat_arrays([pc.cast(ids, pa.string()) for ids in (known, strangers)])
+            return pa.concat_arrays([known, pc.cast(added, known.type)])
+    return pa.concat_arrays([pc.cast(ids, pa.string()) for ids in (known, added)])
 
 
 def joined_summary(start: Summary, fresh: Summary, earlier: npt.NDArray[np.intp]) -> Summary:
-    """Return what is known of the earlier answers and the new ones together.
-
-    Parameters
-    ----------
-    start, fresh : Summary
-        Of the earlier answers, and of the new ones among all workers.
-    earlier : ndarray of intp, shape (workers,)
-        As of `join_workers`.
+    """Return the summary of earlier answers (`start`) and new ones; positions of `join_workers`.
 
     Raises
     ------
     ParameterError
-        Where the two were not made alike.
+        If domain or channel differ.
     """
     here, there = fresh.report_law, start.report_law
     same_law = there is None if here is None else here.same_as(there)
@@ -124,31 +107,29 @@ def joined_summary(start: Summary, fresh: Summary, earlier: npt.NDArray[np.intp]
 
 
 def extend_loop(
-    method: Any,
+    model: Model[Any, Any, Any],
     start: TruthEstimate[Any],
     earlier: npt.NDArray[np.intp],
     partition: Partition,
-    summary: Summary,
-) -> LoopResult[Any, Any]:
-    """Run a method on new tasks, on top of what the earlier ones told of the workers.
+) -> LoopResult:
+    """Run a model on new tasks, with the tally of the last pass over the earlier ones.
 
-    The earlier answers' part of every tally is the one of the last pass over them. To learn from
-    both parts is expectation maximisation that looks again at some tasks only (R. Neal and
-    G. Hinton, "A view of the EM algorithm that justifies incremental, sparse, and other variants",
-    1998). It climbs the objective of methods whose tallies hold all of it; that of numbers by
-    `NoiseAware` keeps the earlier reports' log evidence, and may fall.
+    This is incremental expectation maximization (R. Neal and G. Hinton, "A view of the EM algorithm
+    that justifies incremental, sparse, and other variants", 1998). The objective cannot fall if
+    tallies contain all of it; that of `NoiseAware` for numbers keeps the earlier reports' log
+    evidence, and may fall.
     """
-    cached = method.extend_tally(
-        start.tally, Extension(positions=earlier, old=start.summary, new=summary)
+    cached = model.extend_tally(
+        start.tally, Extension(positions=earlier, old=start.model, new=model)
     )
     state = start.state
     if state is not None and len(earlier) > start.summary.workers:
         state = state.take(earlier)
 
-    def tally_at(state: Any) -> Any:
-        return cached + method.sweep(partition, summary, state, None)
+    def sweep_all(state: Any) -> Any:
+        return cached + model.sweep(partition, state, None)
 
-    update = method.update_partly if isinstance(method, IterativeInference) else None
-    progress = iterate(method, summary, tally_at, LoopProgress(state=state), update=update)
-    room, tally = estimate(method, partition, summary, progress.state)
-    return LoopResult.of(method, progress, room, cached + tally)
+    update = model.update_partly if isinstance(model, LearningModel) else None
+    progress = iterate(model, sweep_all, LoopProgress(state=state), update=update)
+    estimates, tally = estimate(model, partition, progress.state)
+    return LoopResult.of(model, progress, estimates, cached + tally)

@@ -1,4 +1,4 @@
-"""A fit: answers are read, swept until the objective converges, and put together."""
+"""Fits: read answers, run the loop, and put the result together."""
 
 from __future__ import annotations
 
@@ -13,24 +13,18 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.gold import UNKNOWN
 from quietcrowd.inference.estimate import LabelEstimate, NumericEstimate, TruthEstimate
 from quietcrowd.inference.extending import (
+    check_new_tasks,
     extend_loop,
     join_workers,
     joined_summary,
-    refuse_swept_tasks,
 )
-from quietcrowd.inference.loop import LoopResult, run_loop
-from quietcrowd.inference.method import StateT, TallyT, TruthInference
-from quietcrowd.inference.notices import (
-    noise_warnings,
-    rest_warnings,
-    signal_warnings,
-    warn_of,
-)
-from quietcrowd.inference.parameters import Parameters
+from quietcrowd.inference.loop import LoopResult, Progress, run_loop
+from quietcrowd.inference.method import TruthInference
+from quietcrowd.inference.model import HasPosterior, Model
+from quietcrowd.inference.notices import warn_about_result, warn_about_source
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.inference.passes import Scatter
 from quietcrowd.inference.reading import Observations
-from quietcrowd.inference.waiting import Waiting
+from quietcrowd.inference.task_estimates import LabelEstimates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,8 +38,8 @@ __all__ = ["FittingMethod", "is_known"]
 
 
 @frozen(kw_only=True, slots=False)
-class FittingMethod(TruthInference[StateT, TallyT], Parameters):
-    """A truth-inference method that takes reports, answers and frames."""
+class FittingMethod(TruthInference):
+    """A truth-inference method that can be fitted to reports, answers and dataframes."""
 
     @overload
     def fit(
@@ -83,56 +77,49 @@ class FittingMethod(TruthInference[StateT, TallyT], Parameters):
         gold: Any = None,
         threads: int | None = None,
     ) -> TruthEstimate[Any]:
-        """Find the truths and the workers' quality.
+        """Infer the truths and the workers' quality.
 
         Parameters
         ----------
         data : Reports, Answers or dataframe
-            A frame has columns ``task``, ``worker``, ``label``, or the names that crowd-kit has
-            for them, as ``performer``; its domain is what occurs: the labels, or all numbers. Of a
-            lazy frame of Polars these columns are collected, by its streaming engine. Reports that
-            say NULL are left out; ``estimate.answers.dropped.null_reports`` counts them. What a
-            frame of reports holds is read as plain answers: its columns may have been changed
-            since it was made.
+            A frame has columns ``task``, ``worker``, ``label``, or crowd-kit's names for them,
+            such as ``performer``; its domain is the labels that occur, or all numbers. A frame of
+            reports is read as non-private answers. NULL reports are dropped and counted in
+            ``estimate.answers.dropped.null_reports``.
         start : TruthEstimate, optional
-            An earlier estimate of the same method: its workers' state is the first one here.
-            Workers are matched by what their ids print as; a new one starts as the median.
+            An earlier estimate by the same method, whose state is the first one. Workers match if
+            their ids print alike; a new worker starts as the median.
         gold : mapping, pandas Series, dataframe or TruthEstimate, optional
             Known truths: labels by task, or indexed by task, or columns ``task`` and ``label``, or
-            what an estimate found; tasks match by what their ids print as. These truths stay as
-            they are, and tell of the workers as inferred ones do.
+            those of an estimate. They are kept, and count for the workers like inferred truths.
         threads : int, optional
-            Default: as many as the process may use and the answers are worth.
+            By default as many as the process may use and the number of answers justifies.
 
         Returns
         -------
         TruthEstimate
-            Its frames are of the library that came in; pandas for reports and answers.
+            Its frames are of the library of `data`; of pandas for reports and answers.
 
         Raises
         ------
         AnswerError
-            Where the method cannot use the domain, there is no answer, the frame breaks a rule
-            of `Answers.from_frame`, or a known truth is given twice, or none that the method can
-            use, or all are of no task of the answers.
+            If the method cannot use the domain, there is no answer, the frame breaks a rule of
+            `Answers.from_frame`, a known truth is given twice, or none belongs to a task.
         ParameterError
-            Where `start` comes from another kind of method or another domain.
+            If `start` is from another kind of method or another domain.
 
         Warns
         -----
         NoiseIgnoredWarning
-            Where the method has no model of the noise in the reports that it was given, or was
-            given a frame of `Reports.to_frame`.
+            If the method has no model of the noise, or `data` is a frame of `Reports.to_frame`.
         SimulatedNoiseWarning
-            Where the reports, or those of the frame, are simulated.
+            If the reports are simulated.
         NoSignalWarning
-            Where the reports tell nothing of the answers, or so little that the method finds that
-            the noise hides how the truths differ.
+            If the noise hides the truths.
         NotConvergedWarning
-            Where the loop stopped before it converged, at the usual limit of iterations or a
-            higher one: who sets a lower one has asked for it.
+            If the loop stopped at the default limit of iterations or a higher one.
         LeftOutWarning
-            Where some known truths are of no task of the answers.
+            If some known truths belong to no task of the answers.
         """
         return self._fit(data, start, gold, threads)
 
@@ -148,18 +135,13 @@ class FittingMethod(TruthInference[StateT, TallyT], Parameters):
     def fit_predict(self, data: pa.Table, *, gold: Any = None) -> pa.Table: ...
 
     def fit_predict(self, data: Any, *, gold: Any = None) -> Any:
-        """Return the truths as crowd-kit does.
-
-        Parameters
-        ----------
-        data, gold
-            As of `fit`.
+        """Return the truths like crowd-kit; parameters as for `fit`.
 
         Returns
         -------
         pandas Series, or dataframe
-            A Series ``agg_label``, indexed by task; for a frame of Polars or PyArrow one of the
-            same library, with columns ``task`` and ``agg_label``.
+            A Series ``agg_label``, indexed by task; for Polars and PyArrow a frame with columns
+            ``task`` and ``agg_label``.
         """
         return self._fit(data, None, gold, None).predictions()
 
@@ -175,24 +157,19 @@ class FittingMethod(TruthInference[StateT, TallyT], Parameters):
     def fit_predict_proba(self, data: pa.Table, *, gold: Any = None) -> pa.Table: ...
 
     def fit_predict_proba(self, data: Any, *, gold: Any = None) -> Any:
-        """Return the probability of every label, as crowd-kit does.
-
-        Parameters
-        ----------
-        data, gold
-            As of `fit`.
+        """Return the probability of every label like crowd-kit; parameters as for `fit`.
 
         Returns
         -------
         dataframe
-            Of pandas: indexed by task, a column for each label. Of Polars or PyArrow: a column
-            ``task``, and one for each label, named by what it prints as. Rows sum to 1; where
-            nobody answered a task they are missing.
+            In pandas indexed by task, with a column for each label; in Polars and PyArrow a column
+            ``task`` and one for each label. Rows sum to 1; they are missing for tasks without an
+            answer.
 
         Raises
         ------
         ParameterError
-            Where the method gives no probabilities of labels.
+            If the method gives no probabilities of labels.
 
         Examples
         --------
@@ -216,20 +193,16 @@ class FittingMethod(TruthInference[StateT, TallyT], Parameters):
         observed = Observations.read(data, self)
         if start is not None:
             self._check_start(start, observed.domain)
-        partition, summary, known = self.prepare(observed, gold)
+        model, partition, known = self.prepare(observed, gold)
         first: Any = None
         if start is not None:
             earlier: Any = start.state_of(observed.answers.workers)
-            first = self.start_from(earlier, start.method, summary)
-        warn_of(noise_warnings(self, observed), 3)  # after all errors of what came in
-        with Waiting(type(self).__name__) as waiting:
-            result = run_loop(self, [partition], summary, first, threads, waiting.keep)
-        scatter = Scatter.of(result.estimates)
-        told = signal_warnings(
-            self, observed.mechanism, summary, result.tally, result.state, scatter
-        )
-        warn_of([*told, *rest_warnings(self, converged=result.converged)], 3)
-        return self._estimate(observed, known, summary, result, partition.draws, partition)
+            first = model.start_from(earlier, start.method)
+        warn_about_source(self, observed, 3)
+        with Progress(type(self).__name__) as progress:
+            result = run_loop(model, [partition], first, threads, progress.count)
+        warn_about_result(model, observed.mechanism, result, 3)
+        return self._estimate(model, observed, known, result, partition.draws, partition)
 
     @overload
     def extend(
@@ -259,41 +232,37 @@ class FittingMethod(TruthInference[StateT, TallyT], Parameters):
     def extend(
         self, start: TruthEstimate[Any], data: Any, *, gold: Any = None
     ) -> TruthEstimate[Any]:
-        """Find the truths of new tasks, with what an earlier estimate knows of the workers.
+        """Infer the truths of new tasks, with what an earlier estimate learned of the workers.
 
-        The new answers alone are swept; what the earlier ones told of the workers stays as it was
-        at the last pass over them, and the new ones add to it. That takes as long as the new
-        answers are many, besides one look at the ids of earlier tasks and workers. `fit` with
-        ``start=`` looks at all answers anew: do so now and then.
+        Only the new answers are swept: the statistics of the earlier ones stay as in the last pass
+        over them. `fit` with ``start=`` sweeps all answers again; do so from time to time.
 
         Parameters
         ----------
         start : TruthEstimate
-            An estimate of this method, with equal parameters but for the limit of iterations; one
-            that `extend` gave is one, too. What a run on a store found is none.
+            From `fit` or `extend` of an equal method; only the limit of iterations may differ.
         data : Reports, Answers or dataframe
-            Answers on tasks that `start` has none of, otherwise as of `fit`. A frame has labels of
-            the domain of `start`. Workers are matched by what their ids print as.
+            Answers to tasks that are not in `start`, otherwise as for `fit`. A frame has labels of
+            the domain of `start`. Workers match if their ids print alike.
         gold : dataframe or pandas Series, optional
-            Known truths of new tasks, as of `fit`.
+            Known truths of new tasks, as for `fit`.
 
         Returns
         -------
         TruthEstimate
-            Truths of the new tasks. Its workers are those of both, judged by all answers.
+            Truths of the new tasks; workers of both, judged by all answers.
 
         Raises
         ------
         AnswerError
-            As `fit` does, and where a task is one of `start`.
+            As for `fit`, and if a task is in `start`.
         ParameterError
-            Where `start` is of another method or another domain, or its reports were made in
-            another way.
+            If `start` is of another method, domain or channel.
 
         Warns
         -----
         NoiseIgnoredWarning, SimulatedNoiseWarning, NoSignalWarning
-            As `fit` does.
+            As for `fit`.
 
         Examples
         --------
@@ -313,69 +282,59 @@ class FittingMethod(TruthInference[StateT, TallyT], Parameters):
             )
         observed = Observations.read(data, self, start.answers.domain)
         self._check_start(start, observed.domain)
-        refuse_swept_tasks(start, observed.answers)
+        check_new_tasks(start, observed.answers)
         observed, earlier = join_workers(start, observed)
         joined = joined_summary(start.summary, observed.summary, earlier)
-        partition, summary, known = self.prepare(observed, gold, joined)
-        warn_of(noise_warnings(self, observed), 2)
-        result = extend_loop(self, start, earlier, partition, summary)
-        scatter = Scatter.of(result.estimates)
-        told = signal_warnings(
-            self, observed.mechanism, summary, result.tally, result.state, scatter
-        )
-        warn_of([*told, *rest_warnings(self, converged=result.converged)], 2)
+        model, partition, known = self.prepare(observed, gold, joined)
+        warn_about_source(self, observed, 2)
+        result = extend_loop(model, start, earlier, partition)
+        warn_about_result(model, observed.mechanism, result, 2)
         swept = np.concatenate([start.swept, partition.draws])
-        return self._estimate(observed, known, summary, result, swept, partition)
+        return self._estimate(model, observed, known, result, swept, partition)
 
     def prepare(
         self, observed: Observations, truths: Any = None, summary: Summary | None = None
-    ) -> tuple[Partition, Summary, npt.NDArray[Any]]:
-        """Make what was read ready for a sweep.
+    ) -> tuple[Model[Any, Any, Any], Partition, npt.NDArray[Any]]:
+        """Bind the method to observed answers.
 
         Parameters
         ----------
         observed : Observations
-            What was read.
+            From `Observations.read`.
         truths : dataframe or pandas Series, optional
-            Known truths, as `gold` of `fit`.
+            Known truths, as ``gold`` of `fit`.
         summary : Summary, optional
-            Of these answers and earlier ones; by default of these.
+            That of these answers and earlier ones; by default of these.
 
         Returns
         -------
+        model : Model
+            The bound method.
         partition : Partition
             All answers, scaled.
-        summary : Summary
-            As the method needs it.
         known : ndarray, shape (tasks,)
             Known truths, not scaled.
-
-        Raises
-        ------
-        AnswerError
-            As `known` and `summarize` do.
         """
         known = self.known(observed.answers.tasks, observed.domain, truths)
-        summary = self.summarize(summary or observed.summary, known)
+        model = self.bind(summary or observed.summary, known)
         partition = Partition.of(observed.answers, known, observed.participation)
-        return self.scale(partition, summary), summary, known
+        return model, model.scale(partition), known
 
     def _estimate(
         self,
+        model: Model[Any, Any, Any],
         observed: Observations,
         known: npt.NDArray[Any],
-        summary: Summary,
-        result: LoopResult[StateT, TallyT],
+        result: LoopResult,
         swept: npt.NDArray[np.uint64],
         partition: Partition,
     ) -> TruthEstimate[Any]:
-        """Return what the loop ended with, in the terms of what came in."""
-        kind: Any = LabelEstimate if self.infers_labels(summary.domain) else NumericEstimate
+        labels = isinstance(result.estimates, LabelEstimates)
+        kind: Any = LabelEstimate if labels else NumericEstimate
         estimate: TruthEstimate[Any] = kind(
-            summary=summary,
-            method=self,
-            estimates=self.finish(result.estimates, known, summary),
-            **self.qualities(summary, result.tally, result.state),
+            model=model,
+            estimates=model.finish(result.estimates, known),
+            **model.workers(result.tally, result.state),
             answers=observed.answers,
             known=is_known(known),
             swept=swept,
@@ -385,13 +344,12 @@ class FittingMethod(TruthInference[StateT, TallyT], Parameters):
             converged=result.converged,
             history=result.history,
             backend=observed.backend,
-            notes=self.notes(summary, result.state, result.tally),
-            partition=partition if self.has_posterior else None,
+            notes=model.notes(result.tally, result.state),
+            partition=partition if isinstance(model, HasPosterior) else None,
         )
         return estimate
 
     def _check_start(self, start: Any, domain: Domain | None = None) -> None:
-        """Raise unless `start` is an estimate of such a method, on the domain of the answers."""
         if not isinstance(start, TruthEstimate):
             raise ParameterError(
                 f"start must be a TruthEstimate; got {type(start).__name__}. Known truths are gold="
@@ -399,19 +357,9 @@ class FittingMethod(TruthInference[StateT, TallyT], Parameters):
         self.check_alike(start.method, start.domain, domain)
 
     def check_alike(
-        self, method: TruthInference[Any, Any], earlier: Domain, domain: Domain | None = None
+        self, method: TruthInference, earlier: Domain, domain: Domain | None = None
     ) -> None:
-        """Raise ParameterError where an earlier estimate is none to start from.
-
-        Parameters
-        ----------
-        method : TruthInference
-            Of that estimate.
-        earlier : Domain
-            What a truth can be there.
-        domain : Domain, optional
-            And here.
-        """
+        """Raise ParameterError if an estimate by `method` on `earlier` cannot be the start."""
         if type(method) is not type(self):
             raise ParameterError(
                 f"start must be an estimate of {type(self).__name__}; "
@@ -424,7 +372,7 @@ class FittingMethod(TruthInference[StateT, TallyT], Parameters):
 
 
 def is_known(truths: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Return which truths of tasks are known; `truths` are as in `Partition`."""
+    """Return which truths are known; `truths` are stored as in `Partition`."""
     labels = truths.dtype.kind == "i"
     known: npt.NDArray[np.bool_] = truths != UNKNOWN if labels else ~np.isnan(truths)
     return known

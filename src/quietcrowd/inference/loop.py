@@ -1,63 +1,77 @@
-"""The loop that every truth-inference method shares.
+"""The loop that runs every model, in memory, on stores and on clusters.
 
-Worker state in, one pass over the tasks, a tally out::
+::
 
-    repeat:  tally = sum of method.sweep(partition, state)      # state None: majority
-             state, objective = method.update(summary, tally, state)
+    repeat:  tally = sum of model.sweep(partition, state)      # state None in the first sweep
+             state, objective = model.update(tally, state)
     until    the objective per answer converges
 
-then one more pass with the last state fills in the estimates, so that estimates, workers and
-state belong together. A pass remembers nothing and tallies add up exactly, so partitions and
-threads change no bit of the result.
+One more pass with the last state fills in the estimates.
 """
 
 from __future__ import annotations
 
 import os
+import sys
+import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Generic, Self
+from types import TracebackType
+from typing import Any, Self
 
 from attrs import frozen
 
-from quietcrowd.inference.method import IterativeInference, StateT, TallyT, TruthInference
-from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.inference.passes import add_up
+from quietcrowd.inference.model import LearningModel, Model, State, add_up
+from quietcrowd.inference.partition import Partition
 from quietcrowd.validation import check_whole
 
-__all__ = ["LoopProgress", "LoopResult", "available_threads", "estimate", "iterate", "run_loop"]
+__all__ = [
+    "LoopProgress",
+    "LoopResult",
+    "Progress",
+    "available_threads",
+    "estimate",
+    "iterate",
+    "run_loop",
+]
+
+AnyModel = Model[Any, Any, Any]
 
 SMALLEST_SHARE = 50_000
-"""Fewer answers than this are not worth a thread of their own."""
+"""Number of answers below which another thread is not worth its start."""
+
+PATIENCE, PACE = 2.0, 0.5
+"""Seconds until the first line of progress, and between two lines."""
 
 
 @frozen(kw_only=True, eq=False)
-class LoopProgress(Generic[StateT]):
-    """How far the loop has come: all that it takes to go on.
+class LoopProgress:
+    """What the loop needs in order to continue.
 
     Attributes
     ----------
     state : State or None
-        What the next pass believes of the workers.
+        State of the next sweep.
     history : tuple of float
-        The objective per answer after each update.
+        Objective per answer after each update.
     """
 
-    state: StateT | None = None
+    state: Any = None
     history: tuple[float, ...] = ()
 
-    def rests(self, method: TruthInference[StateT, TallyT]) -> bool:
-        """Return whether the objective converged, or the method learns nothing of workers."""
-        if not isinstance(method, IterativeInference):
+    def converged(self, model: AnyModel) -> bool:
+        """Return whether the objective converged, or the model does not learn."""
+        if not isinstance(model, LearningModel):
             return True
         if len(self.history) < 2:
             return False
-        return abs(self.history[-1] - self.history[-2]) <= method.tolerance
+        return bool(abs(self.history[-1] - self.history[-2]) <= model.method.tolerance)
 
 
 @frozen(kw_only=True, eq=False)
-class LoopResult(Generic[StateT, TallyT]):
-    """What the loop ended with.
+class LoopResult:
+    """Result of a loop.
 
     Attributes
     ----------
@@ -66,37 +80,31 @@ class LoopResult(Generic[StateT, TallyT]):
     tally : Tally
         Of the pass that gave the estimates.
     state : State or None
-        What that pass believed of the workers.
+        State of that pass.
     iterations : int
-        How many updates were made.
+        Number of updates.
     converged : bool
-        Whether the objective converged before the limit.
+        Whether the objective converged before the limit of iterations.
     history : tuple of float
-        The objective per answer after each update.
+        Objective per answer after each update.
     """
 
     estimates: Any
-    tally: TallyT
-    state: StateT | None
+    tally: Any
+    state: Any
     iterations: int
     converged: bool
     history: tuple[float, ...]
 
     @classmethod
-    def of(
-        cls,
-        method: TruthInference[StateT, TallyT],
-        progress: LoopProgress[StateT],
-        estimates: Any,
-        tally: TallyT,
-    ) -> Self:
-        """Return what a last pass found, at the state that the loop came to."""
+    def of(cls, model: AnyModel, progress: LoopProgress, estimates: Any, tally: Any) -> Self:
+        """Return the result of a last pass."""
         return cls(
             estimates=estimates,
             tally=tally,
             state=progress.state,
             iterations=len(progress.history),
-            converged=progress.rests(method),
+            converged=progress.converged(model),
             history=progress.history,
         )
 
@@ -107,101 +115,135 @@ def available_threads() -> int:
 
 
 def run_loop(
-    method: TruthInference[StateT, TallyT],
+    model: AnyModel,
     partitions: Sequence[Partition],
-    summary: Summary,
-    start: StateT | None = None,
+    start: State | None = None,
     threads: int | None = None,
-    keep: Callable[[LoopProgress[StateT]], None] | None = None,
-) -> LoopResult[StateT, TallyT]:
-    """Run a method on partitions in memory.
+    save: Callable[[LoopProgress], None] | None = None,
+) -> LoopResult:
+    """Run a model on partitions in memory.
 
     Parameters
     ----------
-    method : TruthInference
-        The method.
+    model : Model
+        The bound method.
     partitions : sequence of Partition
-        All answers; each task in one partition.
-    summary : Summary
-        Of all answers.
+        All answers; each task is in one partition.
     start : State, optional
-        What is believed of the workers at first.
+        The first state.
     threads : int, optional
-        Default: as many as the process may use and the answers are worth.
-    keep : callable, optional
-        As of `iterate`.
-
-    Raises
-    ------
-    ParameterError
-        Where `threads` is no whole number of at least 1.
+        By default as many as the process may use and the number of answers justifies.
+    save : callable, optional
+        As for `iterate`.
     """
     if threads is None:
-        threads = min(available_threads(), max(1, summary.answers // SMALLEST_SHARE))
-    check_whole("threads", threads, 1)
+        threads = min(available_threads(), max(1, model.summary.answers // SMALLEST_SHARE))
+    else:
+        check_whole("threads", threads, 1)
     runs = [run for partition in partitions for run in partition.split(threads)]
     with ThreadPoolExecutor(threads) as pool:
-        run_all = map if threads == 1 else pool.map
+        map_runs = map if threads == 1 else pool.map
 
-        def tally_at(state: StateT | None) -> TallyT:
-            tallies = run_all(lambda run: method.sweep(run, summary, state, None), runs)
-            total: TallyT = add_up(tallies)
-            return total
+        def sweep_all(state: Any) -> Any:
+            return add_up(map_runs(lambda run: model.sweep(run, state, None), runs))
 
-        progress = iterate(method, summary, tally_at, LoopProgress(state=start), keep)
-        last = list(run_all(lambda run: estimate(method, run, summary, progress.state), runs))
-    estimates = type(last[0][0]).concatenate([room for room, _ in last])
-    return LoopResult.of(method, progress, estimates, add_up(tally for _, tally in last))
+        progress = iterate(model, sweep_all, LoopProgress(state=start), save)
+        last = list(map_runs(lambda run: estimate(model, run, progress.state), runs))
+    estimates = type(last[0][0]).concatenate([found for found, _ in last])
+    return LoopResult.of(model, progress, estimates, add_up(tally for _, tally in last))
 
 
 def iterate(
-    method: TruthInference[StateT, TallyT],
-    summary: Summary,
-    tally_at: Callable[[StateT | None], TallyT],
-    progress: LoopProgress[StateT],
-    keep: Callable[[LoopProgress[StateT]], None] | None = None,
-    update: Callable[[Summary, TallyT, StateT | None], tuple[StateT, float]] | None = None,
-) -> LoopProgress[StateT]:
-    """Pass over all tasks and update, in turn, until the objective converges.
+    model: AnyModel,
+    sweep_all: Callable[[Any], Any],
+    progress: LoopProgress,
+    save: Callable[[LoopProgress], None] | None = None,
+    update: Callable[[Any, Any], tuple[Any, float]] | None = None,
+) -> LoopProgress:
+    """Sweep and update in turn until the objective converges.
 
     Parameters
     ----------
-    method : TruthInference
-        The method.
-    summary : Summary
-        Of all answers.
-    tally_at : callable
-        A pass: takes what is believed of the workers, returns the tally of all tasks.
+    model : Model
+        The bound method.
+    sweep_all : callable
+        Sweeps all tasks with a state, and returns their tally.
     progress : LoopProgress
-        Where to begin; one that was kept goes on as if it had never stopped.
-    keep : callable, optional
+        Where to begin; a saved one continues as if the loop had never stopped.
+    save : callable, optional
         Called with the progress after every update.
     update : callable, optional
-        How to learn from a tally, in place of ``method.update``.
+        Replaces ``model.update``.
     """
-    while isinstance(method, IterativeInference) and not progress.rests(method):
-        if len(progress.history) == method.max_iterations:
+    while isinstance(model, LearningModel) and not progress.converged(model):
+        if len(progress.history) == model.method.max_iterations:
             break
-        learn = update or method.update
-        tally = tally_at(progress.state)
+        tally = sweep_all(progress.state)
         if progress.state is None:
-            progress = LoopProgress(state=method.first_state(summary, tally))
+            progress = LoopProgress(state=model.first_state(tally))
             if progress.state is not None:
                 continue
-        state, objective = learn(summary, tally, progress.state)
+        state, objective = (update or model.update)(tally, progress.state)
         progress = LoopProgress(state=state, history=(*progress.history, objective))
-        del state, tally  # others come, and may be large
-        if keep is not None:
-            keep(progress)
+        del state, tally  # before the next ones are computed: they may be large
+        if save is not None:
+            save(progress)
     return progress
 
 
-def estimate(
-    method: TruthInference[StateT, TallyT],
-    partition: Partition,
-    summary: Summary,
-    state: StateT | None,
-) -> tuple[Any, TallyT]:
-    """Pass over a partition with the last state; return its estimates and its tally."""
-    room = method.room(partition.tasks, summary)
-    return room, method.sweep(partition, summary, state, room)
+def estimate(model: AnyModel, partition: Partition, state: Any) -> tuple[Any, Any]:
+    """Return the estimates of a partition's tasks, and the tally, with the last state."""
+    estimates = model.empty(partition.tasks)
+    return estimates, model.sweep(partition, state, estimates)
+
+
+class Progress:
+    """Shows on standard error how many iterations a fit has made, from two seconds on.
+
+    Only in the main thread, on a terminal or in a notebook. The line disappears at the end.
+
+    Examples
+    --------
+    >>> with Progress("GLAD") as progress:
+    ...     progress.count(None)  # after every iteration
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name, self.iterations, self.longest = name, 0, 0
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def count(self, progress: Any) -> None:  # noqa: ARG002
+        """Count an iteration; `save` of `iterate`."""
+        self.iterations += 1
+
+    def __enter__(self) -> Self:
+        seen = sys.stderr.isatty() or "ipykernel" in sys.modules
+        if seen and threading.current_thread() is threading.main_thread():
+            self._thread = threading.Thread(target=self._show, daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
+        if self.longest:
+            sys.stderr.write(f"\r{' ' * self.longest}\r")
+            sys.stderr.flush()
+
+    def _show(self) -> None:
+        start = time.monotonic()
+        pause = PATIENCE
+        while not self._ended.wait(pause):
+            pause = PACE
+            done = f"{self.iterations:,} iteration{'s' * (self.iterations != 1)}"
+            line = f"{self.name}: {done}, {time.monotonic() - start:.0f} s"
+            self.longest = max(self.longest, len(line))
+            sys.stderr.write(f"\r{line.ljust(self.longest)}")
+            sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""What to warn of: noise that is read as answers, simulated, or without a signal; no rest."""
+"""Warnings of a fit: ignored, simulated or too much noise, and no convergence."""
 
 from __future__ import annotations
 
@@ -16,33 +16,45 @@ from quietcrowd.exceptions import (
     NotConvergedWarning,
     SimulatedNoiseWarning,
 )
+from quietcrowd.inference.loop import LoopResult
 from quietcrowd.inference.method import TruthInference
-from quietcrowd.inference.partition import Summary
-from quietcrowd.inference.passes import Scatter
+from quietcrowd.inference.model import Model
 from quietcrowd.inference.reading import Observations
+from quietcrowd.inference.task_estimates import Scatter
 from quietcrowd.mechanisms.channels.base import known_grid
 
 __all__ = [
     "noise_ignored",
-    "noise_warnings",
     "report_warnings",
-    "rest_warnings",
     "signal_warnings",
     "simulated_warning",
-    "warn_of",
+    "warn_about_result",
+    "warn_about_source",
+    "warn_each",
 ]
 
-Method = TruthInference[Any, Any]
 
-
-def warn_of(found: Iterable[Warning], stacklevel: int) -> None:
-    """Give warnings; `stacklevel` is as of `warnings.warn`, called where this is."""
+def warn_each(found: Iterable[Warning], stacklevel: int) -> None:
+    """Issue warnings; `stacklevel` is that of `warnings.warn`, called in place of this."""
     for one in found:
         warnings.warn(one, stacklevel=stacklevel + 1)
 
 
-def noise_warnings(method: Method, observed: Observations) -> Iterator[Warning]:
-    """Yield what to warn of where a method reads reports, or a frame that holds them."""
+def warn_about_source(method: TruthInference, observed: Observations, stacklevel: int) -> None:
+    """Warn about the reports, or the frame of reports, that a method reads."""
+    warn_each(_source_warnings(method, observed), stacklevel + 1)
+
+
+def warn_about_result(
+    model: Model[Any, Any, Any], mechanism: Any, result: LoopResult, stacklevel: int
+) -> None:
+    """Warn about what a loop found; `mechanism` is None for non-private answers."""
+    scatter = Scatter.of(result.estimates)
+    found = [*signal_warnings(model, mechanism, result.tally, result.state, scatter)]
+    warn_each([*found, *_convergence_warnings(model.method, result)], stacklevel + 1)
+
+
+def _source_warnings(method: TruthInference, observed: Observations) -> Iterator[Warning]:
     if observed.mechanism is not None:
         yield from report_warnings(method, observed.mechanism, simulated=observed.simulated)
     elif observed.simulated:
@@ -55,18 +67,10 @@ def noise_warnings(method: Method, observed: Observations) -> Iterator[Warning]:
         )
 
 
-def report_warnings(method: Method, mechanism: Any, *, simulated: bool) -> Iterator[Warning]:
-    """Yield what to warn of where a method is given the reports of a mechanism.
-
-    Parameters
-    ----------
-    method : TruthInference
-        What reads them.
-    mechanism : Mechanism
-        What made them.
-    simulated : bool
-        Whether the noise is simulated.
-    """
+def report_warnings(
+    method: TruthInference, mechanism: Any, *, simulated: bool
+) -> Iterator[Warning]:
+    """Yield warnings about the reports of a mechanism that a method reads."""
     if simulated:
         yield simulated_warning()
     if mechanism.tells_nothing:
@@ -85,28 +89,21 @@ def report_warnings(method: Method, mechanism: Any, *, simulated: bool) -> Itera
 
 
 def signal_warnings(
-    method: Method, mechanism: Any, summary: Summary, tally: Any, state: Any, scatter: Scatter
+    model: Model[Any, Any, Any], mechanism: Any, tally: Any, state: Any, scatter: Scatter
 ) -> Iterator[Warning]:
-    """Yield what to warn of after an inference, but where it was said before.
+    """Yield the warnings of a model after the last pass.
 
-    Reports that tell nothing whatever is found in them are told of by `report_warnings`.
-
-    Parameters
-    ----------
-    method, mechanism
-        As of `report_warnings`; the mechanism is None where answers are plain.
-    summary, tally, state, scatter
-        As of `TruthInference.signal_warnings`.
+    None if the reports carry no information: then `report_warnings` has said so.
     """
     if mechanism is None or not mechanism.tells_nothing:
-        yield from method.signal_warnings(summary, tally, state, scatter)
+        yield from model.warnings(tally, state, scatter)
 
 
-def rest_warnings(method: Method, *, converged: bool) -> Iterator[Warning]:
-    """Yield what to warn of where a loop stopped at its limit; not at one lower than the usual."""
+def _convergence_warnings(method: TruthInference, result: LoopResult) -> Iterator[Warning]:
+    """Yield a warning if a loop stopped at its limit; not at one below the default."""
     limit = method.max_iterations
     usual: Any = fields_dict(type(method))["max_iterations"].default
-    if not converged and limit >= usual and not method.enough_at_limit:
+    if not result.converged and limit >= usual and not method.enough_at_limit:
         yield NotConvergedWarning(
             f"{type(method).__name__} stopped after {limit:,} iterations, before it converged: "
             f"the truths may still change. More: max_iterations={10 * limit} (on the command "
@@ -114,7 +111,7 @@ def rest_warnings(method: Method, *, converged: bool) -> Iterator[Warning]:
         )
 
 
-def _ignored(method: Method, mechanism: Any) -> NoiseIgnoredWarning:
+def _ignored(method: TruthInference, mechanism: Any) -> NoiseIgnoredWarning:
     more = ""
     if method.corrects_quality:
         more += " Only the workers' quality is corrected for the noise, where it can be."
@@ -132,7 +129,7 @@ def _ignored(method: Method, mechanism: Any) -> NoiseIgnoredWarning:
 
 
 def _has_known_law(mechanism: Any) -> bool:
-    """Return whether `NoiseAware` serves such reports; a test holds it to `usual_method`."""
+    """Return whether `NoiseAware` is the default for such reports; a test compares the two."""
     if isinstance(mechanism.domain, FiniteDomain) and mechanism.channel.sets is not None:
         return True
     grid = known_grid(mechanism.worker_channel) is not None
@@ -141,7 +138,7 @@ def _has_known_law(mechanism: Any) -> bool:
 
 
 def simulated_warning() -> SimulatedNoiseWarning:
-    """Return what to warn of where the noise of reports is simulated."""
+    """Return the warning that reports are simulated."""
     return SimulatedNoiseWarning(
         "these reports are simulated: they protect nobody. Real ones are made without rng= (on "
         "the command line: without --simulate)."
@@ -150,7 +147,7 @@ def simulated_warning() -> SimulatedNoiseWarning:
 
 @contextmanager
 def noise_ignored() -> Iterator[None]:
-    """Silence `NoiseIgnoredWarning` where reports are read as answers on purpose.
+    """Silence `NoiseIgnoredWarning` while reports are read as answers on purpose.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a method infers from, read from whatever holds it: reports, answers or a frame."""
+"""Answers to infer from, read from reports, answers or a dataframe."""
 
 from __future__ import annotations
 
@@ -34,25 +34,24 @@ __all__ = ["Observations"]
 
 @frozen(kw_only=True, eq=False)
 class Observations:
-    """What a method infers from.
+    """Answers to infer from.
 
     Attributes
     ----------
     answers : Answers
-        Answers, or reports that are read as answers; NULL reports are left out and counted.
+        Answers, or reports read as answers; NULL reports are dropped and counted.
     domain : Domain
-        What a truth can be: as the answers are, unless the method knows how reports that are no
-        answers come from them.
+        Domain of the truths: that of the answers, unless reports are no answers.
     mechanism : Mechanism or None
-        What made the reports.
+        Mechanism of the reports.
     simulated : bool
-        Whether the noise of the reports, or of those of a frame, is simulated.
+        Whether the reports, or those in a frame, are simulated.
     marked : bool
-        Whether a frame says that it holds reports: they are read as answers nevertheless.
+        Whether a frame is marked as reports; it is read as answers nevertheless.
     participation : ndarray or None
         See `Reports`.
     backend : {"pandas", "polars", "pyarrow"}
-        Library of the frames that come back.
+        Library of the frames of the estimate.
     """
 
     answers: Answers
@@ -64,16 +63,13 @@ class Observations:
     backend: Backend = "pandas"
 
     @classmethod
-    def read(
-        cls, data: Any, method: TruthInference[Any, Any], domain: Domain | None = None
-    ) -> Observations:
-        """Read what a method was given; `data` and errors are as of `FittingMethod.fit`.
+    def read(cls, data: Any, method: TruthInference, domain: Domain | None = None) -> Observations:
+        """Read data for a method; parameters and exceptions as for `FittingMethod.fit`.
 
-        `domain` is that of the labels of a frame, as of an earlier estimate; by default the one
-        that the method finds in it.
+        `domain` is that of the labels of a frame; by default the one that the method finds.
         """
         if isinstance(data, Reports):
-            method.refuse(data.mechanism)
+            method.check_mechanism(data.mechanism)
             observed = cls._of_reports(data, method.truth_domain(data.mechanism))
         elif isinstance(data, Answers):
             observed = cls(answers=data, domain=data.domain)
@@ -83,7 +79,7 @@ class Observations:
             if domain is None:
                 found = method.domain_of(with_usual_names(as_frame(frame)))
                 answers = Answers.from_frame(frame, found, advice="frame")
-            else:  # no other one would do
+            else:
                 answers = Answers.from_frame(frame, domain, advice="reports")
             observed = cls(
                 answers=answers,
@@ -92,7 +88,7 @@ class Observations:
                 marked=mark is not None,
                 backend=backend_of(data),
             )
-        if not len(observed.answers):
+        if not observed.answers.values.size:
             raise AnswerError("there is no answer")
         return observed
 
@@ -110,14 +106,9 @@ class Observations:
         )
 
     def among(self, workers: pa.Array, codes: npt.NDArray[np.intp]) -> Observations:
-        """Return the same in a longer list of workers, sorted anew.
+        """Return the same answers with a longer list of workers.
 
-        Parameters
-        ----------
-        workers : pyarrow.Array
-            Ids of all.
-        codes : ndarray of intp
-            Where each worker of these answers stands among them.
+        `codes` are the positions of the present workers in it.
         """
         answers, bits = self.answers, self.participation
         new = codes[answers.worker_codes]
@@ -135,12 +126,12 @@ class Observations:
 
     @property
     def channel(self) -> Channel | None:
-        """What was done to each report, as far as that is known."""
+        """Channel of the reports, if it is known."""
         return None if self.mechanism is None else self.mechanism.worker_channel
 
     @property
     def summary(self) -> Summary:
-        """What is known of all answers, as every method is given it."""
+        """Summary of all answers, before `TruthInference.bind`."""
         law = None if self.mechanism is None else self.mechanism.report_law
         read = Summary.of(self.answers, self.channel, self.participation is not None, law)
         return read.of_truths(self.domain)

@@ -1,13 +1,17 @@
-"""All truth-inference methods by name, and back from their descriptions."""
+"""All truth-inference methods by name, and the default method for some data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain, NumericDomain
 from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.frames import ALIASES, as_frame, collected, unmarked, with_usual_names
+from quietcrowd.inference.estimate import TruthEstimate
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.labels.dawid_skene import DawidSkene
 from quietcrowd.inference.labels.glad import GLAD
@@ -20,26 +24,38 @@ from quietcrowd.inference.numbers.kdem import KDEm
 from quietcrowd.inference.numbers.losses import CATD, CRH
 from quietcrowd.inference.numbers.moon import MOON
 from quietcrowd.inference.numbers.ratio_mean import RatioMean
-from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.validation import find_described
 
-__all__ = ["METHODS", "method_from_dict", "register_method", "usual_method"]
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
 
-MethodT = TypeVar("MethodT", bound=type[FittingMethod[Any, Any]])
+__all__ = [
+    "METHODS",
+    "fit",
+    "method_from_dict",
+    "register_method",
+    "usual_method",
+    "usual_method_of",
+]
 
-_BY_NAME: dict[str, type[FittingMethod[Any, Any]]] = {}
+MethodT = TypeVar("MethodT", bound=type[FittingMethod])
 
-METHODS: Mapping[str, type[FittingMethod[Any, Any]]] = MappingProxyType(_BY_NAME)
-"""Every method by its name in files, campaigns and on the command line."""
+_BY_NAME: dict[str, type[FittingMethod]] = {}
+
+METHODS: Mapping[str, type[FittingMethod]] = MappingProxyType(_BY_NAME)
+"""All methods by name in files, campaigns and on the command line."""
 
 
 def register_method(kind: MethodT) -> MethodT:
-    """Make a method known by its name; a decorator of its class.
+    """Register a method under its name; a decorator of its class.
 
     Raises
     ------
     TypeError
-        Where another method has the name.
+        If another method has the name.
     """
     if _BY_NAME.setdefault(kind.name, kind) is not kind:
         raise TypeError(f"the name {kind.name!r} is that of {_BY_NAME[kind.name].__name__}")
@@ -66,13 +82,13 @@ for _method in (
     register_method(_method)
 
 
-def method_from_dict(data: Mapping[str, Any]) -> FittingMethod[Any, Any]:
-    """Return the method that its `to_dict` described.
+def method_from_dict(data: Mapping[str, Any]) -> FittingMethod:
+    """Return the method that `to_dict` described.
 
     Raises
     ------
     FormatError
-        Where the name or version is unknown, or a parameter is missing, unknown or out of range.
+        If the name or version is unknown, or a parameter is missing, unknown or invalid.
 
     Examples
     --------
@@ -83,7 +99,7 @@ def method_from_dict(data: Mapping[str, Any]) -> FittingMethod[Any, Any]:
     name, version = parameters.pop("method", None), parameters.pop("version", None)
     kind = find_described("method", name, version, METHODS)
     try:
-        method: FittingMethod[Any, Any] = kind(**parameters)
+        method: FittingMethod = kind(**parameters)
     except (TypeError, ParameterError) as error:
         raise FormatError(f"method {name!r} cannot be read: {error}") from None
     if missing := method.to_dict().keys() - data.keys():
@@ -92,18 +108,11 @@ def method_from_dict(data: Mapping[str, Any]) -> FittingMethod[Any, Any]:
 
 
 def usual_method(domain: Domain, mechanism: Mechanism | None = None) -> str:
-    """Return the name of the method that suits plain answers, or reports.
+    """Return the name of the default method for answers, or for the reports of a mechanism.
 
-    Of labels, and of reports whose law is known (a table, sets of labels, Laplace noise, bounded
-    numbers), that is `NoiseAware`, unless numbers are filled in for tasks without an answer and no
-    participation bit tells which.
-
-    Parameters
-    ----------
-    domain : Domain
-        What an answer, or a report, can be.
-    mechanism : Mechanism, optional
-        What made the reports; by default they are plain answers.
+    That is `NoiseAware` for labels, and for reports whose channel is known (a table, sets of
+    labels, Laplace noise, bounded numbers), unless numbers are filled in for tasks without an
+    answer and there is no participation bit. `domain` is that of the answers or reports.
 
     Examples
     --------
@@ -123,3 +132,52 @@ def usual_method(domain: Domain, mechanism: Mechanism | None = None) -> str:
     if labels and mechanism is None:
         return NoiseAware.name
     return WeightedVote.name if labels else WeightedMean.name
+
+
+@overload
+def fit(
+    data: pd.DataFrame | Answers | Reports, *, gold: Any = None, threads: int | None = None
+) -> TruthEstimate[pd.DataFrame]: ...
+@overload
+def fit(
+    data: pl.DataFrame | pl.LazyFrame, *, gold: Any = None, threads: int | None = None
+) -> TruthEstimate[pl.DataFrame]: ...
+@overload
+def fit(
+    data: pa.Table, *, gold: Any = None, threads: int | None = None
+) -> TruthEstimate[pa.Table]: ...
+
+
+def fit(data: Any, *, gold: Any = None, threads: int | None = None) -> TruthEstimate[Any]:
+    """Infer the truths and the workers' quality by the default method for the data.
+
+    That is `NoiseAware` for labels, and for reports whose noise it models: of all methods it has
+    the smallest mean error on real data sets (``docs/truth-under-noise.md``). Non-private numbers
+    are read by `WeightedMean`. ``estimate.method`` is the method, and ``estimate.notes`` say when
+    another one may be better.
+
+    Parameters, results and exceptions are those of `FittingMethod.fit`. In a frame strings and
+    whole numbers are labels, and floats are numbers.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> votes = pd.DataFrame({"task": [*"aaa"], "worker": [*"uvw"], "label": ["no", "yes", "yes"]})
+    >>> estimate = fit(votes)
+    >>> estimate.method.name, estimate.truths["truth"].tolist()
+    ('noise-aware', ['yes'])
+    """
+    if not isinstance(data, (Reports, Answers)):
+        data = collected(data, [*ALIASES, *chain(*ALIASES.values())])
+    method: FittingMethod = METHODS[usual_method_of(data)]()
+    return method.fit(data, gold=gold, threads=threads)
+
+
+def usual_method_of(data: Any) -> str:
+    """Return the name of the default method for reports, answers or a frame; see `usual_method`."""
+    if isinstance(data, Reports):
+        return usual_method(data.table.domain, data.mechanism)
+    if isinstance(data, Answers):
+        return usual_method(data.domain)
+    frame = with_usual_names(as_frame(unmarked(data)))
+    return usual_method(NoiseAware().domain_of(frame))

@@ -18,6 +18,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.frames import Backend, positions_by_text, to_native
 from quietcrowd.inference.estimate import FrameT_co, TruthEstimate
 from quietcrowd.inference.further_report import FurtherReport
+from quietcrowd.inference.model import SuggestsTasks
 from quietcrowd.validation import check_whole
 
 __all__ = ["block_values", "further_answers", "suggest_tasks"]
@@ -119,8 +120,14 @@ def suggest_tasks(
         )
     who = None if worker is None else _place_of(worker, estimate)
     open_tasks = ~estimate.known if who is None else ~estimate.known & ~_answered(estimate, who)
-    further: FurtherReport = estimate.method.further_report(estimate.summary, estimate.state, who)
-    beliefs = estimate.method.beliefs(partition, estimate.summary, estimate.state)
+    model: Any = estimate.model
+    if not isinstance(model, SuggestsTasks):
+        raise ParameterError(
+            f"{type(model.method).__name__} does not say what a further report would tell; "
+            "NoiseAware does"
+        )
+    further: FurtherReport = model.further_report(estimate.state, who)
+    beliefs = model.beliefs(partition, estimate.state)
     most = 1 if who is not None else per_task
     counts, errors = further_answers(further, beliefs, open_tasks, int(answers), most)
     values = block_values(errors)

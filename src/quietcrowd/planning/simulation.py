@@ -57,7 +57,7 @@ def simulate(
     crowd: Dataset,
     mechanism: Mechanism | None,
     seed: int | Sequence[int],
-    method: FittingMethod[Any, Any] | None = None,
+    method: FittingMethod | None = None,
 ) -> SimulatedError:
     """Randomize a sampled crowd's answers, infer the truths, and compute the error.
 

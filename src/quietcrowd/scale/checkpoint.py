@@ -17,7 +17,7 @@ from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats.files import check_folder, replacing
 from quietcrowd.inference.loop import LoopProgress
 from quietcrowd.inference.method import TruthInference
-from quietcrowd.inference.passes import State
+from quietcrowd.inference.model import State
 
 __all__ = ["Checkpoint"]
 
@@ -44,12 +44,12 @@ class Checkpoint:
     """
 
     path: Path
-    method: TruthInference[Any, Any]
+    method: TruthInference
     store: str
     known_truths: str
     example: Callable[[], State | None]
 
-    def load(self) -> LoopProgress[Any]:
+    def load(self) -> LoopProgress:
         """Return the progress in the file; a new `LoopProgress` if there is no file.
 
         Raises ParameterError if the file belongs to another run, FormatError if it cannot be read,
@@ -72,7 +72,7 @@ class Checkpoint:
         state = self._state(note.get("state"), arrays)
         return LoopProgress(state=state, history=tuple(history.tolist()))
 
-    def save(self, progress: LoopProgress[Any]) -> None:
+    def save(self, progress: LoopProgress) -> None:
         """Write the progress of the loop."""
         note = {**self._note(), "state": type(progress.state).__name__}
         arrays: dict[str, Any] = dict(_flat(progress.state))

@@ -14,7 +14,7 @@ from attrs import field, frozen
 from typing_extensions import override
 
 from quietcrowd.exceptions import FormatError
-from quietcrowd.inference.passes import add_up
+from quietcrowd.inference.model import add_up
 from quietcrowd.scale.executor import Executor, in_order
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from quietcrowd.inference.estimate import worker_columns
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.labels.accuracies import histogram_bytes
 from quietcrowd.inference.loop import LoopProgress, available_threads, iterate
-from quietcrowd.inference.notices import report_warnings, signal_warnings, warn_of
-from quietcrowd.inference.passes import State, Tally, add_up
+from quietcrowd.inference.model import State, Tally, add_up
+from quietcrowd.inference.notices import report_warnings, signal_warnings, warn_each
 from quietcrowd.scale.checkpoint import Checkpoint
 from quietcrowd.scale.executor import Executor, ThreadExecutor
 from quietcrowd.scale.histograms import HistogramFile, worker_blocks
@@ -74,7 +74,7 @@ class StoreEstimate:
         The work on a partition.
     """
 
-    method: FittingMethod[Any, Any]
+    method: FittingMethod
     store: Store
     truths: Path
     workers: pa.Table = field(repr=False)
@@ -116,7 +116,7 @@ class EarlierEstimate(Protocol):
 
 def infer_store(
     store: Store,
-    method: FittingMethod[Any, Any],
+    method: FittingMethod,
     truths: str | Path,
     workers: str | Path | None = None,
     *,
@@ -179,22 +179,22 @@ def infer_store(
     check_whole("threads", threads, 1)
     job = _job(store, method, gold)
     states = None if kept is None else _checkpoint(job, kept)
-    reached: LoopProgress[Any] = LoopProgress(state=_first_state(job, start, states is None))
+    reached = LoopProgress(state=_first_state(job, start, states is None))
     if states is not None:
         reached = states.load()
     if store.mechanism is not None:  # after all errors about the input
         told = report_warnings(method, store.mechanism, simulated=store.simulated)
-        warn_of(told, 2)
+        warn_each(told, 2)
     with TemporaryFile(dir=target.parent) as file:
         with Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar:
             run = _Run(job=job, executor=executor or ThreadExecutor(threads), bar=bar)
             save = None if states is None else states.save
-            reached = iterate(method, job.summary, run.tally, reached, save)
+            reached = iterate(job.model, run.tally, reached, save)
             last = run.last_pass(reached.state, target, file)
-        found = (job.summary, last.tally, reached.state, last.scatter)
-        warn_of(signal_warnings(method, store.mechanism, *found), 2)
-        qualities = method.qualities(job.summary, last.tally, reached.state)
-    table = pa.table(worker_columns(store.workers, qualities, store.answers_per_worker))
+        found = (last.tally, reached.state)
+        warn_each(signal_warnings(job.model, store.mechanism, *found, last.scatter), 2)
+        columns = job.model.workers(*found)
+    table = pa.table(worker_columns(store.workers, columns, store.answers_per_worker))
     if workers is not None:
         write_table(table, workers)
     return StoreEstimate(
@@ -206,9 +206,9 @@ def infer_store(
         tied=last.tied,
         state=reached.state,
         iterations=len(reached.history),
-        converged=reached.rests(method),
+        converged=reached.converged(job.model),
         history=reached.history,
-        notes=method.notes(job.summary, reached.state, last.tally),
+        notes=job.model.notes(*found),
         job=job,
     )
 
@@ -229,16 +229,18 @@ def _check_targets(
     return target
 
 
-def _job(store: Store, method: FittingMethod[Any, Any], truths: Any) -> Job:
+def _job(store: Store, method: FittingMethod, truths: Any) -> Job:
     if not len(store):
         raise AnswerError("there is no answer")
     if store.mechanism is not None:
-        method.refuse(store.mechanism)
+        method.check_mechanism(store.mechanism)
     known = match_truths(store, method, truths)
-    summary = method.summarize(store.summary.of_truths(truth_domain(store, method)), known.values)
+    summary = store.summary.of_truths(truth_domain(store, method))
     place = store.folder.absolute()  # workers may have another working directory
     return Job(
-        store=evolve(store, folder=place), method=method, summary=summary, known_truths=known
+        store=evolve(store, folder=place),
+        model=method.bind(summary, known.values),
+        known_truths=known,
     )
 
 
@@ -247,15 +249,16 @@ def _first_state(job: Job, start: EarlierEstimate | None, alone: bool) -> State 
         return None
     if not alone:
         raise ParameterError("a run starts from an earlier estimate or a checkpoint, not from both")
-    job.method.check_alike(start.method, start.domain, job.summary.domain)
+    method: FittingMethod = job.model.method
+    method.check_alike(start.method, start.domain, job.model.summary.domain)
     state = start.state_of(job.store.workers)
-    return None if state is None else job.method.start_from(state, start.method, job.summary)
+    return None if state is None else job.model.start_from(state, start.method)
 
 
 def _checkpoint(job: Job, path: Path) -> Checkpoint:
     return Checkpoint(
         path=path,
-        method=job.method,
+        method=job.model.method,
         store=job.store.fingerprint,
         known_truths=job.known_truths.fingerprint,
         example=job.example,
@@ -286,7 +289,7 @@ class _Run:
         Histograms of accuracies that are too large for memory are computed for blocks of workers
         and written to the file `aside`.
         """
-        summary = self.job.summary
+        summary = self.job.model.summary
         blocks = list(worker_blocks(summary.workers, histogram_bytes(summary)))
         if len(blocks) == 1:
             return self._estimate(LastPass(state=state), target)

@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 from attrs import evolve, frozen
 
 from quietcrowd.inference.estimate import truth_columns
-from quietcrowd.inference.fitting import FittingMethod, is_known
+from quietcrowd.inference.fitting import is_known
 from quietcrowd.inference.loop import estimate
-from quietcrowd.inference.method import IterativeInference
-from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.inference.passes import Scatter, State, Tally
+from quietcrowd.inference.model import LearningModel, Model, State, Tally
+from quietcrowd.inference.partition import Partition
+from quietcrowd.inference.task_estimates import Scatter
 from quietcrowd.scale.store import Store
 from quietcrowd.scale.stored_truths import StoredTruths
 
@@ -61,56 +61,56 @@ class Job:
     """
 
     store: Store
-    method: FittingMethod[Any, Any]
-    summary: Summary
+    model: Model[Any, Any, Any]
     known_truths: StoredTruths
 
     def tally(self, index: int, state: State | None) -> Tally:
         """Return the additive statistics of a partition."""
-        tally: Tally = self.method.sweep(self._partition(index), self.summary, state, None)
+        tally: Tally = self.model.sweep(self._partition(index), state, None)
         return tally
 
     def example(self) -> State | None:
         """Return a state computed from one partition; None if the method has no state."""
-        if not isinstance(self.method, IterativeInference):
+        if not isinstance(self.model, LearningModel):
             return None
         index = next(index for index, one in enumerate(self.store.partitions) if one.rows)
-        state: State = self.method.update(self.summary, self.tally(index, None), None)[0]
+        state: State = self.model.update(self.tally(index, None), None)[0]
         return state
 
     def judge(self, index: int, given: LastPass) -> npt.NDArray[np.int64]:
         """Return histograms of accuracies, restricted to the workers in `given.judged`."""
         partition = evolve(self._partition(index), judged=given.judged)
-        return self.method.judge(partition, self.summary, given.state)
+        return self.model.histograms(partition, given.state)
 
     def estimate(self, index: int, given: LastPass) -> EstimatedPartition:
         """Estimate the truths of a partition."""
         partition = evolve(self._partition(index), judged=given.judged)
-        room, tally = estimate(self.method, partition, self.summary, given.state)
+        estimates, tally = estimate(self.model, partition, given.state)
         known = self._known(index)
         columns = truth_columns(
             self.store.task_ids(index),
-            self.method.finish(room, known, self.summary),
+            self.model.finish(estimates, known),
             is_known(known),
             np.diff(partition.offsets),
-            self.summary.domain,
+            self.model.summary.domain,
         )
         truths = pa.table(columns)
         tied = (pc.sum(truths["tied"]).as_py() or 0) if "tied" in truths.column_names else 0
-        last = LastTally(tally=tally, scatter=Scatter.of(room), tied=tied)
+        last = LastTally(tally=tally, scatter=Scatter.of(estimates), tied=tied)
         return EstimatedPartition(truths=truths, last=last)
 
     def beliefs(self, index: int, state: State | None) -> npt.NDArray[np.float64]:
         """Return the method's beliefs about the truths of a partition's tasks."""
-        return self.method.beliefs(self._partition(index), self.summary, state)
+        model: Any = self.model
+        beliefs: npt.NDArray[np.float64] = model.beliefs(self._partition(index), state)
+        return beliefs
 
     def known(self, index: int) -> npt.NDArray[np.bool_]:
         """Return which tasks of a partition have a known truth, shape (tasks,)."""
         return is_known(self._known(index))
 
     def _partition(self, index: int) -> Partition:
-        stored = self.store.partition(index, self._known(index))
-        return self.method.scale(stored, self.summary)
+        return self.model.scale(self.store.partition(index, self._known(index)))
 
     def _known(self, index: int) -> Any:
         return self.known_truths.of_partition(index, self.store.partitions[index].tasks)

@@ -55,7 +55,7 @@ class StoredTruths:
         return digest.hexdigest()
 
 
-def match_truths(store: Store, method: FittingMethod[Any, Any], truths: Any) -> StoredTruths:
+def match_truths(store: Store, method: FittingMethod, truths: Any) -> StoredTruths:
     """Match known truths with the tasks of a store.
 
     `truths` has the form of `gold` in `FittingMethod.fit`, and errors are the same.
@@ -76,7 +76,7 @@ def match_truths(store: Store, method: FittingMethod[Any, Any], truths: Any) -> 
     )
 
 
-def truth_domain(store: Store, method: FittingMethod[Any, Any]) -> Domain:
+def truth_domain(store: Store, method: FittingMethod) -> Domain:
     """Return the domain of inferred truths."""
     return store.domain if store.mechanism is None else method.truth_domain(store.mechanism)
 

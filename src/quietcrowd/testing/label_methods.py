@@ -27,7 +27,7 @@ SPLIT = 10**6
 """A task that workers disagree on, and the first of these workers."""
 
 
-def check_label_method(method: FittingMethod[Any, Any], feed: shared.Feed) -> None:
+def check_label_method(method: FittingMethod, feed: shared.Feed) -> None:
     """Run all checks; see `check_method`."""
     for labels in (("no", "yes"), (1, 2, 3, 4, 5)):
         crowd = synthetic_crowd(tasks=60, workers=15, answers_per_task=4, labels=labels, seed=SEED)
@@ -49,7 +49,7 @@ def check_label_method(method: FittingMethod[Any, Any], feed: shared.Feed) -> No
     _check_tie_breaks(method)
 
 
-def _check_label_names(method: FittingMethod[Any, Any], answers: Answers) -> None:
+def _check_label_names(method: FittingMethod, answers: Answers) -> None:
     frame, finite = answers.to_frame(), check_finite(answers.domain, "the battery")
     expected = fit(method, answers)
     other = Categorical([f"<{label}>" for label in reversed(finite.labels)])
@@ -64,7 +64,7 @@ def _check_label_names(method: FittingMethod[Any, Any], answers: Answers) -> Non
     assert_same(*workers, tied_tasks=True, name="workers")
 
 
-def _check_agreement(method: FittingMethod[Any, Any], answers: Answers) -> None:
+def _check_agreement(method: FittingMethod, answers: Answers) -> None:
     estimate = cast(LabelEstimate, fit(method, answers))
     found = estimate.estimates
     tied = found.tied[answers.task_codes]
@@ -95,7 +95,7 @@ def _with_a_split_task(answers: Answers) -> Answers:
     return Answers.from_frame(pd.concat([answers.to_frame(), split]), answers.domain)
 
 
-def _check_small_cases(method: FittingMethod[Any, Any]) -> None:
+def _check_small_cases(method: FittingMethod) -> None:
     domain = Categorical([0, 1, 2])
 
     def read(rows: list[tuple[Any, Any, int]], **options: Any) -> Answers:
@@ -116,7 +116,7 @@ def _check_small_cases(method: FittingMethod[Any, Any]) -> None:
     assert silent.truths["tied"].tolist() == [False, False]
 
 
-def _check_tie_breaks(method: FittingMethod[Any, Any]) -> None:
+def _check_tie_breaks(method: FittingMethod) -> None:
     """Check that ties are flagged, broken uniformly at random, and reproducible."""
     domain = Categorical(["a", "b", "c"])
     tasks = 3_000

@@ -35,7 +35,7 @@ __all__ = [
     "fit",
 ]
 
-AnyMethod: TypeAlias = FittingMethod[Any, Any]
+AnyMethod: TypeAlias = FittingMethod
 
 Feed: TypeAlias = Callable[[Answers], Any]
 """Converts answers to the input of a method: answers or reports."""
@@ -101,13 +101,13 @@ def _workers(estimate: TruthEstimate[Any]) -> pd.DataFrame:
 def check_partitions(method: AnyMethod, answers: Answers, feed: Feed) -> None:
     """Check that the number of partitions and threads does not change a bit."""
     with noise_ignored():
-        partition, summary, _ = method.prepare(Observations.read(feed(answers), method))
-    whole = run_loop(method, [partition], summary, threads=1)
+        model, partition, _ = method.prepare(Observations.read(feed(answers), method))
+    whole = run_loop(model, [partition], threads=1)
     for parts in (1, 2, 7):
         for threads in (1, 2):
             split = partition.split(parts)
             assert len(split) == parts, f"{parts} partitions wanted, {len(split)} made"
-            again = run_loop(method, split, summary, threads=threads)
+            again = run_loop(model, split, threads=threads)
             for name in attrs.fields_dict(type(whole.estimates)):
                 left, right = getattr(whole.estimates, name), getattr(again.estimates, name)
                 same = np.array_equal(left, right, equal_nan=left.dtype.kind == "f")
@@ -221,8 +221,8 @@ def _check_gold_partitions(
     method: AnyMethod, data: Any, known: pd.DataFrame, expected: TruthEstimate[Any]
 ) -> None:
     with noise_ignored():
-        partition, summary, _ = method.prepare(Observations.read(data, method), known)
-    again = run_loop(method, partition.split(5), summary, threads=2)
+        model, partition, _ = method.prepare(Observations.read(data, method), known)
+    again = run_loop(model, partition.split(5), threads=2)
     assert again.history == expected.history, "known truths depend on the partitions"
 
 

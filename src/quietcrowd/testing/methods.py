@@ -23,7 +23,7 @@ SEED = 20_180_819
 
 
 def check_method(
-    method: FittingMethod[Any, Any], mechanism: type[Mechanism] | None = None, **parameters: Any
+    method: FittingMethod, mechanism: type[Mechanism] | None = None, **parameters: Any
 ) -> None:
     """Check that a truth-inference method conforms; raise `AssertionError` if not.
 

@@ -20,9 +20,7 @@ __all__ = ["check_numeric_method"]
 SEED = 20_181_210
 
 
-def check_numeric_method(
-    method: FittingMethod[Any, Any], feed: shared.Feed, *, plain: bool
-) -> None:
+def check_numeric_method(method: FittingMethod, feed: shared.Feed, *, plain: bool) -> None:
     """Run all checks; see `check_method`. `plain`: the method reads non-private answers."""
     crowd = sparse_crowd(tasks=40, workers=23, sparsity=0.5, truths="uniform", seed=SEED)
     answers = crowd.answers
@@ -42,7 +40,7 @@ def check_numeric_method(
         _check_small_cases(method)
 
 
-def _check_errors(method: FittingMethod[Any, Any], answers: Answers) -> None:
+def _check_errors(method: FittingMethod, answers: Answers) -> None:
     estimate = cast(NumericEstimate, fit(method, answers))
     truths = estimate.estimates.truths
     table = answers.to_frame().assign(truth=truths[answers.task_codes])
@@ -80,7 +78,7 @@ def _check_standard_errors(estimate: NumericEstimate, table: pd.DataFrame) -> No
         np.testing.assert_allclose(found, expected, rtol=1e-5, err_msg="standard errors are off")
 
 
-def _check_units(method: FittingMethod[Any, Any], answers: Answers) -> None:
+def _check_units(method: FittingMethod, answers: Answers) -> None:
     frame = answers.to_frame().astype({"label": "float64"})
     expected = cast(NumericEstimate, fit(method, frame))
     moved = cast(NumericEstimate, fit(method, frame.assign(label=frame["label"] * 250.0 - 1000.0)))
@@ -94,7 +92,7 @@ def _check_units(method: FittingMethod[Any, Any], answers: Answers) -> None:
     np.testing.assert_allclose(moved.quality, expected.quality, rtol=1e-6)
 
 
-def _check_small_cases(method: FittingMethod[Any, Any]) -> None:
+def _check_small_cases(method: FittingMethod) -> None:
     def read(rows: list[tuple[Any, Any, float]], **options: Any) -> Answers:
         frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
         return Answers.from_frame(frame, Interval(low=0, high=9), **options)

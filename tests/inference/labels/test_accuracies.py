@@ -6,7 +6,7 @@ from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.inference import noise_ignored
-from quietcrowd.inference.labels.accuracies import OwnVotes, accuracies, accuracy_histograms
+from quietcrowd.inference.labels.accuracies import Accuracies, OwnVotes
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.mechanisms.channels.table import FiniteChannel
 
@@ -113,8 +113,8 @@ def test_a_channel_that_is_no_randomised_response():
     words = lambda count: rng.integers(0, 2**32, count, dtype=np.uint32)  # noqa: E731
     reports = evolve(answers, values=channel.sample(answers.values, words))
     summary = Summary.of(reports, channel)
-    histograms = accuracy_histograms(Partition.of(reports), summary, OwnVotes())
-    found = accuracies(summary, histograms)
+    accuracies = Accuracies.of(summary)
+    found = accuracies.estimate(accuracies.histograms(Partition.of(reports), OwnVotes()))
     order = answers.workers.to_numpy(zero_copy_only=False)
     assert abs(found["quality"] - accuracy[order]).mean() < 0.07
     assert (

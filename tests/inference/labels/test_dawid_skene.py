@@ -296,14 +296,14 @@ def test_too_many_cells_are_refused_before_room_is_made():
     domain = qc.Categorical(range(40_000))
     summary = attrs.evolve(Summary.of(crowd.answers), domain=domain)
     with pytest.raises(ParameterError, match=r"12 workers and 40,000 labels.*Take one_coin=True"):
-        DawidSkene().sweep(partition, summary, None, None)
+        DawidSkene().bind(summary).sweep(partition, None, None)
 
 
 def test_very_long_tasks_are_refused():
     crowd = crowd_of(2)
     summary = attrs.evolve(Summary.of(crowd.answers), longest_task=2**27)
     with pytest.raises(ParameterError, match="a task may have at most"):
-        DawidSkene().sweep(Partition.of(crowd.answers), summary, None, None)
+        DawidSkene().bind(summary).sweep(Partition.of(crowd.answers), None, None)
 
 
 def test_a_start_with_the_other_kind_of_worker_is_refused():

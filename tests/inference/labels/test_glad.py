@@ -236,12 +236,13 @@ def test_a_new_worker_starts_as_the_median():
 
 def test_abilities_stay_in_range():
     summary = Summary.of(crowd_of(2).answers)
-    unit = GLAD()._units(summary)[0]
+    model = GLAD().bind(summary)
+    unit = model.units[0]
     pulls = np.zeros(summary.workers, np.int64)
     pulls[:2] = [round(1e5 * unit), -round(1e5 * unit)]
     nothing = np.zeros_like(pulls)
     tally = GladTally(pulls=pulls, bends=nothing, rest=0, agreed=nothing)
-    alpha = GLAD().update(summary, tally, None)[0].alpha
+    alpha = model.update(tally, None)[0].alpha
     assert alpha.tolist() == [20, -20] + [1] * (summary.workers - 2)
 
 
@@ -249,4 +250,4 @@ def test_very_long_tasks_are_refused():
     crowd = crowd_of(2)
     summary = attrs.evolve(Summary.of(crowd.answers), longest_task=2**19)
     with pytest.raises(ParameterError, match="a task may have at most 266"):
-        GLAD().sweep(Partition.of(crowd.answers), summary, None, None)
+        GLAD().bind(summary).sweep(Partition.of(crowd.answers), None, None)

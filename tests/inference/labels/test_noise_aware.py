@@ -14,7 +14,7 @@ import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference.labels import noise_aware as noise_aware_labels
 from quietcrowd.inference.labels.crowd import CrowdState, CrowdTally
-from quietcrowd.inference.labels.noise_aware import NoiseAwareLabels
+from quietcrowd.inference.labels.noise_aware import check_has_table
 from quietcrowd.inference.loop import run_loop
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.inference.partition import Partition, Summary
@@ -99,7 +99,7 @@ crowds = st.builds(
 def test_the_objective_rises_in_every_sweep(crowd, name, epsilon, known, with_prior):
     labels = crowd.answers.domain.labels
     prior = {str(labels[0]): 0.6} if with_prior else None
-    method = NoiseAwareLabels(prior=prior, max_iterations=25, tolerance=0.0)
+    method = qc.NoiseAware(prior=prior, max_iterations=25, tolerance=0.0)
     history = method.fit(
         reported(crowd, name, epsilon), gold=frame_of_truths(crowd, known) if known else None
     ).history
@@ -110,7 +110,7 @@ def test_the_objective_rises_in_every_sweep(crowd, name, epsilon, known, with_pr
 @given(crowds, st.sampled_from(list(MECHANISMS)[1:]), st.sampled_from([0.3, 2.0, 6.0]))
 def test_no_vote_says_more_than_its_report_may_tell(crowd, name, epsilon):
     reports = reported(crowd, name, epsilon)
-    estimate = NoiseAwareLabels(max_iterations=8).fit(reports)
+    estimate = qc.NoiseAware(max_iterations=8).fit(reports)
     votes = estimate.state.votes.astype(np.int64)
     spread = np.ptp(votes, axis=2).max(axis=1) * VOTE
     counts = np.append(estimate.summary.answers_per_worker, 1)
@@ -159,8 +159,8 @@ def test_of_any_table_the_objective_rises_and_votes_are_bounded(seed, shape, sha
             report_law=ReportLaw(chances=np.array([0.5, 0.5]), tables=tables, loss=np.log1p),
         )
     summary = evolve(summary, other_reports=reports > labels)
-    method = NoiseAwareLabels(max_iterations=20, tolerance=0.0)
-    result = run_loop(method, [noisy], summary, threads=1)
+    method = qc.NoiseAware(max_iterations=20, tolerance=0.0)
+    result = run_loop(method.bind(summary), [noisy], threads=1)
     assert np.diff(result.history).min(initial=0.0) > -ROUNDING
     counts = np.append(answers.answers_per_worker, 1)
     most = np.log1p(counts) if shared else np.full(len(counts), channel.epsilon)
@@ -170,11 +170,11 @@ def test_of_any_table_the_objective_rises_and_votes_are_bounded(seed, shape, sha
 
 @pytest.mark.parametrize("name", ["plain", "NULL", "flips"])
 def test_neither_threads_nor_partitions_change_a_bit(name):
-    method = NoiseAwareLabels(max_iterations=5)
-    partition, summary = prepared(reported(CROWD, name), method, frame_of_truths(CROWD, 25))
-    whole = run_loop(method, [partition], summary, threads=1)
+    method = qc.NoiseAware(max_iterations=5)
+    model, partition = prepared(reported(CROWD, name), method, frame_of_truths(CROWD, 25))
+    whole = run_loop(model, [partition], threads=1)
     for parts, threads in ((partition.split(7), 1), (partition.split(3), 3)):
-        split = run_loop(method, parts, summary, threads=threads)
+        split = run_loop(model, parts, threads=threads)
         assert split.history == whole.history
         for found, expected in zip(split.estimates.arrays, whole.estimates.arrays, strict=True):
             np.testing.assert_array_equal(found, expected)
@@ -188,7 +188,7 @@ def test_a_store_with_a_checkpoint_gives_the_bits_of_memory(name, tmp_path):
     reports, gold = reported(CROWD, name), frame_of_truths(CROWD, 30)
     qc.write_reports(reports, tmp_path / "reports.parquet")
     store = partition_parquet(tmp_path / "reports.parquet", tmp_path / "store", partitions=4)
-    whole = NoiseAwareLabels(max_iterations=9, tolerance=0.0)
+    whole = qc.NoiseAware(max_iterations=9, tolerance=0.0)
     expected = qc.NoiseAware(max_iterations=9, tolerance=0.0).fit(reports, gold=gold)
     run = {"gold": gold, "checkpoint": tmp_path / "run.checkpoint", "threads": 2}
     for updates in (4, 9):  # the second run goes on from the first
@@ -228,7 +228,7 @@ def test_of_a_start_with_another_prior_workers_are_taken_over_alone(prior, earli
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_known_truths_stay_and_an_earlier_estimate_is_a_start(name):
     reports, gold = reported(CROWD, name), frame_of_truths(CROWD, 30)
-    method = NoiseAwareLabels(max_iterations=60, tolerance=1e-5)
+    method = qc.NoiseAware(max_iterations=60, tolerance=1e-5)
     first = method.fit(reports, gold=gold)
     merged = first.truths.merge(gold, on="task")
     assert len(merged) == 30
@@ -253,7 +253,7 @@ def test_new_tasks_with_new_workers_extend_an_estimate(name):
     if mechanism is not None:
         rng = np.random.default_rng(4)
         answers = [mechanism.randomize(part, rng=rng) for part in answers]
-    method = NoiseAwareLabels(max_iterations=12, tolerance=0.0)
+    method = qc.NoiseAware(max_iterations=12, tolerance=0.0)
     first = method.fit(answers[0])
     more = method.extend(first, answers[1])
     assert len(more.truths) == 15
@@ -280,7 +280,7 @@ def _later(mechanism):
 
 def sharpened(crowd, known):
     gold = frame_of_truths(crowd, known) if known else None
-    estimate = NoiseAwareLabels().fit(crowd.answers, gold=gold)
+    estimate = qc.NoiseAware().fit(crowd.answers, gold=gold)
     merged = estimate.truths.merge(crowd.truths.to_pandas().iloc[200:], on="task")
     right = (merged["truth"] == merged["label"]).to_numpy()
     confidence = merged["confidence"].to_numpy()
@@ -315,7 +315,7 @@ def test_workers_who_always_give_one_label_are_told_apart(epsilon):
     if epsilon is not None:
         mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=epsilon)
         data = mechanism.randomize(answers, rng=np.random.default_rng(7))
-    estimate = NoiseAwareLabels().fit(data)
+    estimate = qc.NoiseAware().fit(data)
     names = np.array(estimate.workers["worker"].astype(int))
     constancy = estimate.state.constancy[:-1]
     assert constancy[names >= 24].min() > 0.9
@@ -337,7 +337,7 @@ def test_workers_who_always_give_one_label_are_told_apart(epsilon):
 )
 def test_it_is_clearly_better_on_skewed_and_on_weak_crowds(options, epsilon, factor):
     errors = {"aware": 0.0, "dawid-skene": 0.0, "majority": 0.0}
-    methods = {"aware": NoiseAwareLabels(), "dawid-skene": qc.DawidSkene()}
+    methods = {"aware": qc.NoiseAware(), "dawid-skene": qc.DawidSkene()}
     methods["majority"] = qc.MajorityVote()
     for seed in range(3):
         crowd = qc.label_crowd(
@@ -352,12 +352,12 @@ def test_it_is_clearly_better_on_skewed_and_on_weak_crowds(options, epsilon, fac
 
 
 def test_a_posterior_sums_to_one_and_is_that_of_the_estimates():
-    method = NoiseAwareLabels(max_iterations=5)
+    method = qc.NoiseAware(max_iterations=5)
     gold = frame_of_truths(CROWD, 30)
     reports = reported(CROWD, "flips")
     estimate = method.fit(reports, gold=gold)
-    partition, summary = prepared(reports, method, gold)
-    posterior = method.posterior(partition, summary, estimate.state)
+    model, partition = prepared(reports, method, gold)
+    posterior = model.posterior(partition, estimate.state)
     np.testing.assert_allclose(posterior.sum(axis=1), 1.0, rtol=1e-9)
     np.testing.assert_array_equal(posterior.max(axis=1), estimate.estimates.confidence)
 
@@ -366,12 +366,12 @@ def test_a_single_label_a_single_worker_and_a_single_answer():
     rows = [(task, worker, "x") for task in range(3) for worker in range(task + 1)]
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
     for data in (frame, frame.iloc[:1]):
-        estimate = NoiseAwareLabels().fit(data)
+        estimate = qc.NoiseAware().fit(data)
         assert (estimate.truths["truth"] == "x").all()
         assert (estimate.truths["confidence"] == 1.0).all()
         assert np.isfinite(estimate.history).all()
     alone = frame.assign(worker=0, label=["x", "y", "x", "x", "x", "x"]).drop_duplicates("task")
-    confidence = NoiseAwareLabels().fit(alone).truths["confidence"]
+    confidence = qc.NoiseAware().fit(alone).truths["confidence"]
     assert ((confidence > 0.5) & (confidence < 1.0)).all()
 
 
@@ -389,7 +389,7 @@ def test_workers_and_tasks_without_answers_are_no_trouble(name):
     for seed in range(5):
         reports = mechanism.randomize(answers, rng=np.random.default_rng(seed))
         try:
-            estimate = NoiseAwareLabels().fit(reports)
+            estimate = qc.NoiseAware().fit(reports)
         except AnswerError as error:  # all said nothing
             assert "there is no answer" in str(error)  # noqa: PT017
             continue
@@ -417,7 +417,7 @@ def test_workers_and_tasks_without_answers_are_no_trouble(name):
 def test_the_least_and_the_most_noise_and_frequencies_of_nothing(name, epsilon):
     gold = frame_of_truths(CROWD, 30)
     for prior in (None, {"a": 0.0}, {"a": 1.0}):
-        method = NoiseAwareLabels(prior=prior, max_iterations=8, tolerance=0.0)
+        method = qc.NoiseAware(prior=prior, max_iterations=8, tolerance=0.0)
         estimate = method.fit(reported(CROWD, name, epsilon), gold=gold)
         assert np.isfinite(estimate.history).all()
         assert np.diff(estimate.history).min() > -ROUNDING
@@ -427,15 +427,15 @@ def test_the_least_and_the_most_noise_and_frequencies_of_nothing(name, epsilon):
 
 def test_what_it_cannot_read_or_hold_is_refused(monkeypatch):
     laplace = qc.LaplacePerturbation(domain=qc.Interval(low=0, high=1), epsilon=1.0, fill=None)
-    with pytest.raises(AnswerError, match="NoiseAwareLabels needs labels"):
-        NoiseAwareLabels().refuse(laplace)
+    with pytest.raises(AnswerError, match="NoiseAware needs labels"):
+        check_has_table(laplace)
     monkeypatch.setattr(noise_aware_labels, "MOST_LAWS", 24 * 3 * 3 * 9 - 1)
-    NoiseAwareLabels(max_iterations=1).fit(reported(CROWD, "one layer"))
+    qc.NoiseAware(max_iterations=1).fit(reported(CROWD, "one layer"))
     with pytest.raises(ParameterError, match=r"3 labels and 3 kinds of reports make 9 tables"):
-        NoiseAwareLabels().fit(reported(CROWD, "flips"))
+        qc.NoiseAware().fit(reported(CROWD, "flips"))
     monkeypatch.setattr(noise_aware_labels, "MOST_CELLS", 100)
     with pytest.raises(ParameterError, match=r"24 workers, 3 labels and 3 kinds .*vote\)"):
-        NoiseAwareLabels().fit(CROWD.answers)
+        qc.NoiseAware().fit(CROWD.answers)
 
 
 def test_hundreds_of_labels_are_refused_before_there_is_no_memory():
@@ -443,13 +443,13 @@ def test_hundreds_of_labels_are_refused_before_there_is_no_memory():
     rows = pd.DataFrame({"task": [1, 1], "worker": [1, 2], "label": [3, 4]})
     answers = qc.Answers.from_frame(rows, domain)
     with pytest.raises(ParameterError, match=r"900 labels .* Take WeightedVote, .* or fewer"):
-        NoiseAwareLabels().fit(answers)
+        qc.NoiseAware().fit(answers)
 
 
 def test_units_are_those_of_a_tally_after_an_extension():
-    method = NoiseAwareLabels(max_iterations=3)
+    method = qc.NoiseAware(max_iterations=3)
     estimate = method.fit(reported(CROWD, "one layer"))
-    tally, unit = estimate.tally, method.unit(estimate.summary)
+    tally, unit = estimate.tally, estimate.model.unit
     assert isinstance(tally, CrowdTally)
     assert tally.counts.sum() / unit == pytest.approx(estimate.summary.answers, rel=1e-6)
     assert tally.classes.sum() / unit == pytest.approx(estimate.summary.tasks, rel=1e-6)
@@ -465,7 +465,7 @@ def one_layer(answers, epsilon):
 
 def test_where_noise_hides_the_truths_it_says_so():
     with pytest.warns(NoSignalWarning, match="noise hides the truths: .* a guess that is always"):
-        NoiseAwareLabels().fit(one_layer(HIDDEN.answers, 0.05))
+        qc.NoiseAware().fit(one_layer(HIDDEN.answers, 0.05))
 
 
 @pytest.mark.parametrize("epsilon", [3.0, None])
@@ -475,4 +475,4 @@ def test_where_estimates_are_sure_it_says_nothing_also_if_truths_are_alike(epsil
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)
         for answers in (alike, HIDDEN.answers):
-            NoiseAwareLabels().fit(answers if epsilon is None else one_layer(answers, epsilon))
+            qc.NoiseAware().fit(answers if epsilon is None else one_layer(answers, epsilon))

@@ -6,11 +6,16 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.inference import METHODS
+from quietcrowd.inference.labels.model import CategoricalMethod
 
 CROWD = qc.synthetic_crowd(tasks=40, workers=12, answers_per_task=4, labels=[*"abc"], seed=3)
 FRAME = CROWD.answers.to_frame()
 WITH = [
-    *(kind() for kind in METHODS.values() if kind.has_posterior),
+    *(
+        kind()
+        for kind in METHODS.values()
+        if issubclass(kind, CategoricalMethod) or kind is qc.NoiseAware
+    ),
     qc.DawidSkene(one_coin=True),
 ]
 

@@ -139,9 +139,10 @@ def test_very_long_tasks_are_refused(labels):
     partition, known = Partition.of(crowd.answers), Summary.of(crowd.answers)
     most = int(2**31 / math.log((labels - 1) / 1e-3))
     summary = attrs.evolve(known, longest_task=most)
-    WeightedVote().sweep(partition, summary, None, None)
+    WeightedVote().bind(summary).sweep(partition, None, None)
+    longer = WeightedVote().bind(attrs.evolve(summary, longest_task=most + 1))
     with pytest.raises(ParameterError, match=f"at most {most:,} answers; one has {most + 1:,}"):
-        WeightedVote().sweep(partition, attrs.evolve(summary, longest_task=most + 1), None, None)
+        longer.sweep(partition, None, None)
 
 
 def test_smoothing_0_leaves_a_perfect_worker_a_finite_weight():
@@ -198,8 +199,9 @@ def test_before_anything_is_known_of_workers_votes_are_counts():
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
     answers = Answers.from_frame(frame, BINARY)
     summary = Summary.of(answers)
-    room = WeightedVote().room(1, summary)
-    tally = WeightedVote().sweep(Partition.of(answers), summary, None, room)
+    model = WeightedVote().bind(summary)
+    room = model.empty(1)
+    tally = model.sweep(Partition.of(answers), None, room)
     assert room.truths.tolist() == [1]
     assert room.confidence[0] == pytest.approx(2 / 3)
     assert tally.agreed.tolist() == [0, 2**30, 2**30]
@@ -247,13 +249,8 @@ def test_accuracies_are_cut_off_at_those_of_the_channel(labels, epsilon, null):
     rows = [(task, worker, int(worker == "e")) for task in range(9) for worker in "abcde"]
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
     answers = Answers.from_frame(frame, domain)
-    method, summary = (
-        WeightedVote(smoothing=0.0),
-        Summary.of(answers, channel),
-    )
-    state, _ = method.update(
-        summary, method.sweep(Partition.of(answers), summary, None, None), None
-    )
+    model = WeightedVote(smoothing=0.0).bind(Summary.of(answers, channel))
+    state, _ = model.update(model.sweep(Partition.of(answers), None, None), None)
     most = 1 / (1 + (labels - 1) * math.exp(-epsilon))
     least = 1 / (math.exp(epsilon) + labels - 1)
     assert state.accuracy[:4] == pytest.approx(min(most, 1 - 1e-3), rel=1e-6)

@@ -171,5 +171,6 @@ def test_a_narrow_prior_far_off_is_refused_for_many_tasks():
     summary = Summary(
         domain=domain, answers_per_worker=counts, tasks=10**8, longest_task=1, low=0.0, high=1.0
     )
+    model = GTM(prior_mean=2.0, prior_sd=0.01).bind(summary)
     with pytest.raises(ParameterError, match=r"prior_mean=2\.0 with prior_sd=0\.01 is too narrow"):
-        GTM(prior_mean=2.0, prior_sd=0.01)._check_evidence(summary)
+        model.sweep(None, None, None)

@@ -211,9 +211,9 @@ def test_very_long_tasks_are_refused(method):
     """Weights are at most 1: as many of them as 2^31 add up to more than an integer holds."""
     known = Summary.of(LABELS.answers)
     partition = Partition.of(LABELS.answers)
-    method.sweep(partition, evolve(known, longest_task=2**31 - 1), None, None)
+    method.bind(evolve(known, longest_task=2**31 - 1)).sweep(partition, None, None)
     with pytest.raises(ParameterError, match="at most 2,147,483,648 answers; one has 2,147,483,6"):
-        method.sweep(partition, evolve(known, longest_task=2**31), None, None)
+        method.bind(evolve(known, longest_task=2**31)).sweep(partition, None, None)
 
 
 def test_all_answers_equal_is_no_loss():

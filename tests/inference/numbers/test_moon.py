@@ -29,7 +29,7 @@ from quietcrowd.inference import (
     method_from_dict,
     noise_ignored,
 )
-from quietcrowd.inference.numbers.moon_updates import ErrorModel
+from quietcrowd.inference.numbers.moon_updates import ErrorState
 from quietcrowd.inference.numbers.normal_laplace import NormalLaplace
 from quietcrowd.inference.reading import Observations
 from quietcrowd.mechanisms import LaplacePerturbation, RandomizedResponse
@@ -69,10 +69,11 @@ def error_of(estimate, truths):
 def oracle(reports, sigma):
     """Return the most likely truths where every sigma is known."""
     method = MOON()
-    partition, summary, _ = method.prepare(Observations.read(reports, method))
-    state = ErrorModel.of(summary, (sigma / summary.extent) ** 2, 1.0)
-    room = method.room(partition.tasks, summary)
-    method.sweep(partition, summary, state, room)
+    model, partition, _ = method.prepare(Observations.read(reports, method))
+    summary = model.summary
+    state = ErrorState.of(summary, (sigma / summary.extent) ** 2, 1.0)
+    room = model.empty(partition.tasks)
+    model.sweep(partition, state, room)
     return room.truths * summary.extent + summary.middle
 
 
@@ -358,9 +359,9 @@ def test_any_ratio_of_errors_to_noise(ratio):
     found = MOON().fit(reports)
     assert np.isfinite(found.estimates.truths).all()
     assert np.isfinite(found.estimates.standard_error).all()
-    partition, summary, _ = MOON().prepare(Observations.read(reports, MOON()))
-    state = ErrorModel.of(summary, np.full(30, (ratio / epsilon) ** 2), 1.0)
-    tally = MOON().sweep(partition, summary, state, None)
+    model, partition, _ = MOON().prepare(Observations.read(reports, MOON()))
+    state = ErrorState.of(model.summary, np.full(30, (ratio / epsilon) ** 2), 1.0)
+    tally = model.sweep(partition, state, None)
     assert np.isfinite(tally.own).all()
 
 

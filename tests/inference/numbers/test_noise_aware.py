@@ -12,8 +12,7 @@ from quietcrowd.datasets import number_crowd, sensor_crowd, sparse_crowd
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference.loop import run_loop
 from quietcrowd.inference.numbers import noise_aware as noise_aware_numbers
-from quietcrowd.inference.numbers.noise_aware import LEVELS, NoiseAwareNumbers
-from quietcrowd.inference.numbers.sweep import report_precisions
+from quietcrowd.inference.numbers.noise_aware import LEVELS
 from quietcrowd.inference.reading import Observations
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
@@ -28,8 +27,13 @@ def noisy(epsilon=4.0, crowd=CROWD, **options):
     return mechanism.randomize(crowd.answers, rng=np.random.default_rng(2))
 
 
+def numbers(**options):
+    """Return the method, with more and finer iterations than by default."""
+    return qc.NoiseAware(**{"max_iterations": 100, "tolerance": 1e-7, **options})
+
+
 def prepared(data, method=None, gold=None):
-    method = method or NoiseAwareNumbers()
+    method = method or numbers()
     return method.prepare(Observations.read(data, method), gold)[:2]
 
 
@@ -47,7 +51,7 @@ SITUATIONS = {
 @pytest.mark.filterwarnings("ignore::quietcrowd.NoSignalWarning")
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_the_objective_rises_in_every_sweep(situation):
-    method = NoiseAwareNumbers(max_iterations=40, tolerance=0.0)
+    method = numbers(max_iterations=40, tolerance=0.0)
     history = method.fit(SITUATIONS[situation]()).history
     assert len(history) > 10
     assert np.diff(history).min() > -(2.0**-22)  # what rounds a report's log density
@@ -56,11 +60,11 @@ def test_the_objective_rises_in_every_sweep(situation):
 @pytest.mark.slow
 @pytest.mark.parametrize("situation", ["noise", "bits", "plain"])
 def test_neither_threads_nor_partitions_change_a_bit(situation):
-    method = NoiseAwareNumbers(max_iterations=5)
-    partition, summary = prepared(SITUATIONS[situation]())
-    whole = run_loop(method, [partition], summary, threads=1)
+    method = numbers(max_iterations=5)
+    model, partition = prepared(SITUATIONS[situation](), method)
+    whole = run_loop(model, [partition], threads=1)
     for parts, threads in ((partition.split(7), 1), (partition.split(3), 3)):
-        split = run_loop(method, parts, summary, threads=threads)
+        split = run_loop(model, parts, threads=threads)
         assert split.history == whole.history
         for name in ("truths", "standard_error", "spread"):
             found = getattr(split.estimates, name)
@@ -72,7 +76,7 @@ def test_neither_threads_nor_partitions_change_a_bit(situation):
 def test_the_order_of_rows_changes_no_bit():
     frame = CROWD.answers.to_frame()
     shuffled = frame.sample(frac=1.0, random_state=3)
-    first, second = (NoiseAwareNumbers(max_iterations=6).fit(f) for f in (frame, shuffled))
+    first, second = (numbers(max_iterations=6).fit(f) for f in (frame, shuffled))
     merged = first.truths.merge(second.truths, on="task")
     np.testing.assert_array_equal(merged["truth_x"], merged["truth_y"])
     assert first.history == second.history
@@ -85,7 +89,7 @@ def test_it_is_about_as_near_as_a_normal_prior_at_least(epsilon):
     reports = noisy(epsilon)
     aware, moon = (
         qc.mean_absolute_error(method.fit(reports), CROWD.truths)
-        for method in (NoiseAwareNumbers(), qc.MOON(truth_prior="normal"))
+        for method in (numbers(), qc.MOON(truth_prior="normal"))
     )
     assert aware < 1.1 * moon
 
@@ -94,7 +98,7 @@ def test_it_is_about_as_near_as_a_normal_prior_at_least(epsilon):
 def test_filled_in_reports_are_told_from_answers():
     for options in ({"fill": "midpoint"}, {"participation": "released"}):
         reports = noisy(8.0, **options)
-        estimate = NoiseAwareNumbers().fit(reports)
+        estimate = numbers().fit(reports)
         with qc.noise_ignored():
             naive = qc.MOON(truth_prior="normal").fit(reports)
         errors = [qc.mean_absolute_error(found, CROWD.truths) for found in (estimate, naive)]
@@ -108,7 +112,7 @@ def test_where_all_tasks_were_answered_the_crowds_share_says_so():
     reports = noisy(10.0, crowd, fill="uniform")
     with qc.noise_ignored():
         moon = qc.MOON(truth_prior="normal").fit(reports)
-    aware = NoiseAwareNumbers().fit(reports)
+    aware = numbers().fit(reports)
     assert aware.state.answering.shares.min() > 0.9
     errors = [qc.mean_absolute_error(found, crowd.truths) for found in (aware, moon)]
     assert errors[0] < 1.05 * errors[1]
@@ -117,18 +121,18 @@ def test_where_all_tasks_were_answered_the_crowds_share_says_so():
 def test_equal_answers_are_the_truth_and_a_far_outlier_does_not_blur_the_bins():
     rows = [(task, worker, 1.0 + task / 7) for task in range(300) for worker in range(3)]
     frame = pd.DataFrame([*rows, (0, 9, 1e7)], columns=["task", "worker", "label"])
-    estimate = NoiseAwareNumbers().fit(frame)
+    estimate = numbers().fit(frame)
     assert estimate.state.high - estimate.state.low < 500
     truths = estimate.truths["truth"].to_numpy(np.float64)
     np.testing.assert_allclose(np.sort(truths)[1:], 1.0 + np.arange(1, 300) / 7, atol=0.5)
     same = frame.assign(label=5.25)
-    np.testing.assert_allclose(NoiseAwareNumbers().fit(same).truths["truth"], 5.25)
+    np.testing.assert_allclose(numbers().fit(same).truths["truth"], 5.25)
 
 
 def test_known_truths_stay_and_tell_of_workers():
     gold = pd.DataFrame({"task": CROWD.truths.column("task").to_pylist()[:20]})
     gold["label"] = CROWD.truths.column("label").to_pylist()[:20]
-    estimate = NoiseAwareNumbers(max_iterations=5).fit(noisy(), gold=gold)
+    estimate = numbers(max_iterations=5).fit(noisy(), gold=gold)
     merged = estimate.truths.merge(gold, on="task")
     np.testing.assert_array_equal(merged["truth"], merged["label"])
     assert (merged["standard_error"] == 0).all()
@@ -136,7 +140,7 @@ def test_known_truths_stay_and_tell_of_workers():
 
 def test_an_earlier_estimate_is_a_start_and_can_be_extended():
     reports = noisy()
-    method = NoiseAwareNumbers()
+    method = numbers()
     first = method.fit(reports)
     again = method.fit(reports, start=first)
     assert again.iterations < first.iterations
@@ -155,10 +159,8 @@ def test_intervals_hold_nine_tenths_of_the_truths():
     for seed in range(4):  # 1200 truths: beyond 85 to 95 % by chance in less than 1 of 10^6
         crowd = sensor_crowd(tasks=300, workers=30, share=0.5, seed=seed)
         reports = noisy(4.0, crowd)
-        partition, summary = prepared(reports)
-        method = NoiseAwareNumbers()
-        estimate = method.fit(reports)
-        levels, quantiles = method.posterior(partition, summary, estimate.state)
+        estimate = numbers().fit(reports)
+        levels, quantiles = estimate.model.posterior(estimate.partition, estimate.state)
         assert tuple(levels) == LEVELS
         assert (np.diff(quantiles, axis=1) >= 0).all()
         np.testing.assert_allclose(quantiles[:, 2], estimate.truths["truth"], atol=1e-9)
@@ -173,9 +175,9 @@ def test_intervals_hold_nine_tenths_of_the_truths():
 def test_no_worker_holds_half_of_a_task_unless_others_bear_it_out(options, epsilon):
     crowd = number_crowd(**options, seed=3)
     reports = crowd.answers if epsilon is None else noisy(epsilon, crowd)
-    partition, summary = prepared(reports)
-    estimate = NoiseAwareNumbers().fit(reports)
-    precisions = report_precisions(summary, estimate.state)
+    estimate = numbers().fit(reports)
+    partition = estimate.partition
+    precisions = estimate.model.report_precisions(estimate.state)
     for start, end in pairwise(partition.offsets):
         codes = partition.worker_codes[start:end]
         borne = estimate.state.borne[codes]
@@ -192,7 +194,7 @@ def test_what_nobody_bears_out_is_not_followed():
     ]
     far = [(task, 9, task % 7 + rng.normal(0, 3)) for task in range(60)]
     frame = pd.DataFrame(rows + far, columns=["task", "worker", "label"])
-    state = NoiseAwareNumbers().fit(frame).state
+    state = numbers().fit(frame).state
     assert (state.borne[:6] > 20 * state.borne[6]).all()
     taken = state.take(np.array([2, -1]))
     assert taken.borne.tolist() == [state.borne[2], 0.0]
@@ -203,16 +205,15 @@ def test_answers_that_are_cut_off_are_told_from_others():
     inside = []
     for seed in range(4):  # 1200 truths: .80 without laws of the ends, .87 with them
         crowd = sparse_crowd(tasks=300, workers=300, truths="uniform", seed=seed)
-        partition, summary = prepared(crowd.answers)
-        estimate = NoiseAwareNumbers().fit(crowd.answers)
-        _, quantiles = NoiseAwareNumbers().posterior(partition, summary, estimate.state)
+        estimate = numbers().fit(crowd.answers)
+        _, quantiles = estimate.model.posterior(estimate.partition, estimate.state)
         truths = np.array(crowd.truths.column("label").to_pylist())
         inside.extend((quantiles[:, 0] <= truths) & (truths <= quantiles[:, 4]))
     assert 0.85 < np.mean(inside) < 0.95
 
 
 def test_workers_have_a_sigma_with_an_interval():
-    workers = NoiseAwareNumbers().fit(CROWD.answers).workers
+    workers = numbers().fit(CROWD.answers).workers
     assert workers["quality"].sum() == pytest.approx(1.0)
     assert (
         (workers["sigma_low"] < workers["sigma"]) & (workers["sigma"] < workers["sigma_high"])
@@ -226,19 +227,19 @@ def test_what_it_cannot_read_is_refused(monkeypatch):
     mechanism = qc.MatrixFactorization(domain=DOMAIN, epsilon=1.0)
     reports = mechanism.randomize(CROWD.answers, rng=np.random.default_rng(1))
     with pytest.raises(AnswerError, match=r"take Mean .*--method mean"):
-        NoiseAwareNumbers().fit(reports)
+        numbers().fit(reports)
     monkeypatch.setattr(noise_aware_numbers, "MOST_CELLS", 1000)
     with pytest.raises(ParameterError, match="11 workers with 32 reports and more, and 1,153"):
-        NoiseAwareNumbers().fit(CROWD.answers)
+        numbers().fit(CROWD.answers)
 
 
 def test_much_noise_is_warned_of():
     with pytest.warns(NoSignalWarning, match="drawn towards"):
-        NoiseAwareNumbers(max_iterations=4).fit(noisy(0.1))
+        numbers(max_iterations=4).fit(noisy(0.1))
 
 
 def test_a_new_worker_is_as_the_crowd():
-    state = NoiseAwareNumbers(max_iterations=4).fit(noisy()).state
+    state = numbers(max_iterations=4).fit(noisy()).state
     taken = state.take(np.array([2, -1]))
     np.testing.assert_array_equal(taken.beliefs[0], state.beliefs[2])
     np.testing.assert_array_equal(taken.beliefs[1], state.crowd)
@@ -253,7 +254,7 @@ def test_reports_that_tell_nothing_leave_truths_in_the_middle(epsilon):
     answers = qc.Answers.from_frame(frame, domain=qc.Interval(low=0, high=1))
     mechanism = qc.LaplacePerturbation(domain=answers.domain, epsilon=epsilon, fill=None)
     with pytest.warns(NoSignalWarning):
-        truths = NoiseAwareNumbers().fit(mechanism.randomize(answers, rng=rng)).truths
+        truths = numbers().fit(mechanism.randomize(answers, rng=rng)).truths
     assert (abs(truths["truth"] - 0.5) < (0.1 if epsilon < 0.1 else 0.35)).all()
     assert (truths["standard_error"] > 0.15).all()
 
@@ -269,7 +270,7 @@ FILLED = {
 @pytest.mark.parametrize("earlier", FILLED)
 @pytest.mark.parametrize("later", FILLED)
 def test_a_start_fits_reports_that_were_filled_in_or_not(earlier, later):
-    method = NoiseAwareNumbers(max_iterations=12)
+    method = numbers(max_iterations=12)
     start = method.fit(noisy(8.0, **FILLED[earlier]))
     estimate = method.fit(noisy(8.0, **FILLED[later]), start=start)
     assert qc.mean_absolute_error(estimate, CROWD.truths) < 1.0
@@ -280,7 +281,7 @@ def test_numbers_beyond_the_earlier_ones_need_a_new_fit():
     tasks, workers = np.repeat(np.arange(40), 5), np.tile(np.arange(10), 20)
     label = tasks / 40 + rng.normal(0, 0.02, 200)
     frame = pd.DataFrame({"task": tasks, "worker": workers, "label": label})
-    method = NoiseAwareNumbers(max_iterations=8)
+    method = numbers(max_iterations=8)
     first = method.fit(frame)
     far = frame.assign(task=frame["task"] + 100, label=frame["label"] + 5)
     with pytest.raises(ParameterError, match="Fit all answers anew"):
@@ -294,9 +295,7 @@ def test_numbers_beyond_the_earlier_ones_need_a_new_fit():
 def test_equal_numbers_of_any_size_are_the_truth(number):
     tasks, workers = np.repeat(np.arange(20), 3), np.tile(np.arange(3), 20)
     frame = pd.DataFrame({"task": tasks, "worker": workers, "label": number})
-    np.testing.assert_allclose(
-        NoiseAwareNumbers().fit(frame).truths["truth"], number, rtol=1e-6, atol=1e-9
-    )
+    np.testing.assert_allclose(numbers().fit(frame).truths["truth"], number, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("scale", [2.0**600, 2.0**-600])

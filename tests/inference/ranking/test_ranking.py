@@ -211,7 +211,7 @@ def test_reports_carry_their_mechanism(reports, device):
 
 
 def test_too_many_items_and_no_comparison_are_errors(monkeypatch):
-    monkeypatch.setattr("quietcrowd.inference.ranking.MOST_ITEMS", 4)
+    monkeypatch.setattr("quietcrowd.inference.ranking.ranking.MOST_ITEMS", 4)
     with pytest.raises(qc.ParameterError, match=r"are 5 items, and at most 4 can be ranked"):
         rank_items(crowd())
     empty = crowd(0)

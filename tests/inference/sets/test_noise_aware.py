@@ -9,7 +9,6 @@ from tests.nightly import nightly
 import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference.sets import noise_aware as noise_aware_sets
-from quietcrowd.inference.sets.noise_aware import NoiseAwareSets
 from quietcrowd.mechanisms import SetChannel
 from quietcrowd.mechanisms.channels.table import FiniteChannel
 from quietcrowd.mechanisms.mechanism import Reports
@@ -117,7 +116,7 @@ def test_the_objective_rises(labels, epsilon, seed):
     crowd = qc.label_crowd(
         tasks=60, workers=20, answers_per_task=8, labels=range(labels), seed=seed
     )
-    method = NoiseAwareSets(max_iterations=20, tolerance=0.0)
+    method = qc.NoiseAware(max_iterations=20, tolerance=0.0)
     history = np.array(method.fit(reported(crowd, epsilon)).history)
     steps = np.diff(history)
     assert steps.min() > -1e-3
@@ -230,12 +229,6 @@ def test_reports_that_tell_nothing_are_told_of():
 def test_methods_without_a_model_of_sets_name_the_one_that_has(method):
     with pytest.raises(AnswerError, match="--method noise-aware\\) reads them by their law"):
         method.fit(reported())
-
-
-def test_reports_of_other_mechanisms_are_refused():
-    mechanism = qc.RandomizedResponse(domain=CROWD.answers.domain, epsilon=1.0)
-    with pytest.raises(AnswerError, match="needs reports that are sets of labels"):
-        NoiseAwareSets().fit(mechanism.randomize(CROWD.answers, rng=np.random.default_rng(1)))
 
 
 def test_too_many_workers_and_labels(monkeypatch):

@@ -49,7 +49,7 @@ from quietcrowd_research.means import tell_means
 
 __all__ = ["LI_2018"]
 
-METHODS: Mapping[str, FittingMethod[Any, Any]] = {
+METHODS: Mapping[str, FittingMethod] = {
     "majority": MajorityVote(),
     "weighted-vote": WeightedVote(smoothing=1.0),
     "weighted-vote:smoothing=3": WeightedVote(smoothing=3.0),

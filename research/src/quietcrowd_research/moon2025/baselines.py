@@ -19,24 +19,18 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference import integer_sums
-from quietcrowd.inference.method import IterativeInference
+from quietcrowd.inference.model import LearningModel
 from quietcrowd.inference.numbers.gtm import VarianceState
-from quietcrowd.inference.numbers.model import (
-    NumericMethod,
-    SquaredErrors,
-    error_unit,
-    root_mean_square,
-    unit_for,
-)
-from quietcrowd.inference.numbers.moon import MOON
-from quietcrowd.inference.numbers.moon_updates import ErrorModel, ErrorTally, noise_scale
+from quietcrowd.inference.numbers.model import NumericMethod, NumericModel, SquaredErrors
+from quietcrowd.inference.numbers.moon import MOON, MOONModel
+from quietcrowd.inference.numbers.moon_updates import ErrorState, ErrorTally
 from quietcrowd.inference.numbers.normal_laplace import NormalLaplace
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.inference.passes import NumericEstimates
+from quietcrowd.inference.task_estimates import NumericEstimates
 from quietcrowd.mechanisms.channels.base import Channel, laplace_shift
 from quietcrowd.mechanisms.channels.grid import bounded_domain
-from quietcrowd.mechanisms.channels.shift import LaplaceChannel
-from quietcrowd.mechanisms.laplace import LaplacePerturbation
+from quietcrowd.mechanisms.channels.noise import Shift
+from quietcrowd.mechanisms.laplace import LaplaceChannel, LaplacePerturbation
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.randomness import Randomness
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
@@ -52,8 +46,10 @@ from quietcrowd.validation import (
 
 __all__ = [
     "KnownErrors",
+    "KnownErrorsModel",
     "PrivTDSILike",
     "TeslaLike",
+    "TeslaModel",
     "normal_laplace_cdf",
     "normal_laplace_quantile",
 ]
@@ -192,10 +188,106 @@ def _as_deviations(values: Any) -> tuple[float, ...]:
     return tuple(float(sigma) for sigma in given)
 
 
-@frozen(kw_only=True, slots=False)
-class TeslaLike(
-    NumericMethod[VarianceState, SquaredErrors], IterativeInference[VarianceState, SquaredErrors]
+@frozen(kw_only=True, eq=False, slots=False)
+class TeslaModel(
+    NumericModel["TeslaLike", VarianceState, SquaredErrors],
+    LearningModel["TeslaLike", VarianceState, SquaredErrors],
 ):
+    """`TeslaLike` bound to data."""
+
+    @cached_property
+    def _shift(self) -> Shift:
+        shift = laplace_shift(self.summary.channel)
+        assert shift is not None
+        return shift
+
+    @property
+    @override
+    def bounds(self) -> tuple[float, float]:
+        """Ends of the public grid."""
+        return self._shift.grid.ends
+
+    @cached_property
+    def noise_scale(self) -> float:
+        """Scale b of the noise, relative to the range of all reports."""
+        return self._shift.scale / self.summary.extent
+
+    @override
+    def weights(self, state: VarianceState | None) -> npt.NDArray[np.float64]:
+        """Return the inverse variances, noise included, the greatest being 1."""
+        if state is None:
+            return np.ones(self.summary.workers)
+        total = state.variance + 2.0 * self.noise_scale**2
+        weights: npt.NDArray[np.float64] = total.min() / total
+        return weights
+
+    @override
+    def sweep(
+        self, partition: Partition, state: VarianceState | None, estimates: NumericEstimates | None
+    ) -> SquaredErrors:
+        """Filter and average."""
+        offsets = partition.offsets
+        rows = slice(offsets[0], offsets[-1])
+        workers, reports = partition.worker_codes[rows], partition.values[rows]
+        counts = np.diff(offsets)
+        task_of = np.repeat(np.arange(partition.tasks), counts)
+        known = ~np.isnan(partition.known_truths)
+        (low, high), scale = self.scaled_bounds, self.noise_scale
+        sigma = np.full(self.summary.workers, scale) if state is None else np.sqrt(state.variance)
+        farthest, sigma = self._farthest(sigma, scale)[workers], sigma[workers]
+        weights = self.weights(state)[workers] * self.task_unit
+        total = np.maximum(_sums(np.rint(weights), offsets), 1)
+
+        def mean_of(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+            means = _sums(np.rint(weights * values), offsets) / total
+            return np.where(known, partition.known_truths, np.clip(means, low, high))
+
+        truths = mean_of(reports)
+        for _ in range(self.method.passes):
+            centres = truths[task_of]
+            if self.method.filter == "clip":
+                filtered = np.clip(reports, centres - farthest, centres + farthest)
+            else:
+                own = NormalLaplace(sigma, scale).posterior_mean(reports - centres)
+                filtered = centres + own
+            if self.method.within_bounds:
+                filtered = np.clip(filtered, low, high)
+            truths = mean_of(filtered)
+        errors = np.rint((reports - truths[task_of]) ** 2 * self.error_unit).astype(np.int64)
+        squared = np.zeros(self.summary.workers, np.int64)
+        np.add.at(squared, workers, errors)
+        if estimates is not None:
+            estimates.truths[:] = truths
+            estimates.standard_error[:] = np.where(known, 0.0, np.nan)
+            mean_square = _sums(errors, offsets) / self.error_unit / np.maximum(counts, 1)
+            estimates.spread[:] = np.sqrt(mean_square)
+        return SquaredErrors(squared=squared)
+
+    def _farthest(self, sigma: npt.NDArray[np.float64], scale: float) -> npt.NDArray[np.float64]:
+        """Return the largest distance of each worker's reports from the truth, for "clip"."""
+        if self.method.filter != "clip":
+            return sigma
+        return normal_laplace_quantile(1.0 - self.method.beta / 2.0, sigma, scale)
+
+    @override
+    def update(
+        self, tally: SquaredErrors, state: VarianceState | None
+    ) -> tuple[VarianceState, float]:
+        """Subtract the noise from the workers' squared errors."""
+        summary, noise = self.summary, 2.0 * self.noise_scale**2
+        mean = np.nan_to_num(self.error(tally), nan=0.0) ** 2
+        own = np.maximum(mean - noise, LEAST_OWN_SHARE * mean)
+        variance = np.maximum(own, LEAST_SIGMA**2 * noise)
+        total = variance + noise
+        likelihood: npt.NDArray[np.float64] = (
+            -summary.answers_per_worker * (np.log(total) + mean / total) / 2.0
+        )
+        objective = integer_sums.exact_sum(likelihood, summary.workers) / summary.answers
+        return VarianceState(variance=variance), objective
+
+
+@frozen(kw_only=True, slots=False)
+class TeslaLike(NumericMethod):
     """Weighted means of reports that are first cut to where they can be under Laplace noise.
 
     No formula of TESLA is public: this is what its abstract suggests, for comparison only. ::
@@ -265,100 +357,13 @@ class TeslaLike(
         return laplace_shift(mechanism.worker_channel) is not None
 
     @override
-    def bounds(self, channel: Channel | None) -> tuple[float, float] | None:
-        shift = laplace_shift(channel)
-        return None if shift is None else shift.grid.ends
-
-    @override
-    def summarize(self, summary: Summary, known: npt.NDArray[Any]) -> Summary:
+    def model_for(self, summary: Summary) -> TeslaModel:
         if laplace_shift(summary.channel) is None:
             raise AnswerError(
                 "TeslaLike needs reports with Laplace noise, as those of LaplacePerturbation. For "
                 "others take NoiseAware, or Mean"
             )
-        return super().summarize(summary, known)
-
-    @override
-    def weights(self, summary: Summary, state: VarianceState | None) -> npt.NDArray[np.float64]:
-        """Return one over the variances, noise included."""
-        if state is None:
-            return np.ones(summary.workers)
-        total = state.variance + 2.0 * noise_scale(summary) ** 2
-        weights: npt.NDArray[np.float64] = total.min() / total
-        return weights
-
-    @override
-    def sweep(
-        self,
-        partition: Partition,
-        summary: Summary,
-        state: VarianceState | None,
-        estimates: NumericEstimates | None,
-    ) -> SquaredErrors:
-        """Filter and average."""
-        offsets = partition.offsets
-        rows = slice(offsets[0], offsets[-1])
-        workers, reports = partition.worker_codes[rows], partition.values[rows]
-        counts = np.diff(offsets)
-        task_of = np.repeat(np.arange(partition.tasks), counts)
-        known = ~np.isnan(partition.known_truths)
-        low, high = self.scaled_bounds(summary)
-        scale = noise_scale(summary)
-        sigma = np.full(summary.workers, scale) if state is None else np.sqrt(state.variance)
-        farthest, sigma = self._farthest(sigma, scale)[workers], sigma[workers]
-        unit = unit_for(summary.longest_task)
-        weights = self.weights(summary, state)[workers] * unit
-        total = np.maximum(_sums(np.rint(weights), offsets), 1)
-
-        def mean_of(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-            means = _sums(np.rint(weights * values), offsets) / total
-            return np.where(known, partition.known_truths, np.clip(means, low, high))
-
-        truths = mean_of(reports)
-        for _ in range(self.passes):
-            centres = truths[task_of]
-            if self.filter == "clip":
-                filtered = np.clip(reports, centres - farthest, centres + farthest)
-            else:
-                own = NormalLaplace(sigma, scale).posterior_mean(reports - centres)
-                filtered = centres + own
-            if self.within_bounds:
-                filtered = np.clip(filtered, low, high)
-            truths = mean_of(filtered)
-        errors = np.rint((reports - truths[task_of]) ** 2 * error_unit(summary)).astype(np.int64)
-        squared = np.zeros(summary.workers, np.int64)
-        np.add.at(squared, workers, errors)
-        if estimates is not None:
-            estimates.truths[:] = truths
-            estimates.standard_error[:] = np.where(known, 0.0, np.nan)
-            mean_square = _sums(errors, offsets) / error_unit(summary) / np.maximum(counts, 1)
-            estimates.spread[:] = np.sqrt(mean_square)
-        return SquaredErrors(squared=squared)
-
-    def _farthest(self, sigma: npt.NDArray[np.float64], scale: float) -> npt.NDArray[np.float64]:
-        """Return how far from the truth each worker's reports may be, as far as that is asked."""
-        if self.filter != "clip":
-            return sigma
-        return normal_laplace_quantile(1.0 - self.beta / 2.0, sigma, scale)
-
-    @override
-    def update(
-        self,
-        summary: Summary,
-        tally: SquaredErrors,
-        state: VarianceState | None,
-    ) -> tuple[VarianceState, float]:
-        """Take the noise out of the workers' squared errors."""
-        noise = 2.0 * noise_scale(summary) ** 2
-        mean = np.nan_to_num(root_mean_square(summary, tally), nan=0.0) ** 2
-        own = np.maximum(mean - noise, LEAST_OWN_SHARE * mean)
-        variance = np.maximum(own, LEAST_SIGMA**2 * noise)
-        total = variance + noise
-        likelihood: npt.NDArray[np.float64] = (
-            -summary.answers_per_worker * (np.log(total) + mean / total) / 2.0
-        )
-        objective = integer_sums.exact_sum(likelihood, summary.workers) / summary.answers
-        return VarianceState(variance=variance), objective
+        return TeslaModel(method=self, summary=summary)
 
 
 def _sums(numbers: npt.NDArray[Any], offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -498,6 +503,24 @@ def _sample(answers: Answers, count: int, rng: np.random.Generator) -> Answers:
     )
 
 
+@frozen(kw_only=True, eq=False, slots=False)
+class KnownErrorsModel(MOONModel):
+    """`KnownErrors` bound to data."""
+
+    method: KnownErrors
+
+    @override
+    def update(self, tally: ErrorTally, state: ErrorState | None) -> tuple[ErrorState, float]:
+        """Return the known errors, whatever the workers reported."""
+        sigmas, summary = self.method.sigmas, self.summary
+        if len(sigmas) != summary.workers:
+            raise ParameterError(
+                f"there are {summary.workers:,} workers and {len(sigmas):,} sigmas"
+            )
+        variance = (np.array(sigmas) / summary.extent) ** 2
+        return ErrorState.of(summary, np.maximum(variance, LEAST_SIGMA**2), pooled=1.0), 0.0
+
+
 @frozen(kw_only=True, slots=False)
 class KnownErrors(MOON):
     """MOON that knows how large each worker's own errors are: what no requester can know.
@@ -523,16 +546,5 @@ class KnownErrors(MOON):
     sigmas: tuple[float, ...] = field(converter=_as_deviations)
 
     @override
-    def update(
-        self,
-        summary: Summary,
-        tally: ErrorTally,
-        state: ErrorModel | None,
-    ) -> tuple[ErrorModel, float]:
-        """Return what is known of the workers, whatever they reported."""
-        if len(self.sigmas) != summary.workers:
-            raise ParameterError(
-                f"there are {summary.workers:,} workers and {len(self.sigmas):,} sigmas"
-            )
-        variance = (np.array(self.sigmas) / summary.extent) ** 2
-        return ErrorModel.of(summary, np.maximum(variance, LEAST_SIGMA**2), pooled=1.0), 0.0
+    def model_for(self, summary: Summary) -> KnownErrorsModel:
+        return KnownErrorsModel(method=self, summary=summary)

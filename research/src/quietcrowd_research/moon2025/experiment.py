@@ -35,7 +35,7 @@ __all__ = ["MOON_2025"]
 
 EPSILONS = (0.5, 1.0, 2.0, 5.0, 10.0)
 
-METHODS: Mapping[str, FittingMethod[Any, Any]] = MappingProxyType(
+METHODS: Mapping[str, FittingMethod] = MappingProxyType(
     {
         "mean": Mean(),
         "median": Median(),
@@ -57,7 +57,7 @@ METHODS: Mapping[str, FittingMethod[Any, Any]] = MappingProxyType(
 """All methods for numbers, by their names on the command line; but "moon" has no prior of truths
 here: moon:truth_prior=none there. Nearest to what we have of the paper is solver=lagrange."""
 
-OF_SAMPLED: Mapping[str, FittingMethod[Any, Any]] = MappingProxyType(
+OF_SAMPLED: Mapping[str, FittingMethod] = MappingProxyType(
     {"privtdsi-like, crh": CRH(), "privtdsi-like, moon": MOON(truth_prior=None)}
 )
 """What infers from sampled answers."""
@@ -129,7 +129,7 @@ def _drawn(
         tasks: int,
         share: float,
         mechanisms: Mapping[str, Callable[..., Mechanism]],
-        methods: Mapping[str, FittingMethod[Any, Any]],
+        methods: Mapping[str, FittingMethod],
     ) -> Experiment:
         return Experiment(
             dataset=[
@@ -152,7 +152,7 @@ def _drawn(
         sigmas = [SIGMAS[worker >= workers // 2] for worker in range(workers)]
         known = KnownErrors(sigmas=sigmas, truth_prior=None)
         sampled = {"privtdsi-like": partial(_sampled, answers=round(tasks * share))}
-        of_all: dict[str, FittingMethod[Any, Any]] = {**METHODS, "every sigma known": known}
+        of_all: dict[str, FittingMethod] = {**METHODS, "every sigma known": known}
         sent = partial(experiment, workers, tasks, share, LAPLACE, of_all)
         drawn = partial(experiment, workers, tasks, share, sampled, OF_SAMPLED)
         parts += [Part(columns={"dataset": name}, experiment=build) for build in (sent, drawn)]
@@ -189,7 +189,7 @@ def _times(
     ]
 
 
-TIMED: Mapping[str, FittingMethod[Any, Any]] = {
+TIMED: Mapping[str, FittingMethod] = {
     name: METHODS[name]
     for name in ("moon:solver=lagrange", "moon", "moon:truth_prior=normal", "crh", "tesla-like")
 }

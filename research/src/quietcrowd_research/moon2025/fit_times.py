@@ -25,8 +25,8 @@ REPEATS = 3
 def fit_times(
     dataset: Dataset,
     *,
-    methods: Mapping[str, FittingMethod[Any, Any]],
-    plain: FittingMethod[Any, Any],
+    methods: Mapping[str, FittingMethod],
+    plain: FittingMethod,
     mechanisms: Mapping[float, Mechanism],
     trials: int,
     seed: int,
@@ -83,7 +83,7 @@ def fit_times(
     return pd.DataFrame(rows)
 
 
-def _seconds(method: FittingMethod[Any, Any], data: Any) -> tuple[float, int]:
+def _seconds(method: FittingMethod, data: Any) -> tuple[float, int]:
     """Return the shortest processor time of a fit, and its iterations."""
     times = []
     with warnings.catch_warnings():

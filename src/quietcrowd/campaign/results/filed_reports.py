@@ -82,12 +82,13 @@ class FiledReports:
         This is one more pass over the store; the estimates of all tasks are in memory.
         """
         job, places = found.job, range(len(found.store.partitions))
+        model: Any = job.model
         ids = pa.concat_arrays([found.store.task_ids(place) for place in places])
         order = positions_by_text(self.independent.names, ids)
         known = np.concatenate([job.known(place) for place in places])
         beliefs = np.concatenate([job.beliefs(place, found.state) for place in places])
         counts, _ = further_answers(
-            job.method.further_report(job.summary, found.state, None),
+            model.further_report(found.state, None),
             beliefs[order],
             ~known[order],
             answers,

@@ -212,7 +212,7 @@ def _aims(
 
     Also empty for a method of an older server without suggestions; tasks are then assigned evenly.
     """
-    if given is None or not found.method.tells_further:
+    if given is None or not found.method.suggests_tasks:
         return ()
     suggested = found.suggest(next_answers(row, len(given)))
     return list(task_aims(given, stored.rows.per_task, suggested))

@@ -15,7 +15,7 @@ from attrs import frozen
 
 from quietcrowd.domains import Domain
 from quietcrowd.frames import positions_by_text
-from quietcrowd.inference.passes import State
+from quietcrowd.inference.model import State
 
 if TYPE_CHECKING:
     from quietcrowd.scale import StoreEstimate
@@ -29,7 +29,7 @@ class Inferred:
 
     A later inference can start from `start`. `suggest` distributes n further answers over the
     tasks, in the order of `truths`. It works while the reports exist and if the method
-    `tells_further`.
+    `suggests_tasks`.
     """
 
     method: Any

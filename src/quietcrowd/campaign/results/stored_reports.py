@@ -141,10 +141,10 @@ class StoredReports:
 
 
 def _suggested(estimate: Any, answers: int) -> npt.NDArray[np.int64]:
-    method, summary, state = estimate.method, estimate.summary, estimate.state
+    model, state = estimate.model, estimate.state
     counts, _ = further_answers(
-        method.further_report(summary, state, None),
-        method.beliefs(estimate.partition, summary, state),
+        model.further_report(state, None),
+        model.beliefs(estimate.partition, state),
         ~estimate.known,
         answers,
     )

@@ -1,11 +1,13 @@
-"""Methods with a table for every worker: how often each truth becomes each answer."""
+"""What methods with a confusion matrix for each worker share."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import ClassVar, Self, TypeVar
+from functools import cached_property
+from operator import attrgetter
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,48 +17,43 @@ from typing_extensions import override
 from quietcrowd._core import infer_by_confusion
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import integer_sums
-from quietcrowd.inference.labels.accuracies import (
-    LEARNT_FROM,
-    OwnVotes,
-    accuracy_histograms,
-    no_histograms,
-)
-from quietcrowd.inference.labels.model import CategoricalMethod
+from quietcrowd.inference.labels.accuracies import LEARNT_FROM, OwnVotes, no_histograms
+from quietcrowd.inference.labels.model import CategoricalModel
 from quietcrowd.inference.labels.posteriors import probabilities, task_rows, vote_counts
-from quietcrowd.inference.method import IterativeInference
-from quietcrowd.inference.partition import Extension, Partition, Summary
-from quietcrowd.inference.passes import LabelEstimates, State, Tally
+from quietcrowd.inference.model import Extension, LearningModel, MethodT, State, Tally
+from quietcrowd.inference.partition import Partition
+from quietcrowd.inference.task_estimates import LabelEstimates
 
 __all__ = [
     "FLOOR",
     "LARGEST_LOG",
     "MOST_CELLS",
-    "ConfusionMethod",
+    "ConfusionModel",
     "ConfusionState",
     "ConfusionTally",
 ]
 
 FLOOR = 1e-10
-"""Least number of answers of a kind in a record; crowd-kit's, to match it without priors."""
+"""Least number of answers of a kind in a record; that of crowd-kit, to match it without priors."""
 
 LARGEST_LOG = 62 * math.log(2.0)
-"""No log-probability is larger: a record has less than 2^62 units, and a kind of answer one."""
+"""Limit of log-probabilities: a record has less than 2^62 units, and a kind of answer one."""
 
 MOST_CELLS = 2**27
-"""Most numbers in all confusion matrices: 1 GiB, and several such arrays are needed."""
+"""Largest number of cells of all confusion matrices: 1 GiB, in several arrays."""
 
 
 @frozen(kw_only=True, eq=False)
 class ConfusionState(State):
-    """What each worker is believed to answer, and how frequent each label is, as logarithms.
+    """Confusion matrix of each worker, and frequencies of the labels, as logarithms.
 
     Attributes
     ----------
     log_odds : ndarray of int32, shape (workers, labels, labels) or (workers, 1, 1)
-        Log-probability of an answer given a truth at place [worker, answer, truth]; with one coin,
-        log-odds of the label that a worker gives against any other.
+        Log-probability of an answer given a truth at [worker, answer, truth]; for one coin,
+        log-odds of the reported label against any other.
     fraction_bits : int
-        Log-odds are in units of 2 to minus this: the smallest that lets the largest fit 32 bits.
+        Log-odds are in units of 2 to minus this, the smallest in which the largest fits 32 bits.
     log_priors : ndarray of int64, shape (labels,)
         Log-frequency of each label, in units of 2^-32.
     """
@@ -67,7 +64,7 @@ class ConfusionState(State):
 
     @property
     def confusion(self) -> npt.NDArray[np.float64]:
-        """P(answer | truth) at place [worker, truth, answer], shape (workers, labels, labels)."""
+        """P(answer | truth) at [worker, truth, answer], shape (workers, labels, labels)."""
         labels = len(self.log_priors)
         odds = np.ldexp(self.log_odds, -self.fraction_bits)
         if self.log_odds.shape[1] == labels > 1:
@@ -86,7 +83,7 @@ class ConfusionState(State):
 
     @override
     def take(self, positions: npt.NDArray[np.intp]) -> Self:
-        """Return the state of other workers; a new one is the median of the known."""
+        """Return the state of other workers; a new one has the median matrix."""
         chosen = self.log_odds[np.maximum(positions, 0)]
         if (positions < 0).any():
             middle = np.sort(self.log_odds, axis=0)[len(self.log_odds) // 2]
@@ -100,20 +97,18 @@ class ConfusionState(State):
 
 @frozen(kw_only=True, eq=False)
 class ConfusionTally(Tally):
-    """What the posteriors of the tasks tell, in units of `ConfusionMethod.unit` but for the last.
+    """Statistics of the posteriors, in units of `ConfusionModel.unit`.
 
     Attributes
     ----------
     counts : ndarray of int64, of the shape of `ConfusionState.log_odds`
-        Expected number of answers at place [worker, answer, truth]; with one coin, of right ones.
+        Expected number of answers at [worker, answer, truth]; for one coin, of right ones.
     classes : ndarray of int64, shape (labels,)
         Expected number of tasks of each label.
     entropy : int
         Sum of the entropies of the posteriors.
-    agreed : ndarray of int64, shape (workers,)
-        Agreements with the estimates, as in `AgreementTally`; 0 in passes that estimate nothing.
-    histograms : ndarray of int64
-        As in `AgreementTally`.
+    agreed, histograms : ndarray of int64
+        As in `AgreementTally`; 0 in passes without estimates.
     """
 
     counts: npt.NDArray[np.int64]
@@ -122,10 +117,11 @@ class ConfusionTally(Tally):
     agreed: npt.NDArray[np.int64]
     histograms: npt.NDArray[np.int64] = field(factory=no_histograms)
 
-    def extended_in(self, extension: Extension, unit: Callable[[Summary], float]) -> ConfusionTally:
-        """Return the tally as one of the workers, and in the units, of more answers."""
+    @override
+    def extended(self, extension: Extension) -> Self:
+        unit: Callable[[Any], float] = attrgetter("unit")
         entropy = extension.total(np.array([self.entropy]), unit)
-        return ConfusionTally(
+        return type(self)(
             counts=extension.sums(self.counts, unit),
             classes=extension.total(self.classes, unit),
             entropy=int(entropy[0]),
@@ -137,103 +133,88 @@ class ConfusionTally(Tally):
 ConfusionStateT = TypeVar("ConfusionStateT", bound=ConfusionState)
 
 
-@frozen(kw_only=True, slots=False)
-class ConfusionMethod(
-    CategoricalMethod[ConfusionStateT, ConfusionTally],
-    IterativeInference[ConfusionStateT, ConfusionTally],
+@frozen(kw_only=True, eq=False, slots=False)
+class ConfusionModel(
+    CategoricalModel[MethodT, ConfusionStateT, ConfusionTally],
+    LearningModel[MethodT, ConfusionStateT, ConfusionTally],
 ):
-    """A method that finds posteriors from tables of the workers' answers.
+    """A model that finds posteriors from confusion matrices; `update` learns the matrices."""
 
-    A subclass says how tables are learnt from posteriors: its `update`.
-    """
+    advice: ClassVar[str] = "Take WeightedVote, one number per worker, or fewer labels."
+    """Remedy if the matrices are too large."""
 
-    has_posterior: ClassVar[bool] = True
-    way_out: ClassVar[str] = "Take WeightedVote, one number per worker, or fewer labels."
-    """What to do where the tables are too large."""
-
+    @cached_property
     @abstractmethod
-    def unit(self, summary: Summary) -> float:
-        """Return what a probability of 1 is stored as in tallies."""
+    def unit(self) -> float:
+        """What a probability of 1 is stored as in tallies."""
 
-    def table_shape(self, summary: Summary) -> tuple[int, int, int]:
-        """Return the shape of the tables: as `ConfusionState.log_odds`."""
-        return summary.workers, summary.labels, summary.labels
+    @property
+    def table_shape(self) -> tuple[int, int, int]:
+        """Shape of `ConfusionState.log_odds`."""
+        return self.summary.workers, self.summary.labels, self.summary.labels
 
-    def check_state(self, summary: Summary, state: ConfusionStateT) -> None:
-        """Raise ParameterError where tables are not those of such a method."""
+    @cached_property
+    def _checked_shape(self) -> tuple[int, int, int]:
+        summary, shape = self.summary, self.table_shape
+        if math.prod(shape) > MOST_CELLS:
+            raise ParameterError(
+                f"{summary.workers:,} workers and {summary.labels:,} labels make tables of "
+                f"{math.prod(shape):,} numbers, more than {MOST_CELLS:,}. {self.advice}"
+            )
+        largest = LARGEST_LOG + math.log(summary.labels)
+        integer_sums.check_room(summary.longest_task + 1, largest)
+        return shape
+
+    def check_state(self, state: ConfusionStateT) -> None:
+        """Raise ParameterError if the matrices of a state are those of another model."""
 
     @override
     def sweep(
-        self,
-        partition: Partition,
-        summary: Summary,
-        state: ConfusionStateT | None,
-        estimates: LabelEstimates | None,
+        self, partition: Partition, state: ConfusionStateT | None, estimates: LabelEstimates | None
     ) -> ConfusionTally:
-        """Find posteriors, and vote shares at first."""
-        labels, shape = summary.labels, self._checked_shape(summary, state)
-        integer_sums.check_room(summary.longest_task + 1, LARGEST_LOG + math.log(labels))
-        room = estimates or LabelEstimates.empty(0, partition.values.dtype)
-        counts = np.zeros(shape, np.int64)
-        classes = np.zeros(labels, np.int64)
-        agreed = np.zeros(summary.workers, np.int64)
+        """Find posteriors; in the first pass the fractions of the votes."""
+        method: Any = self.method
+        labels, workers = self.summary.labels, self.summary.workers
+        counts, classes = np.zeros(self._checked_shape, np.int64), np.zeros(labels, np.int64)
+        agreed = np.zeros(workers, np.int64)
+        if state is not None:
+            self.check_state(state)
         entropy = infer_by_confusion(
             partition.labels,
             np.zeros(0, np.int32) if state is None else state.log_odds.reshape(-1),
             1.0 if state is None else 2.0**-state.fraction_bits,
             np.zeros(labels) if state is None else state.log_priors / integer_sums.ONE,
-            self.unit(summary),
-            integer_sums.shares(labels),
-            self.seed,
+            self.unit,
+            self.shares,
+            method.seed,
             counts.reshape(-1),
             classes,
             agreed,
-            room.arrays,
+            (estimates or LabelEstimates.empty(0, partition.values.dtype)).arrays,
         )
         histograms = no_histograms()
         if estimates is not None:
-            histograms = accuracy_histograms(partition, summary, _votes(state))
+            histograms = self.accuracies.histograms(partition, _votes(state))
         return ConfusionTally(
             counts=counts, classes=classes, entropy=entropy, agreed=agreed, histograms=histograms
         )
 
-    @override
-    def posterior(
-        self, partition: Partition, summary: Summary, state: ConfusionStateT
-    ) -> npt.NDArray[np.float64]:
-        """Return the probability of each label, shape (tasks, labels), by the workers' tables."""
-        labels, scale = summary.labels, 2.0**-state.fraction_bits
+    def posterior(self, partition: Partition, state: ConfusionStateT) -> npt.NDArray[np.float64]:
+        """Return the probability of each label, shape (tasks, labels)."""
+        labels, scale = self.summary.labels, 2.0**-state.fraction_bits
         votes = np.tile(state.log_priors / integer_sums.ONE, (partition.tasks, 1))
         if state.log_odds.shape[1] < labels:
             votes += vote_counts(partition, labels, state.log_odds.reshape(-1) * scale)
             return probabilities(votes, partition)
         tasks, workers = task_rows(partition), partition.worker_codes
-        for label in range(labels):  # a column at a time: all rows at once take more memory
+        for label in range(labels):  # all columns at once would take more memory
             odds = state.log_odds[workers, partition.values, label]
             votes[:, label] += np.bincount(tasks, weights=odds, minlength=partition.tasks) * scale
         return probabilities(votes, partition)
 
-    @override
-    def extend_tally(self, tally: ConfusionTally, extension: Extension) -> ConfusionTally:
-        return tally.extended_in(extension, self.unit)
-
-    def _checked_shape(
-        self, summary: Summary, state: ConfusionStateT | None
-    ) -> tuple[int, int, int]:
-        """Return `table_shape`; ParameterError where it is too large, or not the state's."""
-        shape = self.table_shape(summary)
-        if math.prod(shape) > MOST_CELLS:
-            raise ParameterError(
-                f"{summary.workers:,} workers and {summary.labels:,} labels make tables of "
-                f"{math.prod(shape):,} numbers, more than {MOST_CELLS:,}. {self.way_out}"
-            )
-        if state is not None:
-            self.check_state(summary, state)
-        return shape
-
 
 def _votes(state: ConfusionState | None) -> OwnVotes:
-    """Return what reports are worth; a table takes more answers to learn than one number."""
+    """Return log-odds of reports; a matrix takes more answers to learn than one number."""
     if state is None:
         return OwnVotes()
     return OwnVotes(

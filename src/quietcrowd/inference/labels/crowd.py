@@ -1,8 +1,8 @@
-"""What `NoiseAware` believes of a crowd that gives labels: laws of accuracies and of mistakes."""
+"""State and prior of `NoiseAware` for labels: distributions of accuracies and of mistakes."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from typing_extensions import override
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.labels.accuracies import no_histograms
 from quietcrowd.inference.labels.reports import WorkerReports
-from quietcrowd.inference.passes import State, Tally
+from quietcrowd.inference.model import State, Tally
 
 __all__ = [
     "ACCURACIES",
@@ -29,6 +29,7 @@ __all__ = [
     "TEMPERATURES",
     "CrowdState",
     "CrowdTally",
+    "PriorCounts",
     "first_frequencies",
     "fixed_logarithms",
     "law_of_guesses",
@@ -43,55 +44,55 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 
 ACCURACY_STEPS = 24
-"""So many accuracies there are."""
+"""Number of accuracies on the grid."""
 
 ACCURACIES = (np.arange(ACCURACY_STEPS) + 0.5) / ACCURACY_STEPS
-"""A worker's accuracy at a label is one of these."""
+"""Grid of a worker's accuracy for each label."""
 
 CENTRES = np.array([0.15, 0.35, 0.5, 0.62, 0.74, 0.86, 0.95])
 """Mean accuracies of communities of workers, of two labels."""
 
 SHARES = np.array([0.02, 0.06, 0.12, 0.20, 0.25, 0.22, 0.13])
-"""How many workers are in each, before any report."""
+"""Prior fraction of workers in each."""
 
 CONCENTRATION = 8.0
-"""Accuracies in a community are as if so many answers had told of them."""
+"""Number of answers that the prior of accuracies in a community is worth."""
 
 CONSTANT_SHARE, CONSTANT_RATE = 0.05, 0.96
-"""Share of workers who always give one label, before any report, and how often they do."""
+"""Prior fraction of workers who always give one label, and how often they do."""
 
 PRIOR_WORKERS, PRIOR_ACCURACIES, PRIOR_MISTAKES, PRIOR_TASKS = 10.0, 5.0, 30.0, 4.0
-"""What is believed before any report counts as so many workers in communities, workers per
-community and label, mistakes per label, and tasks per label."""
+"""Weights of priors: workers in communities, workers per community and label, mistakes per label,
+tasks per label."""
 
 PRIOR_REPORTS = 20.0
-"""Of each label, in the law of guesses."""
+"""Weight of the prior of guesses, in reports of each label."""
 
 FIRST_ACCURACY = 0.75
-"""Of every worker, in the first pass."""
+"""Accuracy of every worker in the first pass."""
 
 START_POWER = 0.25
-"""Frequencies of truths in the first pass: the debiased ones to this power."""
+"""Exponent of the debiased frequencies of truths, in the first pass."""
 
 RARE = 0.02
-"""No label is taken to be rarer, in the first pass."""
+"""Least frequency of a label in the first pass."""
 
 LEAST = 1e-27
-"""No report is taken to be less likely."""
+"""Least probability of a report."""
 
 FRACTION_BITS = 24
 """Log-odds of reports are stored in units of 2 to minus this."""
 
 TEMPERATURES = np.geomspace(0.04, 2.0, 34)
-"""Log-odds are multiplied by one of these where known truths tell which."""
+"""Grid of factors of log-odds, one of which is learned from known truths."""
 
 CALIBRATION_ONE = 2.0**24
-"""What a log-probability of a known truth of 1 is stored as: there is room for 5 10^8 of 1,000."""
+"""What a log-probability of 1 is stored as: 64 bits hold 5 10^8 known truths of 1,000 each."""
 
 
 @frozen(kw_only=True, eq=False)
 class CrowdTally(Tally):
-    """What a pass tells of workers and tasks.
+    """Statistics of a sweep.
 
     Attributes
     ----------
@@ -102,11 +103,11 @@ class CrowdTally(Tally):
     entropy : int
         Sum of the entropies of the posteriors, in the same units.
     report_counts : ndarray of int64, shape (reports,)
-        How often each report is given; counted in the very first pass alone.
+        Number of each report; counted only in the very first pass.
     calibration : ndarray of int64, shape (temperatures,)
         Log-probabilities of known truths, in units of 1 / `CALIBRATION_ONE`.
     compared : int
-        How many known truths these are of.
+        Number of these known truths.
     agreed, histograms : ndarray of int64
         As in `AgreementTally`.
     """
@@ -123,30 +124,30 @@ class CrowdTally(Tally):
 
 @frozen(kw_only=True, eq=False)
 class CrowdState(State):
-    """What is believed of workers, of the crowd they are drawn from, and of truths.
+    """Estimates of the workers, of their crowd, and of the frequencies of truths.
 
-    Of `log_odds` and `votes` the last entry is that of a worker of whom nothing is known.
+    The last entry of `log_odds` and `votes` is that of an unknown worker.
 
     Attributes
     ----------
     log_odds : ndarray of int32, shape (workers + 1, reports, labels)
-        Expected log-probability of a report given a truth, in units of 2^-`FRACTION_BITS`.
+        Expected log-probability of a report for each truth, in units of 2^-`FRACTION_BITS`.
     votes : ndarray of int32, shape (workers + 1, reports, labels)
-        Logarithm of its expected probability, by which the last pass goes.
+        Logarithm of its expected probability, used by the last pass.
     constancy : ndarray of float64, shape (workers + 1,)
         Probability that a worker always gives one label.
     log_priors : ndarray of int64, shape (labels,)
         Expected log-frequency of each label among the truths, in units of 2^-32.
     guesses : ndarray of float64, shape (labels,)
-        How often each label is given.
+        Frequency of each label among the answers.
     communities, constants, accuracies : ndarray of float64
         See `label_learning.Crowd`.
     mistakes : ndarray of float64, shape (labels, labels)
-        Law of an answer that is not the truth, by truth.
+        Distribution of answers that are not the truth, by truth.
     sharpness : float
-        What log-odds are multiplied by for estimates; 1 unless known truths tell.
+        Factor of log-odds in the last pass; 1 without known truths.
     updates : int
-        How many there were.
+        Number of updates.
     """
 
     log_odds: npt.NDArray[np.int32]
@@ -163,7 +164,7 @@ class CrowdState(State):
 
     @override
     def take(self, positions: npt.NDArray[np.intp]) -> Self:
-        """Return the state of other workers; of a new one nothing is known."""
+        """Return the state of other workers; a new one is unknown."""
         chosen = np.append(positions, -1)
         return evolve(
             self,
@@ -174,13 +175,13 @@ class CrowdState(State):
 
 
 def normalised(counts: Floats) -> Floats:
-    """Return laws in proportion to counts, along the last axis."""
+    """Return distributions in proportion to counts, along the last axis."""
     shares: Floats = counts / counts.sum(axis=-1, keepdims=True)
     return shares
 
 
 def prior_accuracies(guesses: Floats) -> Floats:
-    """Return the law of accuracies in each community, at each label, before any report."""
+    """Return the prior of accuracies, shape (communities, labels, places)."""
     labels = max(len(guesses), 2)
     above = 1.0 / labels + (2.0 * CENTRES - 1.0) * (1.0 - 1.0 / labels)
     centres = np.where(CENTRES > 0.5, above, 2.0 * CENTRES / labels) if labels > 2 else CENTRES
@@ -193,33 +194,45 @@ def prior_accuracies(guesses: Floats) -> Floats:
 
 
 def prior_mistakes(guesses: Floats) -> Floats:
-    """Return the law of answers that are not the truth; of a single label there is no other."""
+    """Return the prior of wrong answers, by truth; a single label is its own mistake."""
     same = np.eye(len(guesses), dtype=bool) & (len(guesses) > 1)
     return normalised(np.where(same, 0.0, guesses))
 
 
 def prior_constants(labels: int) -> Floats:
-    """Return the shares of workers who always give each label, before any report."""
+    """Return the prior fractions of workers who always give each label."""
     return np.full(labels, CONSTANT_SHARE / labels)
 
 
 def prior_communities() -> Floats:
-    """Return the shares of workers in each community, before any report."""
+    """Return the prior fractions of workers in each community."""
     return (1.0 - CONSTANT_SHARE) * SHARES
 
 
+class PriorCounts(NamedTuple):
+    """Prior distributions times their weights, as arrays like those of `CrowdState`."""
+
+    communities: Floats
+    constants: Floats
+    accuracies: Floats
+    mistakes: Floats
+
+    @classmethod
+    def of(cls, guesses: Floats) -> Self:
+        """Return the prior for the frequencies of labels among the answers."""
+        return cls(
+            communities=PRIOR_WORKERS * prior_communities(),
+            constants=PRIOR_WORKERS * prior_constants(len(guesses)),
+            accuracies=PRIOR_ACCURACIES * prior_accuracies(guesses),
+            mistakes=PRIOR_MISTAKES * prior_mistakes(guesses),
+        )
+
+
 def law_of_guesses(report_counts: npt.NDArray[np.int64], table: Floats) -> Floats:
-    """Return how often each label is given, from the histogram of all reports.
+    """Return the frequency of each label among the answers, by expectation maximization.
 
-    The most probable law by what reports say and `PRIOR_REPORTS` of each label, by expectation
-    maximisation.
-
-    Parameters
-    ----------
-    report_counts : ndarray of int, shape (reports,)
-        How often each is given.
-    table : ndarray, shape (labels, reports)
-        Probability of each report given each label.
+    `report_counts` is the histogram of all reports, shape (reports,), and `table` has the
+    probability of each report for each label, shape (labels, reports).
     """
     law = np.full(len(table), 1.0 / len(table))
     for _ in range(200):
@@ -231,17 +244,17 @@ def law_of_guesses(report_counts: npt.NDArray[np.int64], table: Floats) -> Float
 
 
 def prior_crowd(
-    reports: WorkerReports, report_counts: npt.NDArray[np.int64], prior: Any
+    reports: WorkerReports, report_counts: npt.NDArray[np.int64], frequencies: Any
 ) -> CrowdState:
-    """Return what is believed before the first pass but for the histogram of all reports.
+    """Return the state before the first pass that learns.
 
     Parameters
     ----------
     reports : WorkerReports
-        Their laws.
+        Distributions of reports.
     report_counts : ndarray of int, shape (reports,)
-        How often each report is given.
-    prior : ndarray of float64, shape (labels,), or None
+        Histogram of all reports.
+    frequencies : ndarray of float64, shape (labels,), or None
         Known frequencies of the labels among the truths.
     """
     labels = reports.labels
@@ -255,7 +268,7 @@ def prior_crowd(
         log_odds=tables,
         votes=tables.copy(),
         constancy=np.full(reports.workers + 1, CONSTANT_SHARE),
-        log_priors=fixed_logarithms(first_frequencies(guesses, prior)),
+        log_priors=fixed_logarithms(first_frequencies(guesses, frequencies)),
         guesses=guesses,
         communities=prior_communities(),
         constants=prior_constants(labels),
@@ -267,33 +280,28 @@ def prior_crowd(
 
 
 def _first_mistakes(labels: int) -> float:
-    """Return how often each wrong label is given at a truth, in the first pass."""
+    """Return the probability of each wrong answer in the first pass."""
     return (1.0 - FIRST_ACCURACY) / max(labels - 1, 1)
 
 
-def first_frequencies(guesses: Floats, prior: Any) -> Floats:
-    """Return how frequent each label is among the truths, in the first pass.
+def first_frequencies(guesses: Floats, known: Any) -> Floats:
+    """Return the frequencies of the labels among the truths in the first pass: known or debiased.
 
-    Parameters
-    ----------
-    guesses : ndarray of float64, shape (labels,)
-        How often each label is given.
-    prior : ndarray of float64 or None
-        As of `prior_crowd`.
+    `guesses` are their frequencies among the answers.
     """
-    if prior is not None:
-        known: Floats = prior
-        return known
+    if known is not None:
+        given: Floats = known
+        return given
     wrong = _first_mistakes(len(guesses))
     frequencies = np.maximum((guesses - wrong) / (FIRST_ACCURACY - wrong), RARE)
     return normalised(normalised(frequencies) ** START_POWER)
 
 
 def fixed_logarithms(frequencies: Floats) -> npt.NDArray[np.int64]:
-    """Return the logarithms of frequencies, in units of 2^-32."""
+    """Return log-frequencies in units of 2^-32."""
     return integer_sums.to_fixed(np.log(np.maximum(frequencies, LEAST)))
 
 
 def _to_32_bits(logs: Floats) -> npt.NDArray[np.int32]:
-    """Round log-odds to what is stored."""
+    """Round log-odds to the stored unit."""
     return np.rint(np.ldexp(logs, FRACTION_BITS)).astype(np.int32)

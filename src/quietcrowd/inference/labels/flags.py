@@ -19,17 +19,16 @@ CONSTANT, RANDOM, OPPOSITE = "constant", "random", "opposite"
 NOT_RANDOMISED = "not randomised"
 
 LIKELY = 0.9
-"""A worker is flagged as constant where that is so probable."""
+"""Probability from which a worker is flagged as constant."""
 
 LEAST_SKILL = 0.1
-"""Who is right by chance has less skill than this; an opposite worker less than minus this."""
+"""Limit of the skill of a random worker; an opposite worker has less than minus this."""
 
 LEAST_ANSWERS = 20.0
-"""A worker is flagged as random or opposite only if its reports are worth so many answers without
-noise: fewer cannot tell."""
+"""Number of noiseless answers that reports must be worth for the flags random and opposite."""
 
 DECISIVE = np.log(1000.0)
-"""Reports that come without noise have to be so much more likely, as a logarithm."""
+"""Log-ratio of probabilities from which reports count as not randomized."""
 
 
 def worker_flags(
@@ -40,22 +39,20 @@ def worker_flags(
     accuracy: npt.NDArray[np.float64],
     worth: npt.NDArray[np.float64],
 ) -> npt.NDArray[Any]:
-    """Return what each worker looks like, None where nothing speaks against it.
+    """Return the flag of each worker, None if its reports look honest.
 
     Parameters
     ----------
     reports : WorkerReports
-        Laws of reports.
+        Distributions of reports.
     counts : ndarray of int64, shape (workers, reports, labels)
-        Expected reports, by truth.
-    unit : float
-        What one report is stored as.
+        Expected reports by truth, in units of `unit`.
     constancy : ndarray, shape (workers,)
         Probability that a worker always gives one label.
     accuracy : ndarray, shape (workers,)
-        Median of the posterior of each worker's accuracy; NaN where nothing tells.
+        Posterior median of each worker's accuracy, NaN if unknown.
     worth : ndarray, shape (workers,)
-        How many answers without noise each worker's reports are worth.
+        Number of noiseless answers that each worker's reports are worth.
 
     References
     ----------
@@ -78,7 +75,7 @@ def honest_flags(
     accuracy: npt.NDArray[np.float64],
     worth: npt.NDArray[np.float64],
 ) -> npt.NDArray[Any]:
-    """Return flags of workers who randomise; parameters as of `worker_flags`."""
+    """Return flags of workers who randomize; parameters as for `worker_flags`."""
     flags = np.full(len(constancy), None, object)
     if labels < 2:
         return flags
@@ -91,12 +88,10 @@ def honest_flags(
 
 
 def _plain_and_noisy(reports: WorkerReports) -> tuple[_Floats, ...]:
-    """Return the laws of reports that came without noise and with it, by accuracy.
+    """Return the distributions of reports without and with noise, by accuracy; none if equal.
 
-    Shapes are (places, labels, reports) and (kinds, channels, places, labels, reports). There are
-    none where no noise makes a difference, or reports are no answers.
-
-    A worker of one accuracy, even before any report, whose wrong answers are as frequent each.
+    Shapes are (places, labels, reports) and (kinds, channels, places, labels, reports). A worker
+    has one accuracy, with a uniform prior, and all wrong answers are equally frequent.
     """
     labels = reports.labels
     if reports.reports != labels or np.allclose(reports.tables, np.eye(labels)):
@@ -113,7 +108,7 @@ def _unrandomised(
     counts: _Floats,
     kinds: npt.NDArray[np.int64],
 ) -> _Floats:
-    """Return how much likelier reports of some workers are as plain answers, as a logarithm."""
+    """Return the log-ratio of the evidence without noise to that with noise, for some workers."""
     plain = _evidence(counts, laws[0])
     noisy = np.empty(len(counts))
     for kind, channels in enumerate(laws[1]):
@@ -130,7 +125,7 @@ def _unrandomised(
 def _evidence(
     counts: npt.NDArray[np.float64], laws: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Return the log-evidence of workers' reports, by laws (places, labels, reports)."""
+    """Return the log evidence of workers' reports under distributions (places, labels, reports)."""
     logs = np.log(np.maximum(laws, LEAST))
     fits = np.tensordot(counts, logs, axes=([1, 2], [2, 1]))
     evidence: npt.NDArray[np.float64] = np.logaddexp.reduce(fits, axis=1) - np.log(len(laws))

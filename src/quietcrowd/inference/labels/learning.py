@@ -1,4 +1,4 @@
-"""What `NoiseAware` learns of a crowd that gives labels from a pass: one step of maximisation."""
+"""The maximization step of `NoiseAware` for labels: workers and crowd, from a tally."""
 
 from __future__ import annotations
 
@@ -19,18 +19,12 @@ from quietcrowd.inference.labels.crowd import (
     CONSTANT_RATE,
     FRACTION_BITS,
     LEAST,
-    PRIOR_ACCURACIES,
-    PRIOR_MISTAKES,
     PRIOR_TASKS,
-    PRIOR_WORKERS,
     TEMPERATURES,
     CrowdState,
     CrowdTally,
+    PriorCounts,
     normalised,
-    prior_accuracies,
-    prior_communities,
-    prior_constants,
-    prior_mistakes,
 )
 from quietcrowd.inference.labels.reports import WorkerReports
 
@@ -48,18 +42,18 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 
 MISTAKES_EVERY = 4
-"""What mistakes are is learnt in every fourth update: it takes a second look at all workers."""
+"""Period, in updates, of learning the distribution of mistakes, which doubles the work."""
 
 
 class Crowd(NamedTuple):
-    """What is believed of all workers, as arrays of float64.
+    """Distributions that all workers share, as arrays of float64.
 
-    Channels are those that one worker may have; places are those of accuracies on a grid.
+    Channels are those that one worker may have; places are those of `ACCURACIES`.
 
     Attributes
     ----------
     laws : ndarray, shape (channels, labels, places, reports)
-        Probability of each report of a worker of an accuracy, given the truth.
+        Probability of each report of a worker with an accuracy, for each truth.
     constant_laws : ndarray, shape (channels, labels, reports)
         Probability of each report of a worker who always gives one label.
     channels : ndarray, shape (channels,)
@@ -81,13 +75,13 @@ class Crowd(NamedTuple):
 
     @classmethod
     def of(cls, laws: Floats, constant_laws: Floats, channels: Floats, state: CrowdState) -> Self:
-        """Return laws of reports, and what is believed of the crowd, contiguous."""
+        """Return contiguous arrays."""
         believed = state.communities, state.constants, state.accuracies
         return cls(*map(np.ascontiguousarray, (laws, constant_laws, channels, *believed)))
 
 
 class CrowdSums(NamedTuple):
-    """Expected numbers of workers in whole units, as arrays of int64 of the shapes of `Crowd`."""
+    """Expected numbers of workers in integer units, arrays of int64 of the shapes of `Crowd`."""
 
     communities: npt.NDArray[np.int64]
     constants: npt.NDArray[np.int64]
@@ -95,7 +89,7 @@ class CrowdSums(NamedTuple):
 
     @classmethod
     def zeros(cls, labels: int) -> Self:
-        """Return sums to add to."""
+        """Return empty sums."""
         return cls(
             np.zeros(len(CENTRES), np.int64),
             np.zeros(labels, np.int64),
@@ -104,7 +98,7 @@ class CrowdSums(NamedTuple):
 
 
 def _laws(reports: WorkerReports, mistakes: Floats) -> tuple[Floats, Floats]:
-    """Return the laws of reports by accuracy, and those of constant answers.
+    """Return the distributions of reports by accuracy, and those of constant answers.
 
     Shapes are (kinds, channels, labels, places, reports) and (kinds, channels, labels, reports).
     """
@@ -123,7 +117,7 @@ def _laws(reports: WorkerReports, mistakes: Floats) -> tuple[Floats, Floats]:
 
 @frozen(kw_only=True, eq=False)
 class _Learned:
-    """What one look at all workers gives; expected reports have the shape of the laws."""
+    """Result of one look at all workers; expected reports have the shape of `Crowd.laws`."""
 
     log_odds: npt.NDArray[np.int32]
     votes: npt.NDArray[np.int32]
@@ -141,7 +135,7 @@ def _look(
     *,
     mistakes_too: bool,
 ) -> _Learned:
-    """Weigh all workers by their expected reports, and by what is believed of the crowd."""
+    """Estimate all workers from their expected reports and the crowd."""
     labels, kinds = reports.labels, len(reports.tables)
     shape = (reports.workers + 1, reports.reports, labels)
     log_odds, votes = np.empty(shape, np.int32), np.empty(shape, np.int32)
@@ -155,7 +149,7 @@ def _look(
     evidence = 0
     for kind in range(kinds):
         crowd = Crowd.of(laws[kind], constant_laws[kind], reports.chances, state)
-        everybody = (reports.members(kind), counts.reshape(-1), slice(0, -1), sums, expected[kind])
+        everybody = (reports.members[kind], counts.reshape(-1), slice(0, -1), sums, expected[kind])
         ends = [everybody]
         if kind == reports.usual_kind:
             ends.append((np.zeros(1, np.int64), nobody, slice(-1, None), aside, not_asked))
@@ -188,32 +182,31 @@ def _look(
 
 
 def _learned_mistakes(
-    reports: WorkerReports, expected: npt.NDArray[np.int64], state: CrowdState
+    reports: WorkerReports, expected: npt.NDArray[np.int64], state: CrowdState, prior: Floats
 ) -> Floats:
-    """Return the most probable law of mistakes, given expected reports of each accuracy."""
+    """Return the most probable distribution of mistakes, given expected reports by accuracy."""
     laws, _ = _laws(reports, state.mistakes)
     per_law = expected / reports.report_unit / laws
     wrong = ((1.0 - ACCURACIES)[:, np.newaxis] * per_law).sum(axis=3)
     by_answer = (wrong @ np.swapaxes(reports.tables, 2, 3)).sum(axis=(0, 1))
     share: Floats = state.mistakes * by_answer
-    return normalised(share + PRIOR_MISTAKES * prior_mistakes(state.guesses))
+    return normalised(share + prior)
 
 
-def penalty(state: Any) -> float:
-    """Return the log-density of what is believed of the crowd, up to a constant."""
-    labels = len(state.guesses)
+def penalty(state: Any, prior: PriorCounts) -> float:
+    """Return the log prior density of the crowd, up to a constant."""
     pairs = [
-        (PRIOR_WORKERS * prior_communities(), state.communities),
-        (PRIOR_WORKERS * prior_constants(labels), state.constants),
-        (PRIOR_ACCURACIES * prior_accuracies(state.guesses), state.accuracies),
+        (prior.communities, state.communities),
+        (prior.constants, state.constants),
+        (prior.accuracies, state.accuracies),
     ]
-    if labels > 2:
-        pairs.append((PRIOR_MISTAKES * prior_mistakes(state.guesses), state.mistakes))
+    if len(state.guesses) > 2:
+        pairs.append((prior.mistakes, state.mistakes))
     return float(sum(special.xlogy(counts, shares).sum() for counts, shares in pairs))
 
 
 def log_frequencies(classes: Floats) -> tuple[Floats, float]:
-    """Return the expected logarithms of frequencies of labels, and the evidence for them."""
+    """Return the expected log-frequencies of labels, and their log evidence."""
     counts = classes + PRIOR_TASKS
     total, prior = counts.sum(), PRIOR_TASKS * len(counts)
     evidence = special.gammaln(prior) - special.gammaln(total)
@@ -222,40 +215,38 @@ def log_frequencies(classes: Floats) -> tuple[Floats, float]:
 
 
 def learn_crowd(
-    reports: WorkerReports, tally: CrowdTally, state: CrowdState, unit: float, prior: Any
+    reports: WorkerReports, tally: CrowdTally, state: CrowdState, unit: float, frequencies: Any
 ) -> tuple[CrowdState, float]:
-    """Return what is believed after a pass, and the objective: a bound of the log-evidence.
+    """Return the next state, and the objective, a lower bound of the log evidence.
 
     Parameters
     ----------
     reports : WorkerReports
-        Laws of reports.
-    tally : CrowdTally
-        Of the pass.
-    state : CrowdState
-        What it believed.
+        Distributions of reports.
+    tally, state
+        Of the last sweep.
     unit : float
         What 1 is stored as in the tally.
-    prior : ndarray of float64 or None
-        As of `prior_crowd`.
+    frequencies : ndarray of float64 or None
+        As for `prior_crowd`.
     """
-    labels = reports.labels
-    if labels > 2 and state.updates % MISTAKES_EVERY == 0:
+    prior = PriorCounts.of(state.guesses)
+    if reports.labels > 2 and state.updates % MISTAKES_EVERY == 0:
         expected = _look(reports, tally.counts, unit, state, mistakes_too=True).expected
-        state = evolve(state, mistakes=_learned_mistakes(reports, expected, state))
+        state = evolve(state, mistakes=_learned_mistakes(reports, expected, state, prior.mistakes))
     seen = _look(reports, tally.counts, unit, state, mistakes_too=False)
     classes = tally.classes / unit
-    if prior is None:
+    if frequencies is None:
         log_priors, of_frequencies = log_frequencies(classes)
     else:
-        log_priors = np.log(np.maximum(prior, LEAST))
+        log_priors = np.log(np.maximum(frequencies, LEAST))
         of_frequencies = float((classes * log_priors).sum())
-    climbed = seen.evidence + tally.entropy / unit + of_frequencies + penalty(state)
-    communities = seen.sums.communities / reports.worker_unit + PRIOR_WORKERS * prior_communities()
-    constants = seen.sums.constants / reports.worker_unit + PRIOR_WORKERS * prior_constants(labels)
+    climbed = seen.evidence + tally.entropy / unit + of_frequencies + penalty(state, prior)
+    communities = seen.sums.communities / reports.worker_unit + prior.communities
+    constants = seen.sums.constants / reports.worker_unit + prior.constants
     everybody = communities.sum() + constants.sum()
     accuracies = seen.sums.accuracies / reports.worker_unit
-    accuracies += PRIOR_ACCURACIES * prior_accuracies(state.guesses)
+    accuracies += prior.accuracies
     return evolve(
         state,
         log_odds=seen.log_odds,
@@ -271,14 +262,14 @@ def learn_crowd(
 
 
 LEAST_KNOWN_TRUTHS = 10
-"""Known truths from which on they tell how sure estimates should be."""
+"""Number of known truths from which confidences are calibrated."""
 
 _LOG_SPREAD = 0.7
-"""Standard deviation of the logarithm of the sharpness, before any known truth."""
+"""Prior standard deviation of the logarithm of the sharpness."""
 
 
 def sharpness_of(tally: Any) -> float:
-    """Return by what log-odds are multiplied so that known truths are as likely as they come."""
+    """Return the factor of log-odds that makes the known truths most probable."""
     if tally.compared < LEAST_KNOWN_TRUTHS:
         return 1.0
     logs = np.log(TEMPERATURES)

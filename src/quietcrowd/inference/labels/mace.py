@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -13,26 +14,24 @@ from typing_extensions import override
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.labels.confusion import (
     FLOOR,
-    ConfusionMethod,
+    ConfusionModel,
     ConfusionState,
     ConfusionTally,
 )
+from quietcrowd.inference.labels.model import CategoricalMethod
 from quietcrowd.inference.partition import Summary
 from quietcrowd.validation import at_least, plain
 
-__all__ = ["MACE", "SpammingState"]
+__all__ = ["MACE", "MACEModel", "SpammingState"]
 
 
 @frozen(kw_only=True, eq=False)
 class SpammingState(ConfusionState):
-    """What each worker is believed to answer; the tables are those of `ConfusionState`."""
+    """Competence and spam of each worker, as matrices like those of `ConfusionState`."""
 
     @property
     def competence(self) -> npt.NDArray[np.float64]:
-        """How often each worker gives the truth because it knows it, shape (workers,).
-
-        Of one label nothing tells, and it is NaN.
-        """
+        """How often each worker copies the truth, shape (workers,); NaN for a single label."""
         right, wrong = _right_and_wrong(self)
         if right.shape[1] < 2:
             return np.full(len(right), np.nan)
@@ -41,7 +40,7 @@ class SpammingState(ConfusionState):
 
     @property
     def spam(self) -> npt.NDArray[np.float64]:
-        """How often each worker gives each label without knowing, shape (workers, labels).
+        """How often each worker spams each label, shape (workers, labels).
 
         Rows sum to one minus the competence.
         """
@@ -49,27 +48,79 @@ class SpammingState(ConfusionState):
         return given
 
 
+@frozen(kw_only=True, eq=False, slots=False)
+class MACEModel(ConfusionModel["MACE", SpammingState]):
+    """`MACE` bound to data."""
+
+    @override
+    def update(
+        self, tally: ConfusionTally, state: SpammingState | None
+    ) -> tuple[SpammingState, float]:
+        """Learn competence and spam from posteriors."""
+        summary, unit, labels = self.summary, self.unit, self.summary.labels
+        smoothing, trust = self.method.smoothing, self.method.trust
+        right = np.einsum("ill->il", tally.counts)
+        wrong = tally.counts.sum(axis=2) - right
+        copied = right - np.rint(right * _spam_share(state, labels)).astype(np.int64)
+        trusted = copied.sum(axis=1) / unit + trust
+        spammed = (right - copied + wrong) / unit + smoothing
+        total = tally.counts.sum(axis=(1, 2)) / unit + trust + labels * smoothing
+        competence, spam = trusted / total, spammed / total[:, np.newaxis]
+        climbed = (right * np.log(competence[:, np.newaxis] + spam) + wrong * np.log(spam)) / unit
+        climbed += smoothing * np.log(spam)
+        objective = integer_sums.exact_sum(climbed, climbed.size)
+        objective += integer_sums.exact_sum(trust * np.log(competence), summary.workers)
+        objective += tally.entropy / unit
+        return self._state(competence, spam), objective / summary.answers
+
+    def _state(
+        self, competence: npt.NDArray[np.float64], spam: npt.NDArray[np.float64]
+    ) -> SpammingState:
+        labels = self.summary.labels
+        most = math.log((self.summary.most_answers + self._added) / min(self.method.smoothing, 1.0))
+        bits = min(31 - math.frexp(max(most, 1.0))[1], 30)
+        table = np.repeat(np.log(spam)[:, :, np.newaxis], labels, axis=2)
+        places = np.arange(labels)
+        table[:, places, places] = np.log(competence[:, np.newaxis] + spam)
+        log_priors = np.full(labels, -math.log(labels))
+        return SpammingState(
+            log_odds=np.rint(np.ldexp(table, bits)).astype(np.int32),
+            fraction_bits=bits,
+            log_priors=integer_sums.to_fixed(log_priors),
+        )
+
+    @cached_property
+    @override
+    def unit(self) -> float:
+        tasks = self.summary.tasks * (1.0 + math.log(self.summary.labels))
+        return integer_sums.unit_for(self.summary.most_answers + self._added + tasks)
+
+    @property
+    def _added(self) -> float:
+        """Number of answers that are added to a worker's record."""
+        return self.method.trust + self.summary.labels * self.method.smoothing
+
+
 @frozen(kw_only=True, slots=False)
-class MACE(ConfusionMethod[SpammingState]):
-    """Hovy et al.'s model: an answer is the truth, copied, or spam by the worker's own law.
+class MACE(CategoricalMethod):
+    """Hovy et al.'s model: an answer is the truth, copied, or spam of the worker.
 
     ::
 
         P(a_ij = l | z_j = k) = c_i 1(k = l) + s_il,      c_i + sum_l s_il = 1
         P(z_j = k)            = 1 / labels
 
-    ``c_i`` is the worker's competence; ``s_il`` how often it spams label l, whatever is true. In
-    turn (expectation maximisation) the posteriors of the truths and of who copied, and
+    ``c_i`` is the worker's competence, and ``s_il`` how often it spams label l. In turn
+    (expectation maximization) the posteriors of the truths and of copying, and
 
     ::
 
         c_i   ~  trust     + expected copies
         s_il  ~  smoothing + expected spam of label l
 
-    which climbs the log-posterior under a Dirichlet prior with these counts; it cannot fall. The
-    first posteriors are the shares of the votes, so there are no random starts, of which the best
-    bound would be taken. A wrong answer is spam for certain; a right one was copied with
-    probability ``c_i / (c_i + s_il)``.
+    The log-posterior under a Dirichlet prior with these counts cannot fall. The first posteriors
+    are the fractions of the votes, instead of random restarts. A wrong answer is spam; a right one
+    was copied with probability ``c_i / (c_i + s_il)``.
 
     Parameters
     ----------
@@ -81,7 +132,7 @@ class MACE(ConfusionMethod[SpammingState]):
     Raises
     ------
     ParameterError
-        By `fit`, where workers times labels times labels are more than 2^27.
+        By `fit`, if workers times labels times labels exceed 2^27.
 
     References
     ----------
@@ -102,62 +153,16 @@ class MACE(ConfusionMethod[SpammingState]):
     trust: float = field(default=1.0, converter=plain, validator=at_least(FLOOR))
 
     @override
-    def update(
-        self, summary: Summary, tally: ConfusionTally, state: SpammingState | None
-    ) -> tuple[SpammingState, float]:
-        """Learn who copies, and what is spammed, from posteriors."""
-        unit, labels = self.unit(summary), summary.labels
-        right = np.einsum("ill->il", tally.counts)
-        wrong = tally.counts.sum(axis=2) - right
-        copied = right - np.rint(right * _spam_share(state, labels)).astype(np.int64)
-        trusted = copied.sum(axis=1) / unit + self.trust
-        spammed = (right - copied + wrong) / unit + self.smoothing
-        total = tally.counts.sum(axis=(1, 2)) / unit + self.trust + labels * self.smoothing
-        competence, spam = trusted / total, spammed / total[:, np.newaxis]
-        learned = self._state(summary, competence, spam)
-        climbed = (right * np.log(competence[:, np.newaxis] + spam) + wrong * np.log(spam)) / unit
-        climbed += self.smoothing * np.log(spam)
-        objective = integer_sums.exact_sum(climbed, climbed.size)
-        objective += integer_sums.exact_sum(self.trust * np.log(competence), summary.workers)
-        return learned, (objective + tally.entropy / unit) / summary.answers
-
-    def _state(
-        self,
-        summary: Summary,
-        competence: npt.NDArray[np.float64],
-        spam: npt.NDArray[np.float64],
-    ) -> SpammingState:
-        """Return tables of log-probabilities, as the kernel takes them."""
-        labels = summary.labels
-        most = math.log((summary.most_answers + self._added(labels)) / min(self.smoothing, 1.0))
-        bits = min(31 - math.frexp(max(most, 1.0))[1], 30)
-        table = np.repeat(np.log(spam)[:, :, np.newaxis], labels, axis=2)
-        places = np.arange(labels)
-        table[:, places, places] = np.log(competence[:, np.newaxis] + spam)
-        log_priors = np.full(labels, -math.log(labels))
-        return SpammingState(
-            log_odds=np.rint(np.ldexp(table, bits)).astype(np.int32),
-            fraction_bits=bits,
-            log_priors=integer_sums.to_fixed(log_priors),
-        )
-
-    @override
-    def unit(self, summary: Summary) -> float:
-        tasks = summary.tasks * (1.0 + math.log(summary.labels))
-        longest = summary.most_answers + self._added(summary.labels)
-        return integer_sums.unit_for(longest + tasks)
-
-    def _added(self, labels: int) -> float:
-        """Return how many answers are added to a worker's record."""
-        return self.trust + labels * self.smoothing
+    def model_for(self, summary: Summary) -> MACEModel:
+        return MACEModel(method=self, summary=summary)
 
 
 def _right_and_wrong(
     state: ConfusionState,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return log-probabilities of each label where it is true and where it is not.
+    """Return log-probabilities of each label if it is true, and if not, shape (workers, labels).
 
-    Each has shape (workers, labels); of a single label both are the first.
+    For a single label both are the first.
     """
     labels = state.log_odds.shape[1]
     places = np.arange(labels)
@@ -167,9 +172,9 @@ def _right_and_wrong(
 
 
 def _spam_share(state: SpammingState | None, labels: int) -> npt.NDArray[np.float64]:
-    """Return how probable it is that a right answer is spam, shape (workers or 1, labels).
+    """Return the probability that a right answer is spam, shape (workers or 1, labels).
 
-    At first every worker is held to copy half of the time, and to spam all labels alike.
+    At first every worker copies half of the answers, and spams all labels equally often.
     """
     if state is None:
         return np.full((1, labels), 1.0 / (labels + 1.0))

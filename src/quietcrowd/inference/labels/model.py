@@ -1,8 +1,10 @@
-"""From answers with labels to an estimate: what all methods on finite domains share."""
+"""What all methods and models for labels share."""
 
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import narwhals as nw
@@ -21,23 +23,20 @@ from quietcrowd.frames import column_of
 from quietcrowd.gold import label_per_task
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.inference.labels.accuracies import (
-    OwnVotes,
-    accuracies,
-    accuracy_histograms,
-    no_histograms,
-)
-from quietcrowd.inference.method import StateT, TallyT
-from quietcrowd.inference.partition import Extension, Partition, Summary
-from quietcrowd.inference.passes import LabelEstimates, Tally
+from quietcrowd.inference.labels.accuracies import Accuracies, OwnVotes, no_histograms
+from quietcrowd.inference.model import Extension, MethodT, Model, StateT, Tally, TallyT
+from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.task_estimates import LabelEstimates
 from quietcrowd.report_domains import OrNull
 
 __all__ = [
     "AgreementTally",
     "CategoricalMethod",
-    "other_reports",
-    "reads_by_table",
-    "sweep_votes",
+    "CategoricalModel",
+    "check_labels",
+    "check_reports_are_answers",
+    "has_table",
+    "labels_of",
 ]
 
 
@@ -50,8 +49,7 @@ class AgreementTally(Tally):
     agreed : ndarray of int64, shape (workers,)
         Sums of `integer_sums.shares`: an agreement with one of t tied labels counts 1 / t.
     histograms : ndarray of int64
-        What reports tell of workers' accuracies: `accuracy_histograms`, or nothing in passes that
-        estimate nothing.
+        Evidence of workers' accuracies: `Accuracies.histograms`, empty in passes without estimates.
     """
 
     agreed: npt.NDArray[np.int64]
@@ -64,62 +62,148 @@ class AgreementTally(Tally):
         )
 
 
-def sweep_votes(
-    partition: Partition,
-    summary: Summary,
-    *,
-    weights: npt.NDArray[np.int64],
-    nats: float,
-    seed: int,
-    estimates: LabelEstimates | None,
-    votes: OwnVotes | None = None,
-) -> AgreementTally:
-    """Let every answer vote with its worker's weight, and credit the workers who agree.
+@frozen(kw_only=True, eq=False, slots=False)
+class CategoricalModel(Model[MethodT, StateT, TallyT]):
+    """A model of labels.
 
-    Parameters
-    ----------
-    partition, summary, estimates
-        See `TruthInference.sweep`.
-    weights : ndarray of int64, shape (workers,)
-        What a worker's vote counts.
-    nats : float
-        Log-odds of a vote of 1, for confidences; 0 where votes are counts.
-    seed : int
-        For ties.
-    votes : OwnVotes, optional
-        What the workers' reports are worth, for the workers' quality; by default all are alike, as
-        where weights are no log-odds.
+    Its tallies have ``agreed`` and ``histograms`` like `AgreementTally`.
     """
-    room = estimates or LabelEstimates.empty(0, partition.values.dtype)
-    agreed = np.zeros(summary.workers, np.int64)
-    vote(
-        partition.labels,
-        weights,
-        integer_sums.shares(summary.labels),
-        nats,
-        seed,
-        agreed,
-        room.arrays,
+
+    @override
+    def empty(self, tasks: int) -> LabelEstimates:
+        return LabelEstimates.empty(tasks, np.min_scalar_type(self.summary.labels))
+
+    @override
+    def finish(self, estimates: Any, known: npt.NDArray[Any]) -> LabelEstimates:
+        labels: LabelEstimates = estimates
+        return labels
+
+    @override
+    def workers(self, tally: TallyT, state: StateT | None) -> dict[str, npt.NDArray[Any]]:
+        told: Any = tally
+        return {"agreement": self.agreement(tally), **self.accuracies.estimate(told.histograms)}
+
+    def agreement(self, tally: TallyT) -> npt.NDArray[np.float64]:
+        """Return the fraction of each worker's answers that agree with the estimates."""
+        told: Any = tally
+        with np.errstate(invalid="ignore"):
+            return integer_sums.from_shares(told.agreed) / self.summary.answers_per_worker
+
+    @cached_property
+    def accuracies(self) -> Accuracies:
+        """How accuracies of workers are estimated from these reports."""
+        return Accuracies.of(self.summary)
+
+    @cached_property
+    def shares(self) -> npt.NDArray[np.int64]:
+        """Value of an agreement with one of t tied labels."""
+        return integer_sums.shares(self.summary.labels)
+
+    def tally_votes(
+        self,
+        partition: Partition,
+        weights: npt.NDArray[np.int64],
+        estimates: LabelEstimates | None,
+        *,
+        nats: float = 0.0,
+        votes: OwnVotes | None = None,
+    ) -> AgreementTally:
+        """Let every answer vote with its worker's weight, and count agreements.
+
+        Parameters
+        ----------
+        partition, estimates
+            As for `sweep`.
+        weights : ndarray of int64, shape (workers,)
+            Weight of each worker's votes.
+        nats : float
+            Log-odds of a weight of 1, for confidences; 0 if votes are only counted.
+        votes : OwnVotes, optional
+            Log-odds of the workers' reports, for their quality; by default all are alike.
+        """
+        method: Any = self.method
+        agreed = np.zeros(self.summary.workers, np.int64)
+        arrays = (estimates or LabelEstimates.empty(0, partition.values.dtype)).arrays
+        vote(partition.labels, weights, self.shares, nats, method.seed, agreed, arrays)
+        histograms = no_histograms()
+        if estimates is not None:
+            histograms = self.accuracies.histograms(partition, votes or OwnVotes())
+        return AgreementTally(agreed=agreed, histograms=histograms)
+
+
+@frozen(kw_only=True, slots=False)
+class CategoricalMethod(FittingMethod):
+    """A truth-inference method for `Categorical` and `Ordinal` domains."""
+
+    corrects_quality: ClassVar[bool] = True
+
+    @abstractmethod
+    def model_for(self, summary: Summary) -> Model[Any, Any, Any]:
+        """Return the model of data whose domain has been checked."""
+
+    @override
+    def bind(self, summary: Summary, known: npt.NDArray[Any] | None = None) -> Model[Any, Any, Any]:
+        check_labels(summary.domain, type(self).__name__)
+        return self.model_for(summary)
+
+    @override
+    def infers_labels(self, domain: Domain) -> bool:
+        return True
+
+    @override
+    def check_mechanism(self, mechanism: Any) -> None:
+        check_reports_are_answers(mechanism, type(self).__name__)
+
+    @override
+    def domain_of(self, frame: nw.DataFrame[Any]) -> Categorical:
+        return labels_of(frame)
+
+    @override
+    def known(self, tasks: pa.Array, domain: Domain, truths: Any) -> npt.NDArray[np.int32]:
+        return label_per_task(tasks, truths, check_labels(domain, type(self).__name__))
+
+
+def check_labels(domain: Domain, name: str) -> FiniteDomain:
+    """Return a finite domain; AnswerError, by the method of this name, if answers are numbers."""
+    if not isinstance(domain, FiniteDomain):
+        raise AnswerError(
+            f"{name} needs labels, a Categorical or Ordinal domain; these are "
+            f"numbers, {domain.describe()}. Take WeightedMean, Mean or Median (on the command "
+            "line: --method weighted-mean)."
+        )
+    return domain
+
+
+def check_reports_are_answers(mechanism: Any, name: str) -> None:
+    """Raise AnswerError, by the method of this name, if reports are other labels than answers."""
+    if not isinstance(mechanism.domain, FiniteDomain) or not _other_reports(mechanism):
+        return
+    way = (
+        "NoiseAware would need a public table: a row for each answer, and a column for each report."
     )
-    histograms = no_histograms()
-    if estimates is not None:
-        histograms = accuracy_histograms(partition, summary, votes or OwnVotes())
-    return AgreementTally(agreed=agreed, histograms=histograms)
+    if has_table(mechanism) or mechanism.channel.sets is not None:
+        law = "law" if mechanism.channel.sets is not None else "table"
+        way = f"NoiseAware (on the command line: --method noise-aware) reads them by their {law}."
+    raise AnswerError(
+        f"{name} reads reports as answers, and those of {type(mechanism).__name__} are none: a "
+        f"report is {mechanism.report_domain.describe()}, an answer {mechanism.domain.describe()}. "
+        f"{way}"
+    )
 
 
-def other_reports(mechanism: Any) -> bool:
-    """Return whether reports of labels are neither these, nor NULL, nor numbers of a grid."""
+def _other_reports(mechanism: Any) -> bool:
+    """Return whether reports of labels are neither answers, nor NULL, nor numbers of a grid."""
     reports = mechanism.report_domain
     if isinstance(reports, NumericDomain) and not isinstance(reports, FiniteDomain):
         return False
     return bool(reports != mechanism.domain and reports != OrNull(domain=mechanism.domain))
 
 
-def reads_by_table(mechanism: Any) -> bool:
-    """Return whether a public table says how the reports come from labels.
+def has_table(mechanism: Any) -> bool:
+    """Return whether a public table gives the probability of each report for each label.
 
-    It has a row for each answer, and a column for each report; NULL is the last of both where it
-    is one.
+    It has a row for each answer, and a column for each report; NULL is the last of both, if it
+    exists.
     """
     law, answers = mechanism.report_law, mechanism.domain
     if law is None or not isinstance(answers, FiniteDomain):
@@ -132,110 +216,18 @@ def reads_by_table(mechanism: Any) -> bool:
     return bool(whole and rows == answers.size and columns == size)
 
 
-@frozen(kw_only=True, slots=False)
-class CategoricalMethod(FittingMethod[StateT, TallyT]):
-    """A truth-inference method for `Categorical` and `Ordinal` domains."""
-
-    corrects_quality: ClassVar[bool] = True
-
-    @override
-    def infers_labels(self, domain: Domain) -> bool:
-        return True
-
-    @override
-    def refuse(self, mechanism: Any) -> None:
-        """Refuse reports that are other labels than answers are."""
-        if isinstance(mechanism.domain, FiniteDomain) and other_reports(mechanism):
-            way = (
-                "NoiseAware would need a public table: a row for each answer, and a column for "
-                "each report."
-            )
-            if reads_by_table(mechanism) or mechanism.channel.sets is not None:
-                law = "law" if mechanism.channel.sets is not None else "table"
-                way = (
-                    "NoiseAware (on the command line: --method noise-aware) reads them by their "
-                    f"{law}."
-                )
-            raise AnswerError(
-                f"{type(self).__name__} reads reports as answers, and those of "
-                f"{type(mechanism).__name__} are none: a report is "
-                f"{mechanism.report_domain.describe()}, an answer {mechanism.domain.describe()}. "
-                f"{way}"
-            )
-
-    @override
-    def room(self, tasks: int, summary: Summary) -> LabelEstimates:
-        return LabelEstimates.empty(tasks, np.min_scalar_type(summary.labels))
-
-    def agreement(self, summary: Summary, tally: TallyT) -> npt.NDArray[np.float64]:
-        """Return the share of each worker's answers that agree with the estimates.
-
-        NaN for a worker without answers. Here of a tally whose ``agreed`` is as that of
-        `AgreementTally`, as its ``histograms`` have to be, too.
-        """
-        agreed: npt.NDArray[np.int64] = tally.agreed  # type: ignore[attr-defined]
-        with np.errstate(invalid="ignore"):
-            return integer_sums.from_shares(agreed) / summary.answers_per_worker
-
-    @override
-    def domain_of(self, frame: nw.DataFrame[Any]) -> Categorical:
-        labels = (
-            pc.unique(column_of(frame, "label", ADVICE["frame"].column)).drop_null().to_pylist()
-        )
-        if not labels:
-            raise AnswerError("there is no answer: column 'label' is empty")
-        _warn_of_similar(sorted(labels))
-        return Categorical(sorted(labels))
-
-    @override
-    def known(self, tasks: pa.Array, domain: Domain, truths: Any) -> npt.NDArray[np.int32]:
-        return label_per_task(tasks, truths, self._check_labels(domain))
-
-    @override
-    def summarize(self, summary: Summary, known: npt.NDArray[Any]) -> Summary:
-        """Check that there are labels."""
-        self._check_labels(summary.domain)
-        return summary
-
-    @override
-    def scale(self, partition: Partition, summary: Summary) -> Partition:
-        return partition
-
-    def _check_labels(self, domain: Domain) -> FiniteDomain:
-        if not isinstance(domain, FiniteDomain):
-            raise AnswerError(
-                f"{type(self).__name__} needs labels, a Categorical or Ordinal domain; these are "
-                f"numbers, {domain.describe()}. Take WeightedMean, Mean or Median (on the command "
-                "line: --method weighted-mean)."
-            )
-        return domain
-
-    @override
-    def finish(
-        self,
-        estimates: Any,
-        known: npt.NDArray[Any],
-        summary: Summary,
-    ) -> LabelEstimates:
-        labels: LabelEstimates = estimates
-        return labels
-
-    @override
-    def qualities(
-        self,
-        summary: Summary,
-        tally: TallyT,
-        state: StateT | None,
-    ) -> dict[str, npt.NDArray[np.float64]]:
-        histograms: npt.NDArray[np.int64] = tally.histograms  # type: ignore[attr-defined]
-        return {"agreement": self.agreement(summary, tally), **accuracies(summary, histograms)}
+def labels_of(frame: nw.DataFrame[Any]) -> Categorical:
+    """Return the domain of the labels that occur in a frame; warn if two differ only by case."""
+    column = column_of(frame, "label", ADVICE["frame"].column)
+    labels = sorted(pc.unique(column).drop_null().to_pylist())
+    if not labels:
+        raise AnswerError("there is no answer: column 'label' is empty")
+    _warn_if_similar(labels)
+    return Categorical(labels)
 
 
-def _warn_of_similar(labels: list[Any]) -> None:
-    """Warn of the first labels that differ by capitals or spaces alone: they may be meant as one.
-
-    Given are those that occur, sorted.
-    """
+def _warn_if_similar(labels: list[Any]) -> None:
+    """Warn about the first of sorted labels that differ only by capitals or spaces."""
     spelt: dict[str, str] = {}
     for label in labels:
         if not isinstance(label, str):
@@ -246,6 +238,6 @@ def _warn_of_similar(labels: list[Any]) -> None:
                 f"the labels {first!r} and {label!r} differ by capitals or spaces alone, and are "
                 "counted as different answers. If they are meant as one, write them alike",
                 SimilarLabelsWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
             return

@@ -1,12 +1,14 @@
-"""`NoiseAware` for labels: truths and accuracies from reports whose channel is known."""
+"""`NoiseAware` for labels: truths and accuracies from reports whose channel is a table."""
 
 from __future__ import annotations
 
+from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import evolve, frozen
+from attrs import frozen
 from typing_extensions import override
 
 from quietcrowd._core import infer_noisy_labels
@@ -14,13 +16,7 @@ from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.gold import UNKNOWN
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.further_report import EVERY_TASK, FurtherLabel
-from quietcrowd.inference.labels.accuracies import (
-    OwnVotes,
-    accuracies,
-    accuracy_histograms,
-    answers_worth,
-    no_histograms,
-)
+from quietcrowd.inference.labels.accuracies import OwnVotes, no_histograms
 from quietcrowd.inference.labels.confusion import MOST_CELLS
 from quietcrowd.inference.labels.crowd import (
     ACCURACY_STEPS,
@@ -31,83 +27,55 @@ from quietcrowd.inference.labels.crowd import (
     CrowdTally,
     prior_crowd,
 )
-from quietcrowd.inference.labels.crowd_model import LabelModel
+from quietcrowd.inference.labels.crowd_model import CrowdModel
 from quietcrowd.inference.labels.flags import worker_flags
 from quietcrowd.inference.labels.learning import learn_crowd
-from quietcrowd.inference.labels.model import reads_by_table
+from quietcrowd.inference.labels.model import check_labels, has_table
 from quietcrowd.inference.labels.reports import KINDS, WorkerReports
-from quietcrowd.inference.partition import Extension, Partition, Summary
-from quietcrowd.inference.passes import LabelEstimates
+from quietcrowd.inference.model import Extension
+from quietcrowd.inference.partition import Partition
+from quietcrowd.inference.task_estimates import LabelEstimates
 
-__all__ = ["NoiseAwareLabels"]
+__all__ = ["LabelModel", "check_has_table"]
 
 MOST_LAWS = 2**24
-"""Most numbers in the laws of reports: 128 MiB, and a few such arrays are needed."""
+"""Largest number of cells in the distributions of reports: 128 MiB, in several arrays."""
 
 _LARGEST_LOG = 64.0
-"""No log-probability of a report is larger."""
+"""Limit of log-probabilities of reports."""
 
 
-@frozen(kw_only=True, slots=False)
-class NoiseAwareLabels(LabelModel[CrowdState, CrowdTally]):
-    """The part of `NoiseAware` that infers labels: ``docs/theory/noise-aware-labels.md``."""
+@frozen(kw_only=True, eq=False, slots=False)
+class LabelModel(CrowdModel[CrowdState, CrowdTally]):
+    """`NoiseAware` bound to labels: ``docs/theory/noise-aware-labels.md``."""
 
-    @override
-    def models_noise(self, mechanism: Any) -> bool:
-        return reads_by_table(mechanism)
-
-    @override
-    def refuse(self, mechanism: Any) -> None:
-        """Refuse reports whose law is no table."""
-        self._check_labels(mechanism.domain)
-        if not reads_by_table(mechanism):
-            raise AnswerError(
-                f"NoiseAware needs reports whose law is a public table, a row for each answer and "
-                f"a column for each report; that of {type(mechanism).__name__} is none. Take "
-                "WeightedVote (on the command line: --method weighted-vote), if its reports are "
-                "answers."
-            )
+    @cached_property
+    def reports(self) -> WorkerReports:
+        """Distributions of the workers' reports."""
+        return WorkerReports.of(self.summary)
 
     @override
-    def first_state(self, summary: Summary, tally: CrowdTally) -> CrowdState:
-        return prior_crowd(
-            WorkerReports.of(summary), tally.report_counts, self._frequencies(summary)
-        )
+    def first_state(self, tally: CrowdTally) -> CrowdState:
+        return prior_crowd(self.reports, tally.report_counts, self.frequencies)
 
     @override
-    def sweep(
-        self,
-        partition: Partition,
-        summary: Summary,
-        state: CrowdState | None,
-        estimates: LabelEstimates | None,
-    ) -> CrowdTally:
-        """Find posteriors; in the very first pass count reports alone."""
-        tally = self._empty_tally(summary)
-        if state is None:
-            start, end = partition.offsets[0], partition.offsets[-1]
-            reports = len(tally.report_counts)
-            tally.report_counts[:] = np.bincount(partition.values[start:end], minlength=reports)
-            return tally
-        found = self._infer(partition, summary, state, estimates, None, tally)
-        if estimates is None:
-            return found
-        return evolve(found, histograms=self._tell(partition, summary, state))
+    def _count(self, partition: Partition) -> CrowdTally:
+        tally = self._empty_tally()
+        rows = slice(partition.offsets[0], partition.offsets[-1])
+        reports = len(tally.report_counts)
+        tally.report_counts[:] = np.bincount(partition.values[rows], minlength=reports)
+        return tally
 
-    @override
-    def further_report(
-        self, summary: Summary, state: CrowdState | None, worker: int | None
-    ) -> FurtherLabel:
-        """Return the law of a report given the truth; blunted as estimates are.
+    def further_report(self, state: CrowdState, worker: int | None) -> FurtherLabel:
+        """Return the distribution of a report for each truth, with the sharpness of estimates.
 
         Raises
         ------
         ParameterError
-            Where NULL is a label: every worker reports every task then.
+            If NULL is a label, since every worker then reports every task.
         """
-        assert state is not None
-        law = summary.report_law
-        if law is not None and law.tables.shape[1] > summary.labels:
+        law = self.summary.report_law
+        if law is not None and law.tables.shape[1] > self.summary.labels:
             raise ParameterError(EVERY_TASK)
         row = -1 if worker is None else worker
         logs = state.votes[row].T * (2.0**-FRACTION_BITS * state.sharpness)
@@ -118,14 +86,12 @@ class NoiseAwareLabels(LabelModel[CrowdState, CrowdTally]):
     def _infer(
         self,
         partition: Partition,
-        summary: Summary,
         state: CrowdState,
         estimates: LabelEstimates | None,
         posterior: npt.NDArray[np.float64] | None,
-        tally: CrowdTally,
     ) -> CrowdTally:
-        labels, reports = summary.labels, state.log_odds.shape[1]
-        room = estimates or LabelEstimates.empty(0, np.min_scalar_type(labels))
+        labels, reports = self.summary.labels, state.log_odds.shape[1]
+        tally = self._empty_tally()
         entropy = infer_noisy_labels(
             partition.labels,
             reports,
@@ -135,15 +101,15 @@ class NoiseAwareLabels(LabelModel[CrowdState, CrowdTally]):
             state.log_priors / integer_sums.ONE,
             state.sharpness,
             TEMPERATURES,
-            self.unit(summary),
+            self.unit,
             CALIBRATION_ONE,
-            integer_sums.shares(labels),
-            self.seed,
+            self.shares,
+            self.method.seed,
             tally.counts.reshape(-1),
             tally.classes,
             tally.calibration,
             tally.agreed,
-            room.arrays,
+            (estimates or LabelEstimates.empty(0, np.min_scalar_type(labels))).arrays,
             np.zeros((0, labels)) if posterior is None else posterior,
         )
         answered = np.diff(partition.offsets) > 0
@@ -158,39 +124,37 @@ class NoiseAwareLabels(LabelModel[CrowdState, CrowdTally]):
         )
 
     @override
-    def _tell(
-        self, partition: Partition, summary: Summary, state: CrowdState
-    ) -> npt.NDArray[np.int64]:
-        """Return what reports tell of workers' accuracies, by the votes of the last pass."""
-        if summary.other_reports:
+    def histograms(self, partition: Partition, state: CrowdState | None) -> npt.NDArray[np.int64]:
+        """Return evidence of workers' accuracies, by the votes of the last pass."""
+        assert state is not None
+        if self.summary.other_reports:
             return no_histograms()
         votes = OwnVotes()
-        if state.votes.shape[1] == summary.labels:
+        if state.votes.shape[1] == self.summary.labels:
             votes = OwnVotes(
                 own=state.votes[:-1].reshape(-1),
                 nats=2.0**-FRACTION_BITS,
                 log_priors=state.log_priors / integer_sums.ONE,
                 learnt_from=0.0,
             )
-        return accuracy_histograms(partition, summary, votes)
+        return self.accuracies.histograms(partition, votes)
 
-    @override
-    def _empty_tally(self, summary: Summary) -> CrowdTally:
-        reports = self._reports(summary)
-        integer_sums.check_room(summary.longest_task + 1, _LARGEST_LOG)
+    def _empty_tally(self) -> CrowdTally:
+        reports, labels, workers = self._report_count, self.summary.labels, self.summary.workers
         return CrowdTally(
-            counts=np.zeros((summary.workers, reports, summary.labels), np.int64),
-            classes=np.zeros(summary.labels, np.int64),
+            counts=np.zeros((workers, reports, labels), np.int64),
+            classes=np.zeros(labels, np.int64),
             entropy=0,
             report_counts=np.zeros(reports, np.int64),
             calibration=np.zeros(len(TEMPERATURES), np.int64),
             compared=0,
-            agreed=np.zeros(summary.workers, np.int64),
+            agreed=np.zeros(workers, np.int64),
         )
 
-    def _reports(self, summary: Summary) -> int:
-        """Return how many reports there can be, NULL apart, or refuse where that is too many."""
-        law, labels = summary.report_law, summary.labels
+    @cached_property
+    def _report_count(self) -> int:
+        """Number of possible reports without NULL; ParameterError if tables are too large."""
+        summary, law, labels = self.summary, self.summary.report_law, self.summary.labels
         reports, laws = labels, 1
         if law is not None:
             null = law.tables.shape[1] - labels
@@ -199,55 +163,61 @@ class NoiseAwareLabels(LabelModel[CrowdState, CrowdTally]):
             raise ParameterError(
                 f"{labels:,} labels and {reports:,} kinds of reports make {laws:,} tables of "
                 f"{labels * ACCURACY_STEPS * reports:,} numbers, one per channel and "
-                f"rate of participation: more than {MOST_LAWS:,} in all. {_way_out(summary)}"
+                f"rate of participation: more than {MOST_LAWS:,} in all. {self._advice}"
             )
         if (summary.workers + 1) * reports * labels > MOST_CELLS:
             raise ParameterError(
                 f"{summary.workers:,} workers, {labels:,} labels and {reports:,} kinds of reports "
                 f"make tables of {summary.workers * reports * labels:,} numbers, more than "
-                f"{MOST_CELLS:,}. {_way_out(summary)}"
+                f"{MOST_CELLS:,}. {self._advice}"
             )
+        integer_sums.check_room(summary.longest_task + 1, _LARGEST_LOG)
         return reports
 
-    @override
-    def update(
-        self, summary: Summary, tally: CrowdTally, state: CrowdState | None
-    ) -> tuple[CrowdState, float]:
-        """Weigh the workers, and learn of the crowd."""
-        reports, frequencies = WorkerReports.of(summary), self._frequencies(summary)
-        if state is None:
-            state = self.first_state(summary, tally)
-        learned, climbed = learn_crowd(reports, tally, state, self.unit(summary), frequencies)
-        return learned, climbed / summary.answers
+    @property
+    def _advice(self) -> str:
+        if self.summary.other_reports:
+            return "Take fewer labels: no other method reads such reports."
+        return (
+            "Take WeightedVote, one number per worker (on the command line: --method "
+            "weighted-vote), or fewer labels."
+        )
 
     @override
-    def qualities(
-        self, summary: Summary, tally: CrowdTally, state: CrowdState | None
-    ) -> dict[str, npt.NDArray[Any]]:
-        """Return what is found of the workers: nothing, where reports are no answers."""
+    def update(self, tally: CrowdTally, state: CrowdState | None) -> tuple[CrowdState, float]:
+        """Learn workers and crowd."""
+        if state is None:
+            state = self.first_state(tally)
+        learned, bound = learn_crowd(self.reports, tally, state, self.unit, self.frequencies)
+        return learned, bound / self.summary.answers
+
+    @override
+    def workers(self, tally: CrowdTally, state: CrowdState | None) -> dict[str, npt.NDArray[Any]]:
+        """Return agreement, quality and flags; NaN and None if reports are no answers."""
         assert state is not None
-        if summary.other_reports:
+        if self.summary.other_reports:
             names = ("agreement", "quality", "quality_low", "quality_high")
-            nothing = {name: np.full(summary.workers, np.nan) for name in names}
-            return {**nothing, "flag": np.full(summary.workers, None, object)}
-        found = accuracies(summary, tally.histograms, medians=True)
+            nothing = {name: np.full(self.summary.workers, np.nan) for name in names}
+            return {**nothing, "flag": np.full(self.summary.workers, None, object)}
+        found = self.accuracies.estimate(tally.histograms, medians=True)
         flags = worker_flags(
-            WorkerReports.of(summary),
+            self.reports,
             tally.counts,
-            self.unit(summary),
+            self.unit,
             state.constancy[:-1],
             found.pop("median"),
-            answers_worth(summary),
+            self.accuracies.worth,
         )
-        return {"agreement": self.agreement(summary, tally), **found, "flag": flags}
+        return {"agreement": self.agreement(tally), **found, "flag": flags}
 
     @override
     def extend_tally(self, tally: CrowdTally, extension: Extension) -> CrowdTally:
-        entropy = extension.total(np.array([tally.entropy]), self.unit)
+        unit = attrgetter("unit")
+        entropy = extension.total(np.array([tally.entropy]), unit)
         histograms = tally.histograms
         return CrowdTally(
-            counts=extension.sums(tally.counts, self.unit),
-            classes=extension.total(tally.classes, self.unit),
+            counts=extension.sums(tally.counts, unit),
+            classes=extension.total(tally.classes, unit),
             entropy=int(entropy[0]),
             report_counts=tally.report_counts,
             calibration=tally.calibration,
@@ -257,11 +227,13 @@ class NoiseAwareLabels(LabelModel[CrowdState, CrowdTally]):
         )
 
 
-def _way_out(summary: Summary) -> str:
-    """Return what to do where there are too many workers and labels."""
-    if summary.other_reports:
-        return "Take fewer labels: no other method reads such reports."
-    return (
-        "Take WeightedVote, one number per worker (on the command line: --method weighted-vote), "
-        "or fewer labels."
-    )
+def check_has_table(mechanism: Any) -> None:
+    """Raise AnswerError if the channel of a mechanism is no public table."""
+    check_labels(mechanism.domain, "NoiseAware")
+    if not has_table(mechanism):
+        raise AnswerError(
+            f"NoiseAware needs reports whose law is a public table, a row for each answer and "
+            f"a column for each report; that of {type(mechanism).__name__} is none. Take "
+            "WeightedVote (on the command line: --method weighted-vote), if its reports are "
+            "answers."
+        )

@@ -1,7 +1,4 @@
-"""What a label method believes of each task after its last pass: the probability of each label.
-
-The same log-odds as a pass adds up, in NumPy: it is asked for once, and not in every pass.
-"""
+"""Posteriors of labels: the log-odds that a sweep adds up, in NumPy, since one pass needs them."""
 
 from __future__ import annotations
 
@@ -23,17 +20,7 @@ def task_rows(partition: Partition) -> npt.NDArray[np.int64]:
 
 
 def vote_counts(partition: Partition, labels: int, weights: npt.NDArray[Any]) -> Floats:
-    """Return the sum of the workers' weights behind each label, shape (tasks, labels).
-
-    Parameters
-    ----------
-    partition : Partition
-        All answers.
-    labels : int
-        How many there are.
-    weights : ndarray, shape (workers,)
-        What a worker's answer counts.
-    """
+    """Return the sum of workers' weights for each of n labels, shape (tasks, labels)."""
     cells = task_rows(partition) * labels + partition.values.astype(np.int64)
     size = partition.tasks * labels
     counts = np.bincount(cells, weights=weights[partition.worker_codes], minlength=size)
@@ -44,14 +31,14 @@ def vote_counts(partition: Partition, labels: int, weights: npt.NDArray[Any]) ->
 def probabilities(votes: Floats, partition: Partition) -> Floats:
     """Return the probability of each label, shape (tasks, labels), from log-odds of that shape.
 
-    A known truth has probability 1; of a task without answers nothing is believed, NaN.
+    A known truth has probability 1; a task without answers has NaN.
     """
     odds = np.exp(votes - votes.max(axis=1, keepdims=True))
     return _with_known(odds / odds.sum(axis=1, keepdims=True), partition)
 
 
 def vote_shares(counts: Floats, partition: Partition) -> Floats:
-    """Return the shares of the votes, shape (tasks, labels); known truths as of `probabilities`."""
+    """Return the fractions of the votes, shape (tasks, labels); known truths have 1."""
     with np.errstate(invalid="ignore"):
         return _with_known(counts / counts.sum(axis=1, keepdims=True), partition)
 

@@ -1,10 +1,9 @@
-"""The laws of the reports of each worker of a crowd: its channel, and whether it took part."""
+"""Distributions of the reports of each worker: its channel, and how often it answers."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -21,44 +20,44 @@ __all__ = ["KINDS", "CrowdUnits", "WorkerReports"]
 Floats = npt.NDArray[np.float64]
 
 KINDS = 16
-"""So many shares of label reports that come from answers stand for all."""
+"""Number of grid points for the fraction of label reports that come from answers."""
 
 
 @frozen(kw_only=True, eq=False, slots=False)
 class CrowdUnits:
-    """What numbers about workers are stored as in sums over all of them.
+    """Units of sums over all workers; a worker's reports and log-probabilities fit 2^50.
 
     Attributes
     ----------
     summary : Summary
-        Of all reports.
+        Summary of all reports.
     """
 
     summary: Summary
 
-    @property
+    @cached_property
     def workers(self) -> int:
-        """How many there are."""
+        """Number of workers."""
         return self.summary.workers
 
-    @property
+    @cached_property
     def labels(self) -> int:
-        """How many labels there are."""
+        """Number of labels."""
         return self.summary.labels
 
-    @property
+    @cached_property
     def worker_unit(self) -> float:
-        """What one worker is stored as in sums."""
+        """What one worker is stored as."""
         return integer_sums.unit_for(self.workers + 1.0)
 
-    @property
+    @cached_property
     def report_unit(self) -> float:
-        """What one report is stored as in sums over workers; a worker's fit 2^50."""
+        """What one report is stored as."""
         return min(integer_sums.unit_for(self.summary.answers + 1.0), self._per_worker_unit)
 
-    @property
+    @cached_property
     def evidence_unit(self) -> float:
-        """What a log-probability of 1 is stored as in sums; a worker's fit 2^50."""
+        """What a log-probability of 1 is stored as."""
         whole = integer_sums.unit_for(64.0 * (self.summary.answers + self.workers))
         return min(whole, self._per_worker_unit / 64.0)
 
@@ -69,17 +68,17 @@ class CrowdUnits:
 
 @frozen(kw_only=True, eq=False, slots=False)
 class WorkerReports(CrowdUnits):
-    """The laws of reports that are labels or stand for them.
+    """Distributions of reports from a finite set, such as labels.
 
-    Where NULL is a label, a report that says a label may come from a task that its worker did not
-    answer. Workers are then of some kinds, by what share of their label reports comes from answers.
+    If NULL is a label, a label report may come from a task that its worker did not answer. Workers
+    are then classified into kinds, by the fraction of their label reports that come from answers.
 
     Attributes
     ----------
     chances : ndarray of float64, shape (channels,)
         Probability of each channel that a worker may have.
     tables : ndarray of float64, shape (kinds, channels, labels, reports)
-        Probability of each report given each truth of a worker who is always right.
+        Probability of each report for each truth, of a worker who is always right.
     kind : ndarray of int, shape (workers,)
         Kind of each worker.
     """
@@ -90,7 +89,7 @@ class WorkerReports(CrowdUnits):
 
     @classmethod
     def of(cls, summary: Summary) -> Self:
-        """Return those of what was read; plain answers are reports by a channel that keeps all."""
+        """Return the distributions of all reports; answers are reports of the identity channel."""
         law, labels = summary.report_law, summary.labels
         everybody = np.zeros(summary.workers, np.int64)
         if law is None:
@@ -108,72 +107,60 @@ class WorkerReports(CrowdUnits):
         tables = share * answered + (1.0 - share) * silent
         return cls(summary=summary, chances=law.chances, tables=tables, kind=kind)
 
-    @property
+    @cached_property
     def reports(self) -> int:
-        """How many reports there can be."""
+        """Number of possible reports."""
         return int(self.tables.shape[3])
 
     @cached_property
     def usual_kind(self) -> int:
-        """The kind of the worker in the middle."""
+        """Median of the kinds."""
         return int(np.sort(self.kind)[len(self.kind) // 2])
 
     @cached_property
     def mean_table(self) -> Floats:
-        """Probability of each report given each label, of a worker like any other."""
+        """Probability of each report for each label, for the median kind."""
         mean: Floats = np.tensordot(self.chances, self.tables[self.usual_kind], 1)
         return mean
 
-    def members(self, kind: int) -> npt.NDArray[np.int64]:
-        """Return the workers of a kind."""
-        return np.flatnonzero(self.kind == kind)
+    @cached_property
+    def members(self) -> list[npt.NDArray[np.int64]]:
+        """Workers of each kind."""
+        return [np.flatnonzero(self.kind == kind) for kind in range(len(self.tables))]
 
     def bounded(self, votes: npt.NDArray[np.int32], bits: int) -> npt.NDArray[np.int32]:
-        """Return votes of which none says more, from label to label, than a report may tell.
+        """Limit, in place, log-ratios between labels to the privacy loss of a report.
 
-        Parameters
-        ----------
-        votes : ndarray of int32, shape (workers + 1, reports, labels)
-            Log-probabilities in units of 2 to minus `bits`; changed in place.
-        bits : int
-            See above.
+        `votes` are log-probabilities in units of 2 to minus `bits`, shape (workers + 1, reports,
+        labels).
         """
+        if self.summary.report_law is not None:
+            bound_votes(votes, np.ldexp(self._losses, bits))
+        return votes
+
+    @cached_property
+    def _losses(self) -> Floats:
+        """Privacy loss of one report of each worker, or slightly less: counts are rounded."""
         law = self.summary.report_law
-        if law is None:
-            return votes
+        assert law is not None
         counts = np.append(self.summary.answers_per_worker, 1)
         if len(law.tables) > 1 and law.tables.shape[1] > self.labels:
             counts[:] = self.summary.tasks
-        bound_votes(votes, np.ldexp(_losses(law, counts), bits))
-        return votes
+        steps = np.floor(4.0 * np.log2(np.maximum(counts, 1))).astype(np.int64)
+        values, places = np.unique(steps, return_inverse=True)
+        losses = [law.loss(math.ceil(2.0 ** (step / 4.0))) for step in values.tolist()]
+        return np.array(losses)[places]
 
 
-def _losses(law: ReportLaw, counts: npt.NDArray[np.int64]) -> Floats:
-    """Return the loss about one report of each worker, or a little less: by rounded counts."""
-    steps = np.floor(4.0 * np.log2(np.maximum(counts, 1))).astype(np.int64)
-    values, places = np.unique(steps, return_inverse=True)
-    losses = [_loss(law.loss, math.ceil(2.0 ** (step / 4.0))) for step in values.tolist()]
-    return np.array(losses)[places]
-
-
-@lru_cache(maxsize=1024)
-def _loss(loss: Callable[[int], float], answers: int) -> float:
-    return loss(answers)
-
-
-@lru_cache(maxsize=4)
 def _participation(summary: Summary, law: ReportLaw) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return shares of label reports that come from answers, and the likeliest for each worker.
+    """Return a grid of fractions of label reports that come from answers, and each worker's place.
 
-    A worker's reports say a label on ``n`` of all tasks, with probability
-    ``s = r a + (1 - r) b`` each where it answers a share r of them, an answer comes back as a
-    label with probability a, and no answer with b. Secret draws have an a and a b of their own;
-    the mean of ``r a / s`` is taken over them. The law of r in the crowd is learnt by expectation
-    maximisation from an even one. Workers with equally many such reports are one case, so that the
-    order of workers changes no bit. It is the same for all sweeps, and found once.
-
-    `accuracies` solves for r itself, of each worker alone and by the mean table: it serves methods
-    that learn nothing of the crowd, and its r decides over no truth.
+    If a worker answers a fraction r of the tasks, an answer becomes a label report with probability
+    a, and no answer with probability b, a task has a label report with probability
+    ``s = r a + (1 - r) b``. The result is the posterior mean of ``r a / s``, also over secret
+    draws, which have an a and a b each. The distribution of r in the crowd is learned by
+    expectation maximization from a uniform one. Workers with equally many label reports are one
+    case, so that the order of workers changes no bit.
     """
     labels = summary.labels
     kept = 1.0 - law.tables[:, :labels, -1].mean(axis=1)

@@ -1,4 +1,4 @@
-"""Weighted voting: workers who agree with the truths found so far count more."""
+"""Majority vote, and votes that are weighted by the workers' agreement with the truths."""
 
 from __future__ import annotations
 
@@ -12,26 +12,48 @@ from typing_extensions import override
 
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.labels.accuracies import OwnVotes
-from quietcrowd.inference.labels.model import AgreementTally, CategoricalMethod, sweep_votes
+from quietcrowd.inference.labels.model import AgreementTally, CategoricalMethod, CategoricalModel
 from quietcrowd.inference.labels.posteriors import probabilities, vote_counts, vote_shares
-from quietcrowd.inference.method import IterativeInference
+from quietcrowd.inference.model import LearningModel, State, known_or_median
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.inference.passes import LabelEstimates, State, known_or_median
+from quietcrowd.inference.task_estimates import LabelEstimates
 from quietcrowd.validation import at_least, plain
 
 __all__ = [
     "AccuracyState",
+    "MajorityModel",
     "MajorityVote",
     "WeightedVote",
+    "WeightedVoteModel",
 ]
 
 
-@frozen(kw_only=True, slots=False)
-class MajorityVote(CategoricalMethod[State, AgreementTally]):
-    """The truth is the label that most workers gave; all workers count the same.
+@frozen(kw_only=True, eq=False, slots=False)
+class MajorityModel(CategoricalModel["MajorityVote", State, AgreementTally]):
+    """`MajorityVote` bound to data."""
 
-    Confidence is the share of the task's answers that gave the label. There is one pass and
-    nothing to iterate, so `max_iterations` and `tolerance` change nothing.
+    @override
+    def sweep(
+        self, partition: Partition, state: State | None, estimates: LabelEstimates | None
+    ) -> AgreementTally:
+        return self.tally_votes(partition, np.ones(self.summary.workers, np.int64), estimates)
+
+    def posterior(
+        self,
+        partition: Partition,
+        state: State | None,  # noqa: ARG002
+    ) -> npt.NDArray[np.float64]:
+        """Return the fractions of the votes, shape (tasks, labels)."""
+        votes = vote_counts(partition, self.summary.labels, np.ones(self.summary.workers))
+        return vote_shares(votes, partition)
+
+
+@frozen(kw_only=True, slots=False)
+class MajorityVote(CategoricalMethod):
+    """The truth is the label that most workers gave; all workers have the same weight.
+
+    Confidence is the fraction of the task's answers that gave the label. There is one pass, so
+    `max_iterations` and `tolerance` have no effect.
 
     References
     ----------
@@ -48,49 +70,26 @@ class MajorityVote(CategoricalMethod[State, AgreementTally]):
     """
 
     name: ClassVar[str] = "majority"
-    has_posterior: ClassVar[bool] = True
 
     @override
-    def sweep(
-        self,
-        partition: Partition,
-        summary: Summary,
-        state: State | None,
-        estimates: LabelEstimates | None,
-    ) -> AgreementTally:
-        """Count the votes."""
-        return sweep_votes(
-            partition,
-            summary,
-            weights=np.ones(summary.workers, np.int64),
-            nats=0.0,
-            seed=self.seed,
-            estimates=estimates,
-        )
-
-    @override
-    def posterior(
-        self, partition: Partition, summary: Summary, state: State | None
-    ) -> npt.NDArray[np.float64]:
-        """Return the shares of the votes, shape (tasks, labels)."""
-        votes = vote_counts(partition, summary.labels, np.ones(summary.workers))
-        return vote_shares(votes, partition)
+    def model_for(self, summary: Summary) -> MajorityModel:
+        return MajorityModel(method=self, summary=summary)
 
 
 FLOOR = 1e-3
-"""Accuracies are kept this far from 0 and 1, so that no worker decides alone."""
+"""Least distance of accuracies from 0 and 1, so that no single worker decides."""
 
 
 @frozen(kw_only=True, eq=False)
 class AccuracyState(State):
-    """How often each worker is believed to be right.
+    """Accuracy of each worker.
 
     Attributes
     ----------
     accuracy : ndarray of float64, shape (workers,)
         From 0 to 1.
     weights : ndarray of int64, shape (workers,)
-        What a vote counts: log-odds in units of 2^-32.
+        Weight of each worker's votes: log-odds in units of 2^-32.
     """
 
     accuracy: npt.NDArray[np.float64]
@@ -98,11 +97,10 @@ class AccuracyState(State):
 
     @classmethod
     def from_accuracy(cls, accuracy: npt.NDArray[np.float64], labels: int) -> Self:
-        """Weigh each worker by ``ln(p (k - 1) / (1 - p))``.
+        """Weight each worker by ``ln(p (k - 1) / (1 - p))``.
 
-        With two labels a negative weight is evidence for the other one and is kept. With more it
-        points nowhere, and the least positive weight takes its place. No weight is 0: a
-        worker of whom nothing is known still breaks a tie.
+        With two labels a negative weight is evidence for the other label. With more it is replaced
+        by the least positive one. No weight is 0, so that every worker can break a tie.
         """
         weights = integer_sums.to_fixed(np.log(accuracy * max(labels - 1, 1) / (1.0 - accuracy)))
         if labels != 2:
@@ -111,17 +109,59 @@ class AccuracyState(State):
 
     @override
     def take(self, positions: npt.NDArray[np.intp]) -> Self:
-        """Return the state of other workers; a new one is worth the median of the known."""
+        """Return the state of other workers; a new one has the median accuracy."""
         chosen = known_or_median(positions, self.accuracy)
         return type(self)(accuracy=self.accuracy[chosen], weights=self.weights[chosen])
 
 
-@frozen(kw_only=True, slots=False)
-class WeightedVote(
-    CategoricalMethod[AccuracyState, AgreementTally],
-    IterativeInference[AccuracyState, AgreementTally],
+@frozen(kw_only=True, eq=False, slots=False)
+class WeightedVoteModel(
+    CategoricalModel["WeightedVote", AccuracyState, AgreementTally],
+    LearningModel["WeightedVote", AccuracyState, AgreementTally],
 ):
-    """Truth discovery: alternate weighted votes and weights by agreement with the truths.
+    """`WeightedVote` bound to data."""
+
+    @override
+    def sweep(
+        self, partition: Partition, state: AccuracyState | None, estimates: LabelEstimates | None
+    ) -> AgreementTally:
+        """Vote with the weights; by majority in the first pass."""
+        most = math.log(max(self.summary.labels - 1, 1) / FLOOR)
+        integer_sums.check_room(self.summary.longest_task, most)
+        if state is None:
+            return self.tally_votes(partition, np.ones(self.summary.workers, np.int64), estimates)
+        nats = 1.0 / integer_sums.ONE
+        votes = OwnVotes(own=state.weights, nats=nats)
+        return self.tally_votes(partition, state.weights, estimates, nats=nats, votes=votes)
+
+    @override
+    def update(
+        self, tally: AgreementTally, state: AccuracyState | None
+    ) -> tuple[AccuracyState, float]:
+        """Weight the workers by their agreement."""
+        summary, smoothing = self.summary, self.method.smoothing
+        agreed = integer_sums.from_shares(tally.agreed)
+        answered = summary.answers_per_worker
+        with np.errstate(invalid="ignore"):
+            accuracy = (agreed + smoothing) / (answered + 2.0 * smoothing)
+        accuracy = np.clip(np.nan_to_num(accuracy, nan=0.5), *_range_of_accuracy(summary))
+        right, wrong = np.log(accuracy), np.log1p(-accuracy)
+        spread = math.log(max(summary.labels - 1, 1))
+        climbed = (
+            agreed * right + (answered - agreed) * (wrong - spread) + smoothing * (right + wrong)
+        )
+        objective = integer_sums.exact_sum(climbed, summary.workers) / summary.answers
+        return AccuracyState.from_accuracy(accuracy, summary.labels), objective
+
+    def posterior(self, partition: Partition, state: AccuracyState) -> npt.NDArray[np.float64]:
+        """Return the probability of each label, shape (tasks, labels)."""
+        votes = vote_counts(partition, self.summary.labels, state.weights / integer_sums.ONE)
+        return probabilities(votes, partition)
+
+
+@frozen(kw_only=True, slots=False)
+class WeightedVote(CategoricalMethod):
+    """Truth discovery: alternate weighted votes, and weights by agreement with the truths.
 
     ::
 
@@ -129,14 +169,13 @@ class WeightedVote(
         p_u     = (agreements of u + smoothing) / (answers of u + 2 smoothing)
         w_u     = ln( p_u (k - 1) / (1 - p_u) )
 
-    Both steps climb ``sum_u a_u ln p_u + (n_u - a_u) ln((1 - p_u) / (k - 1))`` plus
-    ``smoothing (ln p_u + ln(1 - p_u))``, where ``a_u`` counts agreements: with two labels the loop
-    cannot fall. The weight is signed with two labels, cut at 0 with more. Where labels tie, an
-    answer for one of t tied labels counts ``1 / t`` of an agreement, so that no tie-break enters
-    the weights. Confidence is the posterior of the label if each worker errs as often as p_u
-    says: it is as good as that model. Through a randomised response that keeps an answer with
-    probability q no report is right more often than q, nor less often than a wrong answer's, and
-    p_u is kept between: no report moves the log-odds of a label by more than epsilon.
+    Both steps maximize ``sum_u a_u ln p_u + (n_u - a_u) ln((1 - p_u) / (k - 1))`` plus
+    ``smoothing (ln p_u + ln(1 - p_u))``, with ``a_u`` the number of agreements; with two labels the
+    objective cannot fall. The weight is signed with two labels, and at least 0 with more. An answer
+    for one of t tied labels counts as ``1 / t`` of an agreement. Confidence is the posterior of the
+    label if each worker's accuracy is p_u. For reports of a randomized response p_u is limited to
+    the accuracies that its channel allows, so that no report changes the log-odds of a label by
+    more than epsilon.
 
     Parameters
     ----------
@@ -160,66 +199,15 @@ class WeightedVote(
     """
 
     name: ClassVar[str] = "weighted-vote"
-    has_posterior: ClassVar[bool] = True
     smoothing: float = field(default=1.0, converter=plain, validator=at_least(0))
 
     @override
-    def sweep(
-        self,
-        partition: Partition,
-        summary: Summary,
-        state: AccuracyState | None,
-        estimates: LabelEstimates | None,
-    ) -> AgreementTally:
-        """Vote with the weights, or by majority at first."""
-        most = math.log(max(summary.labels - 1, 1) / FLOOR)
-        integer_sums.check_room(summary.longest_task, most)
-        return sweep_votes(
-            partition,
-            summary,
-            weights=np.ones(summary.workers, np.int64) if state is None else state.weights,
-            nats=0.0 if state is None else 1.0 / integer_sums.ONE,
-            seed=self.seed,
-            estimates=estimates,
-            votes=None
-            if state is None
-            else OwnVotes(own=state.weights, nats=1.0 / integer_sums.ONE),
-        )
-
-    @override
-    def update(
-        self,
-        summary: Summary,
-        tally: AgreementTally,
-        state: AccuracyState | None,
-    ) -> tuple[AccuracyState, float]:
-        """Weigh the workers by their agreement."""
-        agreed = integer_sums.from_shares(tally.agreed)
-        answered = summary.answers_per_worker
-        with np.errstate(invalid="ignore"):
-            accuracy = (agreed + self.smoothing) / (answered + 2.0 * self.smoothing)
-        accuracy = np.clip(np.nan_to_num(accuracy, nan=0.5), *_range_of_accuracy(summary))
-        right, wrong = np.log(accuracy), np.log1p(-accuracy)
-        spread = math.log(max(summary.labels - 1, 1))
-        climbed = (
-            agreed * right
-            + (answered - agreed) * (wrong - spread)
-            + self.smoothing * (right + wrong)
-        )
-        objective = integer_sums.exact_sum(climbed, summary.workers) / summary.answers
-        return AccuracyState.from_accuracy(accuracy, summary.labels), objective
-
-    @override
-    def posterior(
-        self, partition: Partition, summary: Summary, state: AccuracyState
-    ) -> npt.NDArray[np.float64]:
-        """Return the probability of each label, shape (tasks, labels)."""
-        votes = vote_counts(partition, summary.labels, state.weights / integer_sums.ONE)
-        return probabilities(votes, partition)
+    def model_for(self, summary: Summary) -> WeightedVoteModel:
+        return WeightedVoteModel(method=self, summary=summary)
 
 
 def _range_of_accuracy(summary: Summary) -> tuple[float, float]:
-    """Return how often a report that is a label can be right: least and most."""
+    """Return the least and largest accuracy of a report that is a label."""
     rates = None if summary.channel is None else summary.channel.keep_and_other
     if rates is None:
         return FLOOR, 1.0 - FLOOR

@@ -1,4 +1,4 @@
-"""What mean and weighted mean share: the pass over the tasks, and the workers' errors."""
+"""Mean, median and weighted mean."""
 
 from __future__ import annotations
 
@@ -11,48 +11,37 @@ from typing_extensions import override
 
 from quietcrowd._core import infer_medians
 from quietcrowd.inference import integer_sums
-from quietcrowd.inference.method import IterativeInference, StateT
+from quietcrowd.inference.model import LearningModel, State
 from quietcrowd.inference.numbers.model import (
     NumericMethod,
+    NumericModel,
     SquaredErrors,
     WeightState,
-    error_unit,
     scaled_weights,
-    sweep_means,
 )
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.inference.passes import NumericEstimates, State
+from quietcrowd.inference.task_estimates import NumericEstimates
 from quietcrowd.validation import at_least, check_proportion, checked_by, plain
 
-__all__ = [
-    "AveragingMethod",
-    "Mean",
-    "Median",
-    "WeightedMean",
-]
+__all__ = ["Mean", "MeanModel", "Median", "MedianModel", "WeightedMean", "WeightedMeanModel"]
 
 
-@frozen(kw_only=True, slots=False)
-class AveragingMethod(NumericMethod[StateT, SquaredErrors]):
-    """A method whose truths are means of the answers, with a weight for each worker."""
+@frozen(kw_only=True, eq=False, slots=False)
+class MeanModel(NumericModel["Mean", State, SquaredErrors]):
+    """`Mean` bound to data."""
 
     @override
     def sweep(
-        self,
-        partition: Partition,
-        summary: Summary,
-        state: StateT | None,
-        estimates: NumericEstimates | None,
+        self, partition: Partition, state: State | None, estimates: NumericEstimates | None
     ) -> SquaredErrors:
-        """Average the answers with the weights."""
-        return sweep_means(partition, summary, self.weights(summary, state), estimates)
+        return self.tally_means(partition, self.weights(state), estimates)
 
 
 @frozen(kw_only=True, slots=False)
-class Mean(AveragingMethod[State]):
-    """The truth is the mean of the task's answers; all workers count the same.
+class Mean(NumericMethod):
+    """The truth is the mean of the task's answers; all workers have the same weight.
 
-    There is one pass and nothing to iterate, so `max_iterations` and `tolerance` change nothing.
+    There is one pass, so `max_iterations` and `tolerance` have no effect.
 
     References
     ----------
@@ -71,15 +60,32 @@ class Mean(AveragingMethod[State]):
 
     name: ClassVar[str] = "mean"
 
+    @override
+    def model_for(self, summary: Summary) -> MeanModel:
+        return MeanModel(method=self, summary=summary)
+
+
+@frozen(kw_only=True, eq=False, slots=False)
+class MedianModel(NumericModel["Median", State, SquaredErrors]):
+    """`Median` bound to data."""
+
+    @override
+    def sweep(
+        self, partition: Partition, state: State | None, estimates: NumericEstimates | None
+    ) -> SquaredErrors:
+        squared = np.zeros(self.summary.workers, np.int64)
+        arrays = (estimates or NumericEstimates.empty(0)).arrays
+        infer_medians(partition.numbers, self.error_unit, squared, arrays)
+        return SquaredErrors(squared=squared)
+
 
 @frozen(kw_only=True, slots=False)
-class Median(NumericMethod[State, SquaredErrors]):
-    """The truth is the median of the task's answers; all workers count the same.
+class Median(NumericMethod):
+    """The truth is the median of the task's answers; all workers have the same weight.
 
-    Of an even number of answers it is the middle between the two in the middle. Under Laplace noise
-    it is closer to the truth than the mean, where the noise outweighs the workers' own errors.
-    There is one pass and nothing to iterate, so `max_iterations` and `tolerance` change nothing. It
-    gives no standard errors.
+    For an even number of answers it is the midpoint of the two middle ones. Under Laplace noise it
+    is closer to the truth than the mean if the noise exceeds the workers' errors. There is one
+    pass, so `max_iterations` and `tolerance` have no effect. It gives no standard errors.
 
     Examples
     --------
@@ -92,26 +98,46 @@ class Median(NumericMethod[State, SquaredErrors]):
     name: ClassVar[str] = "median"
 
     @override
+    def model_for(self, summary: Summary) -> MedianModel:
+        return MedianModel(method=self, summary=summary)
+
+
+@frozen(kw_only=True, eq=False, slots=False)
+class WeightedMeanModel(
+    NumericModel["WeightedMean", WeightState, SquaredErrors],
+    LearningModel["WeightedMean", WeightState, SquaredErrors],
+):
+    """`WeightedMean` bound to data."""
+
+    @override
     def sweep(
-        self,
-        partition: Partition,
-        summary: Summary,
-        state: State | None,
-        estimates: NumericEstimates | None,
+        self, partition: Partition, state: WeightState | None, estimates: NumericEstimates | None
     ) -> SquaredErrors:
-        """Take the medians."""
-        squared = np.zeros(summary.workers, np.int64)
-        infer_medians(
-            partition.numbers,
-            error_unit(summary),
-            squared,
-            (estimates or NumericEstimates.empty(0)).arrays,
-        )
-        return SquaredErrors(squared=squared)
+        return self.tally_means(partition, self.weights(state), estimates)
+
+    @override
+    def update(self, tally: SquaredErrors, state: WeightState | None) -> tuple[WeightState, float]:
+        """Weight the workers by their errors.
+
+        The objective is minus the mean error over all answers, in units of their range; below the
+        floor an error counts as the parabola that touches it there.
+        """
+        summary, floor, smoothing = self.summary, self.method.floor, self.method.smoothing
+        answered = summary.answers_per_worker > 0
+        count = np.where(answered, summary.answers_per_worker + smoothing, 1.0)
+        squares = tally.squared / self.error_unit
+        pooled = integer_sums.exact_sum(squares, summary.workers) / summary.answers
+        error = np.sqrt((squares + smoothing * pooled) / count)
+        counted = np.where(error >= floor, error, (error**2 / floor + floor) / 2.0)
+        climbed: npt.NDArray[np.float64] = -counted * count * answered
+        objective = integer_sums.exact_sum(climbed, summary.workers) / summary.answers
+        weights: npt.NDArray[np.float64] = answered / np.maximum(error, floor)
+        shared = integer_sums.exact_sum(weights, summary.workers) * smoothing / summary.answers
+        return WeightState(weights=scaled_weights(weights + shared, summary)), objective
 
 
 @frozen(kw_only=True, slots=False)
-class WeightedMean(AveragingMethod[WeightState], IterativeInference[WeightState, SquaredErrors]):
+class WeightedMean(NumericMethod):
     """Truth inference: alternate weighted means and weights by distance from the truths.
 
     ::
@@ -121,21 +147,21 @@ class WeightedMean(AveragingMethod[WeightState], IterativeInference[WeightState,
         error_u = root of (S_u + smoothing S / n) / (n_u + smoothing)
         q_u     = 1 / max(error_u, floor (largest answer - smallest answer))
 
-    with ``S / n`` the mean square of all answers. As printed, without `smoothing`, a worker of one
-    answer can capture a task: once the truth has come near, its error vanishes, and its weight
-    grows up to what the floor allows. With it, every q_u also gets ``smoothing / n`` times the sum
-    of all: since the mean square depends on all answers, that makes both steps lower
-    ``sum_u (n_u + smoothing) error_u``, and the loop cannot rise.
+    with ``S / n`` the mean square of all answers. As printed, without `smoothing`, a worker with
+    one answer can capture a task: its error vanishes near the truth, and its weight grows to the
+    limit of the floor. With `smoothing`, ``smoothing / n`` times the sum of all weights is added to
+    every q_u, since the mean square depends on all answers. Then both steps lower
+    ``sum_u (n_u + smoothing) error_u``.
 
     Parameters
     ----------
     floor : float
-        Least error, as a share of the range of all answers; between 0 and 1.
+        Least error, as a fraction of the range of all answers; between 0 and 1.
     smoothing : float
-        Answers of the crowd's mean error that are added to every worker's record, at least 0; 0 is
-        the printed method.
+        Answers with the crowd's mean error that are added to every worker's record, at least 0; 0
+        is the printed method.
     tolerance : float
-        As of every method; smaller here, since the objective is flat where the truths converge.
+        As for every method; smaller here, since the objective is flat at convergence.
 
     References
     ----------
@@ -157,25 +183,5 @@ class WeightedMean(AveragingMethod[WeightState], IterativeInference[WeightState,
     smoothing: float = field(default=0.1, converter=plain, validator=at_least(0))
 
     @override
-    def update(
-        self,
-        summary: Summary,
-        tally: SquaredErrors,
-        state: WeightState | None,
-    ) -> tuple[WeightState, float]:
-        """Weigh the workers by their errors.
-
-        The objective is minus the mean error over all answers, in units of their range; below the
-        floor an error counts as the parabola that touches it there.
-        """
-        answered = summary.answers_per_worker > 0
-        count = np.where(answered, summary.answers_per_worker + self.smoothing, 1.0)
-        squares = tally.squared / error_unit(summary)
-        pooled = integer_sums.exact_sum(squares, summary.workers) / summary.answers
-        error = np.sqrt((squares + self.smoothing * pooled) / count)
-        counted = np.where(error >= self.floor, error, (error**2 / self.floor + self.floor) / 2.0)
-        climbed: npt.NDArray[np.float64] = -counted * count * answered
-        objective = integer_sums.exact_sum(climbed, summary.workers) / summary.answers
-        weights: npt.NDArray[np.float64] = answered / np.maximum(error, self.floor)
-        shared = integer_sums.exact_sum(weights, summary.workers) * self.smoothing / summary.answers
-        return WeightState(weights=scaled_weights(weights + shared, summary)), objective
+    def model_for(self, summary: Summary) -> WeightedMeanModel:
+        return WeightedMeanModel(method=self, summary=summary)

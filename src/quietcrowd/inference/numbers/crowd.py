@@ -1,7 +1,8 @@
-"""What the model of numbers on bins believes, and what a pass tells of workers and truths."""
+"""State and tally of `NoiseAware` for numbers."""
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Self
 
 import numpy as np
@@ -10,12 +11,12 @@ from attrs import evolve, frozen
 from typing_extensions import override
 
 from quietcrowd.inference import integer_sums
+from quietcrowd.inference.model import Extension, State, Tally
 from quietcrowd.inference.numbers.answering import Answering
-from quietcrowd.inference.numbers.model import SquaredErrors, unit_for
+from quietcrowd.inference.numbers.model import SquaredErrors
 from quietcrowd.inference.numbers.report_bins import BINS, NormalTruths
 from quietcrowd.inference.numbers.trials import Trial
-from quietcrowd.inference.partition import Extension, Summary
-from quietcrowd.inference.passes import State, Tally
+from quietcrowd.inference.partition import Summary
 
 __all__ = [
     "CELLS",
@@ -24,63 +25,59 @@ __all__ = [
     "NumberState",
     "NumberTally",
     "find_range",
-    "likely_unit",
-    "residual_unit",
     "table_rows",
-    "truth_unit",
 ]
 
 CELLS = 4096
-"""Cells in which numbers are counted to find their range."""
+"""Number of cells in which numbers are counted to find their range."""
 
 TAIL_PART = 0.005
-"""The range may leave out so many of the numbers at either end."""
+"""Fraction of the numbers at either end that the range may exclude."""
 
 MOST_STRETCH = 4.0
-"""It does where all of them reach over this many times as much."""
+"""It excludes them if all numbers extend over this many times its length."""
 
 FEW_CELLS = 16
-"""A range of fewer cells is looked at more closely."""
+"""A range of fewer cells is counted again, in finer cells."""
 
 MOST_LOOKS = 3
 
 MANY = 32
-"""Of a worker with so many reports a table is made, of others what each report says."""
+"""Number of reports from which a worker has a table of densities."""
 
 LEAST_LENGTH = 1e-9
-"""A range is no shorter than this part of its numbers: floats could not tell bins apart."""
+"""Least length of a range relative to its numbers, so that floats distinguish bins."""
 
 TINY = 1e-290
-"""Numbers closer than this are equal: their range could not be divided."""
+"""Least length of a range that floats can divide."""
 
 
 @frozen(kw_only=True, eq=False)
 class NumberState(State):
-    """What is believed of the workers' errors and of how truths vary.
+    """Distributions of the workers' errors, and of the truths.
 
     Attributes
     ----------
     low, high : float
         The range that is cut into bins, in the unit of the answers.
     beliefs : ndarray of float64, shape (workers, laws)
-        Probability of each law of errors, for each worker.
+        Probability of each error distribution, for each worker.
     crowd : ndarray of float64, shape (laws,)
-        Probability of each, in the crowd.
+        Probability of each in the crowd.
     truths : NormalTruths or None
-        What the law of the truths is drawn towards; None where that is even.
+        Normal distribution towards which that of the truths is shrunk; None if it is uniform.
     law : ndarray of float64, shape (bins,)
-        The law of the truths.
+        Distribution of the truths.
     answering : Answering or None
-        How many of their reports are answers, where unanswered tasks are reported, too.
+        Fraction of reports that are answers, if unanswered tasks are reported, too.
     borne : ndarray of float64, shape (workers,)
-        Least precision of a report that the reports of others bear out; 0 before that was looked
-        for.
+        Least precision of a report that the reports of others confirm; 0 before it is computed.
     looks : int
-        Passes that looked for the range; -1 once it is found, and a pass finds truths.
+        Number of passes that searched the range; -1 once it is found.
     trial : Trial or None
-        Laws of the truths that the pass is to try; None once one is chosen.
+        Distributions of the truths to compare; None once one is chosen.
     passes : int
-        How many there were after that; -1 where the state was taken over from an earlier estimate.
+        Number of passes after that; -1 if the state is from an earlier estimate.
     """
 
     low: float
@@ -97,13 +94,13 @@ class NumberState(State):
 
     @property
     def reviews(self) -> bool:
-        """Whether a pass finds what the last one is to know: the fifth, ninth, 17th and so on."""
+        """Whether the sweep computes `NumberTally.supported`: the fifth, ninth, 17th and so on."""
         passes = self.passes
         return self.looks < 0 and self.trial is None and passes >= 4 and passes & (passes - 1) == 0
 
     @override
     def take(self, positions: npt.NDArray[np.intp]) -> Self:
-        """Return the state of other workers; of a new one is believed what the crowd is like."""
+        """Return the state of other workers; a new one has the distribution of the crowd."""
         beliefs = self.beliefs[positions]
         beliefs[positions < 0] = self.crowd
         answering = self.answering and self.answering.take(positions)
@@ -111,7 +108,7 @@ class NumberState(State):
         return evolve(self, beliefs=beliefs, answering=answering, borne=borne, passes=-1)
 
     def distance(self, workers: npt.NDArray[np.bool_]) -> float:
-        """Return how far beliefs are from the crowd's law: Kullback's divergence, summed."""
+        """Return the sum of Kullback-Leibler divergences of workers from the crowd."""
         beliefs = self.beliefs[workers]
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = np.where(beliefs > 0, beliefs * np.log(beliefs / self.crowd), 0.0)
@@ -120,30 +117,31 @@ class NumberState(State):
 
 @frozen(kw_only=True, eq=False)
 class NumberTally(Tally):
-    """What a pass tells.
+    """Statistics of a sweep.
 
     Attributes
     ----------
     residuals : ndarray of int64, shape (rows, columns)
-        Expected answers at each column of the laws, in units of `residual_unit`, of workers with
-        many reports, as of `table_rows`.
+        Expected answers at each column of the distributions, of workers with many reports (see
+        `table_rows`), in units of `NumberModel.residual_unit`.
     evidence : ndarray of int64, shape (workers, laws)
-        Expected log density of the answers of others under each law, in units of `likely_unit`.
+        Expected log density of the answers of others under each distribution, in units of
+        `NumberModel.likely_unit`.
     truths : ndarray of int64, shape (bins,)
-        Expected number of truths in each bin, in units of `truth_unit`.
+        Expected number of truths in each bin, in units of `NumberModel.truth_unit`.
     answered : ndarray of int64, shape (workers,) or (0,)
-        Expected number of answers, in units of `residual_unit`.
+        Expected number of answers, in units of `NumberModel.residual_unit`.
     supported : ndarray of int64, shape (workers, laws), (0, 0) or (1, 1)
-        Log density of a worker's reports under each law given all others, in units of
-        `likely_unit`; a single 0 in the tally of earlier tasks, to which any can be added.
+        Log density of a worker's reports under each distribution given all others, in units of
+        `NumberModel.likely_unit`; a single 0 in the tally of earlier tasks.
     likely : ndarray of int64, shape (1,)
-        Log evidence of the reports, in units of `likely_unit`.
+        Log evidence of the reports, in units of `NumberModel.likely_unit`.
     tried : ndarray of int64, shape (candidates,) or (0,)
-        The same with candidates for the law of the truths.
+        The same for candidates of the distribution of the truths.
     cells : ndarray of int64, shape (cells,) or (0,)
         Numbers in each cell of a range.
     errors : SquaredErrors
-        Squared distances of the reports from the truths; 0 where no truths are filled in.
+        Squared distances of the reports from the truths; 0 without estimates.
     """
 
     residuals: npt.NDArray[np.int64]
@@ -168,7 +166,7 @@ class NumberTally(Tally):
         tried: int = 0,
         cells: int = 0,
     ) -> Self:
-        """Return a tally of nothing; whether and how many of what is optional."""
+        """Return an empty tally."""
         workers = summary.workers
         return cls(
             residuals=np.zeros((int(table_rows(summary).max()) + 1, columns), np.int64),
@@ -184,7 +182,7 @@ class NumberTally(Tally):
 
     @property
     def found(self) -> tuple[npt.NDArray[np.int64], ...]:
-        """What a pass that finds truths adds to."""
+        """Arrays to which a sweep over bins adds."""
         return (
             self.residuals,
             self.truths,
@@ -200,22 +198,22 @@ class NumberTally(Tally):
     def extended(self, extension: Extension) -> Self:
         answered = self.answered
         if len(answered):
-            answered = extension.sums(answered, residual_unit)
+            answered = extension.sums(answered, attrgetter("residual_unit"))
         return type(self)(
-            residuals=extension.total(self._moved(extension), residual_unit),
-            evidence=extension.sums(self.evidence, likely_unit),
-            truths=extension.total(self.truths, truth_unit),
+            residuals=extension.total(self._moved(extension), attrgetter("residual_unit")),
+            evidence=extension.sums(self.evidence, attrgetter("likely_unit")),
+            truths=extension.total(self.truths, attrgetter("truth_unit")),
             answered=answered,
             supported=np.zeros((1, 1), np.int64),
-            likely=extension.total(self.likely, likely_unit),
+            likely=extension.total(self.likely, attrgetter("likely_unit")),
             tried=self.tried,
             cells=self.cells,
             errors=self.errors.extended(extension),
         )
 
     def _moved(self, extension: Extension) -> npt.NDArray[np.int64]:
-        """Return `residuals` with a row for each worker that has many reports by now."""
-        new, old = table_rows(extension.new), table_rows(extension.old)
+        """Return `residuals` with a row for each worker that now has many reports."""
+        new, old = extension.new.table_rows, extension.old.table_rows
         workers = np.flatnonzero(new >= 0)
         before = extension.positions[workers]
         rows = np.where(before >= 0, old[np.maximum(before, 0)], -1)
@@ -225,39 +223,18 @@ class NumberTally(Tally):
 
 
 def table_rows(summary: Summary) -> npt.NDArray[np.int64]:
-    """Return which row of a table is each worker's; -1 for those with fewer than `MANY` reports."""
+    """Return each worker's row of a table; -1 for those with fewer than `MANY` reports."""
     many = summary.answers_per_worker >= MANY
     return np.where(many, np.cumsum(many) - 1, -1)
-
-
-def residual_unit(summary: Summary) -> float:
-    """Return what 1.0 is stored as in sums over a worker's reports."""
-    return unit_for(summary.most_answers)
-
-
-def truth_unit(summary: Summary) -> float:
-    """Return what 1.0 is stored as in sums over tasks of probabilities."""
-    return unit_for(summary.tasks)
-
-
-def likely_unit(summary: Summary) -> float:
-    """Return what 1.0 is stored as in sums of log evidences."""
-    return unit_for(summary.answers + summary.tasks) / 1024.0
 
 
 def find_range(
     cells: npt.NDArray[np.int64], low: float, high: float, looks: int
 ) -> tuple[float, float, bool]:
-    """Return the range of most numbers, and whether it is known well enough.
+    """Return the range of most numbers, and whether it is precise enough.
 
-    Parameters
-    ----------
-    cells : ndarray of int64, shape (cells,)
-        Numbers in equal cells between two ends, the outer ones with what lies beyond.
-    low, high : float
-        The ends.
-    looks : int
-        How often the range was looked for before.
+    `cells` are counts in equal cells from `low` to `high`, the outer ones with what lies beyond;
+    `looks` is the number of earlier searches.
     """
     below = np.cumsum(cells)
     total = int(below[-1])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 from numbers import Real
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,73 +17,68 @@ from typing_extensions import override
 from quietcrowd._core import infer_gaussian
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import integer_sums
-from quietcrowd.inference.method import IterativeInference
-from quietcrowd.inference.numbers.model import (
-    NumericMethod,
-    SquaredErrors,
-    error_unit,
-    unit_for,
-)
-from quietcrowd.inference.partition import Extension, Partition, Summary
-from quietcrowd.inference.passes import NumericEstimates, State, Tally, known_or_median
+from quietcrowd.inference.model import Extension, LearningModel, State, Tally, known_or_median
+from quietcrowd.inference.numbers.model import NumericMethod, NumericModel, SquaredErrors
+from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.task_estimates import NumericEstimates
 from quietcrowd.validation import check_real, plain
 
-__all__ = ["GTM", "GaussianTally", "VarianceState"]
+__all__ = ["GTM", "GTMModel", "GaussianTally", "VarianceState"]
 
 FARTHEST = 64.0
-"""The kernel cuts standardised answers at this; a known truth alone can be so far off."""
+"""Limit of standardized answers in the kernel; only a known truth can exceed it."""
 
 EVIDENCE_ONE = 2.0**24
-"""What the kernel stores 1.0 as in sums of the evidence."""
+"""What 1.0 is stored as in sums of the evidence."""
 
 LARGEST_MEAN = 2.0
-"""The mean of the prior is at most this far off: errors then stay below twice the range."""
+"""Limit of the prior mean, so that errors stay below twice the range."""
 
 SHAPES = (1e-4, 1e4)
 """Limits of alpha and of beta."""
 
 PRIOR_SDS = (1e-2, 1e2)
-"""Limits of the deviation of the prior: no posterior variance is far above a squared error."""
+"""Limits of the prior deviation, so that no posterior variance is far above a squared error."""
 
 _MOST_EVIDENCE = 2.0**38
-"""Sums of the evidence stay below it: half of what 64 bits hold."""
+"""Limit of sums of the evidence: half of what 64 bits hold."""
 
 _MOST_LOG = 64.0
-"""The logarithm of a precision over that of the prior, and 1, are together at most this."""
+"""Limit of 1 plus the log-ratio of a precision to that of the prior."""
 
 
 @frozen(kw_only=True, eq=False)
 class VarianceState(State):
-    """How large each worker's errors are believed to be.
+    """Variance of each worker's errors.
 
     Attributes
     ----------
     variance : ndarray of float64, shape (workers,)
-        Above 0; in the unit that the method says.
+        Above 0, of standardized answers.
     """
 
     variance: npt.NDArray[np.float64]
 
     @override
     def take(self, positions: npt.NDArray[np.intp]) -> Self:
-        """Return the state of other workers; a new one is worth the median of the known."""
+        """Return the state of other workers; a new one has the median variance."""
         return type(self)(variance=self.variance[known_or_median(positions, self.variance)])
 
 
 @frozen(kw_only=True, eq=False)
 class GaussianTally(Tally):
-    """How far each worker's standardised answers were from the truths.
+    """Squared distances of each worker's standardized answers from the truths.
 
     Attributes
     ----------
     squared : ndarray of int64, shape (workers,)
-        Expected squared distances, in units of `_square_unit`.
+        Expected squared distances, in units of `GTMModel.square_unit`.
     kept : ndarray of int64, shape (workers,)
-        Answers that are no outliers.
+        Number of answers without outliers.
     evidence : ndarray of int64, shape (1,)
         Log prior of the truths and entropy of their posteriors, in units of 2^-24.
     errors : SquaredErrors
-        Squared distances of all answers, not standardised.
+        Squared distances of all answers, not standardized.
     """
 
     squared: npt.NDArray[np.int64]
@@ -92,15 +89,11 @@ class GaussianTally(Tally):
     @override
     def extended(self, extension: Extension) -> Self:
         return type(self)(
-            squared=extension.sums(self.squared, _square_unit),
+            squared=extension.sums(self.squared, attrgetter("square_unit")),
             kept=extension.sums(self.kept),
             evidence=self.evidence,
             errors=self.errors.extended(extension),
         )
-
-
-def _square_unit(summary: Summary) -> float:
-    return error_unit(summary) / (2.0 * FARTHEST) ** 2
 
 
 def _check_positive(_: object, attribute: Any, value: Any) -> None:
@@ -122,12 +115,96 @@ def _within(low: float, high: float) -> Callable[[Any, Any, Any], None]:
     return check
 
 
-@frozen(kw_only=True, slots=False)
-class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, Any]):
-    """Truths and errors are Gaussian; expectation maximisation finds the workers' variances.
+@frozen(kw_only=True, eq=False, slots=False)
+class GTMModel(
+    NumericModel["GTM", VarianceState, GaussianTally],
+    LearningModel["GTM", VarianceState, GaussianTally],
+):
+    """`GTM` bound to data."""
 
-    Every task is standardised: of its answers that are no outliers the mean is taken, and they are
-    divided by their standard deviation. Then ::
+    @cached_property
+    def square_unit(self) -> float:
+        """What 1.0 is stored as in sums of squared standardized distances."""
+        return self.error_unit / (2.0 * FARTHEST) ** 2
+
+    @override
+    def weights(self, state: VarianceState | None) -> npt.NDArray[np.float64]:
+        """Return the inverse variances, the greatest being 1."""
+        if state is None:
+            return np.ones(self.summary.workers)
+        weights: npt.NDArray[np.float64] = state.variance.min() / state.variance
+        return weights
+
+    @override
+    def sweep(
+        self, partition: Partition, state: VarianceState | None, estimates: NumericEstimates | None
+    ) -> GaussianTally:
+        """Find the posteriors of the truths."""
+        method = self.method
+        self._check_evidence()
+        first = method.beta / (method.alpha + 1.0)
+        least = first if state is None else float(state.variance.min())
+        squared, kept, errors = (np.zeros(self.summary.workers, np.int64) for _ in range(3))
+        evidence = np.zeros(1, np.int64)
+        infer_gaussian(
+            partition.numbers,
+            self.weights(state),
+            1.0 / least,
+            method.prior_mean,
+            1.0 / method.prior_sd**2,
+            method.outliers,
+            self.task_unit / FARTHEST,
+            self.square_unit,
+            self.error_unit,
+            squared,
+            kept,
+            evidence,
+            errors,
+            (estimates or NumericEstimates.empty(0)).arrays,
+        )
+        return GaussianTally(
+            squared=squared, kept=kept, evidence=evidence, errors=SquaredErrors(squared=errors)
+        )
+
+    def _check_evidence(self) -> None:
+        """Raise ParameterError if sums of the evidence could overflow.
+
+        The squares of a task's standardized answers sum to their number, so those of all posterior
+        means sum to at most the number of answers, apart from the effect of the prior.
+        """
+        method, summary = self.method, self.summary
+        farthest = math.sqrt(summary.answers) + abs(method.prior_mean) * math.sqrt(summary.tasks)
+        largest = (farthest / method.prior_sd) ** 2 / 2.0 + _MOST_LOG * summary.tasks
+        if largest > _MOST_EVIDENCE:
+            raise ParameterError(
+                f"prior_mean={method.prior_mean!r} with prior_sd={method.prior_sd!r} is too narrow "
+                f"a prior for {summary.tasks:,} tasks with {summary.answers:,} answers: their "
+                "evidence may overflow. Take a larger prior_sd or a prior_mean nearer to 0."
+            )
+
+    @override
+    def update(
+        self, tally: GaussianTally, state: VarianceState | None
+    ) -> tuple[VarianceState, float]:
+        """Estimate the workers' variances.
+
+        The objective is a lower bound of the log posterior of the variances, per answer, up to a
+        constant.
+        """
+        method, summary = self.method, self.summary
+        squared = tally.squared / self.square_unit
+        count = 2.0 * (method.alpha + 1.0) + tally.kept
+        variance = (2.0 * method.beta + squared) / count
+        climbed: npt.NDArray[np.float64] = -count / 2.0 * (np.log(variance) + 1.0)
+        total = integer_sums.exact_sum(climbed, summary.workers) + tally.evidence[0] / EVIDENCE_ONE
+        return VarianceState(variance=variance), float(total / summary.answers)
+
+
+@frozen(kw_only=True, slots=False)
+class GTM(NumericMethod):
+    """Truths and errors are Gaussian; expectation maximization finds the workers' variances.
+
+    Every task is standardized by mean and standard deviation of its answers without outliers::
 
         truth_j  ~ N(prior_mean, prior_sd^2)
         a_uj     ~ N(truth_j, s_u^2),      s_u^2 ~ inverse gamma(alpha, beta)
@@ -136,28 +213,27 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
         var_j    = 1 / (1 / prior_sd^2 + sum_u 1 / s_u^2)
         s_u^2    = (2 beta + sum_j (a_uj - mean_j)^2 + var_j) / (2 (alpha + 1) + n_u)
 
-    and the truths are moved back. Outliers count neither for the truth nor for their worker. The
+    and the truths are scaled back. Outliers count neither for the truth nor for their worker. The
     evidence cannot fall.
 
     Parameters
     ----------
     alpha, beta : float
-        Of the prior of a worker's variance; from 0.0001 to 10,000 each.
+        Parameters of the prior of a worker's variance; from 0.0001 to 10,000 each.
     prior_mean, prior_sd : float
-        Of the prior of a standardised truth, which is in standard deviations of the task's answers;
-        from -2 to 2, and from 0.01 to 100.
+        Parameters of the prior of a standardized truth, in standard deviations of the task's
+        answers; from -2 to 2, and from 0.01 to 100.
     outliers : float
-        Above 0 and finite.
-        An answer is one if it is farther from the median of the task's answers than this many
-        standard deviations, estimated by 1.4826 times the median absolute deviation; where that is
-        0, none is.
+        Above 0 and finite. An answer is an outlier if its distance from the task's median exceeds
+        this many standard deviations, estimated by 1.4826 times the median absolute deviation; none
+        is if that is 0.
 
     Raises
     ------
     ParameterError
-        Where a parameter is out of its range; at the fit, where a narrow prior is so far off that
-        the evidence of all tasks does not fit 64 bits. At the limits a million tasks of ten
-        answers each do.
+        If a parameter is out of its range; by `fit`, if the evidence of all tasks does not fit 64
+        bits, because the prior is narrow and far away. At the limits of the parameters a million
+        tasks of ten answers each fit.
 
     References
     ----------
@@ -184,76 +260,5 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
     outliers: float = field(default=10.0, converter=plain, validator=_check_positive)
 
     @override
-    def weights(self, summary: Summary, state: VarianceState | None) -> npt.NDArray[np.float64]:
-        """Return one over the variances, the greatest being 1."""
-        if state is None:
-            return np.ones(summary.workers)
-        weights: npt.NDArray[np.float64] = state.variance.min() / state.variance
-        return weights
-
-    @override
-    def sweep(
-        self,
-        partition: Partition,
-        summary: Summary,
-        state: VarianceState | None,
-        estimates: NumericEstimates | None,
-    ) -> GaussianTally:
-        """Find the truths' posteriors."""
-        self._check_evidence(summary)
-        least = self.beta / (self.alpha + 1.0) if state is None else float(state.variance.min())
-        squared, kept, errors = (np.zeros(summary.workers, np.int64) for _ in range(3))
-        evidence = np.zeros(1, np.int64)
-        infer_gaussian(
-            partition.numbers,
-            self.weights(summary, state),
-            1.0 / least,
-            self.prior_mean,
-            1.0 / self.prior_sd**2,
-            self.outliers,
-            unit_for(summary.longest_task) / FARTHEST,
-            _square_unit(summary),
-            error_unit(summary),
-            squared,
-            kept,
-            evidence,
-            errors,
-            (estimates or NumericEstimates.empty(0)).arrays,
-        )
-        return GaussianTally(
-            squared=squared, kept=kept, evidence=evidence, errors=SquaredErrors(squared=errors)
-        )
-
-    def _check_evidence(self, summary: Summary) -> None:
-        """Raise ParameterError where the sums of the evidence could overflow.
-
-        Squares of a task's standardised answers sum to their number, so those of all posterior
-        means do to at most the number of answers, but for the pull of the prior.
-        """
-        farthest = math.sqrt(summary.answers) + abs(self.prior_mean) * math.sqrt(summary.tasks)
-        largest = (farthest / self.prior_sd) ** 2 / 2.0 + _MOST_LOG * summary.tasks
-        if largest > _MOST_EVIDENCE:
-            raise ParameterError(
-                f"prior_mean={self.prior_mean!r} with prior_sd={self.prior_sd!r} is too narrow "
-                f"a prior for {summary.tasks:,} tasks with {summary.answers:,} answers: their "
-                "evidence may overflow. Take a larger prior_sd or a prior_mean nearer to 0."
-            )
-
-    @override
-    def update(
-        self,
-        summary: Summary,
-        tally: GaussianTally,
-        state: VarianceState | None,
-    ) -> tuple[VarianceState, float]:
-        """Estimate the workers' variances.
-
-        The objective is the lower bound of the log posterior of the variances that expectation
-        maximisation climbs, per answer, up to a constant.
-        """
-        squared = tally.squared / _square_unit(summary)
-        count = 2.0 * (self.alpha + 1.0) + tally.kept
-        variance = (2.0 * self.beta + squared) / count
-        climbed: npt.NDArray[np.float64] = -count / 2.0 * (np.log(variance) + 1.0)
-        total = integer_sums.exact_sum(climbed, summary.workers) + tally.evidence[0] / EVIDENCE_ONE
-        return VarianceState(variance=variance), float(total / summary.answers)
+    def model_for(self, summary: Summary) -> GTMModel:
+        return GTMModel(method=self, summary=summary)

@@ -1,4 +1,4 @@
-"""What the model of numbers on bins learns from a pass."""
+"""The maximization step of `NoiseAware` for numbers."""
 
 from __future__ import annotations
 
@@ -9,50 +9,32 @@ from attrs import evolve
 from quietcrowd._core import weigh_laws
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.numbers.answering import Answering
-from quietcrowd.inference.numbers.bounded_bins import bounded_laws
-from quietcrowd.inference.numbers.crowd import (
-    LEAST_LENGTH,
-    TINY,
-    NumberState,
-    NumberTally,
-    likely_unit,
-    residual_unit,
-    table_rows,
-    truth_unit,
-)
-from quietcrowd.inference.numbers.report_bins import (
-    BINS,
-    ErrorLaws,
-    answer_laws,
-)
-from quietcrowd.inference.numbers.sweep import error_laws, fills_in
+from quietcrowd.inference.numbers.crowd import LEAST_LENGTH, TINY, NumberState, NumberTally
+from quietcrowd.inference.numbers.report_bins import BINS, ErrorLaws
+from quietcrowd.inference.numbers.sweep import BinModel
 from quietcrowd.inference.numbers.trials import Trial, first_truths
-from quietcrowd.inference.partition import Summary
-from quietcrowd.mechanisms.channels.base import known_grid, laplace_shift
 
 __all__ = ["first_number_state", "learn", "lower_bound", "sigma_quantiles", "try_laws"]
 
 CROWD_TRUST = 5.0
-"""Each law of errors counts as if so many workers had followed it."""
+"""Number of workers that the prior of each error distribution counts as."""
 
 BORNE_OUT = 0.8
-"""A worker's sigma is borne out that others' reports say it is not above, with this probability."""
+"""Probability, given others' reports, of the upper bound of a worker's sigma."""
 
 
-def first_number_state(summary: Summary) -> NumberState:
-    """Return what is believed before the first pass."""
-    grid, shift = known_grid(summary.channel), laplace_shift(summary.channel)
+def first_number_state(model: BinModel) -> NumberState:
+    """Return the state before the first pass."""
+    summary, grid = model.summary, model.grid
     low, high = (summary.low, summary.high) if grid is None else grid.ends
     if high - low <= LEAST_LENGTH * max(abs(low), abs(high), TINY):
         half = max(0.5, LEAST_LENGTH * max(abs(low), abs(high)))
         low, high = low - half, high + half
     truths = None if grid is None else first_truths()
-    bounded = None if summary.channel is None else summary.channel.bounded_law
-    scale = 0.0 if shift is None else shift.scale / (high - low)
-    share = (answer_laws(scale) if bounded is None else bounded_laws(bounded)).share
-    trial = None if grid is None else Trial.first(fills_in(summary))
+    share = model.prior_shares(low, high)
+    trial = None if grid is None else Trial.first(model.fills_in)
     answering = None
-    if trial is not None and fills_in(summary):
+    if trial is not None and model.fills_in:
         answering = Answering.first(trial.shares[0], summary.workers)
     return NumberState(
         low=low,
@@ -68,75 +50,76 @@ def first_number_state(summary: Summary) -> NumberState:
     )
 
 
-def lower_bound(summary: Summary, tally: NumberTally, state: NumberState) -> float:
-    """Return the lower bound of the log posterior at the state of a pass, up to a constant."""
-    heard = summary.answers_per_worker > 0
-    laws = error_laws(summary, state)
+def lower_bound(model: BinModel, tally: NumberTally, state: NumberState) -> float:
+    """Return a lower bound of the log posterior at the state of a pass, up to a constant."""
+    answers = model.summary.answers_per_worker
+    heard = answers > 0
+    laws = model.error_laws(state)
     trust = CROWD_TRUST * len(laws.share)
-    total = float(tally.likely[0]) / likely_unit(summary) - state.distance(heard)
+    total = float(tally.likely[0]) / model.likely_unit - state.distance(heard)
     total += trust * float(np.sum(laws.share * np.log(state.crowd / laws.share)))
     if state.truths is not None:
         total += state.truths.penalty(state.law)
     if state.answering is not None:
-        total += state.answering.objective(summary.answers_per_worker)
+        total += state.answering.objective(answers)
     return total
 
 
 def _weights(logs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return probabilities, shape as given; the last axis sums to 1."""
+    """Return probabilities; the last axis sums to 1."""
     weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
     shares: npt.NDArray[np.float64] = weights / weights.sum(axis=-1, keepdims=True)
     return shares
 
 
-def try_laws(summary: Summary, tally: NumberTally, state: NumberState) -> NumberState:
-    """Return the state with the laws that the reports favour so far, and what to try next."""
+def try_laws(model: BinModel, tally: NumberTally, state: NumberState) -> NumberState:
+    """Return the state with the best distributions so far, and the next trial."""
     assert state.trial is not None
     coarse, last = state.trial.coarse, state.trial.last
-    evidence = tally.tried / likely_unit(summary)
-    trial = state.trial.following(evidence, summary.answers, state.answering)
+    evidence = tally.tried / model.likely_unit
+    trial = state.trial.following(evidence, model.summary.answers, state.answering)
     if trial.coarse:
         share = trial.shares[trial.number]
-        return evolve(state, trial=trial, answering=Answering.first(share, summary.workers))
+        return evolve(state, trial=trial, answering=Answering.first(share, model.summary.workers))
     assert trial.best is not None
     truths, answering = trial.best.truths, trial.best.answering
-    state = evolve(state, answering=answering) if coarse else learn(summary, tally, state)
+    state = evolve(state, answering=answering) if coarse else learn(model, tally, state)
     return evolve(state, truths=truths, law=truths.shares, trial=None if last else trial)
 
 
-def _reviewed(summary: Summary, tally: NumberTally, state: NumberState) -> NumberState:
-    """Return the state with what the last pass is to know beside what sweeps learn."""
-    laws = error_laws(summary, state)
-    logs = tally.supported / likely_unit(summary) + np.log(state.crowd)
+def _reviewed(model: BinModel, tally: NumberTally, state: NumberState) -> NumberState:
+    """Return the state with `NumberState.borne`, for the last pass."""
+    laws = model.error_laws(state)
+    logs = tally.supported / model.likely_unit + np.log(state.crowd)
     order = np.argsort(-laws.variance, kind="stable")
     above = np.cumsum(_weights(logs)[:, order], axis=1)
     place = np.minimum((above <= 1.0 - BORNE_OUT).sum(axis=1), len(order) - 1)
     return evolve(state, borne=1.0 / laws.variance[order][place])
 
 
-def learn(summary: Summary, tally: NumberTally, state: NumberState) -> NumberState:
-    """Return what the tally tells of workers and truths."""
-    laws = error_laws(summary, state)
-    heard = summary.answers_per_worker > 0
-    logs = tally.evidence / likely_unit(summary) + np.log(state.crowd)
+def learn(model: BinModel, tally: NumberTally, state: NumberState) -> NumberState:
+    """Return the next state."""
+    laws, answers = model.error_laws(state), model.summary.answers_per_worker
+    heard = answers > 0
+    logs = tally.evidence / model.likely_unit + np.log(state.crowd)
     evidence = np.empty((len(tally.residuals), logs.shape[1]))
-    weigh_laws(tally.residuals, residual_unit(summary), np.ascontiguousarray(laws.logs), evidence)
-    logs[table_rows(summary) >= 0] += evidence
+    weigh_laws(tally.residuals, model.residual_unit, np.ascontiguousarray(laws.logs), evidence)
+    logs[model.table_rows >= 0] += evidence
     beliefs = _weights(logs)
     followed = integer_sums.to_fixed(beliefs[heard]).sum(axis=0) / integer_sums.ONE
     crowd = followed + CROWD_TRUST * len(laws.share) * laws.share
     crowd /= crowd.sum()
     beliefs[~heard] = crowd
     passes = state.passes + (state.passes >= 0)
-    state = _reviewed(summary, tally, state) if state.reviews else state
+    state = _reviewed(model, tally, state) if state.reviews else state
     learned = evolve(state, beliefs=beliefs, crowd=crowd, passes=passes)
     if state.truths is not None:
-        counts = tally.truths / truth_unit(summary)
+        counts = tally.truths / model.truth_unit
         truths = state.truths.climbed(counts)
         learned = evolve(learned, truths=truths, law=truths.with_counts(counts))
     if state.answering is not None:
-        answered = tally.answered / residual_unit(summary)
-        answering = state.answering.learned(answered, summary.answers_per_worker)
+        answered = tally.answered / model.residual_unit
+        answering = state.answering.learned(answered, answers)
         learned = evolve(learned, answering=answering)
     return learned
 
@@ -146,7 +129,7 @@ def sigma_quantiles(
 ) -> npt.NDArray[np.float64]:
     """Return quantiles of each worker's sigma, shape (workers, levels).
 
-    A size stands for all between it and the middles to its neighbours, in logarithms.
+    A size represents all between it and the midpoints to its neighbors, in logarithms.
     """
     order = np.argsort(laws.sigma)
     logs = np.log(laws.sigma[order])

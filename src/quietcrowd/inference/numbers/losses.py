@@ -1,9 +1,11 @@
-"""Truth discovery by losses: what CRH and CATD share, for labels and for numbers."""
+"""Truth discovery by losses: CRH and CATD, for labels and for numbers."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Literal, TypeAlias, get_args
+from functools import cached_property
+from operator import attrgetter
+from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import narwhals as nw
 import numpy as np
@@ -14,47 +16,51 @@ from scipy import special
 from typing_extensions import override
 
 from quietcrowd._core import infer_least_losses
-from quietcrowd.domains import Categorical, Domain, as_numbers
+from quietcrowd.domains import Categorical, Domain, as_numbers, check_numeric
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import column_of
+from quietcrowd.gold import label_per_task
 from quietcrowd.inference import integer_sums
-from quietcrowd.inference.labels.model import AgreementTally, CategoricalMethod, sweep_votes
-from quietcrowd.inference.method import IterativeInference
+from quietcrowd.inference.fitting import FittingMethod
+from quietcrowd.inference.labels.model import (
+    AgreementTally,
+    CategoricalModel,
+    check_labels,
+    check_reports_are_answers,
+    labels_of,
+)
+from quietcrowd.inference.model import Extension, LearningModel, Model, Tally
 from quietcrowd.inference.numbers.model import (
-    NumericMethod,
+    NumericModel,
     SquaredErrors,
     WeightState,
-    error_unit,
+    bind_numbers,
+    known_numbers,
     log_share_weights,
     scaled_weights,
     unit_for,
 )
-from quietcrowd.inference.partition import Extension, Partition, Summary
-from quietcrowd.inference.passes import NumericEstimates, Tally
+from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.task_estimates import LabelEstimates, NumericEstimates
+from quietcrowd.report_domains import Reals
 from quietcrowd.validation import at_least, check_proportion, checked_by, one_of, plain
 
-__all__ = [
-    "CATD",
-    "CRH",
-    "Loss",
-    "LossWeighted",
-    "Losses",
-]
+__all__ = ["CATD", "CRH", "LabelLossModel", "Loss", "LossMethod", "Losses", "NumberLossModel"]
 
 MOST_CLASSES = 10
-"""Where no more whole numbers than these are answered, they may be classes."""
+"""Number of different whole numbers up to which answers may be classes."""
 
 Loss: TypeAlias = Literal["zero-one", "squared", "absolute"]
 
 
 @frozen(kw_only=True, eq=False)
 class Losses(Tally):
-    """What the estimates cost each worker.
+    """Losses of each worker's answers.
 
     Attributes
     ----------
     losses : ndarray of int64, shape (workers,)
-        Sums, in units of `_loss_unit`.
+        Sums, in the model's ``loss_unit``; they scale with the range to the power ``loss_power``.
     errors : SquaredErrors
         Sums of squared distances.
     """
@@ -62,88 +68,147 @@ class Losses(Tally):
     losses: npt.NDArray[np.int64]
     errors: SquaredErrors
 
+    @override
+    def extended(self, extension: Extension) -> Self:
+        power = extension.new.loss_power
+        return type(self)(
+            losses=extension.sums(self.losses, attrgetter("loss_unit"), power),
+            errors=self.errors.extended(extension),
+        )
 
-def _loss_unit(summary: Summary) -> float:
-    """Return what 1.0 is stored as: a loss is at most twice the answers of a task."""
-    busiest = summary.most_answers
-    return unit_for(busiest * 2 * (summary.longest_task + 1))
+
+def _update(
+    model: Model[Any, Any, Any], losses: npt.NDArray[np.float64]
+) -> tuple[WeightState, float]:
+    """Weight the workers by their losses.
+
+    The objective is minus the weighted loss per answer. It shows when the loop has converged;
+    since weights are scaled each time, it may fall.
+    """
+    summary = model.summary
+    weights = scaled_weights(model.method.weigh(summary, losses), summary)
+    cost: npt.NDArray[np.float64] = -weights * losses
+    objective = integer_sums.exact_sum(cost, summary.workers) / summary.answers
+    return WeightState(weights=weights), objective
 
 
-def _of_kind(name: str) -> Any:
-    """Return a method that is the one of labels or the one of numbers, as the answers are."""
+@frozen(kw_only=True, eq=False, slots=False)
+class LabelLossModel(
+    CategoricalModel["LossMethod", WeightState, AgreementTally],
+    LearningModel["LossMethod", WeightState, AgreementTally],
+):
+    """A `LossMethod` bound to labels."""
 
-    def method(self: LossWeighted, *arguments: Any) -> Any:
-        return getattr(self._kind, name)(self, *arguments)
+    @override
+    def sweep(
+        self, partition: Partition, state: WeightState | None, estimates: LabelEstimates | None
+    ) -> AgreementTally:
+        """Vote with the weights."""
+        integer_sums.check_room(self.summary.longest_task, 1.0)
+        weights = np.ones(self.summary.workers) if state is None else state.weights
+        return self.tally_votes(partition, integer_sums.to_fixed(weights), estimates)
 
-    return method
+    @override
+    def update(self, tally: AgreementTally, state: WeightState | None) -> tuple[WeightState, float]:
+        wrong = self.summary.answers_per_worker - integer_sums.from_shares(tally.agreed)
+        return _update(self, wrong)
+
+
+@frozen(kw_only=True, eq=False, slots=False)
+class NumberLossModel(
+    NumericModel["LossMethod", WeightState, Losses],
+    LearningModel["LossMethod", WeightState, Losses],
+):
+    """A `LossMethod` bound to numbers."""
+
+    @cached_property
+    def loss_unit(self) -> float:
+        """What 1.0 is stored as: a loss is at most twice the number of answers of a task."""
+        return unit_for(self.summary.most_answers * 2 * (self.summary.longest_task + 1))
+
+    @property
+    def loss_power(self) -> int:
+        """Power of the range by which losses scale."""
+        return (1 if self.method.loss == "absolute" else 2) - self.method.divisor_power
+
+    @override
+    def sweep(
+        self, partition: Partition, state: WeightState | None, estimates: NumericEstimates | None
+    ) -> Losses:
+        """Take the truths of least cost, and sum up losses."""
+        squared, losses = np.zeros((2, self.summary.workers), np.int64)
+        infer_least_losses(
+            partition.numbers,
+            self.weights(state),
+            self.method.loss == "absolute",
+            self.method.divisor_power,
+            self.task_unit,
+            self.error_unit,
+            self.loss_unit,
+            squared,
+            losses,
+            (estimates or NumericEstimates.empty(0)).arrays,
+        )
+        return Losses(losses=losses, errors=SquaredErrors(squared=squared))
+
+    @override
+    def update(self, tally: Losses, state: WeightState | None) -> tuple[WeightState, float]:
+        return _update(self, tally.losses / self.loss_unit)
 
 
 @frozen(kw_only=True, slots=False)
-class LossWeighted(
-    CategoricalMethod[WeightState, Any],
-    NumericMethod[WeightState, Any],
-    IterativeInference[WeightState, Any],
-):
-    """A method that takes the truths that cost least, and weighs workers by what they cost.
+class LossMethod(FittingMethod):
+    """A method that takes the truths of least cost, and weights workers by their losses.
 
     Parameters
     ----------
     loss : {"zero-one", "squared", "absolute"}
-        What an answer costs: 1 where it is another label than the truth, for `Categorical` and
-        `Ordinal` domains; the squared or the absolute distance, for numbers. The truth is then the
-        weighted vote, mean or median.
+        Cost of an answer: 1 if it is another label than the truth, for `Categorical` and `Ordinal`
+        domains; the squared or the absolute distance, for numbers. The truth is then the weighted
+        vote, mean or median.
     tolerance : float
-        As of every method; smaller here, since the objective is flat where the truths converge.
+        As for every method; smaller here, since the objective is flat at convergence.
     """
 
+    corrects_quality: ClassVar[bool] = True
     loss: Loss = field(default="squared", validator=one_of(*get_args(Loss)))
     tolerance: float = field(default=1e-13, converter=plain, validator=at_least(0))
 
     @abstractmethod
     def weigh(self, summary: Summary, losses: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return what each worker's answers count, at least 0, given what they cost in total."""
+        """Return the weight of each worker's answers, at least 0, from its sum of losses."""
 
-    @override
-    def infers_labels(self, domain: Domain) -> bool:
-        return self._of_labels
+    @property
+    def divisor_power(self) -> int:
+        """Power of a task's standard deviation by which losses of numbers are divided."""
+        return 0
 
     @property
     def _of_labels(self) -> bool:
         return self.loss == "zero-one"
 
-    @property
-    def _kind(self) -> Any:
-        """The class whose part of the work is the right one for the answers."""
-        return CategoricalMethod if self._of_labels else NumericMethod
+    @override
+    def infers_labels(self, domain: Domain) -> bool:
+        return self._of_labels
 
     @override
-    def extend_tally(
-        self, tally: AgreementTally | Losses, extension: Extension
-    ) -> AgreementTally | Losses:
-        if isinstance(tally, AgreementTally):
-            return tally.extended(extension)
-        power = (1 if self.loss == "absolute" else 2) - self._divisor_power()
-        return Losses(
-            losses=extension.sums(tally.losses, _loss_unit, power),
-            errors=tally.errors.extended(extension),
-        )
-
-    def _divisor_power(self) -> int:
-        """Return to which power of a task's standard deviation losses are divided by."""
-        return 0
+    def check_mechanism(self, mechanism: Any) -> None:
+        if self._of_labels:
+            check_reports_are_answers(mechanism, type(self).__name__)
 
     @override
-    def domain_of(self, frame: nw.DataFrame[Any]) -> Any:
-        if not self._of_labels and "label" in frame.columns and len(frame):
+    def domain_of(self, frame: nw.DataFrame[Any]) -> Domain:
+        if self._of_labels:
+            return labels_of(frame)
+        if "label" in frame.columns and len(frame):
             column = column_of(frame, "label")
             if column.null_count < len(column) and np.isnan(as_numbers(column)).all():
                 raise self._labels_error("labels that are no numbers")
-            self._ask_of_classes(column)
-        domain: Domain = self._kind.domain_of(self, frame)
-        return domain
+            self._check_no_classes(column)
+        return Reals()
 
-    def _ask_of_classes(self, column: pa.ChunkedArray) -> None:
-        """Raise AnswerError where the answers may be classes that are numbered."""
+    def _check_no_classes(self, column: pa.ChunkedArray) -> None:
+        """Raise AnswerError if the answers may be numbered classes."""
         if not pa.types.is_integer(column.type):
             return
         found = sorted(column.unique().drop_null().to_pylist())
@@ -166,78 +231,21 @@ class LossWeighted(
 
     @override
     def known(self, tasks: pa.Array, domain: Domain, truths: Any) -> npt.NDArray[Any]:
-        if not self._of_labels and isinstance(domain, Categorical):
+        name = type(self).__name__
+        if self._of_labels:
+            return label_per_task(tasks, truths, check_labels(domain, name))
+        if isinstance(domain, Categorical):
             raise self._labels_error(domain.example())
-        known: npt.NDArray[Any] = self._kind.known(self, tasks, domain, truths)
-        return known
-
-    refuse = _of_kind("refuse")
-    room = _of_kind("room")
-    summarize = _of_kind("summarize")
-    scale = _of_kind("scale")
-    finish = _of_kind("finish")
-    qualities = _of_kind("qualities")
+        return known_numbers(tasks, truths, domain, name)
 
     @override
-    def sweep(
-        self, partition: Partition, summary: Summary, state: WeightState | None, estimates: Any
-    ) -> AgreementTally | Losses:
-        """Take the truths that cost least, and tally the costs."""
-        weights = self.weights(summary, state)
-        if not self._of_labels:
-            return self._sweep_numbers(partition, summary, weights, estimates)
-        integer_sums.check_room(summary.longest_task, 1.0)
-        return sweep_votes(
-            partition,
-            summary,
-            weights=integer_sums.to_fixed(weights),
-            nats=0.0,
-            seed=self.seed,
-            estimates=estimates,
-        )
-
-    def _sweep_numbers(
-        self,
-        partition: Partition,
-        summary: Summary,
-        weights: npt.NDArray[np.float64],
-        estimates: NumericEstimates | None,
-    ) -> Losses:
-        squared, losses = np.zeros(summary.workers, np.int64), np.zeros(summary.workers, np.int64)
-        infer_least_losses(
-            partition.numbers,
-            weights,
-            self.loss == "absolute",
-            self._divisor_power(),
-            unit_for(summary.longest_task),
-            error_unit(summary),
-            _loss_unit(summary),
-            squared,
-            losses,
-            (estimates or NumericEstimates.empty(0)).arrays,
-        )
-        return Losses(losses=losses, errors=SquaredErrors(squared=squared))
-
-    @override
-    def update(
-        self,
-        summary: Summary,
-        tally: AgreementTally | Losses,
-        state: WeightState | None,
-    ) -> tuple[WeightState, float]:
-        """Weigh the workers by their losses.
-
-        The objective is minus the weighted loss per answer. It tells when the loop has
-        converged; weights are scaled anew each time, so it may fall.
-        """
-        if isinstance(tally, AgreementTally):
-            losses = summary.answers_per_worker - integer_sums.from_shares(tally.agreed)
-        else:
-            losses = tally.losses / _loss_unit(summary)
-        weights = scaled_weights(self.weigh(summary, losses), summary)
-        cost: npt.NDArray[np.float64] = -weights * losses
-        objective = integer_sums.exact_sum(cost, summary.workers) / summary.answers
-        return WeightState(weights=weights), objective
+    def bind(self, summary: Summary, known: npt.NDArray[Any] | None = None) -> Model[Any, Any, Any]:
+        """Return a `LabelLossModel` or a `NumberLossModel`."""
+        if self._of_labels:
+            check_labels(summary.domain, type(self).__name__)
+            return LabelLossModel(method=self, summary=summary)
+        check_numeric(summary.domain, type(self).__name__)
+        return bind_numbers(NumberLossModel(method=self, summary=summary), known)
 
 
 Divisor: TypeAlias = Literal["std", "variance"] | None
@@ -247,8 +255,8 @@ POWERS: dict[Divisor, int] = {None: 0, "std": 1, "variance": 2}
 
 
 @frozen(kw_only=True, slots=False)
-class CRH(LossWeighted):
-    """Alternate least-cost truths and weights from the workers' shares of all losses.
+class CRH(LossMethod):
+    """Alternate truths of least cost, and weights by the workers' fractions of all losses.
 
     ::
 
@@ -256,22 +264,21 @@ class CRH(LossWeighted):
         D_u     = sum of loss(a_uj, truth_j) over the tasks j that u answered
         w_u     = -ln( D_u / sum of all D )            or, with "max", -ln( D_u / largest D )
 
-    With `divisor` a number's loss is divided by the standard deviation of the task's answers, or
-    by its square. Tasks in wide and in narrow units count alike with squares over the variance and
-    with distances over the standard deviation; squares over the standard deviation are the printed
-    form. Labels have no divisor. With `per_answer` the D of a worker is divided by the number of
-    its answers. The weights are those that minimise
-    ``sum of w_u D_u`` where ``sum of exp(-w_u) = 1``. If all weights are 0, all workers count the
-    same; otherwise no weight is less than a millionth of the greatest.
+    `divisor` divides a number's loss by the standard deviation of the task's answers, or by its
+    square. The unit of a task has no effect with squares over the variance, and with distances over
+    the standard deviation; squares over the standard deviation are the printed form. `per_answer`
+    divides the D of a worker by the number of its answers. The weights minimize
+    ``sum of w_u D_u`` subject to ``sum of exp(-w_u) = 1``. They are equal if all are 0; otherwise
+    none is less than a millionth of the greatest.
 
     Parameters
     ----------
     loss : {"zero-one", "squared", "absolute"}
-        See `LossWeighted`.
+        See `LossMethod`.
     divisor : {"std", "variance", None}
-        What numbers' losses are divided by.
+        Divisor of losses of numbers.
     normaliser : {"sum", "max"}
-        What a loss is a share of.
+        Whether losses are relative to their sum or to the largest.
     per_answer : bool
         Whether to divide a worker's loss by the number of its answers.
 
@@ -301,25 +308,26 @@ class CRH(LossWeighted):
                 "bound where the answers to a task hardly differ"
             )
 
+    @property
     @override
-    def _divisor_power(self) -> int:
+    def divisor_power(self) -> int:
         return POWERS[self.divisor]
 
     @override
     def weigh(self, summary: Summary, losses: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return the logarithms of the shares."""
+        """Return minus the logarithms of the fractions."""
         answers = summary.answers_per_worker
         shared = losses / np.maximum(answers, 1) if self.per_answer else losses
         return log_share_weights(shared, of_largest=self.normaliser == "max")
 
 
 LEAST_LOSS = 1e-9
-"""No worker's losses count as less than this in total."""
+"""Least sum of a worker's losses."""
 
 
 @frozen(kw_only=True, slots=False)
-class CATD(LossWeighted):
-    """Alternate least-cost truths and weights from the upper limit of each worker's variance.
+class CATD(LossMethod):
+    """Alternate truths of least cost, and weights by the upper limit of each worker's variance.
 
     ::
 
@@ -327,21 +335,21 @@ class CATD(LossWeighted):
         w_u     = chi2(alpha / 2, n_u) / ( D_u + smoothing D / n )
 
     with ``D_u`` the sum of the squared errors of worker u, who gave n_u answers, ``D / n`` the mean
-    of all, and ``chi2(q, n)`` the q-quantile of the chi-squared law with n degrees of freedom: the
-    lower quantile, so that a worker of few answers, whose variance may be large, counts little.
-    With ``loss="zero-one"`` errors are labels other than the truth.
+    of all, and ``chi2(q, n)`` the q-quantile of the chi-squared distribution with n degrees of
+    freedom. The lower quantile gives little weight to a worker with few answers. With
+    ``loss="zero-one"`` errors are labels other than the truth.
 
-    As printed, without `smoothing`, a worker of one answer can capture a task: once the truth has
-    come near, its error vanishes and its weight grows without bound.
+    As printed, without `smoothing`, a worker with one answer can capture a task: its error vanishes
+    near the truth, and its weight grows without bound.
 
     Parameters
     ----------
     loss : {"zero-one", "squared", "absolute"}
-        See `LossWeighted`; the quantiles are those of squared errors.
+        See `LossMethod`; the quantiles are those of squared errors.
     alpha : float
-        The upper limit holds with probability ``1 - alpha / 2``; between 0 and 1.
+        The limit has probability ``1 - alpha / 2``; between 0 and 1.
     smoothing : float
-        Answers of the crowd's mean loss that are added to every worker's record, at least 0; 0 is
+        Answers with the crowd's mean loss that are added to every worker's record, at least 0; 0 is
         the printed method.
 
     References
@@ -364,7 +372,7 @@ class CATD(LossWeighted):
 
     @override
     def weigh(self, summary: Summary, losses: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return quantiles over losses."""
+        """Return quantiles divided by losses."""
         pooled = integer_sums.exact_sum(losses, summary.workers) / summary.answers
         answers = np.maximum(summary.answers_per_worker, 1)
         counts, which = np.unique(answers, return_inverse=True)

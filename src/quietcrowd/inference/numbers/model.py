@@ -1,12 +1,15 @@
-"""From answers that are numbers to an estimate: what all numeric methods share.
+"""What all methods and models for numbers share.
 
-Sums run over numbers that are scaled to -1/2..1/2 by the smallest and the largest answer, in whole
-units, so that neither the order of the answers nor a split of the tasks changes a bit.
+Sums run over numbers that are scaled to -1/2..1/2 by the smallest and the largest answer, in
+integer units, so that neither the order of the answers nor a split of the tasks changes a bit.
 """
 
 from __future__ import annotations
 
-from typing import Any, Self
+from abc import abstractmethod
+from functools import cached_property
+from operator import attrgetter
+from typing import Any, Self, TypeVar
 
 import narwhals as nw
 import numpy as np
@@ -21,180 +24,145 @@ from quietcrowd.exceptions import AnswerError
 from quietcrowd.gold import number_per_task
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.inference.method import StateT, TallyT
-from quietcrowd.inference.partition import Extension, Partition, Summary
-from quietcrowd.inference.passes import NumericEstimates, State, Tally, known_or_median
-from quietcrowd.mechanisms.channels.base import Channel
+from quietcrowd.inference.model import (
+    Extension,
+    MethodT,
+    Model,
+    State,
+    StateT,
+    Tally,
+    TallyT,
+    known_or_median,
+)
+from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.task_estimates import NumericEstimates
 from quietcrowd.report_domains import Reals
 
 __all__ = [
     "LEAST_SHARE",
     "NumericMethod",
+    "NumericModel",
     "SquaredErrors",
     "WeightState",
-    "error_unit",
+    "bind_numbers",
+    "known_numbers",
     "log_share_weights",
-    "root_mean_square",
     "scaled_weights",
-    "sweep_means",
     "unit_for",
 ]
 
 LARGEST_UNIT = 2.0**50
-"""Kernels round numbers up to 1 in units of this, up or down, exactly."""
+"""Largest unit in which kernels round numbers up to 1 exactly."""
 
 FARTHEST_TRUTH = 1e6
-"""Known truths may widen the range of the answers by this factor, and no more."""
+"""Largest factor by which known truths may widen the range of the answers."""
 
 LEAST_EXTENT = 2.0**-1000
-"""Of all numbers; within less, what is divided by it is beyond floats."""
+"""Least range of all numbers; quotients by a smaller one overflow floats."""
 
 
 @frozen(kw_only=True, eq=False)
 class SquaredErrors(Tally):
-    """How far each worker's answers were from the estimates.
+    """Squared distances of each worker's answers from the estimates.
 
     Attributes
     ----------
     squared : ndarray of int64, shape (workers,)
-        Sums of squared distances, scaled, in units of `error_unit`.
+        Sums of squared scaled distances, in units of `NumericModel.error_unit`.
     """
 
     squared: npt.NDArray[np.int64]
 
     @override
     def extended(self, extension: Extension) -> Self:
-        return type(self)(squared=extension.sums(self.squared, error_unit, power=2))
+        moved = extension.sums(self.squared, attrgetter("error_unit"), power=2)
+        return type(self)(squared=moved)
 
 
 def unit_for(terms: int) -> float:
-    """Return what 1.0 is stored as where up to `terms` numbers of at most 1 are added.
+    """Return what 1.0 is stored as if up to `terms` numbers of at most 1 are added.
 
     A power of 2, small enough for `to_integer` of core/vector_math.h.
     """
     return min(2.0 ** (61 - max(terms, 1).bit_length()), LARGEST_UNIT)
 
 
-def error_unit(summary: Summary) -> float:
-    """Return what 1.0 is stored as in a worker's sum of squared errors."""
-    return unit_for(summary.most_answers)
+@frozen(kw_only=True, eq=False, slots=False)
+class NumericModel(Model[MethodT, StateT, TallyT]):
+    """A model of numbers.
 
-
-def root_mean_square(summary: Summary, tally: SquaredErrors) -> npt.NDArray[np.float64]:
-    """Return each worker's root mean square error, scaled; NaN where there is no answer."""
-    with np.errstate(invalid="ignore"):
-        mean: npt.NDArray[np.float64] = (
-            tally.squared / error_unit(summary) / summary.answers_per_worker
-        )
-    return np.sqrt(mean)
-
-
-def sweep_means(
-    partition: Partition,
-    summary: Summary,
-    weights: npt.NDArray[np.float64],
-    estimates: NumericEstimates | None,
-    bounds: tuple[float, float] = (-0.5, 0.5),
-) -> SquaredErrors:
-    """Take weighted means for truths, and tally how far the answers are from them.
-
-    Parameters
-    ----------
-    partition, summary, estimates
-        See `TruthInference.sweep`.
-    weights : ndarray of float64, shape (workers,)
-        What each worker's answers count, above 0 and at most 1.
-    bounds : tuple of float
-        What truths are kept between, scaled as values are.
+    Its tallies are `SquaredErrors`, or have them as ``errors``.
     """
-    squared = np.zeros(summary.workers, np.int64)
-    infer_means(
-        partition.numbers,
-        weights,
-        *bounds,
-        unit_for(summary.longest_task),
-        error_unit(summary),
-        squared,
-        (estimates or NumericEstimates.empty(0)).arrays,
-    )
-    return SquaredErrors(squared=squared)
-
-
-@frozen(kw_only=True, slots=False)
-class NumericMethod(FittingMethod[StateT, TallyT]):
-    """A truth-inference method for numbers: `Ordinal` and `Interval` domains, and noisy reports."""
 
     @override
-    def infers_labels(self, domain: Domain) -> bool:
-        return False
-
-    @override
-    def room(self, tasks: int, summary: Summary) -> NumericEstimates:
+    def empty(self, tasks: int) -> NumericEstimates:
         return NumericEstimates.empty(tasks)
 
-    def error(self, summary: Summary, tally: TallyT) -> npt.NDArray[np.float64]:
-        """Return each worker's root mean square error, scaled; NaN without answers.
+    @cached_property
+    def error_unit(self) -> float:
+        """What 1.0 is stored as in a worker's sum of squared errors."""
+        return unit_for(self.summary.most_answers)
 
-        Here of a tally that is, or whose ``errors`` are, `SquaredErrors`.
-        """
+    @cached_property
+    def task_unit(self) -> float:
+        """What 1.0 is stored as in sums over the answers to a task."""
+        return unit_for(self.summary.longest_task)
+
+    def error(self, tally: TallyT) -> npt.NDArray[np.float64]:
+        """Return each worker's scaled root mean square error; NaN without answers."""
         errors: Any = tally
-        squared = errors if isinstance(errors, SquaredErrors) else errors.errors
-        return root_mean_square(summary, squared)
+        squared = errors.squared if isinstance(errors, SquaredErrors) else errors.errors.squared
+        with np.errstate(invalid="ignore"):
+            mean: npt.NDArray[np.float64] = (
+                squared / self.error_unit / self.summary.answers_per_worker
+            )
+        return np.sqrt(mean)
 
-    def bounds(self, channel: Channel | None) -> tuple[float, float] | None:  # noqa: ARG002
-        """Return public bounds that truths are kept between, or None where answers bound them."""
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Public bounds of the truths; None if the answers bound them."""
         return None
 
-    def scaled_bounds(self, summary: Summary) -> tuple[float, float]:
-        """Return the bounds of the truths, scaled as values are; the ends of all where unbound."""
-        low, high = self.bounds(summary.channel) or (summary.low, summary.high)
+    @cached_property
+    def scaled_bounds(self) -> tuple[float, float]:
+        """Bounds of the truths, scaled; the ends of all answers without bounds."""
+        summary = self.summary
+        low, high = self.bounds or (summary.low, summary.high)
         return (low - summary.middle) / summary.extent, (high - summary.middle) / summary.extent
 
-    def weights(self, summary: Summary, state: StateT | None) -> npt.NDArray[np.float64]:
-        """Return what each worker's answers count, shape (workers,).
+    def weights(self, state: StateT | None) -> npt.NDArray[np.float64]:
+        """Return the weight of each worker's answers, shape (workers,): equal, or `WeightState`."""
+        return state.weights if isinstance(state, WeightState) else np.ones(self.summary.workers)
 
-        Here all the same, unless the state is a `WeightState`.
+    def tally_means(
+        self,
+        partition: Partition,
+        weights: npt.NDArray[np.float64],
+        estimates: NumericEstimates | None,
+        bounds: tuple[float, float] = (-0.5, 0.5),
+    ) -> SquaredErrors:
+        """Take weighted means as truths, and sum up squared errors.
+
+        `weights` are above 0 and at most 1, shape (workers,); truths are kept between the scaled
+        `bounds`.
         """
-        return state.weights if isinstance(state, WeightState) else np.ones(summary.workers)
+        squared = np.zeros(self.summary.workers, np.int64)
+        infer_means(
+            partition.numbers,
+            weights,
+            *bounds,
+            self.task_unit,
+            self.error_unit,
+            squared,
+            (estimates or NumericEstimates.empty(0)).arrays,
+        )
+        return SquaredErrors(squared=squared)
 
     @override
-    def domain_of(self, frame: nw.DataFrame[Any]) -> Reals:
-        return Reals()
-
-    @override
-    def known(self, tasks: pa.Array, domain: Domain, truths: Any) -> npt.NDArray[np.float64]:
-        check_numeric(domain, type(self).__name__)
-        return number_per_task(tasks, truths)
-
-    @override
-    def summarize(self, summary: Summary, known: npt.NDArray[Any]) -> Summary:
-        """Find the range of all numbers."""
-        check_numeric(summary.domain, type(self).__name__)
-        least, most = self.bounds(summary.channel) or (summary.low, summary.low)
-        low = float(np.fmin.reduce(known, initial=min(summary.low, least)))
-        high = float(np.fmax.reduce(known, initial=max(summary.high, most)))
-        widened = evolve(summary, low=low, high=high)
-        if widened.extent > FARTHEST_TRUTH * max(summary.extent, most - least):
-            raise AnswerError(
-                f"the known truths lie between {np.nanmin(known)!r} and {np.nanmax(known)!r}, the "
-                f"answers between {summary.low!r} and {summary.high!r}: too far apart for sums "
-                "that hold both. Correct the known truths, or leave them out."
-            )
-        if not np.isfinite(widened.extent):
-            raise AnswerError(
-                f"the numbers lie between {low!r} and {high!r}: more apart than floats hold"
-            )
-        if 0 < widened.extent < LEAST_EXTENT:
-            raise AnswerError(
-                f"the numbers lie between {low!r} and {high!r}: too near each other for floats. "
-                "Scale them by a public number first"
-            )
-        return widened
-
-    @override
-    def scale(self, partition: Partition, summary: Summary) -> Partition:
+    def scale(self, partition: Partition) -> Partition:
         """Scale all numbers to -1/2..1/2."""
-        numbers = check_numeric(summary.domain, type(self).__name__).numbers(partition.values)
+        summary = self.summary
+        numbers = check_numeric(summary.domain, "A model of numbers").numbers(partition.values)
         return evolve(
             partition,
             values=(numbers - summary.middle) / summary.extent,
@@ -202,10 +170,10 @@ class NumericMethod(FittingMethod[StateT, TallyT]):
         )
 
     @override
-    def finish(self, estimates: Any, known: npt.NDArray[Any], summary: Summary) -> NumericEstimates:
-        """Return numbers in the unit of the answers."""
+    def finish(self, estimates: Any, known: npt.NDArray[Any]) -> NumericEstimates:
+        summary = self.summary
         truths = estimates.truths * summary.extent + summary.middle
-        for bound in self.bounds(summary.channel) or ():
+        for bound in self.bounds or ():
             truths[np.abs(truths - bound) < 1e-12 * summary.extent] = bound
         return NumericEstimates(
             truths=np.where(np.isnan(known), truths, known),
@@ -214,27 +182,96 @@ class NumericMethod(FittingMethod[StateT, TallyT]):
         )
 
     @override
-    def qualities(
-        self, summary: Summary, tally: TallyT, state: StateT | None
-    ) -> dict[str, npt.NDArray[np.float64]]:
-        weights = self.weights(summary, state) * (summary.answers_per_worker > 0)
-        total = integer_sums.exact_sum(weights, summary.workers)
+    def workers(self, tally: TallyT, state: StateT | None) -> dict[str, npt.NDArray[np.float64]]:
+        weights = self.weights(state) * (self.summary.answers_per_worker > 0)
+        total = integer_sums.exact_sum(weights, self.summary.workers)
         return {
-            "error": self.error(summary, tally) * summary.extent,
+            "error": self.error(tally) * self.summary.extent,
             "quality": np.where(weights > 0, weights / total, np.nan),
         }
 
 
+NumericModelT = TypeVar("NumericModelT", bound=NumericModel[Any, Any, Any])
+
+
+@frozen(kw_only=True, slots=False)
+class NumericMethod(FittingMethod):
+    """A truth-inference method for numbers: `Ordinal` and `Interval` domains, and noisy reports."""
+
+    @abstractmethod
+    def model_for(self, summary: Summary) -> NumericModel[Any, Any, Any]:
+        """Return the model of data whose domain has been checked."""
+
+    @override
+    def bind(
+        self, summary: Summary, known: npt.NDArray[Any] | None = None
+    ) -> NumericModel[Any, Any, Any]:
+        check_numeric(summary.domain, type(self).__name__)
+        return bind_numbers(self.model_for(summary), known)
+
+    @override
+    def infers_labels(self, domain: Domain) -> bool:
+        return False
+
+    @override
+    def domain_of(self, frame: nw.DataFrame[Any]) -> Domain:
+        return Reals()
+
+    @override
+    def known(self, tasks: pa.Array, domain: Domain, truths: Any) -> npt.NDArray[np.float64]:
+        return known_numbers(tasks, truths, domain, type(self).__name__)
+
+
+def known_numbers(
+    tasks: pa.Array, truths: Any, domain: Domain, name: str
+) -> npt.NDArray[np.float64]:
+    """Return the known truth of each task, for the method of this name."""
+    check_numeric(domain, name)
+    return number_per_task(tasks, truths)
+
+
+def bind_numbers(model: NumericModelT, known: npt.NDArray[Any] | None) -> NumericModelT:
+    """Return a model whose range includes known truths and the bounds of truths.
+
+    Raises
+    ------
+    AnswerError
+        If the range is too wide or too narrow for floats, or known truths are too far away.
+    """
+    summary = model.summary
+    given = np.zeros(0) if known is None else known
+    least, most = model.bounds or (summary.low, summary.low)
+    low = float(np.fmin.reduce(given, initial=min(summary.low, least)))
+    high = float(np.fmax.reduce(given, initial=max(summary.high, most)))
+    widened = evolve(summary, low=low, high=high)
+    if widened.extent > FARTHEST_TRUTH * max(summary.extent, most - least):
+        raise AnswerError(
+            f"the known truths lie between {np.nanmin(given)!r} and {np.nanmax(given)!r}, the "
+            f"answers between {summary.low!r} and {summary.high!r}: too far apart for sums "
+            "that hold both. Correct the known truths, or leave them out."
+        )
+    if not np.isfinite(widened.extent):
+        raise AnswerError(
+            f"the numbers lie between {low!r} and {high!r}: more apart than floats hold"
+        )
+    if 0 < widened.extent < LEAST_EXTENT:
+        raise AnswerError(
+            f"the numbers lie between {low!r} and {high!r}: too near each other for floats. "
+            "Scale them by a public number first"
+        )
+    return evolve(model, summary=widened)
+
+
 LEAST_SHARE = 1e-12
-"""No worker's loss counts as less than this share of all."""
+"""Least fraction of all losses that a worker's loss counts as."""
 
 LEAST_WEIGHT = 1e-6
-"""The least weight, the greatest being 1: who stands alone on a task still decides it."""
+"""Least weight if the greatest is 1: the only answer to a task still decides it."""
 
 
 @frozen(kw_only=True, eq=False)
 class WeightState(State):
-    """What each worker's answers count.
+    """Weight of each worker's answers.
 
     Attributes
     ----------
@@ -246,17 +283,17 @@ class WeightState(State):
 
     @override
     def take(self, positions: npt.NDArray[np.intp]) -> Self:
-        """Return the state of other workers; a new one is worth the median of the known."""
+        """Return the state of other workers; a new one has the median weight."""
         return type(self)(weights=self.weights[known_or_median(positions, self.weights)])
 
 
 def log_share_weights(
     losses: npt.NDArray[np.float64], *, of_largest: bool = False
 ) -> npt.NDArray[np.float64]:
-    """Return minus the logarithm of each worker's share of all losses, or of the largest one.
+    """Return minus the logarithm of each worker's fraction of all losses, or of the largest.
 
-    All 1 where there is no loss. These weights minimise the sum of weights times losses where the
-    sum of ``exp(-weight)`` is 1; ``docs/theory/truth-discovery.md``.
+    All are 1 without losses. These weights minimize the sum of weights times losses if the sum of
+    ``exp(-weight)`` is 1; ``docs/theory/truth-discovery.md``.
     """
     total = integer_sums.exact_sum(losses, len(losses))
     if total == 0:
@@ -267,9 +304,9 @@ def log_share_weights(
 
 
 def scaled_weights(weights: npt.NDArray[np.float64], summary: Summary) -> npt.NDArray[np.float64]:
-    """Return weights of which the greatest is 1, and none less than `LEAST_WEIGHT`.
+    """Return weights whose greatest is 1 and whose least is `LEAST_WEIGHT`; all 1 if all are 0.
 
-    All are 1 where all are 0; workers without answers do not count.
+    Workers without answers are ignored.
     """
     counted = weights * (summary.answers_per_worker > 0)
     greatest = counted.max(initial=0.0)

@@ -1,26 +1,20 @@
-"""Truths that are numbers, by a model that knows the noise in the reports."""
+"""`NoiseAware` for numbers: truths on bins, and workers' errors, from reports with known noise."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 from typing_extensions import override
 
 from quietcrowd.domains import check_numeric
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference.further_report import EVERY_TASK, FurtherNumber
-from quietcrowd.inference.method import IterativeInference
-from quietcrowd.inference.numbers.crowd import (
-    MANY,
-    NumberState,
-    NumberTally,
-    find_range,
-    table_rows,
-)
+from quietcrowd.inference.model import Extension, LearningModel
+from quietcrowd.inference.numbers.crowd import MANY, NumberState, NumberTally, find_range
 from quietcrowd.inference.numbers.learning import (
     first_number_state,
     learn,
@@ -28,136 +22,61 @@ from quietcrowd.inference.numbers.learning import (
     sigma_quantiles,
     try_laws,
 )
-from quietcrowd.inference.numbers.model import NumericMethod
-from quietcrowd.inference.numbers.report_bins import (
-    BINS,
-    LOG_FLOOR,
-)
-from quietcrowd.inference.numbers.sweep import (
-    LEVELS,
-    count_cells,
-    error_laws,
-    fills_in,
-    pass_over,
-    report_precisions,
-)
-from quietcrowd.inference.partition import Extension, Partition, Summary
-from quietcrowd.inference.passes import NumericEstimates, Scatter
-from quietcrowd.mechanisms.channels.base import Channel, known_grid
-from quietcrowd.validation import at_least, plain, whole_number
+from quietcrowd.inference.numbers.report_bins import BINS, LOG_FLOOR
+from quietcrowd.inference.numbers.sweep import LEVELS, BinModel
+from quietcrowd.inference.partition import Partition
+from quietcrowd.inference.task_estimates import NumericEstimates, Scatter
+from quietcrowd.mechanisms.channels.base import known_grid
 
-__all__ = ["LEVELS", "NoiseAwareNumbers"]
+__all__ = ["NumberModel", "check_has_grid"]
 
 MOST_CELLS = 2**27
-"""Most distances of all workers in a tally: 1 GiB, and half as much for a table."""
+"""Largest number of cells of a tally: 1 GiB, and half as much for a table."""
 
 MOST_GROWTH = 1.1
-"""An extension may widen the range of all plain numbers so many times."""
+"""Largest factor by which an extension may widen the range of all non-private numbers."""
 
 MOST_NOISE = 0.5
-"""The noise hides the truths where it is more than this part of their variance."""
+"""The noise hides the truths above this fraction of their variance."""
 
 MOST_UNSURE = 0.8
-"""An interval that covers this part of all that sigma may be tells nothing of it."""
+"""An interval that covers this fraction of all sigmas is uninformative."""
 
 
-@frozen(kw_only=True, slots=False)
-class NoiseAwareNumbers(
-    NumericMethod[NumberState, NumberTally], IterativeInference[NumberState, NumberTally]
-):
-    """Truths on bins, each worker's own error of unknown size, and noise of a known law.
+@frozen(kw_only=True, eq=False, slots=False)
+class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
+    """`NoiseAware` bound to numbers.
 
     ::
 
         report_uj = truth_j + normal(0, sigma_u^2) + Laplace(b)
         truth_j ~ p,   sigma_u ~ rho
 
-    Or a report has the weights of a bounded law, given ``truth_j + normal(0, sigma_u^2)``.
-    The range is cut into 192 bins: the public one of reports with noise, that of most answers of
-    those without. The posterior of a truth is a probability of each bin, that of sigma_u one of
-    each of 20 sizes; what varies over the crowd, rho, is learnt. So is p, a histogram that is drawn
-    towards a normal law, where there is noise; without noise p is even, and errors may have heavy
-    tails, too. A truth is the median of its posterior, its standard error the deviation of that.
-    Where unanswered tasks are reported, too, a report is an answer with a probability that is
-    learnt for each worker, or else what the mechanism fills in; a noisy participation bit counts.
+    Or a bounded report has its distribution for ``truth_j + normal(0, sigma_u^2)``. The range is
+    divided into 192 bins: the public range of reports with noise, or that of most non-private
+    answers. The posterior of a truth is a probability of each bin, that of sigma_u one of each of
+    20 sizes; their distribution in the crowd, rho, is learned. So is p, a histogram that is shrunk
+    towards a normal distribution; without noise p is uniform, and errors may have heavy tails. A
+    truth is the median of its posterior, its standard error the standard deviation. If unanswered
+    tasks are reported, too, a report is an answer with a probability that is learned for each
+    worker, or else what the mechanism fills in; a noisy participation bit is used.
 
-    The objective of a fit is a lower bound of the log posterior, per answer; it cannot fall, but
-    for what rounding of tables takes, less than 2^-22. That of an extension can: the earlier
-    reports' part of it is as the earlier estimate left it.
+    The objective of a fit is a lower bound of the log posterior, per answer; it cannot fall, except
+    by the rounding of tables, less than 2^-22. That of an extension can, since the earlier reports'
+    part stays as it was.
 
-    No report holds more than half of a task's precision, of two or three more than 2 / n, unless
-    others bear it out: the truths as the reports of others have them say with a probability of .8
-    that the worker's sigma is not larger.
+    No report has more than half of a task's precision, or of two or three more than 2 / n, unless
+    others confirm it: given the reports of others, the worker's sigma is not larger with a
+    probability of .8.
 
-    Parameters
-    ----------
-    max_iterations : int
-        As of every method.
-    tolerance : float
-        As of every method.
-
-    Raises
-    ------
-    ParameterError
-        By `fit`, where there are too many workers.
-
-    References
-    ----------
-    ``docs/theory/noise-aware-numbers.md``, ``docs/theory/bounded-number-mechanisms.md``.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import numpy as np
-    >>> import quietcrowd as qc
-    >>> warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
-    >>> crowd = qc.sparse_crowd(tasks=100, workers=60, sparsity=0.5, truths="uniform", seed=1)
-    >>> mechanism = qc.LaplacePerturbation(domain=crowd.answers.domain, epsilon=5.0, fill=None)
-    >>> reports = mechanism.randomize(crowd.answers, rng=np.random.default_rng(1))
-    >>> aware, moon = NoiseAwareNumbers().fit(reports), qc.MOON().fit(reports)
-    >>> qc.mean_absolute_error(aware, crowd.truths) < qc.mean_absolute_error(moon, crowd.truths)
-    True
+    Derivation: ``docs/theory/noise-aware-numbers.md`` and
+    ``docs/theory/bounded-number-mechanisms.md``.
     """
 
-    name: ClassVar[str] = "noise-aware"
-    errors_from_model: ClassVar[bool] = True
-    max_iterations: int = field(default=100, converter=plain, validator=whole_number(1))
-    tolerance: float = field(default=1e-7, converter=plain, validator=at_least(0))
-
-    @override
-    def reads_reports(self, channel: Channel) -> bool:
-        """Return whether the law of a report is known: Laplace noise, or bounded reports."""
-        return known_grid(channel) is not None
-
-    @override
-    def models_noise(self, mechanism: Any) -> bool:
-        return known_grid(mechanism.worker_channel) is not None
-
-    @override
-    def bounds(self, channel: Channel | None) -> tuple[float, float] | None:
-        """Return the ends of the public grid."""
-        grid = known_grid(channel)
-        return None if grid is None else grid.ends
-
-    @override
-    def refuse(self, mechanism: Any) -> None:
-        """Refuse reports whose law is not known."""
-        check_numeric(mechanism.domain, "NoiseAware")
-        if not self.reads_reports(mechanism.channel):
-            bits = mechanism.channel.participation is not None
-            other, name = ("RatioMean", "ratio-mean") if bits else ("Mean", "mean")
-            raise AnswerError(
-                "NoiseAware needs reports with Laplace noise of known scale, or bounded ones, as "
-                "those of LaplacePerturbation or PiecewiseMechanism; got those of "
-                f"{type(mechanism).__name__}. For them take {other} (on the command line: "
-                f"--method {name})."
-            )
-
-    @override
-    def summarize(self, summary: Summary, known: npt.NDArray[Any]) -> Summary:
-        found = super().summarize(summary, known)
-        columns = len(error_laws(found, first_number_state(found)).logs)
-        many = int(table_rows(found).max()) + 1
+    def check_size(self) -> None:
+        """Raise ParameterError if there are too many workers."""
+        columns = len(self.error_laws(first_number_state(self)).logs)
+        many = int(self.table_rows.max()) + 1
         if many * columns > MOST_CELLS:
             raise ParameterError(
                 f"{many:,} workers with {MANY} reports and more, and {columns:,} distances make a "
@@ -165,15 +84,14 @@ class NoiseAwareNumbers(
                 "truth_prior='normal' (on the command line: --method "
                 "moon:truth_prior=normal), one number per worker."
             )
-        return found
 
     @override
-    def start_from(self, state: NumberState, earlier: Any, summary: Summary) -> NumberState:
-        """Return the earlier state, fitted to the reports; of plain numbers a new one.
+    def start_from(self, state: NumberState, earlier: Any) -> NumberState:
+        """Return the earlier state, adapted to the reports; a new one for non-private numbers.
 
-        Their range is looked for anew, and what is known of errors is in parts of it.
+        Their range is searched again, and errors are relative to it.
         """
-        fresh = first_number_state(summary)
+        fresh = first_number_state(self)
         if fresh.looks >= 0:
             return fresh
         if fresh.answering is None:
@@ -184,15 +102,15 @@ class NoiseAwareNumbers(
 
     @override
     def extend_tally(self, tally: NumberTally, extension: Extension) -> NumberTally:
-        """Return the tally among all workers.
+        """Return the tally for all workers.
 
         Raises
         ------
         ParameterError
-            Where new plain numbers lie far beyond the earlier ones.
+            If new non-private numbers are far beyond the earlier ones.
         """
         if extension.stretch < 1.0 / MOST_GROWTH:
-            new = extension.new
+            new = self.summary
             raise ParameterError(
                 f"the new numbers, with the earlier ones from {new.low:g} to {new.high:g}, lie far "
                 "beyond the range that the earlier estimate is of. Fit all answers anew."
@@ -200,131 +118,108 @@ class NoiseAwareNumbers(
         return super().extend_tally(tally, extension)
 
     @override
-    def weights(self, summary: Summary, state: NumberState | None) -> npt.NDArray[np.float64]:
+    def weights(self, state: NumberState | None) -> npt.NDArray[np.float64]:
         """Return the expected precisions of reports, the greatest being 1."""
         if state is None:
-            return np.ones(summary.workers)
-        precisions = report_precisions(summary, state)
+            return np.ones(self.summary.workers)
+        precisions = self.report_precisions(state)
         weights: npt.NDArray[np.float64] = precisions / precisions.max()
         return weights
 
     @override
     def sweep(
-        self,
-        partition: Partition,
-        summary: Summary,
-        state: NumberState | None,
-        estimates: NumericEstimates | None,
+        self, partition: Partition, state: NumberState | None, estimates: NumericEstimates | None
     ) -> NumberTally:
-        """Find the posteriors of the truths; before that, the range of plain numbers."""
-        state = state or first_number_state(summary)
+        """Find the posteriors of the truths; before that, the range of non-private numbers."""
+        state = state or first_number_state(self)
         if state.looks >= 0:
-            return count_cells(partition, summary, state)
-        return pass_over(partition, summary, state, estimates, np.zeros((0, 0)))
+            return self.count_cells(partition, state)
+        return self.sweep_bins(partition, state, estimates)
 
     def posterior(
-        self, partition: Partition, summary: Summary, state: NumberState
+        self, partition: Partition, state: NumberState
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return quantiles of the truths' posteriors, by one more pass.
+        """Return levels, shape (5,), and quantiles of the truths, shape (tasks, 5).
 
-        Parameters
-        ----------
-        partition, summary, state
-            As of `sweep`; the state is that of the last pass.
-
-        Returns
-        -------
-        levels : ndarray of float64, shape (5,)
-            .05, .25, .5, .75 and .95.
-        quantiles : ndarray of float64, shape (tasks, 5)
-            In the unit of the answers; a known truth is all of its quantiles.
+        Quantiles are in the unit of the answers; those of a known truth are equal.
         """
         quantiles = np.zeros((partition.tasks, len(LEVELS)))
-        pass_over(partition, summary, state, None, quantiles)
-        return np.array(LEVELS), quantiles * summary.extent + summary.middle
+        self.sweep_bins(partition, state, quantiles=quantiles)
+        return np.array(LEVELS), quantiles * self.summary.extent + self.summary.middle
 
-    @override
-    def further_report(
-        self, summary: Summary, state: NumberState | None, worker: int | None
-    ) -> FurtherNumber:
+    def further_report(self, state: NumberState, worker: int | None) -> FurtherNumber:
         """Return the expected precision of a report, in the unit of the answers.
 
         Raises
         ------
         ParameterError
-            Where unanswered tasks are filled in: every worker reports every task then.
+            If unanswered tasks are filled in, since every worker then reports every task.
         """
-        assert state is not None
-        if fills_in(summary):
+        if self.fills_in:
             raise ParameterError(EVERY_TASK)
         own = slice(worker, None if worker is None else worker + 1)
         beliefs = state.crowd[np.newaxis] if worker is None else state.beliefs[own]
-        precision = report_precisions(summary, evolve(state, beliefs=beliefs))[0]
+        precision = self.report_precisions(evolve(state, beliefs=beliefs))[0]
         return FurtherNumber(precision=float(precision / (state.high - state.low) ** 2))
 
-    @override
-    def beliefs(
-        self, partition: Partition, summary: Summary, state: NumberState
-    ) -> npt.NDArray[np.float64]:
+    def beliefs(self, partition: Partition, state: NumberState) -> npt.NDArray[np.float64]:
         """Return the standard deviation of each truth, in the unit of the answers."""
-        room = self.room(partition.tasks, summary)
-        pass_over(partition, summary, state, room, np.zeros((0, 0)))
-        spread: npt.NDArray[np.float64] = room.standard_error * summary.extent
-        return spread
+        estimates = self.empty(partition.tasks)
+        self.sweep_bins(partition, state, estimates)
+        errors: npt.NDArray[np.float64] = estimates.standard_error * self.summary.extent
+        return errors
 
     @override
-    def update(
-        self, summary: Summary, tally: NumberTally, state: NumberState | None
-    ) -> tuple[NumberState, float]:
-        """Learn of workers and truths.
+    def update(self, tally: NumberTally, state: NumberState | None) -> tuple[NumberState, float]:
+        """Learn workers and truths.
 
-        The objective is that of the state of the pass; of a pass that looked for the range, or for
-        the law of the truths to begin with, less than any other.
+        The objective is that of the state of the sweep. A sweep that searched the range, or the
+        first distribution of the truths, has a lower objective than any other.
         """
-        state = state or first_number_state(summary)
+        state = state or first_number_state(self)
         if state.looks >= 0:
             low, high, enough = find_range(tally.cells, state.low, state.high, state.looks)
             looks = -1 if enough else state.looks + 1
             return evolve(state, low=low, high=high, looks=looks), state.looks - 4.0 * LOG_FLOOR
         if state.trial is not None:
-            return try_laws(summary, tally, state), state.trial.number - 4.0 * LOG_FLOOR
-        objective = float(lower_bound(summary, tally, state) / summary.answers)
-        return learn(summary, tally, state), objective
+            return try_laws(self, tally, state), state.trial.number - 4.0 * LOG_FLOOR
+        objective = float(lower_bound(self, tally, state) / self.summary.answers)
+        return learn(self, tally, state), objective
 
     @override
     def update_partly(
-        self, summary: Summary, tally: NumberTally, state: NumberState | None
+        self, tally: NumberTally, state: NumberState | None
     ) -> tuple[NumberState, float]:
-        """Learn as by `update`, but keep what is borne out: few reports are looked at."""
-        learned, objective = self.update(summary, tally, state)
+        """Learn like `update`, but keep `NumberState.borne`, since few reports are swept."""
+        learned, objective = self.update(tally, state)
         return (learned if state is None else evolve(learned, borne=state.borne)), objective
 
     @override
-    def qualities(
-        self, summary: Summary, tally: NumberTally, state: NumberState | None
+    def workers(
+        self, tally: NumberTally, state: NumberState | None
     ) -> dict[str, npt.NDArray[np.float64]]:
         assert state is not None
-        laws = error_laws(summary, state)
+        laws = self.error_laws(state)
         levels = np.array([0.05, 0.5, 0.95])
         low, middle, high = sigma_quantiles(state.beliefs, laws, levels).T * (
             state.high - state.low
         )
-        silent = summary.answers_per_worker == 0
+        silent = self.summary.answers_per_worker == 0
         with np.errstate(divide="ignore"):
             whole = math.log(laws.sigma.max() / laws.sigma.min())
             unsure = silent | (np.log(high / low) > MOST_UNSURE * whole)
         return {
-            **super().qualities(summary, tally, state),
+            **super().workers(tally, state),
             "sigma": np.where(unsure, np.nan, middle),
             "sigma_low": np.where(unsure, np.nan, low),
             "sigma_high": np.where(unsure, np.nan, high),
         }
 
     @override
-    def signal_warnings(
-        self, summary: Summary, tally: NumberTally, state: NumberState | None, scatter: Scatter
+    def warnings(
+        self, tally: NumberTally, state: NumberState | None, scatter: Scatter
     ) -> list[Warning]:
-        """Warn where the reports tell less of the truths than their law does."""
+        """Warn if standard errors exceed a fraction of the truths' standard deviation."""
         assert state is not None
         if state.truths is None or scatter.inferred < 2:
             return []
@@ -332,7 +227,7 @@ class NoiseAwareNumbers(
         middle = float(np.sum(state.law * bins))
         mean = state.low + middle * width
         spread = math.sqrt(float(np.sum(state.law * (bins - middle) ** 2))) * width
-        noise = scatter.noise * summary.extent
+        noise = scatter.noise * self.summary.extent
         if noise <= math.sqrt(MOST_NOISE) * spread:
             return []
         return [
@@ -342,3 +237,17 @@ class NoiseAwareNumbers(
                 f"or a larger epsilon. All truths are drawn towards {mean:.4g}."
             )
         ]
+
+
+def check_has_grid(mechanism: Any) -> None:
+    """Raise AnswerError if the distribution of a mechanism's numbers is not known."""
+    check_numeric(mechanism.domain, "NoiseAware")
+    if known_grid(mechanism.channel) is None:
+        bits = mechanism.channel.participation is not None
+        other, name = ("RatioMean", "ratio-mean") if bits else ("Mean", "mean")
+        raise AnswerError(
+            "NoiseAware needs reports with Laplace noise of known scale, or bounded ones, as "
+            "those of LaplacePerturbation or PiecewiseMechanism; got those of "
+            f"{type(mechanism).__name__}. For them take {other} (on the command line: "
+            f"--method {name})."
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,23 +13,23 @@ from typing_extensions import override
 
 from quietcrowd._core import sum_per_task
 from quietcrowd.exceptions import AnswerError, NoSignalWarning
-from quietcrowd.inference.method import IterativeInference
-from quietcrowd.inference.numbers.model import NumericMethod, unit_for
-from quietcrowd.inference.partition import Extension, Partition, Summary
-from quietcrowd.inference.passes import NumericEstimates, Scatter, State, Tally
+from quietcrowd.inference.model import Extension, LearningModel, State, Tally
+from quietcrowd.inference.numbers.model import NumericMethod, NumericModel
+from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.task_estimates import NumericEstimates, Scatter
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.channels.noise import Shift
 
-__all__ = ["Prior", "RatioMean", "TaskMoments"]
+__all__ = ["Prior", "RatioMean", "RatioMeanModel", "TaskMoments"]
 
 SCALES = 64.0
-"""Noisy bits are cut at so many scales of their noise: one in 10^27 is."""
+"""Noisy bits are clipped at this many scales of their noise, which affects one in 10^27."""
 
 LEAST_SHARE = 0.1
-"""A task's share of participants is not taken to be below this part of the mean share."""
+"""Least fraction of participants of a task, relative to the mean."""
 
 FARTHEST = 16.0
-"""Means, shares and ratios are cut at this before their moments are added."""
+"""Limit of means, fractions and ratios in moments."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -38,7 +39,7 @@ class TaskMoments(Tally):
     Attributes
     ----------
     sums : ndarray of int64, shape (8,)
-        Of each task's mean bit, its square, the variance of its noise; mean value, shrunk share,
+        Each task's mean bit, its square, the variance of its noise; mean value, shrunk fraction,
         ratio of these two, its square, the variance of its noise.
     """
 
@@ -46,28 +47,28 @@ class TaskMoments(Tally):
 
     @override
     def extended(self, extension: Extension) -> Self:
-        """Return the same tally: it is about no worker, in units of its own."""
+        """Return the tally itself, which has no entries of workers."""
         return self
 
     @classmethod
     def of(cls, *columns: npt.NDArray[np.float64]) -> Self:
-        """Add up columns, one entry per task each."""
+        """Sum columns with one entry per task."""
         scaled = np.rint(np.stack(columns) * 2.0**24).astype(np.int64)
         return cls(sums=scaled.sum(axis=1))
 
     def means(self, tasks: int) -> list[float]:
-        """Return the means over tasks."""
+        """Return means over tasks."""
         return [float(total) / 2.0**24 / tasks for total in self.sums]
 
 
 @frozen(kw_only=True, eq=False)
 class Prior(State):
-    """How shares of participants and truths vary from task to task.
+    """Distribution over tasks of truths, and of fractions of participants.
 
     Attributes
     ----------
     share, share_variance : float
-        Mean and variance of the share of workers who answered a task.
+        Mean and variance of the fraction of workers who answered a task.
     truth, truth_variance : float
         Mean and variance of the truths' distance from the middle of the domain, in widths.
     """
@@ -79,13 +80,13 @@ class Prior(State):
 
     @override
     def take(self, positions: npt.NDArray[np.intp]) -> Self:
-        """Return the state of other workers: it is not about workers."""
+        """Return the state itself, which has no entries of workers."""
         return self
 
 
 @frozen(kw_only=True, eq=False)
 class _Ratios:
-    """What a pass knows of each task; distances in widths of the domain."""
+    """Means over each task's workers, and the noise in them, in widths of the domain."""
 
     mean_bit: npt.NDArray[np.float64]
     bit_variance: npt.NDArray[np.float64]
@@ -94,7 +95,7 @@ class _Ratios:
     known: npt.NDArray[np.float64]
 
     def shares(self, prior: Prior | None) -> npt.NDArray[np.float64]:
-        """Return shares of participants, shrunk towards their mean."""
+        """Return fractions of participants, shrunk towards their mean."""
         if prior is None:
             return np.maximum(self.mean_bit, np.sqrt(self.bit_variance))
         shrunk = prior.share + _kept(prior.share_variance, self.bit_variance) * (
@@ -118,11 +119,11 @@ class _Ratios:
         inferred: npt.NDArray[np.float64],
         given: npt.NDArray[np.float64] | float | None = None,
     ) -> npt.NDArray[np.float64]:
-        """Return what is inferred, and `given`, or the truth itself, where the truth is known."""
+        """Return inferred values; for a known truth `given`, or the truth itself."""
         return np.where(np.isnan(self.known), inferred, self.known if given is None else given)
 
     def moments(self, shares: npt.NDArray[np.float64]) -> TaskMoments:
-        """Return what the prior is estimated from."""
+        """Return the moments from which the prior is estimated."""
         ratios = np.clip(self._or_known(self.mean_value / shares), -FARTHEST, FARTHEST)
         noise = np.minimum(self._or_known(self.value_variance / shares**2, 0.0), FARTHEST**2)
         bit = np.clip(self.mean_bit, -FARTHEST, FARTHEST)
@@ -133,31 +134,115 @@ class _Ratios:
 
 
 def _plausible(variance: float) -> float:
-    """Return a variance that numbers within a range of 1 can have: 0 to 1/4."""
+    """Limit a variance to that of numbers within a range of 1, at most 1/4."""
     return min(max(variance, 0.0), 0.25)
 
 
 def _kept(signal: float, noise: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the part of a deviation that is no noise."""
+    """Return the fraction of a deviation that is not noise."""
     return signal / (signal + noise)
 
 
+@frozen(kw_only=True, eq=False, slots=False)
+class RatioMeanModel(
+    NumericModel["RatioMean", Prior, TaskMoments], LearningModel["RatioMean", Prior, TaskMoments]
+):
+    """`RatioMean` bound to data."""
+
+    @cached_property
+    def _shifts(self) -> tuple[Shift, Shift]:
+        """Noise of the values, and that of the bits."""
+        channel = self.summary.channel
+        assert channel is not None
+        assert channel.shift is not None
+        assert channel.participation is not None
+        return channel.shift, channel.participation
+
+    @override
+    def sweep(
+        self, partition: Partition, state: Prior | None, estimates: NumericEstimates | None
+    ) -> TaskMoments:
+        """Form the ratios."""
+        ratios = self._ratios(partition)
+        shares = ratios.shares(state)
+        if estimates is not None:
+            summary, grid = self.summary, self._shifts[0].grid
+            distances, errors = ratios.truths(shares, state)
+            truths = distances * grid.width + grid.number(grid.middle)
+            truths = (np.clip(truths, grid.low, grid.high) - summary.middle) / summary.extent
+            known = partition.known_truths
+            estimates.truths[:] = np.where(np.isnan(known), truths, known)
+            estimates.standard_error[:] = errors * grid.width / summary.extent
+            estimates.spread[:] = np.nan
+        return ratios.moments(shares)
+
+    def _ratios(self, partition: Partition) -> _Ratios:
+        summary, (of_values, of_bits), unit = self.summary, self._shifts, self.task_unit
+        grid = of_values.grid
+        assert partition.participation is not None
+        counts = np.maximum(np.diff(partition.offsets), 1)
+        largest = 1.0 + SCALES * of_bits.scale
+        bits = np.clip(partition.participation / largest, -1.0, 1.0)
+        sums = np.zeros((2, partition.tasks), np.int64)
+        sum_per_task(partition.offsets, partition.values, unit, sums[0])
+        sum_per_task(partition.offsets, bits, unit, sums[1])
+        centre = grid.number(grid.middle) - summary.middle
+        return _Ratios(
+            mean_bit=sums[1] / unit * largest / counts,
+            bit_variance=of_bits.variance / counts,
+            mean_value=(sums[0] / unit / counts * summary.extent - centre) / grid.width,
+            value_variance=of_values.variance / grid.width**2 / counts,
+            known=(partition.known_truths * summary.extent - centre) / grid.width,
+        )
+
+    @override
+    def update(self, tally: TaskMoments, state: Prior | None) -> tuple[Prior, float]:
+        """Estimate the prior; the objective is the mean truth."""
+        tasks = self.summary.tasks
+        bit, bit_square, bit_noise, value, share, ratio, ratio_square, noise = tally.means(tasks)
+        truth = value / share
+        between = ratio_square - 2 * truth * ratio + truth**2
+        prior = Prior(
+            share=max(bit, math.sqrt(bit_noise / tasks)),
+            share_variance=_plausible(bit_square - bit**2 - bit_noise),
+            truth=min(max(truth, -0.5), 0.5),
+            truth_variance=_plausible(between - noise),
+        )
+        return prior, prior.truth
+
+    @override
+    def error(self, tally: TaskMoments) -> npt.NDArray[np.float64]:
+        """Return NaN for each worker, since a single worker's reports are almost only noise."""
+        return np.full(self.summary.workers, np.nan)
+
+    @override
+    def warnings(self, tally: TaskMoments, state: Prior | None, scatter: Scatter) -> list[Warning]:
+        """Warn if all truths are equal."""
+        if state is None or state.truth_variance > 0 or self.summary.tasks == 1:
+            return []
+        return [
+            NoSignalWarning(
+                "the noise hides how the truths differ: RatioMean gives all tasks the same truth. "
+                "It takes more workers, or a larger epsilon."
+            )
+        ]
+
+
 @frozen(kw_only=True, slots=False)
-class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, TaskMoments]):
+class RatioMean(NumericMethod):
     """Truths from noisy answers and noisy participation bits, without the bias of filled values.
 
-    With g the noisy distances of answers from the middle c of the domain, 0 where there is no
-    answer, and h the noisy bits, ``truth_j = c + sum_i g_ij / sum_i h_ij``: the noise cancels as
-    workers become more, whatever the sparsity. Where few answered, the sum of bits is mostly noise;
-    so the share of participants of each task, and then its truth, are shrunk towards their mean
-    over tasks, by as much as the variance of the noise, which is known, and the variance between
-    tasks, which is estimated, say. The shrinkage vanishes as workers become more. Standard errors
-    are those of the shrunk truths, the shares of participants taken as known.
+    With g the noisy distances of answers from the middle c of the domain, 0 without an answer, and
+    h the noisy bits, ``truth_j = c + sum_i g_ij / sum_i h_ij``: the noise averages out over workers
+    at any sparsity. If few workers answered, the sum of bits is mostly noise. So the fraction of
+    participants of each task, and then its truth, are shrunk towards their mean over tasks, by the
+    known variance of the noise and the estimated variance between tasks. The shrinkage vanishes for
+    many workers. Standard errors are those of the shrunk truths for known fractions.
 
     Warns
     -----
     NoSignalWarning
-        Where the noise hides how the truths differ: they are then all the same.
+        If the noise hides how the truths differ; they are then all equal.
 
     References
     ----------
@@ -182,7 +267,6 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
 
     @override
     def reads_reports(self, channel: Channel) -> bool:
-        """Return whether participation bits come with the reports."""
         return channel.shift is not None and channel.participation is not None
 
     @override
@@ -190,116 +274,11 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
         return True
 
     @override
-    def summarize(self, summary: Summary, known: npt.NDArray[Any]) -> Summary:
+    def model_for(self, summary: Summary) -> RatioMeanModel:
         channel = summary.channel
         if not summary.participation or channel is None or channel.participation is None:
             raise AnswerError(
                 "RatioMean needs reports with participation bits, as those of "
                 'LaplacePerturbation(..., participation="released"). For others take Mean.'
             )
-        return super().summarize(summary, known)
-
-    @override
-    def signal_warnings(
-        self,
-        summary: Summary,
-        tally: TaskMoments,
-        state: Prior | None,
-        scatter: Scatter,
-    ) -> list[Warning]:
-        """Warn where all truths are the same."""
-        if state is None or state.truth_variance > 0 or summary.tasks == 1:
-            return []
-        return [
-            NoSignalWarning(
-                "the noise hides how the truths differ: RatioMean gives all tasks the same truth. "
-                "It takes more workers, or a larger epsilon."
-            )
-        ]
-
-    @override
-    def sweep(
-        self,
-        partition: Partition,
-        summary: Summary,
-        state: Prior | None,
-        estimates: NumericEstimates | None,
-    ) -> TaskMoments:
-        """Form the ratios."""
-        ratios = _ratios(partition, summary)
-        shares = ratios.shares(state)
-        if estimates is not None:
-            grid = _laws(summary)[0].grid
-            distances, errors = ratios.truths(shares, state)
-            truths = distances * grid.width + grid.number(grid.middle)
-            truths = (np.clip(truths, grid.low, grid.high) - summary.middle) / summary.extent
-            estimates.truths[:] = np.where(
-                np.isnan(partition.known_truths), truths, partition.known_truths
-            )
-            estimates.standard_error[:] = errors * grid.width / summary.extent
-            estimates.spread[:] = np.nan
-        return ratios.moments(shares)
-
-    @override
-    def update(
-        self,
-        summary: Summary,
-        tally: TaskMoments,
-        state: Prior | None,
-    ) -> tuple[Prior, float]:
-        """Estimate how shares and truths vary.
-
-        The objective is the mean truth; it rests once the shares are known.
-        """
-        bit, bit_square, bit_noise, value, share, ratio, ratio_square, noise = tally.means(
-            summary.tasks
-        )
-        truth = value / share
-        between = ratio_square - 2 * truth * ratio + truth**2
-        prior = Prior(
-            share=max(bit, math.sqrt(bit_noise / summary.tasks)),
-            share_variance=_plausible(bit_square - bit**2 - bit_noise),
-            truth=min(max(truth, -0.5), 0.5),
-            truth_variance=_plausible(between - noise),
-        )
-        return prior, prior.truth
-
-    @override
-    def error(
-        self,
-        summary: Summary,
-        tally: TaskMoments,
-    ) -> npt.NDArray[np.float64]:
-        """Return NaN for each worker: a single worker's reports are nearly all noise."""
-        return np.full(summary.workers, np.nan)
-
-
-def _laws(summary: Summary) -> tuple[Shift, Shift]:
-    """Return the law of the values, and that of the bits beside them."""
-    channel = summary.channel
-    assert channel is not None
-    assert channel.shift is not None
-    assert channel.participation is not None
-    return channel.shift, channel.participation
-
-
-def _ratios(partition: Partition, summary: Summary) -> _Ratios:
-    """Return the means of values and bits over each task's workers, and the noise in them."""
-    of_values, of_bits = _laws(summary)
-    grid = of_values.grid
-    assert partition.participation is not None
-    counts = np.maximum(np.diff(partition.offsets), 1)
-    unit = unit_for(summary.longest_task)
-    largest = 1.0 + SCALES * of_bits.scale
-    bits = np.clip(partition.participation / largest, -1.0, 1.0)
-    sums = np.zeros((2, partition.tasks), np.int64)
-    sum_per_task(partition.offsets, partition.values, unit, sums[0])
-    sum_per_task(partition.offsets, bits, unit, sums[1])
-    centre = grid.number(grid.middle) - summary.middle
-    return _Ratios(
-        mean_bit=sums[1] / unit * largest / counts,
-        bit_variance=of_bits.variance / counts,
-        mean_value=(sums[0] / unit / counts * summary.extent - centre) / grid.width,
-        value_variance=of_values.variance / grid.width**2 / counts,
-        known=(partition.known_truths * summary.extent - centre) / grid.width,
-    )
+        return RatioMeanModel(method=self, summary=summary)

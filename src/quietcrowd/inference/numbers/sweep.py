@@ -1,28 +1,21 @@
-"""A pass of the model of numbers on bins: where reports lie, and what a kernel is told of them."""
+"""A sweep over bins: `NoiseAware` for numbers before it learns."""
 
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from attrs import evolve
+from attrs import evolve, frozen
 
 from quietcrowd._core import blend_laws, infer_by_bins
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.inference.numbers.bounded_bins import bounded_columns, bounded_laws
 from quietcrowd.inference.numbers.clipped import MOST_SCALE, cells_of
-from quietcrowd.inference.numbers.crowd import (
-    CELLS,
-    NumberState,
-    NumberTally,
-    likely_unit,
-    residual_unit,
-    table_rows,
-    truth_unit,
-)
-from quietcrowd.inference.numbers.model import error_unit, unit_for
+from quietcrowd.inference.numbers.crowd import CELLS, NumberState, NumberTally, table_rows
+from quietcrowd.inference.numbers.model import NumericModel, unit_for
 from quietcrowd.inference.numbers.report_bins import (
     BINS,
     CENTRE,
@@ -32,27 +25,19 @@ from quietcrowd.inference.numbers.report_bins import (
     filling_law,
     law_shares,
 )
-from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.inference.passes import NumericEstimates
-from quietcrowd.mechanisms.channels.base import laplace_shift
+from quietcrowd.inference.partition import Partition
+from quietcrowd.inference.task_estimates import NumericEstimates
+from quietcrowd.mechanisms.channels.base import known_grid, laplace_shift
 from quietcrowd.mechanisms.channels.bounded_law import BoundedLaw
+from quietcrowd.mechanisms.channels.grid import Grid
 
-__all__ = [
-    "LEVELS",
-    "WorkerLaws",
-    "count_cells",
-    "error_laws",
-    "fills_in",
-    "noise_scale",
-    "pass_over",
-    "report_precisions",
-]
+__all__ = ["LEVELS", "BinModel", "WorkerLaws"]
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""Of the quantiles of a truth's posterior."""
+"""Levels of the quantiles of a truth's posterior."""
 
 AT_END = 1e-9
-"""An answer so many bins from an end of its domain is at the end."""
+"""Distance in bins up to which an answer counts as at an end of its domain."""
 
 
 class WorkerLaws(NamedTuple):
@@ -79,65 +64,19 @@ class WorkerLaws(NamedTuple):
     table: npt.NDArray[np.int32]
 
 
-def fills_in(summary: Summary) -> bool:
-    """Return whether unanswered tasks are reported, too."""
-    return summary.channel is not None and summary.channel.fillings is not None
-
-
-def noise_scale(summary: Summary, state: NumberState) -> float:
-    """Return the scale of Laplace noise in widths of the range; 0 without it."""
-    shift = laplace_shift(summary.channel)
-    return 0.0 if shift is None else shift.scale / (state.high - state.low)
-
-
-def _bounded_law(summary: Summary) -> BoundedLaw | None:
-    return None if summary.channel is None else summary.channel.bounded_law
-
-
-def _margin(summary: Summary, state: NumberState) -> float:
-    """Return how far within the range plain answers are cut off; NaN where they are not.
-
-    They are where the range is that of their domain; between levels by half of a step.
-    """
-    domain: Any = summary.domain
-    if summary.channel is not None or not isinstance(domain, Interval | Ordinal):
-        return math.nan
-    if (state.low, state.high) != (domain.low, domain.high):
-        return math.nan
-    if isinstance(domain, Interval) or domain.size < 2:
-        return 0.0
-    return domain.width / (domain.size - 1) / 2.0 / (state.high - state.low)
-
-
-def error_laws(summary: Summary, state: NumberState) -> ErrorLaws:
-    """Return the laws that a worker's reports may follow."""
-    bounded = _bounded_law(summary)
-    if bounded is not None:
-        return bounded_laws(bounded)
-    return answer_laws(noise_scale(summary, state), _margin(summary, state))
-
-
-def report_precisions(summary: Summary, state: NumberState) -> npt.NDArray[np.float64]:
-    """Return the expected precision of each worker's reports, in widths of the range."""
-    precisions: npt.NDArray[np.float64] = np.sum(
-        state.beliefs / error_laws(summary, state).variance, axis=1
-    )
-    return precisions
-
-
 class _Places(NamedTuple):
-    """Where reports lie.
+    """Places of reports.
 
     Attributes
     ----------
     bins : ndarray of int64
-        The bin, from one width below the range to one above.
+        Bin, from one width below the range to one above.
     columns : ndarray of int64
-        Where the log density given the first bin stands in a table.
+        Column of the log density for the first bin in a table.
     ratios : ndarray of int64
-        Where what the ends of the range add to it stands; -1 where they add nothing.
+        Column of what the ends of the range add to it; -1 if they add nothing.
     cut : ndarray of float64
-        What rounding to bins took.
+        Difference that rounding to bins removed.
     """
 
     bins: npt.NDArray[np.int64]
@@ -146,151 +85,218 @@ class _Places(NamedTuple):
     cut: npt.NDArray[np.float64]
 
 
-def _place(placed: npt.NDArray[np.float64], summary: Summary, state: NumberState) -> _Places:
-    """Return where reports lie that are given in bins."""
-    bounded = _bounded_law(summary)
-    if bounded is not None:
-        return _place_bounded(placed, bounded)
-    scale, last = noise_scale(summary, state), BINS - 1.0
-    cells = np.full(len(placed), -1, np.int64)
-    if 0 < scale <= MOST_SCALE:
-        cells = cells_of(placed / last, scale, 1.0 / last)
-        placed = np.clip(placed, 0.0, last)
-    elif not math.isnan(_margin(summary, state)):
-        cells = np.where(placed >= last - AT_END, 1, np.where(placed <= AT_END, 0, -1))
-    bins = np.clip(np.rint(placed), -BINS, 2 * BINS - 1)
-    whole = bins.astype(np.int64)
-    columns, at_end = DISTANCES + cells * BINS, (cells == 0) | (cells == 1)
-    return _Places(
-        bins=whole,
-        columns=np.where(at_end, columns, CENTRE - whole),
-        ratios=np.where(cells > 1, columns, -1),
-        cut=np.where(at_end, 0.0, np.clip(placed - bins, -0.5, 0.5)),
-    )
+@frozen(kw_only=True, eq=False, slots=False)
+class BinModel(NumericModel[Any, NumberState, NumberTally]):
+    """A model of numbers whose truths are on bins; its sweep, without learning."""
+
+    @cached_property
+    def grid(self) -> Grid | None:
+        """Public grid of the answers, if the channel is known."""
+        return known_grid(self.summary.channel)
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Ends of the public grid."""
+        return None if self.grid is None else self.grid.ends
+
+    @cached_property
+    def fills_in(self) -> bool:
+        """Whether unanswered tasks are reported, too."""
+        return self.summary.channel is not None and self.summary.channel.fillings is not None
+
+    @cached_property
+    def bounded(self) -> BoundedLaw | None:
+        """Distribution of bounded reports."""
+        return None if self.summary.channel is None else self.summary.channel.bounded_law
+
+    @cached_property
+    def _scale(self) -> float:
+        """Scale of Laplace noise in the unit of the answers; 0 without it."""
+        shift = laplace_shift(self.summary.channel)
+        return 0.0 if shift is None else shift.scale
+
+    @cached_property
+    def table_rows(self) -> npt.NDArray[np.int64]:
+        """Each worker's row of a table; -1 for those with few reports."""
+        return table_rows(self.summary)
+
+    @cached_property
+    def residual_unit(self) -> float:
+        """What 1.0 is stored as in sums over a worker's reports."""
+        return unit_for(self.summary.most_answers)
+
+    @cached_property
+    def truth_unit(self) -> float:
+        """What 1.0 is stored as in sums over tasks of probabilities."""
+        return unit_for(self.summary.tasks)
+
+    @cached_property
+    def likely_unit(self) -> float:
+        """What 1.0 is stored as in sums of log evidences."""
+        return unit_for(self.summary.answers + self.summary.tasks) / 1024.0
+
+    def noise_scale(self, state: NumberState) -> float:
+        """Return the scale of Laplace noise in widths of the range; 0 without it."""
+        return self._scale / (state.high - state.low) if self._scale else 0.0
+
+    def _margin(self, state: NumberState) -> float:
+        """Return the distance from the ends within which non-private answers are clipped.
+
+        NaN if they are not, since the range is not that of their domain. Half a step for levels.
+        """
+        domain: Any = self.summary.domain
+        if self.summary.channel is not None or not isinstance(domain, Interval | Ordinal):
+            return math.nan
+        if (state.low, state.high) != (domain.low, domain.high):
+            return math.nan
+        if isinstance(domain, Interval) or domain.size < 2:
+            return 0.0
+        return domain.width / (domain.size - 1) / 2.0 / (state.high - state.low)
+
+    def error_laws(self, state: NumberState) -> ErrorLaws:
+        """Return the distributions that a worker's reports may have."""
+        if self.bounded is not None:
+            return bounded_laws(self.bounded)
+        return answer_laws(self.noise_scale(state), self._margin(state))
+
+    def prior_shares(self, low: float, high: float) -> npt.NDArray[np.float64]:
+        """Return the prior probability of each distribution of errors, for a range."""
+        if self.bounded is not None:
+            return bounded_laws(self.bounded).share
+        return answer_laws(self._scale / (high - low) if self._scale else 0.0).share
+
+    def report_precisions(self, state: NumberState) -> npt.NDArray[np.float64]:
+        """Return the expected precision of each worker's reports, in widths of the range."""
+        precisions: npt.NDArray[np.float64] = np.sum(
+            state.beliefs / self.error_laws(state).variance, axis=1
+        )
+        return precisions
+
+    def count_cells(self, partition: Partition, state: NumberState) -> NumberTally:
+        """Count the numbers in each cell of the range."""
+        rows = partition.values[int(partition.offsets[0]) : int(partition.offsets[-1])]
+        numbers = rows * self.summary.extent + self.summary.middle
+        cells = np.clip((numbers - state.low) / (state.high - state.low) * CELLS, 0, CELLS - 1)
+        tally = NumberTally.empty(self.summary, cells=CELLS)
+        return evolve(tally, cells=np.bincount(cells.astype(np.int64), minlength=CELLS))
+
+    def sweep_bins(
+        self,
+        partition: Partition,
+        state: NumberState,
+        estimates: NumericEstimates | None = None,
+        quantiles: npt.NDArray[np.float64] | None = None,
+    ) -> NumberTally:
+        """Find the posteriors of the truths, and fill the arrays that are given.
+
+        If there are any, no report has more weight in a task than others confirm. `quantiles` have
+        shape (tasks, levels).
+        """
+        summary = self.summary
+        last = estimates is not None or quantiles is not None
+        laws = self.error_laws(state)
+        rows = slice(int(partition.offsets[0]), int(partition.offsets[-1]))
+        values, codes = partition.values[rows], partition.worker_codes[rows].view(np.uint32)
+        to_bins = (BINS - 1) * summary.extent / (state.high - state.low)
+        start = (state.low - summary.middle) / summary.extent
+        places = self._place((values - start) * to_bins, state)
+        candidates = state.trial.candidates if state.trial else ()
+        tally = NumberTally.empty(
+            summary,
+            *laws.logs.shape,
+            fills_in=self.fills_in,
+            supported=state.reviews,
+            tried=len(candidates),
+        )
+        precisions = self.report_precisions(state)
+        worker_laws = self._worker_laws(state, laws)
+        infer_by_bins(
+            (partition.offsets - rows.start, codes, values, partition.known_truths),
+            (
+                places.columns,
+                places.ratios,
+                places.cut,
+                self._missing(partition, state, places.bins, rows),
+                (partition.known_truths - start) * to_bins,
+            ),
+            (np.log(state.law), law_shares(candidates) if candidates else np.zeros((0, BINS))),
+            worker_laws,
+            np.exp(worker_laws.by_column) if len(tally.supported) else np.zeros((0, 0)),
+            precisions / precisions.max(),
+            state.borne / precisions.max() if last else np.zeros(0),
+            np.array(LEVELS),
+            np.array([start, start + (BINS - 1) / to_bins]),
+            (
+                self.residual_unit,
+                self.truth_unit,
+                self.likely_unit,
+                self.task_unit,
+                self.error_unit,
+            ),
+            tally.found,
+            np.zeros((0, 0)) if quantiles is None else quantiles,
+            (estimates or NumericEstimates.empty(0)).arrays,
+        )
+        return tally
+
+    def _place(self, placed: npt.NDArray[np.float64], state: NumberState) -> _Places:
+        """Return the places of reports that are given in bins."""
+        if self.bounded is not None:
+            return _place_bounded(placed, self.bounded)
+        scale, last = self.noise_scale(state), BINS - 1.0
+        cells = np.full(len(placed), -1, np.int64)
+        if 0 < scale <= MOST_SCALE:
+            cells = cells_of(placed / last, scale, 1.0 / last)
+            placed = np.clip(placed, 0.0, last)
+        elif not math.isnan(self._margin(state)):
+            cells = np.where(placed >= last - AT_END, 1, np.where(placed <= AT_END, 0, -1))
+        bins = np.clip(np.rint(placed), -BINS, 2 * BINS - 1)
+        whole = bins.astype(np.int64)
+        columns, at_end = DISTANCES + cells * BINS, (cells == 0) | (cells == 1)
+        return _Places(
+            bins=whole,
+            columns=np.where(at_end, columns, CENTRE - whole),
+            ratios=np.where(cells > 1, columns, -1),
+            cut=np.where(at_end, 0.0, np.clip(placed - bins, -0.5, 0.5)),
+        )
+
+    def _missing(
+        self, partition: Partition, state: NumberState, places: npt.NDArray[np.int64], rows: slice
+    ) -> npt.NDArray[np.float64]:
+        """Return each report's log density without an answer, plus the log-odds of no answer.
+
+        Empty if all reports are of answers.
+        """
+        channel = self.summary.channel
+        if channel is None or channel.fillings is None:
+            return np.zeros(0)
+        fillings = (channel.fillings - state.low) / (state.high - state.low)
+        of_places = filling_law(fillings, self.noise_scale(state))
+        assert state.answering is not None
+        logs = state.answering.logs
+        odds = logs[:, 1] - logs[:, 0]
+        missing: npt.NDArray[np.float64] = (
+            of_places[places + BINS] + odds[partition.worker_codes[rows]]
+        )
+        bits = channel.participation
+        if bits is not None and partition.participation is not None:
+            bit = partition.participation[rows]
+            missing += (np.abs(bit - 1.0) - np.abs(bit)) / bits.scale
+        return missing
+
+    def _worker_laws(self, state: NumberState, laws: ErrorLaws) -> WorkerLaws:
+        rows, by_law = self.table_rows, np.ascontiguousarray(laws.logs.T)
+        table = np.empty((int(rows.max()) + 1, by_law.shape[1]), np.int32)
+        beliefs = np.ascontiguousarray(state.beliefs)
+        blend_laws(beliefs[rows >= 0], by_law, table)
+        return WorkerLaws(beliefs, by_law, np.ascontiguousarray(laws.logs), rows, table)
 
 
 def _place_bounded(placed: npt.NDArray[np.float64], law: BoundedLaw) -> _Places:
-    """Return where bounded reports lie that are given in bins."""
+    """Return the places of bounded reports that are given in bins."""
     low, numbers = law.grid.low, law.numbers
     own = (low - numbers.origin + placed * (law.grid.width / (BINS - 1.0))) / numbers.step
     columns = bounded_columns(law, np.rint(own).astype(np.int64))
     nothing = np.zeros(len(placed))
     whole = np.zeros(len(placed), np.int64)
     return _Places(bins=whole, columns=columns, ratios=whole - 1, cut=nothing)
-
-
-def count_cells(partition: Partition, summary: Summary, state: NumberState) -> NumberTally:
-    """Count the numbers in each cell of the range."""
-    rows = partition.values[int(partition.offsets[0]) : int(partition.offsets[-1])]
-    numbers = rows * summary.extent + summary.middle
-    cells = np.clip((numbers - state.low) / (state.high - state.low) * CELLS, 0, CELLS - 1)
-    tally = NumberTally.empty(summary, cells=CELLS)
-    return evolve(tally, cells=np.bincount(cells.astype(np.int64), minlength=CELLS))
-
-
-def _missing(
-    partition: Partition,
-    summary: Summary,
-    state: NumberState,
-    places: npt.NDArray[np.int64],
-    rows: slice,
-) -> npt.NDArray[np.float64]:
-    """Return each report's log density where there is no answer, with the odds of that.
-
-    Empty where all reports are of answers.
-    """
-    channel = summary.channel
-    if channel is None or channel.fillings is None:
-        return np.zeros(0)
-    fillings = (channel.fillings - state.low) / (state.high - state.low)
-    of_places = filling_law(fillings, noise_scale(summary, state))
-    assert state.answering is not None
-    logs = state.answering.logs
-    odds = logs[:, 1] - logs[:, 0]
-    missing: npt.NDArray[np.float64] = of_places[places + BINS] + odds[partition.worker_codes[rows]]
-    bits = channel.participation
-    if bits is not None and partition.participation is not None:
-        bit = partition.participation[rows]
-        missing += (np.abs(bit - 1.0) - np.abs(bit)) / bits.scale
-    return missing
-
-
-def _worker_laws(summary: Summary, state: NumberState, laws: ErrorLaws) -> WorkerLaws:
-    """Return what is believed of the workers' errors, and tables of those with many reports."""
-    rows, by_law = table_rows(summary), np.ascontiguousarray(laws.logs.T)
-    table = np.empty((int(rows.max()) + 1, by_law.shape[1]), np.int32)
-    beliefs = np.ascontiguousarray(state.beliefs)
-    blend_laws(beliefs[rows >= 0], by_law, table)
-    return WorkerLaws(beliefs, by_law, np.ascontiguousarray(laws.logs), rows, table)
-
-
-def _empty_tally(summary: Summary, state: NumberState, laws: ErrorLaws) -> NumberTally:
-    return NumberTally.empty(
-        summary,
-        *laws.logs.shape,
-        fills_in=fills_in(summary),
-        supported=state.reviews,
-        tried=len(state.trial.candidates) if state.trial else 0,
-    )
-
-
-def pass_over(
-    partition: Partition,
-    summary: Summary,
-    state: NumberState,
-    room: NumericEstimates | None,
-    quantiles: npt.NDArray[np.float64],
-) -> NumberTally:
-    """Find the posteriors of the truths, and what they tell.
-
-    Parameters
-    ----------
-    partition, summary, state
-        As of `NoiseAwareNumbers.sweep`.
-    room : NumericEstimates, optional
-        To be filled. Where that or quantiles are to be filled, no report has more of a task's
-        weight than others bear out.
-    quantiles : ndarray of float64, shape (tasks, levels) or (0, 0)
-        To be filled.
-    """
-    laws = error_laws(summary, state)
-    rows = slice(int(partition.offsets[0]), int(partition.offsets[-1]))
-    values, codes = partition.values[rows], partition.worker_codes[rows].view(np.uint32)
-    to_bins = (BINS - 1) * summary.extent / (state.high - state.low)
-    start = (state.low - summary.middle) / summary.extent
-    places = _place((values - start) * to_bins, summary, state)
-    tally = _empty_tally(summary, state, laws)
-    precisions = report_precisions(summary, state)
-    last = room is not None or len(quantiles) > 0
-    worker_laws = _worker_laws(summary, state, laws)
-    infer_by_bins(
-        (partition.offsets - rows.start, codes, values, partition.known_truths),
-        (
-            places.columns,
-            places.ratios,
-            places.cut,
-            _missing(partition, summary, state, places.bins, rows),
-            (partition.known_truths - start) * to_bins,
-        ),
-        (
-            np.log(state.law),
-            law_shares(state.trial.candidates) if state.trial else np.zeros((0, BINS)),
-        ),
-        worker_laws,
-        np.exp(worker_laws.by_column) if len(tally.supported) else np.zeros((0, 0)),
-        precisions / precisions.max(),
-        state.borne / precisions.max() if last else np.zeros(0),
-        np.array(LEVELS),
-        np.array([start, start + (BINS - 1) / to_bins]),
-        (
-            residual_unit(summary),
-            truth_unit(summary),
-            likely_unit(summary),
-            unit_for(summary.longest_task),
-            error_unit(summary),
-        ),
-        tally.found,
-        quantiles,
-        (room or NumericEstimates.empty(0)).arrays,
-    )
-    return tally

@@ -1,4 +1,4 @@
-"""What `NoiseAware` believes of a crowd that sends sets of labels, and learns of it from a pass."""
+"""State and maximization step of `NoiseAware` for reports that are sets of labels."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ from quietcrowd.inference.labels.crowd import (
     FIRST_ACCURACY,
     FRACTION_BITS,
     LEAST,
-    PRIOR_ACCURACIES,
-    PRIOR_MISTAKES,
     PRIOR_REPORTS,
-    PRIOR_WORKERS,
+    PriorCounts,
     first_frequencies,
     fixed_logarithms,
     normalised,
@@ -39,7 +37,7 @@ from quietcrowd.inference.labels.learning import (
     sharpness_of,
 )
 from quietcrowd.inference.labels.reports import CrowdUnits
-from quietcrowd.inference.passes import State, Tally
+from quietcrowd.inference.model import State, Tally
 from quietcrowd.mechanisms.channels.set_law import SetLaw
 from quietcrowd.report_domains import binomials
 
@@ -59,28 +57,28 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 
 SHARE_ONE = 2.0**30
-"""What a probability of 1 is stored as in what is believed of workers."""
+"""What a probability of 1 is stored as in states."""
 
 FINEST = 0.25
 MOST_STEPS = 16
-"""Nodes are so far apart, or there are so many on either side of 0."""
+"""Distance of nodes, and their largest number on either side of 0."""
 
 
 class SetSigns(NamedTuple):
-    """How a set speaks for its answer.
+    """Likelihood of a set for each answer.
 
     Attributes
     ----------
     binomials : ndarray of int64, shape (members, labels)
-        As of `report_domains.binomials`.
+        From `set_ranks.binomials`.
     gain : float
-        How much likelier a set is given an answer that it holds than given another one, less 1.
+        Ratio of the probabilities of a set for an answer in it and for another, minus 1.
     epsilon : float
-        The logarithm of 1 more than that.
+        The logarithm of the ratio.
     mistakes : ndarray of int64, shape (labels, labels)
-        How probable each answer is that is not the truth, at [answer, truth], in `SHARE_ONE`.
+        Probability of each answer that is not the truth, at [answer, truth], in `SHARE_ONE`.
     nodes : int
-        How many nodes there are, evenly from ``-epsilon`` to ``epsilon``.
+        Number of nodes, equidistant from ``-epsilon`` to ``epsilon``.
     """
 
     binomials: npt.NDArray[np.int64]
@@ -91,22 +89,20 @@ class SetSigns(NamedTuple):
 
 
 class SetWorkers(NamedTuple):
-    """What is believed of the workers.
+    """Estimates of the workers.
 
     Attributes
     ----------
     log_odds : ndarray of int32, shape (workers, nodes, labels)
-        Expected ``ln(1 + w (exp(v) - 1))`` at each node, in units of `nats`; 0 for who always gives
-        one label.
+        Expected ``ln(1 + w (exp(v) - 1))`` at each node, in units of `nats`; 0 for constant ones.
     nats : float
         See above.
     skills : ndarray of int32, shape (workers, labels)
-        Expected w at each truth of a worker who does not always give one label.
+        Expected w at each truth of a worker who is not constant.
     constants : ndarray of int32, shape (workers, labels)
-        Probability that it always gives this label; both in units of 1 / `SHARE_ONE`.
+        Probability that the worker always gives this label; both in units of 1 / `SHARE_ONE`.
     constant_base, constant_gain : float
-        Likelihood of a set from who always gives one label: the first, and the second more where
-        the set holds that label.
+        Likelihood of a set from a constant worker, and what is added if it contains the label.
     """
 
     log_odds: npt.NDArray[np.int32]
@@ -119,7 +115,7 @@ class SetWorkers(NamedTuple):
 
 @frozen(kw_only=True, eq=False)
 class SetTally(Tally):
-    """What a pass over sets tells of workers and tasks.
+    """Statistics of a sweep over sets.
 
     Attributes
     ----------
@@ -128,20 +124,20 @@ class SetTally(Tally):
     bases : ndarray of int64, shape (workers,)
         Expected ``ln b``.
     held : ndarray of int64, shape (workers, labels)
-        How many sets hold each label.
+        Number of sets that contain each label.
     mistaken : ndarray of int64, shape (labels, labels)
-        At [answer, truth]: expected ``P(wrong) / b`` of sets that hold the answer; on the diagonal,
-        of all sets. Filled where it is asked for.
+        At [answer, truth]: expected ``P(wrong) / b`` of sets that contain the answer; on the
+        diagonal, of all sets. Only filled if `asks_for_mistakes`.
     classes : ndarray of int64, shape (labels,)
         Expected tasks of each label.
     calibration : ndarray of int64
-        As of `CrowdTally`.
+        As in `CrowdTally`.
     agreed : ndarray of int64, shape (workers,)
-        How many sets hold the estimate, in `integer_sums.shares`.
+        Number of sets that contain the estimate, in `integer_sums.shares`.
     entropy : int
         Sum of the entropies of the posteriors, in the units of `counts`.
     compared : int
-        How many known truths `calibration` is of.
+        Number of known truths in `calibration`.
     histograms : ndarray of int64
         As in `AgreementTally`.
     """
@@ -160,19 +156,19 @@ class SetTally(Tally):
 
 @frozen(kw_only=True, eq=False)
 class SetState(State):
-    """What is believed of workers, of the crowd they are drawn from, and of truths.
+    """Estimates of the workers, of their crowd, and of the frequencies of truths.
 
-    Of what is about workers the last entry is that of a worker of whom nothing is known.
+    The last entry of arrays over workers is that of an unknown worker.
 
     Attributes
     ----------
     log_odds, skills, steady : ndarray of int32
-        See `SetWorkers`, where the third is called ``constants``; log-odds in units of
+        As in `SetWorkers`, whose ``constants`` are `steady`; log-odds in units of
         2^-`FRACTION_BITS`.
     constancy : ndarray of float64, shape (workers + 1,)
         Probability that a worker always gives one label.
     log_priors, guesses, communities, constants, accuracies, mistakes, sharpness, updates
-        As of `CrowdState`.
+        As in `CrowdState`.
     """
 
     log_odds: npt.NDArray[np.int32]
@@ -190,7 +186,7 @@ class SetState(State):
 
     @override
     def take(self, positions: npt.NDArray[np.intp]) -> Self:
-        """Return the state of other workers; of a new one nothing is known."""
+        """Return the state of other workers; a new one is unknown."""
         chosen = np.append(positions, -1)
         return evolve(
             self,
@@ -201,9 +197,9 @@ class SetState(State):
         )
 
     def answers(self, worker: int) -> Floats:
-        """Return how likely a worker gives each answer, at [truth, answer]; rows sum to 1.
+        """Return the probability of each answer of a worker, at [truth, answer].
 
-        Of who always gives one label the answer is another one at times, all of them alike.
+        A constant worker sometimes gives another label, all with equal probability.
         """
         skills, steady = self.skills[worker] / SHARE_ONE, self.steady[worker] / SHARE_ONE
         own = (1.0 - skills)[:, np.newaxis] * self.mistakes + np.diag(skills)
@@ -213,7 +209,7 @@ class SetState(State):
         return mixed
 
     def workers(self, law: SetLaw) -> SetWorkers:
-        """Return what the kernels take of it."""
+        """Return the arguments of kernels."""
         base, more = _constant_likelihoods(law)
         return SetWorkers(
             log_odds=self.log_odds,
@@ -226,17 +222,17 @@ class SetState(State):
 
 
 def asks_for_mistakes(state: SetState) -> bool:
-    """Return whether the next update learns what mistakes are."""
+    """Return whether the next update learns the distribution of mistakes."""
     return len(state.guesses) > 2 and state.updates % MISTAKES_EVERY == 0
 
 
 def node_count(law: SetLaw) -> int:
-    """Return how many nodes there are, from minus epsilon to epsilon."""
+    """Return the number of nodes from minus epsilon to epsilon."""
     return 1 + 2 * max(4, min(MOST_STEPS, math.ceil(law.epsilon / FINEST)))
 
 
 def signs_of(law: SetLaw, mistakes: Floats) -> SetSigns:
-    """Return how sets speak where wrong answers have a law, by [truth, answer]."""
+    """Return likelihoods of sets for a distribution of mistakes, at [truth, answer]."""
     return SetSigns(
         binomials=binomials(law.labels, law.members),
         gain=float(law.ratio - 1),
@@ -247,12 +243,12 @@ def signs_of(law: SetLaw, mistakes: Floats) -> SetSigns:
 
 
 def _span(law: SetLaw) -> float:
-    """Return how far nodes reach: epsilon, or next to nothing where sets tell nothing."""
+    """Return the largest node: epsilon, but above 0."""
     return max(math.log(law.ratio), 1e-9)
 
 
 def _constant_likelihoods(law: SetLaw) -> tuple[float, float]:
-    """Return how likely a set is from who always gives one label, and more if it holds that."""
+    """Return `SetWorkers.constant_base` and `SetWorkers.constant_gain`."""
     gain = float(law.ratio - 1)
     return 1.0 + gain * (1.0 - CONSTANT_RATE) * law.members / law.labels, gain * CONSTANT_RATE
 
@@ -265,10 +261,10 @@ def _accuracy_logs(law: SetLaw) -> Floats:
 
 
 def _guesses(law: SetLaw, held: npt.NDArray[np.int64], reports: int) -> Floats:
-    """Return how often each label is given, from how many sets hold it.
+    """Return the frequency of each label among the answers, from how many sets contain it.
 
-    The share of sets that hold a label is ``q + (p - q) nu``. What that gives counts as so many
-    answers without noise as would tell as much, beside `PRIOR_REPORTS` of each label.
+    The fraction of sets with a label is ``q + (p - q) nu``. The estimate has the weight of the
+    noiseless answers that would be equally precise, and the prior that of `PRIOR_REPORTS`.
     """
     p, q = float(law.held), float(law.held_other)
     if p == q:
@@ -281,19 +277,13 @@ def _guesses(law: SetLaw, held: npt.NDArray[np.int64], reports: int) -> Floats:
     return guesses
 
 
-def first_sets(units: CrowdUnits, law: SetLaw, held: npt.NDArray[np.int64], prior: Any) -> SetState:
-    """Return what is believed before the first pass but for how many sets hold each label.
+def first_sets(
+    units: CrowdUnits, law: SetLaw, held: npt.NDArray[np.int64], frequencies: Any
+) -> SetState:
+    """Return the state before the first pass that learns.
 
-    Parameters
-    ----------
-    units : CrowdUnits
-        Of all reports.
-    law : SetLaw
-        Of a set given the answer; it tells something.
-    held : ndarray of int, shape (labels,)
-        How many sets hold each label.
-    prior : ndarray of float64 or None
-        As of `label_state.prior_crowd`.
+    `held` is the number of sets that contain each label, shape (labels,); `frequencies` are as for
+    `prior_crowd`.
     """
     labels, workers = law.labels, units.workers + 1
     guesses = _guesses(law, held, units.summary.answers)
@@ -306,7 +296,7 @@ def first_sets(units: CrowdUnits, law: SetLaw, held: npt.NDArray[np.int64], prio
         skills=np.full((workers, labels), round(FIRST_ACCURACY * SHARE_ONE), np.int32),
         steady=steady,
         constancy=steady.sum(axis=1) / SHARE_ONE,
-        log_priors=fixed_logarithms(first_frequencies(guesses, prior)),
+        log_priors=fixed_logarithms(first_frequencies(guesses, frequencies)),
         guesses=guesses,
         communities=prior_communities(),
         constants=shares,
@@ -318,46 +308,35 @@ def first_sets(units: CrowdUnits, law: SetLaw, held: npt.NDArray[np.int64], prio
 
 
 def learn_sets(
-    units: CrowdUnits, law: SetLaw, tally: SetTally, state: SetState, unit: float, prior: Any
+    units: CrowdUnits, law: SetLaw, tally: SetTally, state: SetState, unit: float, frequencies: Any
 ) -> tuple[SetState, float]:
-    """Return what is believed after a pass, and the objective: a bound of the log-evidence.
+    """Return the next state, and the objective, a lower bound of the log evidence.
 
-    What mistakes are is learnt from the same pass as the workers are: in the next one the objective
-    may fall a little.
-
-    Parameters
-    ----------
-    units : CrowdUnits
-        Of all reports.
-    law : SetLaw
-        Of a set given the answer.
-    tally, state
-        Of the pass, and what it believed.
-    unit : float
-        What 1 is stored as in the tally.
-    prior : ndarray of float64 or None
-        As of `label_state.prior_crowd`.
+    Mistakes are learned from the same sweep as the workers, so the objective may then fall a
+    little. `tally`, in units of `unit`, and `state` are those of the last sweep; `frequencies` are
+    as for `prior_crowd`.
     """
+    prior = PriorCounts.of(state.guesses)
     seen, sums, evidence = _look(units, law, tally, state, unit)
     classes = tally.classes / unit
-    if prior is None:
+    if frequencies is None:
         log_priors, of_frequencies = log_frequencies(classes)
     else:
-        log_priors = np.log(np.maximum(prior, LEAST))
+        log_priors = np.log(np.maximum(frequencies, LEAST))
         of_frequencies = float((classes * log_priors).sum())
-    climbed = evidence + tally.entropy / unit + of_frequencies + penalty(state)
-    communities = sums.communities / units.worker_unit + PRIOR_WORKERS * prior_communities()
-    constants = sums.constants / units.worker_unit + PRIOR_WORKERS * prior_constants(law.labels)
+    climbed = evidence + tally.entropy / unit + of_frequencies + penalty(state, prior)
+    communities = sums.communities / units.worker_unit + prior.communities
+    constants = sums.constants / units.worker_unit + prior.constants
     everybody = communities.sum() + constants.sum()
     accuracies = sums.accuracies / units.worker_unit
-    accuracies += PRIOR_ACCURACIES * prior_accuracies(state.guesses)
+    accuracies += prior.accuracies
     return evolve(
         seen,
         log_priors=integer_sums.to_fixed(log_priors),
         communities=communities / everybody,
         constants=constants / everybody,
         accuracies=normalised(accuracies),
-        mistakes=_learned_mistakes(units, law, tally, state),
+        mistakes=_learned_mistakes(units, law, tally, state, prior.mistakes),
         sharpness=sharpness_of(tally),
         updates=state.updates + 1,
     ), climbed
@@ -366,7 +345,7 @@ def learn_sets(
 def _look(
     units: CrowdUnits, law: SetLaw, tally: SetTally, state: SetState, unit: float
 ) -> tuple[SetState, CrowdSums, float]:
-    """Weigh all workers, and one of whom nothing is known; return also the log-evidence."""
+    """Estimate all workers, and an unknown one; return sums and the log evidence, too."""
     labels, everybody = law.labels, units.workers + 1
     logs = np.ascontiguousarray(_accuracy_logs(law))
     nodes = logs.shape[1]
@@ -406,15 +385,17 @@ def _look(
     return seen, sums, evidence / units.evidence_unit
 
 
-def _learned_mistakes(units: CrowdUnits, law: SetLaw, tally: SetTally, state: SetState) -> Floats:
-    """Return the most probable law of mistakes, given expected ones of the pass."""
+def _learned_mistakes(
+    units: CrowdUnits, law: SetLaw, tally: SetTally, state: SetState, prior: Floats
+) -> Floats:
+    """Return the most probable distribution of mistakes."""
     if not asks_for_mistakes(state):
         return state.mistakes
     told = tally.mistaken.T / mistake_unit(units)
     every = np.diagonal(told)[:, np.newaxis]
     holding = np.where(np.eye(law.labels, dtype=bool), 0.0, told)
     expected = state.mistakes * (every + float(law.ratio - 1) * holding)
-    return normalised(expected + PRIOR_MISTAKES * prior_mistakes(state.guesses))
+    return normalised(expected + prior)
 
 
 def mistake_unit(units: CrowdUnits) -> float:

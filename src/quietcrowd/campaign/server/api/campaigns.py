@@ -108,7 +108,7 @@ def _read_mechanism(described: dict[str, Any]) -> Mechanism:
 
 def _read_method(
     described: dict[str, Any] | None,
-) -> tuple[FittingMethod[Any, Any] | None, str | None]:
+) -> tuple[FittingMethod | None, str | None]:
     """Return the described method, and its stored form; None for the default."""
     if described is None:
         return None, None
@@ -124,11 +124,11 @@ def _read_method(
     return method, text
 
 
-def _check_fit(method: FittingMethod[Any, Any], mechanism: Mechanism) -> None:
+def _check_fit(method: FittingMethod, mechanism: Mechanism) -> None:
     """Reject a method that cannot use the reports of a mechanism."""
     try:
         method.known(pa.array([], pa.string()), mechanism.domain, None)
-        method.refuse(mechanism)
+        method.check_mechanism(mechanism)
     except AnswerError:
         raise _refused(
             "method", "It cannot infer from what the mechanism reports: labels, or numbers."
@@ -149,7 +149,7 @@ def _check_allotment(kind: str | None, mechanism: Mechanism, method: str | None)
     chosen, _ = _read_method(None if method is None else json.loads(method))
     if chosen is None:
         chosen = METHODS[usual_method(mechanism.report_domain, mechanism)]()
-    if not chosen.tells_further:
+    if not chosen.suggests_tasks:
         raise _refused(
             "allotment",
             f"{chosen.name} does not say where further reports would help most, as noise-aware "
@@ -315,7 +315,7 @@ def change_campaign(
 
 def _changed_values(
     change: CampaignChange,
-) -> tuple[dict[str, Any], FittingMethod[Any, Any] | None]:
+) -> tuple[dict[str, Any], FittingMethod | None]:
     """Return the changes in stored form, and the new method, if any."""
     values: dict[str, Any] = {name: getattr(change, name) for name in change.model_fields_set}
     for name in ("title", "description", *PROMISED):

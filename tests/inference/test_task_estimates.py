@@ -3,7 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from quietcrowd.inference.passes import LabelEstimates, NumericEstimates, Scatter
+from quietcrowd.inference.task_estimates import LabelEstimates, NumericEstimates, Scatter
 
 
 def of_some(count, seed=0):
