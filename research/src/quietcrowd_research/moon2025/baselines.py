@@ -30,7 +30,8 @@ from quietcrowd.inference.task_estimates import NumericEstimates
 from quietcrowd.mechanisms.channels.base import Channel, laplace_shift
 from quietcrowd.mechanisms.channels.grid import bounded_domain
 from quietcrowd.mechanisms.channels.noise import Shift
-from quietcrowd.mechanisms.laplace import LaplaceChannel, LaplacePerturbation
+from quietcrowd.mechanisms.channels.shift import LaplaceChannel
+from quietcrowd.mechanisms.laplace import LaplacePerturbation
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.randomness import Randomness
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
