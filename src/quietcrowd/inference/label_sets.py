@@ -10,7 +10,7 @@ import pyarrow as pa
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.frames import Backend, to_native
 from quietcrowd.inference.estimate import FrameT_co, LabelEstimate, TruthEstimate
-from quietcrowd.label_sets import YES_OR_NO, task_and_label
+from quietcrowd.several_labels import YES_OR_NO, task_and_label
 from quietcrowd.validation import check_proportion
 
 __all__ = ["label_sets"]

@@ -70,7 +70,7 @@ class SetSigns(NamedTuple):
     Attributes
     ----------
     binomials : ndarray of int64, shape (members, labels)
-        From `set_ranks.binomials`.
+        From `report_domains.binomials`.
     gain : float
         Ratio of the probabilities of a set for an answer in it and for another, minus 1.
     epsilon : float
