@@ -22,8 +22,8 @@ from quietcrowd.inference.numbers.model import bind_numbers, known_numbers
 from quietcrowd.inference.numbers.noise_aware import NumberModel, check_has_grid
 from quietcrowd.inference.partition import Summary
 from quietcrowd.inference.sets.noise_aware import SetModel
-from quietcrowd.mechanisms.channels.base import Channel, known_grid
 from quietcrowd.label_frequencies import as_label_frequencies, check_label_frequencies
+from quietcrowd.mechanisms.channels.base import Channel, known_grid
 from quietcrowd.report_domains import Reals
 from quietcrowd.validation import at_least, plain, whole_number
 
