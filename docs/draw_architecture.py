@@ -34,15 +34,20 @@ Point: TypeAlias = tuple[float, float]
 
 
 def folders_of(parent: str) -> Folders:
-    """Return the folders of a package and what each imports; lone files are the ground."""
+    """Return the folders of a package and what each imports.
+
+    Files beside the folders are the ground, except files that import a folder.
+    """
     graph = grimp.build_graph(PACKAGE, cache_dir=None)
+    inside = {child: graph.find_descendants(child) for child in graph.find_children(parent)}
+    in_folders = {module for modules in inside.values() for module in modules}
     folder_of: dict[str, str] = {}
-    for child in graph.find_children(parent):
-        inside = graph.find_descendants(child)
+    for child, modules in inside.items():
         if child.endswith("__main__"):
             continue
-        name = child.removeprefix(f"{parent}.") if inside else GROUND
-        folder_of |= dict.fromkeys([child, *inside], name)
+        imports_folder = graph.find_modules_directly_imported_by(child) & in_folders
+        name = child.removeprefix(f"{parent}.") if modules or imports_folder else GROUND
+        folder_of |= dict.fromkeys([child, *modules], name)
     arrows: dict[str, set[str]] = {name: set() for name in folder_of.values()}
     for module, folder in folder_of.items():
         imported = graph.find_modules_directly_imported_by(module)

@@ -1,6 +1,4 @@
 from quietcrowd.accounting.ledger import PrivacyLedger as PrivacyLedger
-from quietcrowd.accounting.shuffled import ShuffledGuarantee as ShuffledGuarantee
-from quietcrowd.accounting.shuffled import shuffled_guarantee as shuffled_guarantee
 from quietcrowd.answers import Answers as Answers
 from quietcrowd.auditing.audit import audit as audit
 from quietcrowd.auditing.report import AuditReport as AuditReport
@@ -65,8 +63,6 @@ from quietcrowd.inference import noise_ignored as noise_ignored
 from quietcrowd.inference.label_sets import label_sets as label_sets
 from quietcrowd.inference.ranking.items import ItemRanking as ItemRanking
 from quietcrowd.inference.ranking.ranking import rank_items as rank_items
-from quietcrowd.inference.shuffled_poll import ShuffledPoll as ShuffledPoll
-from quietcrowd.inference.shuffled_poll import shuffled_poll as shuffled_poll
 from quietcrowd.inference.suggesting import suggest_tasks as suggest_tasks
 from quietcrowd.mechanisms import DuchiMechanism as DuchiMechanism
 from quietcrowd.mechanisms import FiniteChannel as FiniteChannel
@@ -87,6 +83,10 @@ from quietcrowd.planning import MechanismRanking as MechanismRanking
 from quietcrowd.planning import NumberAssumption as NumberAssumption
 from quietcrowd.planning import best_mechanism as best_mechanism
 from quietcrowd.planning import plan as plan
+from quietcrowd.polls import ShuffledGuarantee as ShuffledGuarantee
+from quietcrowd.polls import ShuffledPoll as ShuffledPoll
+from quietcrowd.polls import shuffled_guarantee as shuffled_guarantee
+from quietcrowd.polls import shuffled_poll as shuffled_poll
 from quietcrowd.privacy import PrivacyGuarantee as PrivacyGuarantee
 from quietcrowd.several_labels import binary_answers as binary_answers
 from quietcrowd.synthesis import CrowdDensity as CrowdDensity

@@ -9,8 +9,8 @@ from fractions import Fraction
 from numbers import Real
 from typing import Any
 
-from quietcrowd.accounting.shuffled import ShuffledGuarantee
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.polls import ShuffledGuarantee
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.privacy.rounding import as_entered, exp_of, ratio_up
 from quietcrowd.validation import check_proportion, plain

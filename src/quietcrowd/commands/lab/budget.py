@@ -11,12 +11,12 @@ import typer
 from rich.text import Text
 
 from quietcrowd.accounting.ledger import PrivacyLedger
-from quietcrowd.accounting.shuffled import shuffled_assumption
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.commands import options
 from quietcrowd.commands.printing import SHOWN, console, counted, note, plain_table, print_csv
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import read_reports
+from quietcrowd.polls import shuffled_assumption
 from quietcrowd.privacy.guarantee import finite_loss, show_loss
 from quietcrowd.validation import check_real
 

@@ -5,22 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from quietcrowd.accounting.shuffled import ShuffledGuarantee, fewest_honest, shuffled_guarantee
 from quietcrowd.commands import options
 from quietcrowd.commands.lab.published_polls import Overlap, held_records, record_output
 from quietcrowd.commands.printing import counted, note, print_frame, records_of
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import check_target, read_reports, write_table
 from quietcrowd.formats.files import check_new, refuse_overwriting
+from quietcrowd.polls import (
+    ShuffledGuarantee,
+    ShuffledPoll,
+    fewest_honest,
+    shuffled_guarantee,
+    shuffled_poll,
+)
 from quietcrowd.privacy.rounding import show_loss
 from quietcrowd.validation import check_proportion
-
-if TYPE_CHECKING:
-    from quietcrowd.inference.shuffled_poll import ShuffledPoll
 
 __all__ = ["app", "poll"]
 
@@ -67,8 +70,6 @@ def poll(
 
     Example: quietcrowd poll ann.csv ben.csv cem.csv --delta 1e-8 -o shares.csv
     """
-    from quietcrowd.inference.shuffled_poll import shuffled_poll
-
     check_proportion("--delta", delta)
     if output is not None:
         check_target(output)

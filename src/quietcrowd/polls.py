@@ -1,0 +1,410 @@
+"""Polls with shuffling: estimated frequencies of answers, and the guarantee of each report.
+
+A poll has one question and one report per worker. A shuffler publishes the reports without senders
+and in random order, which contains no more than their counts. See ``docs/theory/shuffling.md``.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+import warnings
+from functools import cached_property
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import field, frozen
+
+from quietcrowd.exceptions import AnswerError, LeftOutWarning, ParameterError
+from quietcrowd.frames import Backend, to_native
+from quietcrowd.mechanisms.mechanism import Mechanism, Reports, check_mechanism, check_reports
+from quietcrowd.privacy.guarantee import MOST_REPORTS, PrivacyGuarantee
+from quietcrowd.privacy.rounding import show_loss
+from quietcrowd.privacy.shuffling import KeepOrReplace, ShuffledLoss, fewest_others, shuffled_loss
+from quietcrowd.privacy.tail_bound import tail_at
+from quietcrowd.report_domains import OrNull, sets_with
+from quietcrowd.validation import check_proportion, check_whole
+
+__all__ = [
+    "ShuffledGuarantee",
+    "ShuffledPoll",
+    "fewest_honest",
+    "shuffled_assumption",
+    "shuffled_guarantee",
+    "shuffled_poll",
+]
+
+_WIDTH = NormalDist().inv_cdf(0.975)
+"""Standard errors on each side of an interval of 95 %."""
+
+Floats = npt.NDArray[np.float64]
+
+
+@frozen(kw_only=True, eq=False, slots=False)
+class ShuffledPoll:
+    """Counts of the reports on one question, and the estimated frequencies of answers.
+
+    Attributes
+    ----------
+    counts : ndarray of int64, shape (reports,) or (labels,)
+        Count of each report or, if reports are sets, of each label.
+    mechanism : Mechanism
+        Mechanism of the reports.
+    simulated : bool
+        Whether the noise is simulated.
+    """
+
+    counts: npt.NDArray[np.int64] = field(repr=False)
+    mechanism: Mechanism
+    simulated: bool = False
+
+    @property
+    def workers(self) -> int:
+        """Number of reports, one per worker."""
+        sets = self.mechanism.channel.sets
+        return int(self.counts.sum()) // (1 if sets is None else sets.members)
+
+    @cached_property
+    def _chances(self) -> Floats:
+        """Probability that a report adds to each count, by answer, shape (answers, counts)."""
+        channel = self.mechanism.channel
+        if channel.sets is not None:
+            held, other = float(channel.sets.held), float(channel.sets.held_other)
+            same = np.eye(channel.sets.labels, dtype=bool)
+            return np.where(same, held, other)
+        assert channel.probabilities is not None  # `shuffled_poll` refuses others
+        return channel.probabilities
+
+    @cached_property
+    def _inverse(self) -> Floats:
+        """A matrix G, shape (counts, answers), with ``chances @ G = 1``."""
+        found: Floats = np.linalg.pinv(self._chances).astype(np.float64)
+        return found
+
+    @cached_property
+    def shares(self) -> Floats:
+        """Unbiased frequencies of answers, shape (answers,); some may be below 0 or above 1."""
+        found: Floats = (self.counts / self.workers) @ self._inverse
+        return found
+
+    @cached_property
+    def standard_errors(self) -> Floats:
+        """Standard errors of `shares` due to the noise, shape (answers,).
+
+        If the workers are a sample of a population, add the variance of sampling.
+        """
+        inside = np.clip(self.shares, 0.0, 1.0)
+        inside /= inside.sum()
+        sets = self.mechanism.channel.sets
+        if sets is not None:
+            own, other = float(sets.held), float(sets.held_other)
+            # one set adds to several counts, but at most 1 to each
+            noise = inside * own * (1 - own) + (1 - inside) * other * (1 - other)
+            variances = noise / (own - other) ** 2
+        else:
+            reported = inside @ self._chances
+            second = self._inverse.T @ (reported[:, np.newaxis] * self._inverse)
+            variances = np.diag(second) - inside  # chances @ inverse is 1
+        errors: Floats = np.sqrt(np.maximum(variances, 0.0) / self.workers)
+        return errors
+
+    @cached_property
+    def _reach(self) -> Floats:
+        """Maximum influence of one report on each share, shape (answers,)."""
+        sets = self.mechanism.channel.sets
+        if sets is not None:
+            apart = 1 / float(sets.held - sets.held_other)
+            return np.full(len(self.shares), apart / self.workers)
+        reach: Floats = np.ptp(self._inverse, axis=0) / self.workers
+        return reach
+
+    def to_frame(self, backend: Backend = "pandas") -> Any:
+        """Return a dataframe with a row per answer.
+
+        The columns are ``label``, ``share``, ``standard_error``, and ``low`` and ``high``, the ends
+        of a 95 % interval within 0 and 1. It extends 1.96 standard errors to both sides, plus half
+        of the maximum influence of one report, because reports are counted in whole numbers.
+        """
+        domain: Any = self.mechanism.domain
+        answers = OrNull(domain=domain) if self.mechanism.every_task else domain
+        half = _WIDTH * self.standard_errors + self._reach / 2
+        return to_native(
+            {
+                "label": answers.decode(np.arange(len(self.shares)).astype(answers.dtype)),
+                "share": self.shares,
+                "standard_error": self.standard_errors,
+                "low": np.clip(self.shares - half, 0.0, 1.0),
+                "high": np.clip(self.shares + half, 0.0, 1.0),
+            },
+            backend,
+        )
+
+
+def shuffled_poll(reports: Reports) -> ShuffledPoll:
+    """Shuffle the reports of one question and discard their senders.
+
+    Run it only as an honest shuffler, who sees the senders. `shuffled_guarantee` returns the
+    privacy loss, which is valid only if each report enters one published output: publish neither a
+    second poll with some of the same reports, nor one of a subset. The counts depend only on the
+    reports. Reports that were sent again are dropped, because a poll of an earlier campaign may
+    have counted them.
+
+    Parameters
+    ----------
+    reports : Reports
+        Labels by a mechanism with a finite channel, or sets of labels; one task, and one report
+        per worker.
+
+    Returns
+    -------
+    ShuffledPoll
+        Counts without workers.
+
+    Raises
+    ------
+    AnswerError
+        If there is no report or more than one task, all reports were sent again, the channel is
+        not finite, or reports do not depend on answers.
+    ParameterError
+        If `reports` is not `Reports`.
+
+    Warns
+    -----
+    LeftOutWarning
+        If reports that were sent again are dropped.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import quietcrowd as qc
+    >>> warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
+    >>> frame = {"task": ["smokes"] * 4000, "worker": range(4000), "label": ["no", "yes"] * 2000}
+    >>> import pandas as pd
+    >>> domain = qc.Categorical(["no", "yes"])
+    >>> answers = qc.Answers.from_frame(pd.DataFrame(frame), domain=domain)
+    >>> mechanism = qc.RandomizedResponse(domain=domain, epsilon=1.0)
+    >>> poll = shuffled_poll(mechanism.randomize(answers, rng=np.random.default_rng(1)))
+    >>> bool(abs(poll.shares[1] - 0.5) < 4 * poll.standard_errors[1])
+    True
+    """
+    check_reports(reports)
+    table, mechanism = reports.table, reports.mechanism
+    law, sets = mechanism.channel.probabilities, mechanism.channel.sets
+    hidden = reports.participation_codes is not None or reports.sketches is not None
+    if (law is None and sets is None) or hidden:
+        raise AnswerError(
+            "a poll needs reports that are sets of labels, or whose law is a table with a row for "
+            f"each answer; those of {mechanism.name!r} are not. Take RandomizedResponse or "
+            "SubsetSelection (on the command line: -m one-layer or -m subset-selection)."
+        )
+    if len(table.tasks) > 1:
+        raise AnswerError(
+            f"a poll with shuffling has one question; these reports are of {len(table.tasks):,} "
+            f"({table.tasks[0].as_py()!r}, {table.tasks[1].as_py()!r}, ...). Ask each worker one, "
+            "or infer from the reports as they are: quietcrowd infer."
+        )
+    if not len(table):
+        raise AnswerError("there is no report: a poll needs one of each worker at least")
+    values = _first_sent(reports)
+    if sets is not None:
+        tells = sets.held > sets.held_other
+        counts = sets_with(values, sets.labels, sets.members).sum(axis=0, dtype=np.int64)
+    else:
+        assert law is not None
+        tells = np.linalg.matrix_rank(law) == len(law)
+        counts = np.bincount(values, minlength=law.shape[1]).astype(np.int64)
+    if not tells:
+        raise AnswerError(
+            f"reports of {mechanism.name!r} do not tell answers apart: with an epsilon above 0 "
+            "they do"
+        )
+    return ShuffledPoll(counts=counts, mechanism=mechanism, simulated=reports.simulated)
+
+
+def _first_sent(reports: Reports) -> npt.NDArray[Any]:
+    """Return the values of the reports that were not sent in an earlier campaign."""
+    values = reports.table.values
+    if reports.again is None:
+        return values
+    left_out = int(reports.again.sum())
+    found = f"{left_out:,} of {len(values):,} reports were sent again"
+    reason = "a poll of an earlier campaign may have counted them"
+    if left_out == len(values):
+        raise AnswerError(f"{found}, and {reason}: poll them from the export of that campaign")
+    if left_out:
+        warnings.warn(f"{found} and are left out: {reason}", LeftOutWarning, stacklevel=3)
+    return values[~reports.again]
+
+
+_FINER = 100
+"""The tail follows from the pair at a delta smaller by this factor."""
+
+_SOURCES = {
+    "exact": "docs/theory/shuffling.md, numerically, over all answers of the others",
+    "blanket": "Balle et al., CRYPTO 2019; docs/theory/shuffling.md",
+    "clones": "Feldman, McMillan and Talwar, FOCS 2021; docs/theory/shuffling.md",
+    "local": "the guarantee of each report: shuffling is not shown to add to it",
+}
+
+
+@frozen(kw_only=True)
+class ShuffledGuarantee:
+    """Privacy loss of one report, locally and, under an assumption, after shuffling.
+
+    Neighboring inputs differ in one worker's answer. The attacker on the shuffled output sees
+    reports without senders, and knows all other answers and which reports are dishonest.
+
+    Attributes
+    ----------
+    local : PrivacyGuarantee
+        Guarantee of the report itself, without a shuffler.
+    honest : int
+        Least number of honest reports, including the worker's own.
+    epsilon, delta : float
+        Pair of differential privacy of the shuffler's output.
+    tail : float
+        Loss exceeded with probability at most `delta`, against one other answer fixed beforehand.
+    source : str
+        Source of the proof of the pair.
+    """
+
+    local: PrivacyGuarantee
+    honest: int
+    epsilon: float
+    delta: float
+    tail: float
+    source: str
+
+    @property
+    def assumption(self) -> str:
+        """Assumption under which the pair and the tail are valid."""
+        return shuffled_assumption(self.honest)
+
+    def __str__(self) -> str:
+        second = (
+            f"Only if {self.assumption}: whoever sees this one output alone learns "
+            f"(epsilon, delta) = ({show_loss(self.epsilon)}, {show_loss(self.delta, 3)}) about the "
+            f"answer at most. Source: {self.source}."
+        )
+        return f"{self.local}\n{textwrap.fill(second, width=80, break_on_hyphens=False)}"
+
+
+def shuffled_assumption(honest: int) -> str:
+    """Return the assumption under which a guarantee after shuffling is valid.
+
+    Examples
+    --------
+    >>> print(shuffled_assumption(500).partition(",")[0])
+    the shuffler is honest and shows nobody who sent which report
+    """
+    return (
+        "the shuffler is honest and shows nobody who sent which report, nothing else tells it, "
+        "each report enters one published output only, "
+        f"and at least {honest:,} of the reports, the worker's own among them, were randomised as "
+        "they should be by workers who tell nobody what they sent"
+    )
+
+
+def shuffled_guarantee(mechanism: Mechanism, *, honest: int, delta: float) -> ShuffledGuarantee:
+    """Return the guarantee of one report in a poll with shuffling.
+
+    It protects against attackers that see one published output. A report may enter only one, since
+    the difference of two shows the counts of a smaller group, down to a single late report.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Mechanism with a finite guarantee without a delta.
+    honest : int
+        Least number of honest reports, including one's own. If in doubt, give a smaller number.
+    delta : float
+        Above 0 and below 1; it should be below one divided by the number of workers.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is invalid, or the mechanism's guarantee has a delta or is infinite.
+
+    Examples
+    --------
+    >>> from quietcrowd import Categorical, RandomizedResponse
+    >>> mechanism = RandomizedResponse(domain=Categorical(["no", "yes"]), epsilon=1.0)
+    >>> found = shuffled_guarantee(mechanism, honest=1_000, delta=1e-6)
+    >>> found.local.epsilon <= 1.0, round(found.epsilon, 2)
+    (True, 0.13)
+    """
+    check_mechanism(mechanism)
+    check_whole("honest", honest, 1, MOST_REPORTS)
+    check_proportion("delta", delta)
+    local = _pure_guarantee(mechanism)
+    pair, finer = (_loss_at(mechanism, local, honest, one) for one in (delta, delta / _FINER))
+    return ShuffledGuarantee(
+        local=local,
+        honest=int(honest),
+        epsilon=pair.epsilon,
+        delta=float(delta),
+        tail=min(local.worker_epsilon, tail_at(finer.epsilon, finer.delta, float(delta))),
+        source=_SOURCES[pair.bound],
+    )
+
+
+def fewest_honest(mechanism: Mechanism, *, delta: float) -> int | None:
+    """Return the fewest honest reports with which shuffling provably improves the guarantee.
+
+    None if 10,000,000 of them do not suffice. Parameters and exceptions are those of
+    `shuffled_guarantee`.
+
+    Examples
+    --------
+    >>> from quietcrowd import Ordinal, SubsetSelection
+    >>> mechanism = SubsetSelection(domain=Ordinal(range(20)), epsilon=2.5)
+    >>> number = fewest_honest(mechanism, delta=1e-6)
+    >>> shuffled_guarantee(mechanism, honest=number, delta=1e-6).epsilon < mechanism.epsilon
+    True
+    """
+    check_mechanism(mechanism)
+    check_proportion("delta", delta)
+    local = _pure_guarantee(mechanism)
+    others = fewest_others(local.worker_epsilon, float(delta), _response_of(mechanism))
+    return None if others is None else others + 1
+
+
+def _pure_guarantee(mechanism: Mechanism) -> PrivacyGuarantee:
+    local = mechanism.guarantee(answers=1, tasks=1)
+    if local.delta or math.isinf(local.worker_epsilon):
+        raise ParameterError(
+            f"a poll with shuffling needs a mechanism whose loss is bounded and has no delta; that "
+            f"of {mechanism.name!r} is ({show_loss(local.worker_epsilon)}, "
+            f"{show_loss(local.delta, 3)}). Take RandomizedResponse (on the command line: -m "
+            "one-layer)."
+        )
+    return local
+
+
+def _loss_at(
+    mechanism: Mechanism, local: PrivacyGuarantee, honest: int, delta: float
+) -> ShuffledLoss:
+    return shuffled_loss(
+        local.worker_epsilon, int(honest) - 1, float(delta), _response_of(mechanism)
+    )
+
+
+def _response_of(mechanism: Mechanism) -> KeepOrReplace | None:
+    """Return the randomized response that a worker's report follows, or None."""
+    channel: Any = mechanism.worker_channel
+    if channel is None:
+        return None
+    sets = channel.sets
+    if sets is not None and sets.members == 1:
+        size, keep, other = sets.labels, float(sets.held), float(sets.held_other)
+    elif channel.keep_and_other is not None:
+        keep, other = channel.keep_and_other
+        size = len(channel.probabilities)
+    else:
+        return None
+    if size == 2 and keep < other:  # the same after swapping the labels
+        keep, other = other, keep
+    return KeepOrReplace(size=size, keep=keep, other=other) if keep > other > 0 else None
