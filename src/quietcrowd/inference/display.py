@@ -1,4 +1,4 @@
-"""Estimates as they are looked at: a page of a notebook, and pictures."""
+"""Display of estimates in notebooks and figures."""
 
 from __future__ import annotations
 
@@ -13,23 +13,20 @@ from quietcrowd.exceptions import MissingExtraError
 __all__ = ["as_html", "frames_as_html", "new_figure", "plot_estimate"]
 
 SHOWN = 10
-"""So many rows of a frame are shown in a notebook."""
+"""Rows of a frame that a notebook shows."""
 
 DRAWN = 100
-"""So many tasks, or workers, have a bar of their own in a picture."""
+"""Most tasks or workers with an interval in a figure."""
 
 
 def as_html(estimate: Any) -> str:
-    """Return what a notebook shows of an estimate: what it is, the first tasks and workers."""
+    """Render an estimate for a notebook: summary, notes, the first tasks and workers."""
     frames = {"tasks": estimate.truths_as("pandas"), "workers": estimate.workers_as("pandas")}
     return frames_as_html(repr(estimate), estimate.notes, frames)
 
 
 def frames_as_html(said: str, notes: Iterable[str], frames: Mapping[str, Any]) -> str:
-    """Return a page of a notebook: what it is, notes, and the first rows of frames of pandas.
-
-    The keys of `frames` are what their rows are.
-    """
+    """Render a summary, notes and the first rows of pandas frames, keyed by what their rows are."""
     parts = [f"<p>{escape(sentence)}</p>" for sentence in (said, *notes)]
     for name, frame in frames.items():
         parts.append(frame.head(SHOWN).to_html(index=False, float_format="{:.3f}".format))
@@ -39,12 +36,9 @@ def frames_as_html(said: str, notes: Iterable[str], frames: Mapping[str, Any]) -
 
 
 def new_figure() -> Any:
-    """Return an empty Matplotlib figure that needs no screen.
+    """Return an empty Matplotlib figure that needs no display.
 
-    Raises
-    ------
-    MissingExtraError
-        Where Matplotlib is not installed.
+    Raises MissingExtraError if Matplotlib is not installed.
     """
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -57,7 +51,7 @@ def new_figure() -> Any:
 
 
 def plot_estimate(estimate: Any) -> Any:
-    """Return a figure of how sure the truths are, and how good the workers."""
+    """Plot how certain the truths are, and the quality of the workers."""
     figure = new_figure()
     left, right = figure.subplots(1, 2)
     truths, workers = estimate.truths_as("pandas"), estimate.workers_as("pandas")
@@ -74,13 +68,13 @@ def plot_estimate(estimate: Any) -> Any:
 
 
 def _with_ends(truths: Any) -> Any:
-    """Return truths of numbers with the ends of their intervals: two standard errors either way."""
+    """Add interval ends at two standard errors on each side."""
     around = 2.0 * truths["standard_error"]
     return truths.assign(truth_low=truths["truth"] - around, truth_high=truths["truth"] + around)
 
 
 def _plot_intervals(axes: Any, frame: Any, name: str) -> None:
-    """Draw a column in rising order, with bars to its ends where it has some and there is room."""
+    """Plot a column in increasing order, with intervals if it has ends and at most `DRAWN` rows."""
     rows = frame.dropna(subset=[name]).sort_values(name, kind="stable")
     places, middle = np.arange(len(rows)), rows[name].to_numpy(float)
     if f"{name}_low" in rows and len(rows) <= DRAWN:

@@ -1,4 +1,4 @@
-"""What one further report of a task would tell: its law, as a method believes it to be."""
+"""Models of a further report about a task: the error expected after it."""
 
 from __future__ import annotations
 
@@ -20,52 +20,51 @@ EVERY_TASK = (
     "every worker reports every task here, answered or not: there is no task to choose. Ask more "
     "workers, or take a mechanism that reports answered tasks alone."
 )
-"""Why nothing can be suggested where reports hide who answered."""
+"""Error message for mechanisms that hide who answered."""
 
 _DRAWS = 256
-"""Most sequences of reports that are drawn for each truth."""
+"""Most simulated report sequences per truth."""
 
 _NUMBERS = 10**8
-"""About so many exponentials are taken in all: with many tasks and labels there are fewer draws."""
+"""Budget of exponentials; with many tasks and labels, fewer sequences are simulated."""
 
 _BLOCK = 2**21
-"""Numbers that are held at a time."""
+"""Most numbers in memory at a time."""
 
 _LEAST = 1e-300
 
 
 class FurtherReport(ABC):
-    """The law of a further report, of a worker, about any task."""
+    """Distribution of a further report of a worker, about any task."""
 
     @abstractmethod
     def errors(self, posterior: Floats, sizes: npt.NDArray[np.int64]) -> Floats:
-        """Return the error of each task that is expected after so many further reports.
+        """Return the expected error of each task after each number of further reports.
 
         Parameters
         ----------
         posterior : ndarray of float64
-            What is believed of the tasks; see the kind of report.
+            State of the tasks, in the form that the subclass documents.
         sizes : ndarray of int64, shape (sizes,)
-            Numbers of further reports, from 0 on, increasing.
+            Increasing numbers of further reports, at least 0.
 
         Returns
         -------
         ndarray of float64, shape (tasks, sizes)
-            It never rises with the number of reports.
+            Nonincreasing in the number of reports.
         """
 
 
 class _OfALabel(FurtherReport):
-    """A report about a label; the error is the probability that the best label is wrong.
+    """Report about a label; the error is the probability that the most probable label is wrong.
 
     The posterior is the probability of each label, shape (tasks, labels).
     """
 
     def errors(self, posterior: Floats, sizes: npt.NDArray[np.int64]) -> Floats:
-        """Return the probability of an error; by sequences that are drawn alike for all tasks.
+        """Return the probability of an error, by simulation with the same sequences for all tasks.
 
-        They are drawn from the law of the model, by a fixed seed: no report of the crowd is in
-        them.
+        The model generates them from a fixed seed; they contain no report of the crowd.
         """
         tasks, labels = posterior.shape
         draws = int(np.clip(_NUMBERS / (tasks * labels**2 * len(sizes)), 16, _DRAWS))
@@ -95,15 +94,12 @@ class _OfALabel(FurtherReport):
 
     @abstractmethod
     def _drawn(self, truth: int, count: int, rng: np.random.Generator) -> Floats:
-        """Return the log-likelihoods of reports that are drawn, shape (count, labels).
-
-        Those of one report may have a summand of their own.
-        """
+        """Return log-likelihoods of simulated reports, up to constants, shape (count, labels)."""
 
 
 @frozen(kw_only=True, eq=False)
 class FurtherLabel(_OfALabel):
-    """A report whose law is a table.
+    """Report from a finite channel.
 
     Attributes
     ----------
@@ -122,21 +118,21 @@ class FurtherLabel(_OfALabel):
 
 @frozen(kw_only=True, eq=False)
 class FurtherSet(_OfALabel):
-    """A report that is a set of labels.
+    """Report that is a set of labels.
 
-    Given the answer all sets that hold it are equally likely, and so are all others. So it is drawn
-    label by label, and given a truth it is as likely, up to one factor for all truths, as
-    ``1 + (r - 1) m``: m is the probability that the answer is in it, r the ratio of the law
-    (``docs/theory/subset-selection.md``). No list of all sets is needed.
+    Given the answer, all sets that contain it are equally likely, and so are all others. The
+    likelihood of a truth is proportional to ``1 + (r - 1) m``: ``m`` is the probability that the
+    answer is in the set, and ``r`` the ratio of the channel (``docs/theory/subset-selection.md``).
+    So sets need not be enumerated.
 
     Attributes
     ----------
     answers : ndarray of float64, shape (labels, labels)
         Probability of each answer given each truth, at [truth, answer].
     law : SetLaw
-        Of the set given the answer.
+        Distribution of the set given the answer.
     sharpness : float
-        What log-likelihoods are multiplied by, as in the posterior.
+        Factor of log-likelihoods, as in the posterior.
     """
 
     answers: Floats
@@ -157,14 +153,14 @@ class FurtherSet(_OfALabel):
 
 
 def _expected_error(logs: Floats, likelihoods: Floats) -> Floats:
-    """Return how often the best label is wrong, of each task.
+    """Return the probability that each task's most probable label is wrong.
 
     Parameters
     ----------
     logs : ndarray, shape (tasks, labels)
-        Of what is believed now.
+        Log posterior now.
     likelihoods : ndarray, shape (true labels, draws, labels)
-        Of sequences of reports, drawn at each truth.
+        Log-likelihoods of report sequences simulated for each truth.
     """
     after = logs[:, np.newaxis, np.newaxis] + likelihoods
     after -= after.max(axis=-1, keepdims=True)
@@ -175,15 +171,15 @@ def _expected_error(logs: Floats, likelihoods: Floats) -> Floats:
 
 @frozen(kw_only=True, eq=False)
 class FurtherNumber(FurtherReport):
-    """A report of a number, known by its precision; the error is the mean absolute one.
+    """Report of a number; the error is the mean absolute error.
 
-    The posterior is the standard deviation of each truth, shape (tasks,); it is taken to be a
-    normal law, and a report to add its precision.
+    The posterior is the standard deviation of each truth, shape (tasks,), assumed normal. A report
+    adds its precision.
 
     Attributes
     ----------
     precision : float
-        Of a report, in the squared unit of the answers, inverted.
+        Precision of a report, in the inverse squared unit of the answers.
     """
 
     precision: float

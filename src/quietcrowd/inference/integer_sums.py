@@ -1,7 +1,7 @@
-"""Numbers that add up to the same sum in any order: 64-bit integers with a fixed binary point.
+"""Order-independent sums: 64-bit integers with a fixed binary point.
 
-Weights and credits are rounded to multiples of 2^-32 once, and added as integers from then on.
-The result is the same for any number of threads, partitions or machines.
+Weights and credits are rounded to multiples of 2^-32 once and then added as integers. So the result
+does not depend on the number of threads, partitions or machines.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from quietcrowd.exceptions import ParameterError
 __all__ = ["ONE", "check_room", "exact_sum", "from_shares", "shares", "to_fixed", "unit_for"]
 
 ONE = 2**32
-"""What 1.0 is stored as."""
+"""Fixed-point representation of 1.0."""
 
 _SHARE_ONE = 2**30
 _LARGEST = 2.0**63
@@ -28,7 +28,7 @@ def to_fixed(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
 
 
 def check_room(terms: int, largest: float) -> None:
-    """Raise ParameterError where a sum of `terms` numbers up to `largest` would overflow."""
+    """Raise ParameterError if a sum of `terms` numbers up to `largest` would overflow."""
     if terms * largest * ONE >= _LARGEST:
         raise ParameterError(
             f"a task may have at most {int(_LARGEST / (largest * ONE)):,} answers; "
@@ -37,29 +37,24 @@ def check_room(terms: int, largest: float) -> None:
 
 
 def unit_for(largest: float) -> float:
-    """Return what 1.0 is stored as in sums up to `largest`: a power of 2, at most 2^44."""
+    """Return the representation of 1.0 in sums up to `largest`: a power of 2, at most 2^44."""
     return float(2.0 ** min(44, 61 - math.ceil(math.log2(max(largest, 1.0)))))
 
 
 def shares(labels: int) -> npt.NDArray[np.int64]:
-    """Return ``1 / i`` at place i, for i up to `labels`, to be added up; 0 at place 0."""
+    """Return ``1 / i`` in fixed point at index i, for i up to `labels`; 0 at index 0."""
     return np.array([0] + [_SHARE_ONE // i for i in range(1, labels + 1)], np.int64)
 
 
 def from_shares(credited: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Turn sums of shares back into numbers of answers."""
+    """Convert sums of shares to numbers of answers."""
     return credited / _SHARE_ONE
 
 
 def exact_sum(numbers: npt.NDArray[np.float64], terms: int) -> float:
-    """Add numbers so that their order does not matter, to about 2^-53 of the largest sum.
+    """Add numbers independently of their order, with error about 2^-53 of the largest sum.
 
-    Parameters
-    ----------
-    numbers : ndarray of float64
-        What to add.
-    terms : int
-        An upper bound of how many there are, the same for every order and split.
+    `terms` is an upper bound of how many there are in total, the same for every order and split.
     """
     largest = float(np.abs(numbers).max(initial=0.0))
     if largest == 0.0:
@@ -69,5 +64,5 @@ def exact_sum(numbers: npt.NDArray[np.float64], terms: int) -> float:
 
 
 def _scaled(numbers: npt.NDArray[np.float64], bits: int) -> npt.NDArray[np.float64]:
-    """Return ``numbers * 2 ** bits``; a product is the fastest way where the power is a number."""
+    """Return ``numbers * 2 ** bits``; a product is fastest if the power is representable."""
     return numbers * 2.0**bits if abs(bits) < 1_000 else np.ldexp(numbers, bits)

@@ -1,4 +1,4 @@
-"""The labels of each task, from what was inferred of each label by itself."""
+"""Label sets of tasks, from estimates of one yes-or-no question per label."""
 
 from __future__ import annotations
 
@@ -31,13 +31,12 @@ def label_sets(
 ) -> Any:
     """Return the set of labels of each task.
 
-    A label is one of a task's where the method gives "yes" a posterior of at least `threshold`.
+    A task has a label if the posterior of "yes" is at least `threshold`.
 
     Parameters
     ----------
     estimate : TruthEstimate
-        What a method for labels found from the answers of `binary_answers`, or from reports of
-        them.
+        Fitted by a method for labels to answers from `binary_answers`, or to reports of them.
     threshold : float
         Above 0 and below 1.
     backend : {"pandas", "polars", "pyarrow"}, optional
@@ -46,15 +45,15 @@ def label_sets(
     Returns
     -------
     dataframe
-        One row per task, with ``task``, a text; ``labels``, a list of texts; and for each label a
-        column with its posterior, as ``p(cat)``. A question that nobody answered has no posterior,
-        and its label is not in the list; where nobody answered any, there is no list.
+        One row per task: ``task``, a text; ``labels``, a list of texts; and one column per label
+        with its posterior, such as ``p(cat)``. A question without answers has no posterior, and its
+        label is not in the list; a task without any answers has no list.
 
     Raises
     ------
     ParameterError
-        Where the threshold is out of range, the method has no posterior, or the estimate is not
-        one of the questions that `binary_answers` asks.
+        If the threshold is out of range, the method has no posterior, or the estimate is not about
+        the questions of `binary_answers`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""All answers of some tasks, ready for a sweep; what is known of the whole; and how that grows."""
+"""Partitions of the answers by task, a summary of the whole, and how summaries grow."""
 
 from __future__ import annotations
 
@@ -27,25 +27,24 @@ _Array: TypeAlias = npt.NDArray[Any]
 
 @frozen(kw_only=True, eq=False)
 class Partition:
-    """All answers of its tasks.
+    """All answers of a set of tasks.
 
     Attributes
     ----------
     offsets : ndarray of int64, shape (tasks + 1,)
-        The rows of task ``t`` are ``offsets[t]`` to ``offsets[t + 1] - 1`` of the two below.
+        Task ``t`` has rows ``offsets[t]`` to ``offsets[t + 1] - 1`` of the next two arrays.
     worker_codes : ndarray of int32
-        Who answered; positions among all workers, not among those of this partition.
+        Positions among all workers, not only those of this partition.
     values : ndarray
-        What was answered: codes of labels, or numbers.
+        Codes of labels, or numbers.
     draws : ndarray of uint64, shape (tasks,)
-        A hash of each task's id; ties are broken by it and the seed.
+        Hash of each task's id; breaks ties, together with the seed.
     known_truths : ndarray, shape (tasks,)
-        Codes of labels as int32, or numbers as float64, as `values` are; -1 or NaN where the truth
-        is to be inferred.
+        Codes of labels (int32; -1 if unknown), or numbers (float64; NaN if unknown).
     participation : ndarray of float64 or None
-        A noisy 1 or 0 beside each value; see `quietcrowd.Reports`.
+        Noisy participation bit of each value; see `quietcrowd.Reports`.
     judged : (int, int) or None
-        The first of the workers, and the end, of whose accuracies a last pass tells; None for all.
+        Half-open range of the workers whose accuracies the last pass estimates; None for all.
     """
 
     offsets: npt.NDArray[np.int64]
@@ -63,7 +62,7 @@ class Partition:
         known_truths: npt.NDArray[Any] | None = None,
         participation: npt.NDArray[np.float64] | None = None,
     ) -> Partition:
-        """Return all answers as one partition, without a copy; by default with no label known."""
+        """Return all answers as one partition, without a copy; by default no truth is known."""
         nothing = np.full(len(answers.tasks), UNKNOWN, np.int32)
         return cls(
             offsets=answers.offsets,
@@ -76,18 +75,18 @@ class Partition:
 
     @property
     def tasks(self) -> int:
-        """How many tasks there are."""
+        """Number of tasks."""
         return len(self.offsets) - 1
 
     @property
     def numbers(self) -> tuple[_Array, _Array, _Array, _Array]:
-        """What kernels of numbers take first; worker codes as unsigned numbers."""
+        """First arguments of the kernels of numbers, with unsigned worker codes."""
         codes = self.worker_codes.view(np.uint32)
         return self.offsets, codes, self.values, self.known_truths
 
     @property
     def labels(self) -> tuple[_Array, _Array, _Array, _Array, _Array]:
-        """What kernels of labels take first; worker codes and labels as unsigned numbers."""
+        """First arguments of the kernels of labels, with unsigned worker codes and labels."""
         offsets, codes, values, draws, known = self.sets
         if values.dtype.kind != "u" or values.itemsize > 4:  # a mechanism may report other integers
             values = values.astype(np.uint32)
@@ -95,12 +94,12 @@ class Partition:
 
     @property
     def sets(self) -> tuple[_Array, _Array, _Array, _Array, _Array]:
-        """What kernels of ranks of sets take first; worker codes as unsigned numbers."""
+        """First arguments of the kernels of set ranks, with unsigned worker codes."""
         codes = self.worker_codes.view(np.uint32)
         return self.offsets, codes, self.values, self.draws, self.known_truths
 
     def split(self, parts: int) -> list[Partition]:
-        """Cut into at most `parts` runs of tasks with about as many answers each."""
+        """Split into at most `parts` runs of tasks with about equally many answers."""
         first, last = int(self.offsets[0]), int(self.offsets[-1])
         targets = first + (last - first) * np.arange(1, parts) // parts
         cuts = np.unique([0, *np.searchsorted(self.offsets, targets), self.tasks])
@@ -117,29 +116,29 @@ class Partition:
 
 @frozen(kw_only=True, eq=False)
 class Summary:
-    """What is known of all answers before the first sweep, made once when they are read.
+    """Facts about all answers that are known before the first sweep.
 
     Attributes
     ----------
     domain : Domain
-        What an answer can be.
+        Domain of the answers; that of the truths if `other_reports`.
     answers_per_worker : ndarray of int64, shape (workers,)
-        How many answers each worker gave.
+        Number of answers of each worker.
     tasks : int
-        How many tasks there are.
+        Number of tasks.
     longest_task : int
-        Most answers that a task has.
+        Most answers of a task.
     low, high : float
-        The smallest and the largest number where answers are numbers; for a method that infers
-        numbers, known truths and public bounds of the truths, if any, lie between them, too.
+        Smallest and largest number, if answers are numbers. For a method that infers numbers, the
+        range includes known truths and public bounds of the truths.
     channel : Channel or None
-        What was done to every report, as far as that is known.
+        Public channel of every report, if known.
     participation : bool
-        Whether a noisy participation bit stands beside each value.
+        Whether each value has a noisy participation bit.
     report_law : ReportLaw or None
-        The law of all reports of one worker, as far as it is public.
+        Distribution of all reports of one worker, as far as it is public.
     other_reports : bool
-        Whether reports are no answers, nor NULL: values are then codes of reports.
+        Whether reports are neither answers nor NULL: values are then codes of reports.
     """
 
     domain: Domain
@@ -161,7 +160,7 @@ class Summary:
         participation: bool = False,
         report_law: ReportLaw | None = None,
     ) -> Summary:
-        """Return that of answers in memory, as every method is given it."""
+        """Summarize answers in memory."""
         low = high = 0.0
         if isinstance(answers.domain, NumericDomain) and len(answers):
             ends = np.array([answers.values.min(), answers.values.max()])
@@ -179,52 +178,52 @@ class Summary:
         )
 
     def of_truths(self, domain: Domain) -> Summary:
-        """Return the same where truths lie in a domain, whatever the reports are."""
+        """Return the summary with the domain of the truths, even if reports have another one."""
         if domain == self.domain:
             return self
         return evolve(self, domain=domain, other_reports=True)
 
     @cached_property
     def labels(self) -> int:
-        """How many labels a finite domain has; 0 where answers are any numbers."""
+        """Number of labels of a finite domain; 0 for numbers."""
         return self.domain.size if isinstance(self.domain, FiniteDomain) else 0
 
     @property
     def workers(self) -> int:
-        """How many workers there are."""
+        """Number of workers."""
         return len(self.answers_per_worker)
 
     @property
     def middle(self) -> float:
-        """The middle between the smallest and the largest number."""
+        """Midpoint of the smallest and the largest number."""
         return self.low / 2.0 + self.high / 2.0
 
     @property
     def extent(self) -> float:
-        """The distance from the smallest to the largest number; 1 where they are the same."""
+        """Distance from the smallest to the largest number; 1 if they are equal."""
         return self.high - self.low or 1.0
 
     @cached_property
     def answers(self) -> int:
-        """How many answers there are."""
+        """Number of answers."""
         return int(self.answers_per_worker.sum())
 
     @cached_property
     def most_answers(self) -> int:
-        """Most answers that a worker gave."""
+        """Most answers of a worker."""
         return int(self.answers_per_worker.max(initial=0))
 
 
 @frozen(kw_only=True, eq=False)
 class Extension:
-    """More answers, of more workers, than those that a tally was made of.
+    """Growth of the data: more answers and workers than those that were tallied.
 
     Attributes
     ----------
     positions : ndarray of intp, shape (workers,)
-        Where each worker of the new summary stands in the old one; -1 for a new worker.
+        Position of each worker of the new summary in the old one; -1 for a new worker.
     old, new : Summary
-        Of the answers that were tallied, and of all.
+        Of the tallied answers, and of all answers.
     """
 
     positions: npt.NDArray[np.intp]
@@ -233,7 +232,7 @@ class Extension:
 
     @property
     def stretch(self) -> float:
-        """By what a scaled distance is multiplied: the range of all numbers may have grown."""
+        """Factor for scaled distances, as the range of the numbers may have grown."""
         return self.old.extent / self.new.extent
 
     def sums(
@@ -242,16 +241,10 @@ class Extension:
         unit: Callable[[Summary], float] | None = None,
         power: int = 0,
     ) -> npt.NDArray[np.int64]:
-        """Return the sums of the new summary's workers, 0 for a new one.
+        """Move sums of shape (old workers, ...) to the new summary's workers, with 0 for new ones.
 
-        Parameters
-        ----------
-        sums : ndarray of int64, shape (old workers, ...)
-            To be moved.
-        unit : callable, optional
-            What 1.0 is stored as, by summary; by default in both as the same.
-        power : int
-            To which power of the range of all numbers what was added is scaled.
+        `unit` returns the fixed-point representation of 1.0 for a summary (default: unchanged). The
+        terms scale with the range of the numbers to the given `power`.
         """
         moved = sums[np.maximum(self.positions, 0)]
         moved[self.positions < 0] = 0
@@ -263,7 +256,7 @@ class Extension:
         unit: Callable[[Summary], float] | None = None,
         power: int = 0,
     ) -> npt.NDArray[np.int64]:
-        """Return sums that are not about workers; parameters as of `sums`."""
+        """Convert sums that are not per worker; for parameters see `sums`."""
         factor = self.stretch**power
         if unit is not None:
             factor *= unit(self.new) / unit(self.old)
@@ -271,7 +264,7 @@ class Extension:
 
 
 def hash_ids(ids: pa.Array) -> npt.NDArray[np.uint64]:
-    """Hash ids by what they print as, so that a file and a frame give the same."""
+    """Hash ids by their printed form, so that files and frames give the same hashes."""
     texts = pc.cast(ids, pa.large_string())
     _, offsets, data = texts.buffers()
     ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]

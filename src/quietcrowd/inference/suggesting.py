@@ -1,9 +1,7 @@
-"""Which tasks to ask next: where further reports are expected to lower the error most.
+"""Suggestion of tasks for which further reports are expected to lower the error most.
 
-What is known of a task is its posterior, what a further report would tell the law that the method
-believes it to have; nothing else is used. So the suggestion is computed from reports alone, and
-loses nothing by itself. But who is asked what then depends on the reports so far:
-``docs/where-to-ask.md`` says what follows from that.
+Suggestions are computed from reports only, and so have no privacy loss of their own. The choice of
+who is asked what then depends on earlier reports: ``docs/where-to-ask.md`` explains what follows.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 _SIZES = np.array([0, 1, 2, 4, 8, 16, 32, 64])
-"""Numbers of further reports of a task that are looked ahead."""
+"""Block sizes of further reports of a task that are evaluated."""
 
 
 @overload
@@ -58,41 +56,40 @@ def suggest_tasks(
     worker: Any = None,
     backend: Backend | None = None,
 ) -> Any:
-    """Return which tasks to ask next, and how many answers of each.
+    """Return the tasks to ask next, and how many answers to request for each.
 
-    A single further report seldom changes what is believed of a label where the noise is large, so
-    blocks of up to 64 are looked at: the value of a task is the drop of its error per report, of
-    the best block. Answers go where it is largest, at most `per_task` to a task: reports that come
-    in may change what is best, so ask few, infer again, and ask again.
+    With much noise, one further report rarely changes a label. So blocks of up to 64 reports are
+    evaluated, and the value of a task is the expected drop of its error per report in the best
+    block. Answers go to the tasks of the largest value. Further reports may change these values, so
+    ask for few answers, infer again, and repeat.
 
     Parameters
     ----------
     estimate : TruthEstimate
-        Of a method with a posterior, as `NoiseAware`.
+        Of a method with a posterior, such as `NoiseAware`.
     answers : int
-        How many answers to allot, at least 1.
+        Number of answers to assign, at least 1.
     per_task : int, optional
-        Most of them for one task. Default: three times the even share, rounded up.
+        Most answers for one task. Default: three times the even share, rounded up.
     worker : id, optional
-        Who is to answer: tasks that this worker answered are left out, and each of the others is
-        asked once at most. By default anybody, a typical worker of the crowd.
+        Who is to answer. Tasks that this worker answered are excluded, and each other task is asked
+        at most once. Default: a typical worker of the crowd.
     backend : {"pandas", "polars", "pyarrow"}, optional
-        Of the frame; by default that of the estimate.
+        Library of the frame; default: that of the estimate.
 
     Returns
     -------
     dataframe
-        Columns ``task``; ``answers``, how many to ask for; ``value``, the drop of the error per
-        report that is expected; ``error``, the one that is expected now: of a label the probability
-        that it is wrong, of a number the mean absolute error. The tasks with most value first;
-        those of no answers are not in it, nor are those whose truths are known.
+        One row per task with at least one answer, by decreasing value: ``task``; ``answers``;
+        ``value``, the expected drop of the error per report; and ``error``, the error expected now.
+        The error is the probability of a wrong label, or the mean absolute error of a number. Tasks
+        with known truths are excluded.
 
     Raises
     ------
     ParameterError
-        Where the method has no posterior or does not say what a further report would tell; where
-        every worker reports every task; a number is out of its range, or the worker is not in the
-        estimate.
+        If the method has no posterior or no model of a further report; if every worker reports
+        every task; if a number is out of range; or if the worker is not in the estimate.
 
     Examples
     --------
@@ -151,25 +148,25 @@ def further_answers(
     answers: int,
     per_task: int | None = None,
 ) -> tuple[Counts, Floats]:
-    """Return how many answers each task gets, and its error after blocks of further reports.
+    """Return how many answers each task gets, and its error after each block of further reports.
 
     Parameters
     ----------
     further : FurtherReport
-        What a report tells.
+        Model of a further report.
     beliefs : ndarray of float64
-        What is believed of the tasks, as `further` takes it.
+        State of the tasks, in the form of `FurtherReport.errors`.
     open_tasks : ndarray of bool, shape (tasks,)
-        Which of them can be asked.
+        Tasks that can be asked.
     answers, per_task
-        As of `suggest_tasks`.
+        See `suggest_tasks`.
 
     Returns
     -------
     ndarray of int64, shape (tasks,)
-        They sum to `answers`, or to less where there is no room.
+        They sum to `answers`, or to less if `per_task` does not allow that.
     ndarray of float64, shape (tasks, sizes)
-        0 of those that cannot be asked.
+        0 for tasks that cannot be asked.
     """
     errors = np.zeros((len(open_tasks), len(_SIZES)))
     if open_tasks.any():
@@ -195,7 +192,7 @@ def _answered(estimate: TruthEstimate[Any], worker: int) -> npt.NDArray[np.bool_
 
 
 def block_values(errors: Floats) -> Floats:
-    """Return the drop of the error per report of the best block, shape (tasks,)."""
+    """Return the drop of the error per report in the best block, shape (tasks,)."""
     drops = errors[:, :1] - errors[:, 1:]
     values: Floats = (drops / _SIZES[1:]).max(axis=1)
     return values
@@ -204,8 +201,8 @@ def block_values(errors: Floats) -> Floats:
 def _allotted(errors: Floats, most: Counts, answers: int) -> Counts:
     """Return how many of the answers each task gets, shape (tasks,).
 
-    Of the least concave curve above the drops of a task's error each piece has a value per report,
-    and they fall; the pieces of all tasks are taken in the order of that.
+    Each task's drops have a least concave majorant, whose pieces have decreasing values per report.
+    The pieces of all tasks are taken in decreasing order of value.
     """
     values, lengths = _pieces(errors)
     before = np.cumsum(lengths, axis=1) - lengths
@@ -219,7 +216,7 @@ def _allotted(errors: Floats, most: Counts, answers: int) -> Counts:
 
 
 def _pieces(errors: Floats) -> tuple[Floats, Counts]:
-    """Return the pieces of each task's concave curve: values per report, and lengths."""
+    """Return values per report and lengths of the pieces of each task's concave majorant."""
     tasks, last = len(errors), len(_SIZES) - 1
     values, lengths = np.zeros((tasks, last)), np.zeros((tasks, last), np.int64)
     start = np.zeros(tasks, np.intp)

@@ -13,29 +13,29 @@ import numpy.typing as npt
 __all__ = ["REPORT_ONE", "CavityVotes", "ReportLaws"]
 
 REPORT_ONE = 2.0**30
-"""What a report, and a log-probability of 1, is stored as in histograms."""
+"""Fixed-point representation of a report, and of a log probability of 1, in histograms."""
 
 
 class CavityVotes(NamedTuple):
-    """What a report adds to the log-odds of the labels, under each of the assumed crowds.
+    """Contributions of a report to the labels' log-odds, under each assumed crowd.
 
-    The vote of worker i is ``trust_i`` times its own, cut at `most`, and ``1 - trust_i`` times that
-    of a worker of the assumed crowd.
+    The vote of worker i is ``trust_i`` times the worker's own, clipped at `most`, plus ``1 -
+    trust_i`` times that of a worker of the assumed crowd.
 
     Attributes
     ----------
     coins : ndarray of int64, shape (workers,) or (0,)
-        In units of `nats`, log-odds of the label that a worker gives against any other; empty if
-        there are tables.
+        Log-odds of the reported label against any other, in units of `nats`; empty if `tables` is
+        used.
     tables : ndarray of int32
-        In units of `nats`, log-likelihoods at place ``(worker labels + report) labels + truth``;
-        empty if there are coins.
+        Log-likelihoods at index ``(worker labels + report) labels + truth``, in units of `nats`;
+        empty if `coins` is used.
     nats : float
-        See above.
+        Unit of `coins` and `tables`.
     most : float
-        No vote of a worker's own is larger.
+        Limit of a worker's own vote.
     trust : ndarray of float64, shape (workers,)
-        From 0 to 1.
+        In [0, 1].
     crowd : ndarray of float64, shape (crowds,) or (crowds, labels, labels)
         Log-odds of a report against any other label; or log-likelihoods at [crowd, truth, report].
     log_priors : ndarray of float64, shape (labels,)
@@ -52,19 +52,20 @@ class CavityVotes(NamedTuple):
 
 
 class ReportLaws(NamedTuple):
-    """How likely a report is under each of several channels.
+    """Probabilities of a report under each of several channels.
 
     Attributes
     ----------
     right, wrong : ndarray of float64, shape (channels, labels, labels) or (channels, 2)
-        P(report | truth) at [channel, truth, report] if the answer is right, and if it is wrong;
-        or the same for all labels: that a report equals the truth, and that it is one other label.
+        P(report | truth) at [channel, truth, report], if the answer is right or wrong. For
+        symmetric channels, the probabilities that a report equals the truth, and that it is one
+        given other label.
     silent : ndarray of float64, shape (channels, labels)
         P(report) if the worker gave no answer.
     answering : ndarray of float64, shape (workers,)
-        How often a worker's report comes from an answer of its own: 1 unless silence is hidden.
+        Fraction of a worker's reports that come from answers: 1 unless silence is hidden.
     nodes : ndarray of float64, shape (places,)
-        Where the log-ratio of the report's probabilities if right and if wrong is counted.
+        Grid of the log-ratio of the report's probabilities, right to wrong, for its histogram.
     """
 
     right: npt.NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""Posteriors of labels: the log-odds that a sweep adds up, in NumPy, since one pass needs them."""
+"""Label posteriors from a sweep's log-odds, in NumPy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def task_rows(partition: Partition) -> npt.NDArray[np.int64]:
 
 
 def vote_counts(partition: Partition, labels: int, weights: npt.NDArray[Any]) -> Floats:
-    """Return the sum of workers' weights for each of n labels, shape (tasks, labels)."""
+    """Return the sum of the workers' weights for each label, shape (tasks, labels)."""
     cells = task_rows(partition) * labels + partition.values.astype(np.int64)
     size = partition.tasks * labels
     counts = np.bincount(cells, weights=weights[partition.worker_codes], minlength=size)
@@ -29,7 +29,7 @@ def vote_counts(partition: Partition, labels: int, weights: npt.NDArray[Any]) ->
 
 
 def probabilities(votes: Floats, partition: Partition) -> Floats:
-    """Return the probability of each label, shape (tasks, labels), from log-odds of that shape.
+    """Return the probability of each label from log-odds, both of shape (tasks, labels).
 
     A known truth has probability 1; a task without answers has NaN.
     """
@@ -38,7 +38,7 @@ def probabilities(votes: Floats, partition: Partition) -> Floats:
 
 
 def vote_shares(counts: Floats, partition: Partition) -> Floats:
-    """Return the fractions of the votes, shape (tasks, labels); known truths have 1."""
+    """Return the fraction of votes of each label, shape (tasks, labels); 1 for known truths."""
     with np.errstate(invalid="ignore"):
         return _with_known(counts / counts.sum(axis=1, keepdims=True), partition)
 

@@ -1,4 +1,4 @@
-"""How many of a worker's reports are answers, where unanswered tasks are reported, too."""
+"""Model of the fraction of each worker's reports that are answers, if all tasks are reported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Answering"]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 FIRST_LIKENESS = 100.0
-"""How alike workers are to begin with: the sum of the two numbers of the crowd's law."""
+"""Initial concentration of the crowd's Beta distribution."""
 
 MOST_LOGIT = math.log(999.0)
 LEAST_LIKENESS, MOST_LIKENESS = math.log(1.0), math.log(1000.0)
@@ -26,16 +26,16 @@ SEARCHES = 12
 
 @frozen(kw_only=True, eq=False)
 class Answering:
-    """Beta laws of the share of a worker's reports that are answers.
+    """Beta distributions of the fraction of a worker's reports that are answers.
 
     Attributes
     ----------
     logit : float
-        Log odds of the mean share in the crowd.
+        Log-odds of the crowd's mean fraction.
     log_likeness : float
-        Logarithm of the sum of the two numbers of the crowd's law: how alike workers are.
+        Log concentration (sum of both parameters) of the crowd's Beta distribution.
     own : ndarray of float64, shape (workers, 2)
-        The two numbers of each worker's law: expected answers and others, the crowd's law added.
+        Parameters of each worker's posterior: the crowd's, plus expected answers and non-answers.
     """
 
     logit: float
@@ -44,7 +44,7 @@ class Answering:
 
     @classmethod
     def first(cls, share: float, workers: int) -> Self:
-        """Return what is believed of workers of whom nothing is known but the mean share."""
+        """Return the state before any report, for a given mean fraction."""
         law = cls(
             logit=math.log(share / (1.0 - share)),
             log_likeness=math.log(FIRST_LIKENESS),
@@ -54,40 +54,40 @@ class Answering:
 
     @property
     def crowd(self) -> Floats:
-        """The two numbers of the crowd's law, shape (2,)."""
+        """Parameters of the crowd's Beta distribution, shape (2,)."""
         share = 1.0 / (1.0 + math.exp(-self.logit))
         return math.exp(self.log_likeness) * np.array([share, 1.0 - share])
 
     @property
     def shares(self) -> Floats:
-        """Mean share of each worker's reports that are answers, shape (workers,)."""
+        """Mean fraction of each worker's reports that are answers, shape (workers,)."""
         shares: Floats = self.own[:, 0] / self.own.sum(axis=1)
         return shares
 
     @property
     def logs(self) -> Floats:
-        """Mean log probability of an answer and of none, shape (workers, 2)."""
+        """Mean log probability of an answer and of no answer, shape (workers, 2)."""
         logs: Floats = special.digamma(self.own)
         logs -= special.digamma(self.own.sum(axis=1, keepdims=True))
         return logs
 
     def take(self, positions: npt.NDArray[np.intp]) -> Self:
-        """Return the laws of other workers; that of a new one is the crowd's."""
+        """Select workers by position; -1 is a new worker with the crowd's distribution."""
         own = self.own[positions]
         own[positions < 0] = self.crowd
         return evolve(self, own=own)
 
     def learned(self, answered: Floats, reports: npt.NDArray[np.int64]) -> Self:
-        """Return the laws given each worker's expected answers, and the crowd's given those."""
+        """Update each worker's posterior by its expected answers, then the crowd's distribution."""
         counts = np.stack([answered, np.maximum(reports - answered, 0.0)], axis=1)
         own = counts + self.crowd
         return evolve(self, own=own)._like_crowd(reports > 0)
 
     def objective(self, reports: npt.NDArray[np.int64]) -> float:
-        """Return the lower bound's part of the laws: less how far they are from the crowd's.
+        """Return this model's part of the lower bound.
 
-        The mean log probability of an answer is in it for every report, as the log densities of
-        reports are told with the odds of no answer.
+        It includes the mean log probability of an answer for every report, because the log
+        densities of reports use the odds of no answer to an answer.
         """
         heard, logs, crowd = reports > 0, self.logs, self.crowd
         terms = reports * logs[:, 0] + _log_beta(self.own) - _log_beta(crowd)
@@ -96,11 +96,11 @@ class Answering:
 
     @property
     def _log_prior(self) -> float:
-        """Log prior of the crowd's law, up to a constant: the logistic law of the logit."""
+        """Log prior of the crowd's distribution, up to a constant: the logit is logistic."""
         return -self.logit - 2.0 * math.log1p(math.exp(-self.logit))
 
     def _like_crowd(self, heard: npt.NDArray[np.bool_]) -> Self:
-        """Return the best law of the crowd that a search along both numbers finds; no worse one."""
+        """Fit the crowd's distribution by coordinate search; its value never decreases."""
         count = int(heard.sum())
         sums = [integer_sums.exact_sum(logs[heard], len(heard)) for logs in self.logs.T]
 
@@ -120,7 +120,6 @@ class Answering:
         return evolve(best, own=own)
 
     def _moved(self, logit: float, log_likeness: float) -> Self:
-        """Return another law of the crowd, within bounds."""
         return evolve(
             self,
             logit=min(max(self.logit + logit, -MOST_LOGIT), MOST_LOGIT),
@@ -129,6 +128,6 @@ class Answering:
 
 
 def _log_beta(numbers: Floats) -> Floats:
-    """Return the logarithm of the Beta function of pairs in the last axis."""
+    """Return the log Beta function of pairs in the last axis."""
     logs: Floats = special.betaln(numbers[..., 0], numbers[..., 1])
     return logs

@@ -1,12 +1,13 @@
-"""The law of bounded reports given a bin of the truth, for the model of numbers on bins.
+"""Distribution of bounded reports given the bin of a truth.
 
-An answer is the truth with a worker's own normal error, kept within the range, and a report of it
-is likely if the answer is one of those whose window it is in. These answers lie between two edges.
-A report below the first full window has no lower edge within the range, for all answers that were
-cut off at the low end are among them; one above the last but one has no upper edge; so the law
-depends on the distances from a bin to the edges alone, as that of added noise does on one distance.
-A table has a part for each kind of edges, at quarters of a bin; two reports, the ends, have a law
-for each bin. All lengths are in bins, but those of `ErrorLaws`. Derivation:
+An answer is the truth plus a worker's normal error, clipped to the range. A report is likely if the
+answer is among those whose window contains it; these answers lie between two edges. A report below
+the first full window has no lower edge within the range, since all answers clipped at the low end
+are included. One above the last but one has no upper edge. So the distribution depends only on the
+distances from a bin to the edges.
+
+The table has one part per kind of edges, at quarters of a bin. Two reports, the ends, have a
+distribution for each bin. The unit of length is a bin, except in `ErrorLaws`. Derivation:
 ``docs/theory/bounded-number-mechanisms.md``.
 """
 
@@ -31,13 +32,13 @@ LAST = BINS - 1
 """Bins from one end of the range to the other."""
 
 PARTS = 4
-"""Edges are rounded to so many parts of a bin."""
+"""Resolution of edges, in parts of a bin."""
 
 LENGTH = 2 * BINS
-"""Distances from an edge to a bin, of one part: from -191 to 192."""
+"""Number of distances from an edge to a bin, for one part: from -191 to 192."""
 
 SUMMED = 512
-"""Edges between answers that a mean is summed over."""
+"""Most edges between answers in the sum for a mean."""
 
 UPPER, LOWER, BOTH = 0, 1, 2
 """Which edges a report has within the range."""
@@ -45,10 +46,10 @@ UPPER, LOWER, BOTH = 0, 1, 2
 
 @lru_cache(maxsize=16)
 def bounded_laws(law: BoundedLaw) -> ErrorLaws:
-    """Return normal errors of several sizes under a bounded law.
+    """Return normal errors of several sizes under a bounded channel.
 
-    The columns of its logs are those of the one end, of the other, and then, where there is a
-    window, of each kind of edges at each part of a bin; see `bounded_columns`.
+    The blocks of `logs` are the first end, the other end, and, if the channel has a window, each
+    kind of edges at each part of a bin; see `bounded_columns`.
     """
     sigma = usual_sigmas()
     spread = sigma * LAST
@@ -77,14 +78,9 @@ def bounded_laws(law: BoundedLaw) -> ErrorLaws:
 
 
 def bounded_columns(law: BoundedLaw, reports: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return where the log probability of each report given the first bin stands.
+    """Return the row of `ErrorLaws.logs` for each report given the first bin.
 
-    Parameters
-    ----------
-    law : BoundedLaw
-        Of the reports.
-    reports : ndarray of int64, shape (n,)
-        Places among all reports.
+    `reports` are indices among all reports, shape (n,).
     """
     ends = np.where(reports == law.ends[0], 0, BINS)
     if not law.lift:
@@ -97,7 +93,7 @@ def bounded_columns(law: BoundedLaw, reports: npt.NDArray[np.int64]) -> npt.NDAr
 
 
 def _mean_below(edges: Floats, spread: Floats) -> Floats:
-    """Return P(error < edge), in the mean over edges that are rounded to the same part of a bin."""
+    """Return P(error < edge), averaged over the edges that round to the same part of a bin."""
     half = 0.5 / PARTS
     upper, lower = (_integral((edges + sign * half) / spread) * spread for sign in (1, -1))
     mean: Floats = (upper - lower) / (2.0 * half)
@@ -105,7 +101,7 @@ def _mean_below(edges: Floats, spread: Floats) -> Floats:
 
 
 def _integral(edges: Floats) -> Floats:
-    """Return the integral of the standard normal distribution up to each edge."""
+    """Return the integral of the standard normal distribution function up to each edge."""
     found: Floats = edges * special.ndtr(edges) + np.exp(-0.5 * edges**2) / math.sqrt(2 * math.pi)
     return found
 
@@ -127,10 +123,9 @@ def _weights_at(law: BoundedLaw, report: int, spread: Floats) -> Floats:
 
 
 def _mean_place(bins: Floats, spread: Floats, steps: int) -> Floats:
-    """Return the mean place of the answers given each bin, shape (bins, laws).
+    """Return the mean index of the answer given each bin, shape (bins, laws).
 
-    It is the sum of the chances that an answer lies above each edge between two places; of a fine
-    grid those of `SUMMED` edges stand for all.
+    It is the sum of the probabilities that the answer exceeds each edge, on at most `SUMMED` edges.
     """
     pieces = min(steps, SUMMED)
     total = np.zeros((len(bins), len(spread)))

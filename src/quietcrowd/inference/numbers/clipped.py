@@ -1,10 +1,9 @@
-"""Laws of reports near the ends of the range, where the answers behind them are cut off.
+"""Distributions of reports near the ends of the range, where answers are clipped.
 
-An answer is the truth with a worker's own error, kept within the range. So the law of a report
-depends on more than its distance from the truth. All reports beyond an end tell the same of an
-answer, so that they have a law of their own; within the range, the law of the distance counts, and
-for each of a few cells of reports by how much the ends make it more. All lengths are in widths of
-the range.
+An answer is the truth plus a worker's own error, clipped to the range. So the distribution of a
+report depends on more than its distance from the truth. Reports beyond an end are equivalent, and
+have one distribution. Within the range, a few cells of reports near each end have a factor on the
+distribution by distance. The unit of length is the width of the range.
 """
 
 from __future__ import annotations
@@ -30,23 +29,24 @@ __all__ = [
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 CELLS = 4
-"""Cells of reports at either end, within the range."""
+"""Most cells at each end, within the range."""
 
 PER_SCALE = 1.0
-"""A cell is this part of the scale of the noise."""
+"""Cells per scale of the noise."""
 
 MOST_SCALE = 1.0
-"""With a larger scale of the noise all reports count as if nothing was cut off.
+"""Largest scale of the noise at which the model includes clipping.
 
-Their laws would be nearer to the truth, but the estimates were not: `noise-aware-numbers.md`.
+Beyond it, the model with clipping is more accurate, but the estimates were not:
+``docs/theory/noise-aware-numbers.md``.
 """
 
 POINTS = 6
-"""Of a report at which its density is looked up in a cell: the law's mean over the cell."""
+"""Quadrature points for the mean density over a cell."""
 
 
 def end_cells(scale: float, step: float) -> tuple[float, int]:
-    """Return how wide cells are, and how many there are at either end, within the range.
+    """Return the width of the cells, and their number at each end.
 
     They may meet in the middle; none is narrower than a bin's `step`.
     """
@@ -58,10 +58,10 @@ def end_cells(scale: float, step: float) -> tuple[float, int]:
 
 
 def cells_of(reports: Floats, scale: float, step: float) -> npt.NDArray[np.int64]:
-    """Return the cell of each report; -1 where its law is that of its distance from the truth.
+    """Return the cell of each report; -1 if only its distance from the truth matters.
 
-    Cell 0 is that of reports below the range, 1 of those above. The next ones go up from the lower
-    end, and as many go down from the upper one.
+    Cell 0 contains reports below the range, and cell 1 those above. The next cells go up from the
+    lower end, and as many go down from the upper end.
     """
     width, count = end_cells(scale, step)
     upper = reports > 0.5
@@ -71,21 +71,20 @@ def cells_of(reports: Floats, scale: float, step: float) -> npt.NDArray[np.int64
 
 
 def beyond_logs(sigma: Floats, scale: float, bins: int) -> Floats:
-    """Return log densities at an end of reports beyond it, shape (2 bins, laws).
+    """Return log densities at an end, for reports beyond it, shape (2 bins, laws).
 
-    With ``K(x)`` what noise makes more likely at an end by cutting errors off there, of a truth
-    at a distance of x from it, the density of a report y is that of normal error and noise together
-    plus ``exp(-|y - end| / b) K(x) / 2b`` for either end. Beyond an end it falls by
-    ``exp(-|y - end| / b)``, whatever the truth.
+    Let ``K(x)`` be what clipping adds to the likelihood at an end, for a truth at distance x. A
+    report y has the density of normal error plus noise, plus ``exp(-|y - end| / b) K(x) / 2b`` for
+    each end. Beyond an end, it decays as ``exp(-|y - end| / b)``, whatever the truth.
 
     Parameters
     ----------
     sigma : ndarray of float64, shape (laws,)
         Standard deviations of a worker's own errors.
     scale : float
-        Of the noise, b.
+        Scale b of the noise.
     bins : int
-        Of the truths.
+        Number of bins of the truths.
     """
     law, more = _at(0.0, sigma, scale, bins)
     logs = law + np.log1p(more)
@@ -93,9 +92,9 @@ def beyond_logs(sigma: Floats, scale: float, bins: int) -> Floats:
 
 
 def cell_ratios(sigma: Floats, scale: float, bins: int) -> Floats:
-    """Return by how much the ends raise a report's log density, shape (2 cells bins, laws).
+    """Return what the ends add to a report's log density, shape (2 cells bins, laws).
 
-    The mean over a cell of reports of the ratio to the density of the distance; parameters as of
+    It is the mean over a cell of the ratio to the density by distance; for parameters see
     `beyond_logs`.
     """
     width, count = end_cells(scale, 1.0 / (bins - 1))
@@ -109,7 +108,7 @@ def cell_ratios(sigma: Floats, scale: float, bins: int) -> Floats:
 
 
 def _at(report: float, sigma: Floats, scale: float, bins: int) -> tuple[Floats, Floats]:
-    """Return a report's log density by its distance, and what the ends add, as a part of it."""
+    """Return a report's log density by its distance, and the ends' contribution relative to it."""
     truths = np.linspace(0.0, 1.0, bins)[:, np.newaxis]
     below = _cut_off(truths, sigma, scale)
     logs = NormalLaplace(sigma, scale).log_density(report - truths)
@@ -127,18 +126,18 @@ def _cut_off(truths: Floats, sigma: Floats, scale: float) -> Floats:
 
 
 def clipped_plain_logs(width: Floats, tail: float, margin: float, bins: int) -> Floats:
-    """Return log probabilities of answers at the ends, shape (2 bins, laws).
+    """Return log probabilities of non-private answers at the ends, shape (2 bins, laws).
 
     Parameters
     ----------
     width : ndarray of float64, shape (laws / 2,)
-        Of normal laws, and of as many Student's laws after them.
+        Scales of the normal distributions; as many of Student's follow.
     tail : float
         Degrees of freedom of the latter.
     margin : float
-        Errors that end so far within the range are cut off, too: half of a step between levels.
+        Answers this close to an end also count as clipped: half of a step between levels.
     bins : int
-        Of the truths.
+        Number of bins of the truths.
     """
     apart = (margin - np.linspace(0.0, 1.0, bins)[:, np.newaxis]) / width
     student = special.stdtr(tail, apart)

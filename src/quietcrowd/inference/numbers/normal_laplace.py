@@ -1,7 +1,6 @@
-"""The distribution of a worker's own normal error and the Laplace noise added to it.
+"""Distribution of a worker's normal error plus Laplace noise.
 
-``e = G + L`` with ``G ~ N(0, sigma^2)``, and ``L`` of density ``exp(-|l|/b) / 2b``, ``b`` being its
-scale.
+``e = G + L`` with ``G ~ N(0, sigma^2)``, and ``L`` with density ``exp(-|l|/b) / 2b``.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ def _numbers(name: str, values: Any) -> npt.NDArray[np.float64]:
 
 
 def _parameter(name: str, values: Any) -> npt.NDArray[np.float64]:
-    """Return numbers as an array; raise ParameterError unless they are finite and not below 0."""
     numbers = _numbers(name, values)
     _refuse(
         ~(np.isfinite(numbers) & (numbers >= 0)),
@@ -50,7 +48,7 @@ def _scale(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
 def _refuse(
     wrong: npt.NDArray[np.bool_], rule: str, values: npt.NDArray[np.float64], way_out: str
 ) -> None:
-    """Raise ParameterError that names the first place that is wrong, if any is."""
+    """Raise ParameterError that names the first wrong entry, if any."""
     if wrong.any():
         place = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
         at = f" at {', '.join(map(str, place))}" if place else ""
@@ -58,7 +56,6 @@ def _refuse(
 
 
 def _together(*arrays: npt.NDArray[np.float64]) -> list[npt.NDArray[np.float64]]:
-    """Return arrays in the shape that they broadcast to."""
     try:
         return list(np.broadcast_arrays(*arrays))
     except ValueError:
@@ -71,24 +68,22 @@ def _together(*arrays: npt.NDArray[np.float64]) -> list[npt.NDArray[np.float64]]
 
 @frozen(eq=False)
 class NormalLaplace:
-    """The distribution of errors that have a normal and a Laplace part.
+    """Distribution of the sum of a normal and a Laplace variable.
 
-    What its methods return has the shape that error, sigma and scale broadcast to; it is a NumPy
-    number where that is none. They raise ParameterError where an error is no number, or the shapes
-    do not fit.
+    Results have the broadcast shape of error, sigma and scale; without dimensions, they are NumPy
+    scalars. Methods raise ParameterError if an error is not a number or the shapes do not fit.
 
     Parameters
     ----------
     sigma : array_like of float
-        Standard deviation of the normal part, in the unit of the errors, at least 0. With 0 the
-        distribution is Laplace's.
+        Standard deviation of the normal part, in the unit of the errors, at least 0.
     scale : array_like of float
-        Scale ``b`` of the Laplace part, in the same unit, at least 0. With 0 the errors are normal.
+        Scale ``b`` of the Laplace part, in the same unit, at least 0.
 
     Raises
     ------
     ParameterError
-        Where sigma or scale is negative, infinite or NaN, or both are 0, or the shapes do not fit.
+        If sigma or scale is negative, infinite or NaN, both are 0, or the shapes do not fit.
 
     References
     ----------
@@ -120,23 +115,21 @@ class NormalLaplace:
         )
 
     def log_density(self, error: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Return the log density of errors: distances of reports from the truth.
+        """Return the log density of errors, the distances of reports from the truth.
 
-        NaN gives NaN, here and below.
+        All methods return NaN for NaN.
         """
         return self._filled(0, error)
 
     def score(self, error: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Return d log density / d error, per unit of the errors: within 1/scale of 0.
+        """Return d log density / d error, per unit of the errors, in [-1/scale, 1/scale].
 
-        With sigma 0 it jumps at an error of 0, and is 0 there.
+        If sigma is 0, it is 0 at an error of 0, where it jumps.
         """
         return self._filled(1, error)
 
     def posterior_mean(self, error: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Return the mean of the normal part, given the error, in the unit of the errors.
-
-        0 with sigma 0, and the error with scale 0.
+        """Return the mean of the normal part given the error, in the unit of the errors.
 
         Examples
         --------
@@ -146,9 +139,7 @@ class NormalLaplace:
         return self._filled(2, error)
 
     def posterior_square(self, error: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Return the mean square of the normal part, given the error, in the squared unit.
-
-        0 with sigma 0, and the squared error with scale 0.
+        """Return the mean square of the normal part given the error, in the squared unit.
 
         Examples
         --------
@@ -158,14 +149,14 @@ class NormalLaplace:
         return self._filled(3, error)
 
     def curvature(self, error: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Return minus the second derivative of the log density in the error: never below 0.
+        """Return minus the second derivative of the log density in the error, at least 0.
 
-        Per squared unit. With sigma 0 it is infinite at an error of 0, and 0 elsewhere.
+        It is per squared unit. If sigma is 0, it is infinite at an error of 0, and 0 elsewhere.
         """
         return self._filled(4, error)
 
     def _filled(self, row: int, error: Any) -> npt.NDArray[np.float64]:
-        """Return a row of `evaluate_normal_laplace`, in the shape that its arguments share."""
+        """Return a row of `evaluate_normal_laplace` in broadcast shape."""
         errors, sigmas, scales = _together(_numbers("error", error), self.sigma, self.scale)
         rows = np.empty((5, errors.size))
         evaluate_normal_laplace(errors.ravel(), sigmas.ravel(), scales.ravel(), rows)
@@ -174,10 +165,10 @@ class NormalLaplace:
 
     @property
     def fisher_information(self) -> npt.NDArray[np.float64]:
-        """How much a report tells about the truth: the mean square of the score.
+        """Fisher information of a report about the truth, per squared unit of the errors.
 
-        Per squared unit of the errors: between ``1 / (sigma^2 + 2 scale^2)``, which a weighted mean
-        uses, and ``1 / max(sigma, scale)^2``.
+        It lies between ``1 / (sigma^2 + 2 scale^2)``, the information in a weighted mean, and ``1 /
+        max(sigma, scale)^2``.
         """
         sigmas, scales = _together(self.sigma, self.scale)
         information = np.empty(sigmas.size)

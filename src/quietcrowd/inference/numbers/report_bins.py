@@ -1,6 +1,6 @@
-"""Laws on bins: of a worker's reports about a truth, and of the truths themselves.
+"""Distributions on bins: of a worker's reports given a truth, and of the truths.
 
-All lengths are in widths of the range that is cut into bins; the truths lie from 0 to 1.
+The unit of length is the width of the binned range; truths lie in [0, 1].
 """
 
 from __future__ import annotations
@@ -38,48 +38,49 @@ __all__ = [
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 BINS = 192
-"""Bins of the truths; the middles of the outer ones are the ends of the range."""
+"""Number of bins of the truths; the centers of the outer bins are the ends of the range."""
 
 CENTRE = 2 * BINS
-"""Where a distance of 0 stands: reports are cut off one width beyond the range."""
+"""Index of distance 0. Reports are clipped at one width beyond the range."""
 
 DISTANCES = 2 * CENTRE + 1
 
 LEAST_SIGMA, MOST_SIGMA, SIGMAS = 0.004, 0.7, 20
-"""What a worker's own errors may be, in equal steps of the logarithm."""
+"""Grid of a worker's own standard deviation, with equal steps of the logarithm."""
 
 LOG_FLOOR = 300.0
-"""A law's log density is at most so far below its peak: no report can rule out a truth."""
+"""Largest drop of a log density below its peak, so that no report rules out a truth."""
 
 TAIL = 10.0
-"""Degrees of freedom of the law with heavy tails, of reports without noise."""
+"""Degrees of freedom of the heavy-tailed distribution, for reports without noise."""
 
 TAIL_SHARE = 1 / 6
-"""Share of the workers that are taken to have heavy tails beforehand."""
+"""Prior probability that a worker's errors are heavy-tailed."""
 
 TRUST = 300.0
-"""The law of the truths holds as much of a normal law as if so many tasks had told of it."""
+"""Prior weight of the normal distribution of the truths, in tasks."""
 
 FLAT = 0.02
-"""Part of it that is even over the range."""
+"""Fraction of the distribution of the truths that is uniform over the range."""
 
 
 @frozen(kw_only=True, eq=False)
 class ErrorLaws:
-    """The laws that a worker's reports may follow.
+    """Candidate distributions of a worker's reports ("laws").
 
     Attributes
     ----------
     logs : ndarray of float64, shape (columns, laws)
-        Log probability of a bin at each of `DISTANCES` from the truth; given each bin of the truth,
-        of a report below and of one above the range; what the ends add to the first for reports in
-        each cell near them. The latter are absent where nothing is cut off.
+        Log probabilities, in up to three blocks (see `bounded_laws` for its blocks). First, of a
+        report's bin at each of `DISTANCES` from the truth. Then, given each bin of the truth, of a
+        report below and of one above the range. Last, what clipping adds to the first block for
+        reports in each cell near the ends. Without clipping, the last two are absent.
     sigma : ndarray of float64, shape (laws,)
-        Standard deviation of the worker's own errors; of heavy tails too.
+        Standard deviation of the worker's own errors.
     variance : ndarray of float64, shape (laws,)
-        One over what a report counts: with the noise.
+        Variance of a report, including noise.
     share : ndarray of float64, shape (laws,)
-        How likely each is beforehand.
+        Prior probabilities.
     """
 
     logs: Floats
@@ -89,17 +90,17 @@ class ErrorLaws:
 
 
 def usual_sigmas() -> Floats:
-    """Return the sizes that a worker's own errors may have, shape (laws,)."""
+    """Return the grid of a worker's own standard deviation, shape (SIGMAS,)."""
     sigma: Floats = np.geomspace(LEAST_SIGMA, MOST_SIGMA, SIGMAS)
     return sigma
 
 
 @lru_cache(maxsize=16)
 def answer_laws(scale: float, margin: float = math.nan) -> ErrorLaws:
-    """Return normal errors of several sizes with Laplace noise of a scale on top.
+    """Return normal errors of several sizes, plus Laplace noise of the given scale.
 
-    Without noise, what rounding to bins adds is part of the errors, and there are errors with heavy
-    tails, too; under Laplace noise all reports have them.
+    Without noise, the errors include rounding to bins, and half of the candidates have Student's
+    distribution. Under Laplace noise, all reports have heavy tails.
     """
     step = 1.0 / (BINS - 1)
     distances: Floats = (np.arange(DISTANCES, dtype=np.float64)[:, np.newaxis] - CENTRE) * step
@@ -131,7 +132,6 @@ def answer_laws(scale: float, margin: float = math.nan) -> ErrorLaws:
 
 
 def _student(distances: Floats, width: Floats) -> Floats:
-    """Return the log density of Student's law."""
     constant = math.lgamma((TAIL + 1.0) / 2.0) - math.lgamma(TAIL / 2.0)
     spread = np.log(width) + math.log(TAIL * math.pi) / 2.0
     logs: Floats = (
@@ -141,19 +141,10 @@ def _student(distances: Floats, width: Floats) -> Floats:
 
 
 def filling_law(fillings: Floats, scale: float) -> Floats:
-    """Return the log probability of a report at each place where there is no answer.
+    """Return the log probability of a report at each bin if there is no answer, shape (3 BINS,).
 
-    Parameters
-    ----------
-    fillings : ndarray of float64
-        What stands for no answer, one as likely as another.
-    scale : float
-        Of the noise.
-
-    Returns
-    -------
-    ndarray of float64, shape (3 bins,)
-        From one width below the range on.
+    `fillings` are the equally likely values that replace an answer; `scale` is that of the noise.
+    The first bin is one width below the range.
     """
     step = 1.0 / (BINS - 1)
     places = (np.arange(3 * BINS) - BINS)[:, np.newaxis] * step
@@ -164,14 +155,14 @@ def filling_law(fillings: Floats, scale: float) -> Floats:
 
 @frozen(kw_only=True)
 class NormalTruths:
-    """A normal law of the truths, cut off at the ends of the range.
+    """Normal distribution of the truths, truncated to the range [0, 1].
 
     Attributes
     ----------
     mean : float
-        0 to 1.
+        In [0, 1].
     log_spread : float
-        Logarithm of its standard deviation.
+        Log standard deviation.
     """
 
     mean: float
@@ -179,39 +170,39 @@ class NormalTruths:
 
     @property
     def shares(self) -> Floats:
-        """Probability of each bin, with a part that is even."""
+        """Probability of each bin, including the uniform part."""
         shares: Floats = law_shares([self])[0]
         return shares
 
     @property
     def log_prior(self) -> float:
-        """Of the law: as if one more task was drawn, from all of the range."""
+        """Log prior of this distribution: as if one more truth came uniformly from the range."""
         return -math.exp(-2.0 * self.log_spread) / 24.0 - self.log_spread
 
     def with_counts(self, counts: Floats) -> Floats:
-        """Return the law of truths, of which so many were found in each bin."""
+        """Return the posterior distribution of truths, given expected counts per bin."""
         mixed = counts + TRUST * self.shares
         law: Floats = mixed / mixed.sum()
         return law
 
     def penalty(self, law: Floats) -> float:
-        """Return the log prior of a law of the truths, that of the normal law included."""
+        """Return the log prior of a distribution on bins, including `log_prior`."""
         shares = self.shares
         return float(TRUST * np.sum(shares * np.log(law / shares))) + self.log_prior
 
     def value(self, counts: Floats) -> float:
-        """Return the log posterior of the best law of the truths given this normal law."""
+        """Return the log posterior of the best distribution on bins under this prior."""
         return _values([self], counts)[0]
 
     def moved(self, mean: float, log_spread: float) -> NormalTruths:
-        """Return another one, within bounds."""
+        """Return this distribution after a step, within bounds."""
         return NormalTruths(
             mean=min(max(self.mean + mean, 0.0), 1.0),
             log_spread=min(max(self.log_spread + log_spread, _LEAST_SPREAD), _MOST_SPREAD),
         )
 
     def climbed(self, counts: Floats) -> NormalTruths:
-        """Return the best normal law that a search along both numbers finds; never a worse one."""
+        """Maximize `value` by coordinate search; it never decreases."""
         best, value, steps = self, self.value(counts), np.array([0.05, 0.3])
         for _ in range(_SEARCHES):
             tried = [best.moved(*(sign * side * steps)) for side in np.eye(2) for sign in (-1, 1)]
@@ -225,7 +216,7 @@ class NormalTruths:
 
 
 def law_shares(laws: Sequence[NormalTruths]) -> Floats:
-    """Return the probability of each bin under each law, shape (laws, bins)."""
+    """Return the probability of each bin under each distribution, shape (laws, bins)."""
     mean = np.array([[law.mean] for law in laws])
     spread = np.array([[math.exp(law.log_spread)] for law in laws])
     apart = (_MIDDLES - mean) / spread
@@ -235,7 +226,6 @@ def law_shares(laws: Sequence[NormalTruths]) -> Floats:
 
 
 def _values(laws: list[NormalTruths], counts: Floats) -> list[float]:
-    """Return `NormalTruths.value` of several laws."""
     shares = law_shares(laws)
     mixed = counts + TRUST * shares
     found = mixed / mixed.sum(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""The first passes over numbers: laws of the truths, and shares of answers, that are tried."""
+"""Grid search, in the first sweeps, of the truths' distribution and the fraction of answers."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ __all__ = ["FirstLaws", "Trial", "first_truths"]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 FIRST_SHARES = (0.5, 0.03, 0.15, 0.3, 0.7, 0.85, 0.97)
-"""Shares of answers among all reports that are tried, where unanswered tasks are reported, too."""
+"""Fractions of answers to try, if unanswered tasks are reported, too."""
 
 FINER = 2
-"""After those so many passes try laws of the truths near the best one, as workers are learnt."""
+"""Number of further sweeps, which refine the truths' distribution as workers are learned."""
 
 GRID = tuple(
     NormalTruths(mean=mean, log_spread=math.log(spread))
     for mean in np.linspace(0.05, 0.95, 10).tolist()
     for spread in np.geomspace(0.01, 0.5, 10).tolist()
 )
-"""Laws of the truths to begin with."""
+"""Coarse grid of distributions of the truths."""
 
 NEAR = tuple(
     (mean, spread)
     for mean in np.linspace(-0.06, 0.06, 7).tolist()
     for spread in np.linspace(-0.45, 0.45, 7).tolist()
 )
-"""Steps from the best one to those near it."""
+"""Steps of the fine grid around the best distribution."""
 
 
 def first_truths() -> NormalTruths:
-    """Return the law before the first pass: the widest in the middle."""
+    """Return the widest distribution of the grid nearest to the middle."""
     return min(GRID, key=lambda law: (-law.log_spread, abs(law.mean - 0.5)))
 
 
 class FirstLaws(NamedTuple):
-    """Laws of the truths, and of who answers, and the log evidence of all reports by them."""
+    """Distribution of the truths, who answers, and the log evidence of all reports."""
 
     evidence: float
     truths: NormalTruths
@@ -52,16 +52,16 @@ class FirstLaws(NamedTuple):
 
 @frozen(kw_only=True, eq=False)
 class Trial:
-    """A pass that tries laws.
+    """One sweep of the grid search.
 
     Attributes
     ----------
     number : int
-        How many there were before.
+        Number of earlier sweeps.
     shares : tuple of float
-        Shares of answers to try; one where all reports are of answers.
+        Fractions of answers to try; only 1 if all reports are of answers.
     best : FirstLaws, optional
-        Of the passes before.
+        Best result of the earlier sweeps.
     """
 
     number: int = 0
@@ -70,38 +70,31 @@ class Trial:
 
     @classmethod
     def first(cls, fills_in: bool) -> Self:
-        """Return the first one."""
+        """Return the first sweep; `fills_in` if unanswered tasks are reported, too."""
         return cls(shares=FIRST_SHARES if fills_in else (1.0,))
 
     @property
     def coarse(self) -> bool:
-        """Whether it tries a share of answers with all laws of the truths."""
+        """Whether the sweep tries a fraction of answers with the coarse grid."""
         return self.number < len(self.shares)
 
     @property
     def last(self) -> bool:
-        """Whether no other one is to follow."""
+        """Whether this is the last sweep."""
         return self.number + 1 == len(self.shares) + FINER
 
     @property
     def candidates(self) -> tuple[NormalTruths, ...]:
-        """Laws of the truths to try."""
+        """Distributions of the truths to try."""
         if self.coarse or self.best is None:
             return GRID
         truths = self.best.truths
         return tuple(truths.moved(*step) for step in NEAR)
 
     def following(self, evidence: Floats, reports: int, answering: Answering | None) -> Self:
-        """Return the next trial, with the best laws of all so far.
+        """Return the next sweep, given each candidate's log evidence and the number of reports.
 
-        Parameters
-        ----------
-        evidence : ndarray of float64, shape (candidates,)
-            Log evidence of the reports with each.
-        reports : int
-            How many there are.
-        answering : Answering, optional
-            What was believed of who answers.
+        `answering` is the state before this sweep, if unanswered tasks are reported, too.
         """
         scores = evidence + [law.log_prior for law in self.candidates]
         odds = reports * float(answering.logs[0, 0]) if answering and self.coarse else 0.0
@@ -114,10 +107,9 @@ class Trial:
 
 
 def _likely_law(laws: tuple[NormalTruths, ...], scores: Floats) -> NormalTruths:
-    """Return the normal law with the spread of most evidence, and the mean of the laws' means.
+    """Return the normal distribution with the best-supported scale and the average mean.
 
-    Laws count by their evidence: where reports tell little, no mean is far better than the others,
-    and the best one is chance.
+    Averaging by evidence matters if reports carry little information: then the best mean is chance.
     """
     weights = np.exp(scores - scores.max())
     weights /= weights.sum()

@@ -1,8 +1,8 @@
-"""The model of Bradley and Terry under a known channel: likelihood, information, maximum.
+"""Bradley-Terry model of comparisons sent through a known channel.
 
-The worker prefers the left item with the probability ``sigma(s_left - s_right)``, and the report of
-that has a law that is known. What is maximised is the log-likelihood of the reports plus the
-log-density of a normal prior on the scores. ``docs/theory/paired-comparisons.md`` derives it.
+The worker prefers the left item with probability ``sigma(s_left - s_right)``. The objective is the
+log-likelihood of the reports plus the log density of a normal prior on the scores. Derivation:
+``docs/theory/paired-comparisons.md``.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Places: TypeAlias = npt.NDArray[np.intp]
 
 _REST = 1e-5
-"""The search ends where Newton's step is so small, in standard errors along its own direction."""
+"""Convergence tolerance of a Newton step, in standard errors along its direction."""
 
 _HALVINGS = 60
-"""A step is halved so often at most: beyond, floats do not show a change."""
+"""Most halvings of a step; further ones are below floating-point resolution."""
 
 _SEEN = (0.0, *(4.0**-power for power in range(6, -1, -1)))
-"""Parts of what the noise hides that are added in turn to an information that is not definite."""
+"""Fractions of missing information to try until the information is positive definite."""
 
 _SUFFICIENT = 1e-4
-"""Part of the rise that the slope promises which a step has to give (Armijo)."""
+"""Fraction of the predicted increase that a step must reach (Armijo's condition)."""
 
 
 @frozen(kw_only=True, eq=False)
 class Comparisons:
-    """Reports of paired comparisons, those that are alike counted together.
+    """Reports of paired comparisons, with counts of identical ones (kinds).
 
     Attributes
     ----------
     items : int
-        How many items there are.
+        Number of items.
     left, right : ndarray of intp, shape (kinds,)
-        The items that were shown.
+        The items shown.
     log_left, log_right : ndarray of float64, shape (kinds,)
-        ``ln P(report | left preferred)``, and the same for right; minus infinity where it cannot
-        be, but not both.
+        ``ln P(report | left preferred)`` and ``ln P(report | right preferred)``; at most one of
+        them is minus infinity.
     counts : ndarray of float64, shape (kinds,)
-        How many reports are of this kind.
+        Number of reports of each kind.
     spread : float
         Standard deviation of the normal prior of each score.
     """
@@ -61,14 +61,14 @@ class Comparisons:
     spread: float
 
     def objective(self, scores: Floats) -> float:
-        """Return the penalised log-likelihood, in nats, at scores of shape (items,)."""
+        """Return the penalized log-likelihood, in nats, at scores of shape (items,)."""
         gaps = scores[self.left] - scores[self.right]
         logs = np.logaddexp(self.log_left + log_expit(gaps), self.log_right + log_expit(-gaps))
         prior = float(scores @ scores) / (2 * self.spread**2)
         return float(self.counts @ logs) - prior
 
     def preferences(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Return the probability that left is preferred, before and after the report is seen."""
+        """Return the probability that left is preferred, before and after seeing the report."""
         gaps = scores[self.left] - scores[self.right]
         for_left = self.log_left + log_expit(gaps)
         for_right = self.log_right + log_expit(-gaps)
@@ -86,8 +86,8 @@ class Comparisons:
     def information(self, scores: Floats, seen: float = 0.0) -> Floats:
         """Return the observed information plus that of the prior, shape (items, items).
 
-        `seen` is which part comes to it of what the noise hides, 0 to 1: with all of it, it is what
-        the preferences themselves would tell.
+        `seen` in [0, 1] is the fraction of the missing information to add. With 1, the result is
+        the information in the non-private preferences.
         """
         before, after = self.preferences(scores)
         each = before * (1 - before) - (1 - seen) * after * (1 - after)
@@ -102,18 +102,18 @@ class Comparisons:
 
 @frozen(kw_only=True, eq=False)
 class Fit:
-    """A maximum of the penalised likelihood.
+    """Maximum of the penalized likelihood.
 
     Attributes
     ----------
     scores : ndarray of float64, shape (items,)
-        Their mean is 0, up to rounding.
+        Centered at 0, up to rounding.
     covariance : ndarray of float64, shape (items, items)
-        The inverse of the information at the scores.
+        Inverse of the information at the scores.
     history : tuple of float
-        The objective at the start and after each step; it never falls.
+        Objective at the start and after each step; it never decreases.
     converged : bool
-        Whether the search ended by itself.
+        Whether the search met its tolerance.
     """
 
     scores: Floats
@@ -123,21 +123,14 @@ class Fit:
 
 
 def maximise(comparisons: Comparisons, max_iterations: int) -> Fit:
-    """Climb from equal scores to a maximum of the penalised log-likelihood.
+    """Find a local maximum of the penalized log-likelihood in at most `max_iterations` steps.
 
-    A step is Newton's where the observed information is positive definite. Elsewhere part of what
-    the noise hides is added to it, as little as makes it so; with all of it, it would be a step of
-    the EM algorithm by its gradient (Lange, 1995). Each of them leads upwards, and a step is halved
-    until the objective does not fall. At a saddle, where there is no slope, a step goes along the
-    direction in which the objective bends upwards. So the search ends at a maximum; that there is
-    no higher one is not known.
+    The search starts at equal scores and takes Newton steps where the observed information is
+    positive definite. Elsewhere it adds as little of the missing information as makes it so; all of
+    it gives a step of the EM gradient algorithm (Lange, 1995). Steps are halved until the objective
+    does not decrease. At a saddle, the step follows the direction of largest positive curvature.
 
-    Parameters
-    ----------
-    comparisons : Comparisons
-        Of at least two items.
-    max_iterations : int
-        Most steps.
+    At least two items are needed.
     """
     scores = np.zeros(comparisons.items)
     history = [comparisons.objective(scores)]
@@ -171,7 +164,7 @@ def _factor(comparisons: Comparisons, scores: Floats) -> tuple[tuple[Floats, boo
 
 
 def _off_the_saddle(comparisons: Comparisons, scores: Floats) -> Floats:
-    """Return the direction along which the objective bends upwards most, of length 1."""
+    """Return the unit vector of largest positive curvature."""
     _, directions = linalg.eigh(comparisons.information(scores), subset_by_index=[0, 0])
     found: Floats = directions[:, 0]
     return found
@@ -180,7 +173,7 @@ def _off_the_saddle(comparisons: Comparisons, scores: Floats) -> Floats:
 def _climb(
     comparisons: Comparisons, scores: Floats, step: Floats, slope: float, now: float
 ) -> tuple[Floats, float | None]:
-    """Return scores where the objective is no lower, and the objective; None where none are."""
+    """Return scores with no lower objective, and the objective; None if there are none."""
     part = 1.0
     for _ in range(_HALVINGS):
         tried = scores + part * step

@@ -1,4 +1,4 @@
-"""Reports of paired comparisons, or plain ones, with the law of each."""
+"""Reports of paired comparisons, or non-private preferences, with their log-likelihoods."""
 
 from __future__ import annotations
 
@@ -22,22 +22,16 @@ __all__ = ["ComparisonReports"]
 
 @frozen(kw_only=True, eq=False)
 class ComparisonReports:
-    """Comparisons as they were read: which side each speaks for, and how strongly.
+    """Input of `rank_items`, with the log-likelihood of each row.
 
     Attributes
     ----------
-    answers : Answers
-        Reports or preferences, one per row.
     mechanism : Mechanism, Channel or None
-        What was done to them.
+        What randomized the answers; None for non-private preferences.
     log_left, log_right : ndarray of float64, shape (rows,)
-        ``ln P(report | left preferred)`` of each row, and the same for right.
+        ``ln P(report | left preferred)`` and ``ln P(report | right preferred)``.
     ids : pyarrow.Array or None
-        Ids of the items as a frame has them.
-    simulated : bool
-        Whether the noise is simulated.
-    backend : {"pandas", "polars", "pyarrow"}
-        Library of the frame.
+        Item ids as in the frame.
     """
 
     answers: Answers
@@ -50,7 +44,7 @@ class ComparisonReports:
 
     @classmethod
     def of(cls, data: Any, mechanism: Any, duplicates: Duplicates) -> ComparisonReports:
-        """Read what `rank_items` was given; parameters and errors are as of it."""
+        """Read the arguments of `rank_items`, and raise its errors."""
         if isinstance(data, Reports):
             if mechanism is not None:
                 raise ParameterError("mechanism= goes with a frame: these reports carry their own")
@@ -82,7 +76,7 @@ class ComparisonReports:
 
 
 def _logs_of_sides(answers: Answers, mechanism: Any) -> npt.NDArray[np.float64]:
-    """Return both logarithms of each side, plain or randomised as `mechanism` says."""
+    """Return the log-likelihoods of left and of right, shape (2, rows)."""
     places = _places_of(answers.domain)
     if mechanism is None:
         with np.errstate(divide="ignore"):
@@ -116,7 +110,7 @@ def _logs(channel: Channel, places: tuple[int, int], table: Answers) -> npt.NDAr
 
 
 def _law_of(mechanism: Mechanism) -> tuple[Channel, tuple[int, int]]:
-    """Return the law of a report, and the codes of left and right in it."""
+    """Return the channel of the reports, and the codes of left and right in its domain."""
     places = _places_of(mechanism.domain)
     channel = mechanism.worker_channel
     if channel is None or mechanism.every_task:
@@ -142,7 +136,6 @@ def _check_tells(channel: Channel, name: str) -> None:
 
 
 def _places_of(domain: Any) -> tuple[int, int]:
-    """Return the codes of left and right."""
     labels = domain.labels if isinstance(domain, FiniteDomain) else ()
     if set(labels) != set(SIDES.labels):
         raise AnswerError(

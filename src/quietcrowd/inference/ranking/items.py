@@ -1,4 +1,4 @@
-"""What `rank_items` finds: scores of items, how sure they are, and who is preferred to whom."""
+"""Rankings of items: scores, standard errors and probabilities of preferences."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from quietcrowd.inference.display import frames_as_html
 __all__ = ["ItemRanking", "PreferenceChance"]
 
 WIDTH = NormalDist().inv_cdf(0.975)
-"""Standard errors on each side of an interval of 95 %."""
+"""Standard errors on each side of a 95 % interval."""
 
 Floats = npt.NDArray[np.float64]
 
 
 @frozen(kw_only=True)
 class PreferenceChance:
-    """How likely a worker is to prefer one item to another.
+    """Probability that a worker prefers one item to another.
 
     Attributes
     ----------
     probability : float
-        That the first is preferred, at the scores that were found.
+        Estimate at the fitted scores.
     low, high : float
-        Ends of an interval of 95 %.
+        Ends of a 95 % interval.
     """
 
     probability: float
@@ -43,34 +43,34 @@ class PreferenceChance:
 
 @frozen(kw_only=True, eq=False, slots=False)
 class ItemRanking:
-    """Scores of items that were compared in pairs; a difference of scores is a log-odds.
+    """Scores of items from paired comparisons; a difference of scores is a log-odds.
 
     Attributes
     ----------
     items : pyarrow.Array
-        Ids, each once, in the order in which they occur.
+        Distinct ids in order of first occurrence.
     scores : ndarray of float64, shape (items,)
-        Their mean is 0. An item whose score is higher by 1 is preferred with probability 0.731.
+        Centered at 0. An item with a score higher by 1 is preferred with probability 0.731.
     covariance : ndarray of float64, shape (items, items)
-        Of the scores, from the observed information of the reports and the prior.
+        Inverse of the observed information of the reports plus that of the prior.
     comparisons : ndarray of int64, shape (items,)
-        How many comparisons each item was shown in.
+        Number of comparisons that show each item.
     reports : int
-        How many comparisons there are.
+        Number of comparisons.
     workers : int
-        How many workers sent one at least.
+        Number of workers with at least one comparison.
     mechanism : Mechanism, Channel or None
-        What was done to the preferences; None where they are plain.
+        What randomized the preferences; None if they are non-private.
     spread : float
         Standard deviation of the normal prior of each score.
     history : tuple of float
-        The penalised log-likelihood at equal scores, and after each step.
+        Penalized log-likelihood at equal scores and after each step.
     converged : bool
-        Whether the search ended before the limit of steps.
+        Whether the search converged within its limit of steps.
     backend : {"pandas", "polars", "pyarrow"}
         Library of the frame.
     notes : tuple of str
-        What a reader should know, a sentence each.
+        Remarks for the reader, one sentence each.
     """
 
     items: pa.Array
@@ -88,33 +88,33 @@ class ItemRanking:
 
     @cached_property
     def order(self) -> npt.NDArray[np.intp]:
-        """Places in `items`, best first; equal ones, to six places, in the order they occur in."""
+        """Positions in `items`, best first; ties to six decimals keep the order of `items`."""
         return np.argsort(-np.round(self.scores, 6), kind="stable")
 
     @property
     def ranking(self) -> list[Any]:
-        """The ids of the items, best first."""
+        """Item ids, best first."""
         return self.items.take(pa.array(self.order)).to_pylist()  # type: ignore[no-any-return]
 
     @property
     def standard_errors(self) -> Floats:
-        """Of each score less the mean of all, shape (items,)."""
+        """Standard error of each centered score, shape (items,)."""
         means = self.covariance.mean(axis=1)
         variances = np.diagonal(self.covariance) - 2 * means + means.mean()
         found: Floats = np.sqrt(np.maximum(variances, 0.0))
         return found
 
     def to_frame(self, backend: Backend | None = None) -> Any:
-        """Return a dataframe, a row for each item, best first.
+        """Return a dataframe with one row per item, best first.
 
-        Its columns are ``item``; ``rank``, from 1; ``score``, less the mean of all;
-        ``standard_error`` of that; ``low`` and ``high``, the ends of an interval of 95 %; and
-        ``comparisons``, in how many the item was shown.
+        Its columns are ``item``; ``rank``, from 1; ``score``, centered at 0; ``standard_error``;
+        ``low`` and ``high``, the ends of a 95 % interval; and ``comparisons``, how many show the
+        item.
 
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
-            Which kind of dataframe. Default: that of what came in.
+            Library of the dataframe. Default: that of the input.
         """
         order = self.order
         scores, errors = self.scores[order], self.standard_errors[order]
@@ -132,15 +132,15 @@ class ItemRanking:
         )
 
     def chance(self, item: Any, other: Any) -> PreferenceChance:
-        """Return how likely a worker is to prefer `item` to `other`, with an interval of 95 %.
+        """Return the probability that a worker prefers `item` to `other`, with a 95 % interval.
 
-        It has the attributes ``probability``, ``low`` and ``high``. Items match by what they print
-        as; the two need not have been compared with each other.
+        The result has the attributes ``probability``, ``low`` and ``high``. Items match by their
+        printed form; the two need not have been compared with each other.
 
         Raises
         ------
         ParameterError
-            Where one is not among the items, or both are the same.
+            If one of them is not among the items, or both are the same.
         """
         first, second = self._place(item), self._place(other)
         if first == second:
@@ -150,17 +150,14 @@ class ItemRanking:
         return PreferenceChance(probability=middle, low=low, high=high)
 
     def gap(self, first: Any, second: Any) -> tuple[Any, Any]:
-        """Return the difference of two scores and its standard error, by their places in `items`.
-
-        Places may be arrays; so are the results then.
-        """
+        """Return the difference of two scores and its standard error; arguments index `items`."""
         own = np.diagonal(self.covariance)
         variance = own[first] + own[second] - 2 * self.covariance[first, second]
         return self.scores[first] - self.scores[second], np.sqrt(np.maximum(variance, 0.0))
 
     @property
     def told_apart(self) -> int:
-        """How many neighbours in the ranking differ by more than their interval of 95 %."""
+        """Number of neighbors in the ranking whose 95 % interval of the difference excludes 0."""
         gaps, errors = self.gap(self.order[:-1], self.order[1:])
         return int((gaps > WIDTH * errors).sum())
 

@@ -1,7 +1,4 @@
-"""Items ranked by paired comparisons, plain or randomised: the model of Bradley and Terry.
-
-No method of truth inference: what is found is a scale of items, and no truth of a task.
-"""
+"""Ranking of items from paired comparisons, randomized or not."""
 
 from __future__ import annotations
 
@@ -30,13 +27,13 @@ from quietcrowd.validation import check_real, check_whole
 __all__ = ["SPREAD", "rank_items"]
 
 SPREAD = 2.5
-"""Of the prior, by default: twice what makes it about uniform how often one of two is preferred."""
+"""Default standard deviation of the prior: twice the value that makes preferences about uniform."""
 
 MOST_ITEMS = 10_000
-"""A table of items by items is held in memory: of so many it takes 0.8 gigabytes."""
+"""Most items: the covariance of this many takes 0.8 GB."""
 
 _NAMED = 3
-"""So many groups are named where items fall apart, and so many items of each."""
+"""Most groups, and items of a group, in an error message."""
 
 
 def rank_items(
@@ -47,58 +44,55 @@ def rank_items(
     duplicates: Duplicates = "error",
     max_iterations: int = 100,
 ) -> ItemRanking:
-    """Rank items by workers' paired comparisons, from reports or from plain preferences.
+    """Rank items by workers' paired comparisons, randomized or not.
 
     A worker prefers the left item with probability ``1 / (1 + exp(s_right - s_left))`` (Bradley and
-    Terry, 1952), and the device randomises which side that is. The scores ``s`` maximise the
-    likelihood of the reports, by the mechanism's own probabilities, and a normal prior that keeps
-    them finite where an item was always preferred. ``docs/theory/paired-comparisons.md`` derives
-    it.
+    Terry, 1952), and the device randomizes that preference. The scores ``s`` maximize the
+    likelihood of the reports under the mechanism, times a normal prior. The prior keeps the scores
+    of items that won every comparison finite. Derivation: ``docs/theory/paired-comparisons.md``.
 
     Parameters
     ----------
     comparisons : pandas, Polars or PyArrow dataframe; Reports; or Answers
-        A frame as crowd-kit has it: columns ``worker``, ``left``, ``right``, and ``label``, the
-        item that was chosen. Or reports of answers from `comparison_answers`, or these answers.
+        A frame in the format of crowd-kit, with columns ``worker``, ``left``, ``right`` and
+        ``label``, the chosen item. Or answers from `comparison_answers`, or reports of them.
     mechanism : Mechanism or Channel, optional
-        Of a frame, or of answers, whose labels were randomised: how. A mechanism has the domain
-        ``Categorical(["left", "right"])``; a channel has rows, and columns, for left and right in
-        this order. `Reports` carry their own. Default: the preferences are plain.
+        What randomized the labels of a frame or of answers. A mechanism has the domain
+        ``Categorical(["left", "right"])``; a channel has rows and columns for left and right in
+        this order. `Reports` contain their own. Default: the preferences are non-private.
     spread : float
-        Standard deviation of the normal prior of each score, above 0. With 1.25, how often one of
-        two items is preferred would be about uniform before any report; the default, 2.5, is
-        weaker, so that intervals hold where items differ much, too. The larger it is, the nearer
-        are the scores to those of the likelihood alone.
+        Standard deviation of the normal prior of each score, above 0. With 1.25, the probability of
+        a preference is about uniform a priori. The default, 2.5, is weaker, so that intervals hold
+        where items differ much, too. A larger value moves the scores towards maximum likelihood.
     duplicates : {"error", "first", "last"}
-        What to do where a worker compared a pair twice in the same order, in a frame.
+        What to do if a worker compared a pair twice in the same order, in a frame.
     max_iterations : int
         Most steps of the search, at least 1.
 
     Returns
     -------
     ItemRanking
-        Scores with standard errors, from the observed information of the reports and the prior:
-        comparisons of one worker count as independent.
+        Scores with standard errors from the observed information of the reports and the prior.
+        Comparisons by one worker count as independent.
 
     Raises
     ------
     AnswerError
-        Where a row is refused, as of `comparison_answers`; where no chain of comparisons leads
-        from some items to others; where reports tell nothing of the preferences; where the labels
-        are not "left" and "right", or the law of the reports is not that of independent
-        comparisons of a known law.
+        If a row is invalid (see `comparison_answers`); if the comparisons do not connect all items;
+        if the reports carry no information about the preferences; if the labels are not "left" and
+        "right"; or if the reports are not independent comparisons through a known channel.
     ParameterError
-        Where `mechanism` stands beside reports or is none, another parameter is out of its range,
-        or there are more than 10,000 items.
+        If `mechanism` accompanies reports or is invalid, another parameter is out of range, or
+        there are more than 10,000 items.
 
     Warns
     -----
     NoiseIgnoredWarning
-        Where a frame says that it holds randomised reports, and no mechanism is given.
+        If a frame is marked as randomized, and no mechanism is given.
     SimulatedNoiseWarning
-        Where the noise of the reports is simulated.
+        If the noise of the reports is simulated.
     NotConvergedWarning
-        Where the search stopped at its limit.
+        If the search stopped at its limit.
 
     Examples
     --------
@@ -128,7 +122,7 @@ def rank_items(
 
 
 def _ids(given: pa.Array | None, pairs: Pairs) -> pa.Array:
-    """Return the ids of the items as they came in."""
+    """Return the item ids in their original type."""
     if len(pairs.items) > MOST_ITEMS:
         raise ParameterError(
             f"there are {len(pairs.items):,} items, and at most {MOST_ITEMS:,} can be ranked at "
@@ -140,7 +134,7 @@ def _ids(given: pa.Array | None, pairs: Pairs) -> pa.Array:
 
 
 def _check_groups(pairs: Pairs, asked: npt.NDArray[np.int64], ids: pa.Array) -> None:
-    """Raise AnswerError where no chain of comparisons leads from some items to others."""
+    """Raise AnswerError unless comparisons connect all items."""
     edges = coo_array((asked, (pairs.left, pairs.right)), shape=(len(ids), len(ids))).tocsr()
     edges.eliminate_zeros()
     groups, group = connected_components(edges, directed=False)
@@ -162,7 +156,6 @@ def _check_groups(pairs: Pairs, asked: npt.NDArray[np.int64], ids: pa.Array) -> 
 
 
 def _counted(read: ComparisonReports, pairs: Pairs, spread: float) -> Comparisons:
-    """Return the reports with those counted together that say the same of the same pair."""
     answers = read.answers
     kinds = int(answers.values.max()) + 1
     keys = answers.task_codes * np.int64(kinds) + answers.values
@@ -180,7 +173,6 @@ def _counted(read: ComparisonReports, pairs: Pairs, spread: float) -> Comparison
 
 
 def _shown(pairs: Pairs, asked: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return in how many comparisons each item was shown, shape (items,)."""
     both = np.concatenate([pairs.left, pairs.right])
     counts = np.bincount(both, np.concatenate([asked, asked]), len(pairs.items))
     return counts.astype(np.int64)
@@ -196,7 +188,6 @@ def _not_converged(limit: int) -> NotConvergedWarning:
 def _ranking(
     read: ComparisonReports, fit: Fit, ids: pa.Array, shown: npt.NDArray[np.int64], spread: float
 ) -> ItemRanking:
-    """Return what was found, with a sentence on how much of the order is sure."""
     found = ItemRanking(
         items=ids,
         scores=fit.scores - fit.scores.mean(),
