@@ -62,6 +62,7 @@ NO_MIRROR = {
     "test_page": "docs/campaigns.md, against the server that it starts",
     "test_page_refuses": "the whole page for workers, where a server is not honest",
     "test_participation": "whether having answered is hidden, for every mechanism that says so",
+    "test_prose": "what counts hard English in all texts, for make check",
     "test_profile_folder": "every page, and what a browser keeps of a visit in its files",
     "test_planning_in_browser": "the form of a plan, with a server",
     "test_randomness_sources": "where every module takes its randomness from",
