@@ -11,7 +11,7 @@ __all__ = ["allot_tasks", "assign_evenly", "assign_uniformly"]
 def allot_tasks(
     rng: np.random.Generator, tasks: int, workers: int, per_worker: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Assign the same number of tasks to every worker, tasks equally often, to within one.
+    """Assign equally many tasks to every worker, and workers to tasks, to within one.
 
     Returns the number of workers of each task, shape (tasks,), and the workers, task by task,
     sorted within each, shape (workers * per_worker,).
@@ -26,8 +26,8 @@ def assign_evenly(
 ) -> npt.NDArray[np.int64]:
     """Return `per_task` different workers for every task, sorted, shape (tasks, per_task).
 
-    All workers get equally many tasks, to within one. Places are dealt; a repeated worker is
-    exchanged with a random place, until there is none.
+    All workers get equally many tasks, to within one. A worker who is dealt a task twice swaps with
+    a random place, until no duplicates remain.
     """
     if per_task > workers / 2:  # assign the few unassigned workers instead
         answers = np.full((tasks, workers), True)

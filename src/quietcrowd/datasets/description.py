@@ -18,7 +18,7 @@ from quietcrowd.frames import as_frame, column_of, dictionary_codes, positions_b
 __all__ = ["Description", "Spread", "describe"]
 
 MOST_LABELS = 20
-"""More numbers are described by quantiles only, and more other labels are merged into one row."""
+"""With more numbers, only quantiles are reported; more other labels are merged into one row."""
 
 OTHERS = "others"
 
@@ -36,7 +36,7 @@ class Spread:
 
     @classmethod
     def of(cls, numbers: npt.NDArray[Any]) -> Spread:
-        """Return the statistics of a nonempty array."""
+        """Compute the statistics of a nonempty array."""
         at = np.quantile(numbers, [0.0, 0.25, 0.5, 0.75, 1.0])
         low, quarter, median, upper, high = map(float, at)
         return cls(
@@ -60,7 +60,7 @@ class Description:
     repeated : int
         Rows about a task that the same worker answered in an earlier row.
     contradicting : int
-        Those of them with another label than the first.
+        Repeated rows with another label than the first.
     missing : int
         Rows without a label, which count as no answer.
     sparsity : Spread
@@ -74,7 +74,7 @@ class Description:
     truths : int
         Number of tasks with a known truth.
     truth_labels, truth_numbers : optional
-        As `labels` and `numbers`, of the known truths.
+        Like `labels` and `numbers`, for the known truths.
     right : float, optional
         Fraction of correct answers to tasks with a known truth.
     unanswered_truths : int
@@ -106,6 +106,9 @@ class Description:
 def describe(answers: Any, truths: Any = None) -> Description:
     """Describe answers, and known truths.
 
+    The counts are exact, and as confidential as the answers. Source: H. Sun et al., IEEE Big Data
+    2018, Table II and Figure 1.
+
     Parameters
     ----------
     answers : Answers or dataframe
@@ -114,19 +117,10 @@ def describe(answers: Any, truths: Any = None) -> Description:
     truths : dataframe, optional
         Known truths, in columns ``task`` and ``label``.
 
-    Returns
-    -------
-    Description
-        Exact counts, as confidential as the answers.
-
     Raises
     ------
     AnswerError
         If a column is missing, or there is no answer.
-
-    References
-    ----------
-    H. Sun et al., IEEE Big Data 2018: Table II and Figure 1.
 
     Examples
     --------
@@ -161,8 +155,6 @@ def describe(answers: Any, truths: Any = None) -> Description:
 
 @frozen(kw_only=True, eq=False)
 class _Rows:
-    """Distinct answers, and the numbers of dropped rows."""
-
     task_ids: pa.Array
     worker_ids: pa.Array
     tasks: npt.NDArray[np.int64]

@@ -31,14 +31,14 @@ Crowd = TypeVar("Crowd", bound=Dataset)
 
 
 def check_sizes(tasks: int, workers: int, seed: int) -> None:
-    """Raise `ParameterError` unless there is a task, a worker and a valid seed."""
+    """Raise ParameterError unless there is a task, a worker and a valid seed."""
     check_whole("tasks", tasks, 1)
     check_whole("workers", workers, 1)
     check_whole("seed", seed, 0)
 
 
 def check_assigned_sizes(tasks: int, workers: int, answers_per_task: int, seed: int) -> None:
-    """Raise `ParameterError` also if there are too few workers for distinct answers to a task."""
+    """Check sizes, and that there are enough workers for distinct answers to a task."""
     check_sizes(tasks, workers, seed)
     check_whole("answers_per_task", answers_per_task, 1)
     if answers_per_task > workers:
@@ -53,8 +53,7 @@ def draw_assignment(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return the number of answers to each task, and the workers who give them, task by task.
 
-    With `per_worker`, every worker gives as many answers, and `per_task` is ignored. Raise
-    `ParameterError` if a worker would answer more tasks than there are.
+    With `per_worker`, every worker gives as many answers, and `per_task` is ignored.
     """
     if per_worker is not None:
         check_whole("answers_per_worker", per_worker, 1)
@@ -68,7 +67,7 @@ def draw_assignment(
 
 
 def check_given(name: str, values: Any, workers: int, low: float, high: float) -> Any:
-    """Return an array of one number per worker, or raise `ParameterError`."""
+    """Return an array of one number per worker, or raise ParameterError."""
     given = np.array(values, np.float64)
     if given.shape != (workers,) or not ((given >= low) & (given <= high)).all():
         raise ParameterError(
@@ -78,7 +77,7 @@ def check_given(name: str, values: Any, workers: int, low: float, high: float) -
 
 
 def check_accuracy(domain: Categorical, accuracy: tuple[float, float]) -> None:
-    """Raise `ParameterError` unless there are two labels and bounds 0 <= low <= high <= 1."""
+    """Raise ParameterError unless there are two labels and bounds 0 <= low <= high <= 1."""
     if domain.size < 2 or not 0 <= accuracy[0] <= accuracy[1] <= 1:
         raise ParameterError(
             "at least two labels and accuracy bounds 0 <= low <= high <= 1 are needed; "
@@ -87,14 +86,14 @@ def check_accuracy(domain: Categorical, accuracy: tuple[float, float]) -> None:
 
 
 def check_share(name: str, value: Any) -> None:
-    """Raise `ParameterError` unless `value` is a number from 0 to 1."""
+    """Raise ParameterError unless `value` is a number from 0 to 1."""
     check_real(name, value, 0)
     if value > 1:
         raise ParameterError(f"{name} must be 0 to 1; got {value!r}")
 
 
 def check_above_zero(name: str, value: Any) -> None:
-    """Raise `ParameterError` unless `value` is a finite number above 0."""
+    """Raise ParameterError unless `value` is a finite number above 0."""
     check_real(name, value, 0)
     if value == 0:
         raise ParameterError(f"{name} must be above 0; got {value!r}")
@@ -105,9 +104,8 @@ def drawn_answers(
 ) -> Answers:
     """Return answers of workers and to tasks with integer ids from 0.
 
-    `counts` contains the number of answers to each task. `who` and `values` are the worker, and the
-    code or number, of every answer, task by task, of one shape. A task's workers are sorted and
-    different.
+    `counts` are the answers per task. `who` and `values`, of one shape, are the worker and the code
+    or number of every answer, task by task. A task's workers are sorted and different.
     """
     return Answers(
         domain=domain,
@@ -120,7 +118,7 @@ def drawn_answers(
 
 
 def drawn_crowd(kind: type[Crowd], name: str, answers: Answers, truths: Any, **law: Any) -> Crowd:
-    """Return a synthetic crowd of some kind; `truths` has one entry per task, in order."""
+    """Return a synthetic crowd; `truths` has one entry per task, in order."""
     return kind(
         name=name,
         answers=answers,

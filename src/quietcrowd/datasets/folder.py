@@ -80,7 +80,7 @@ def _find(folder: str | Path) -> Path:
 
 
 def truth_file(place: Path) -> Path:
-    """Return the file of known truths in a dataset directory, or raise `FormatError`."""
+    """Return the file of known truths in a dataset directory, or raise FormatError."""
     truth = place / "truth.csv"
     if not truth.is_file():
         raise FormatError(
@@ -90,7 +90,7 @@ def truth_file(place: Path) -> Path:
 
 
 def answers_file(place: Path) -> Path:
-    """Return the file of answers in a dataset directory, or raise `FormatError`."""
+    """Return the file of answers in a dataset directory, or raise FormatError."""
     for name in ("answers.csv", "answers.csv.gz", "answers.parquet"):
         if (place / name).is_file():
             return place / name

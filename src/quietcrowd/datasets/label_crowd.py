@@ -37,7 +37,7 @@ class LabelLaw:
     prior : ndarray of float64, shape (labels,)
         Probability of each truth.
     accuracy : ndarray of float64, shape (workers,)
-        Probability that an answer is right, with truths from `prior`, on tasks without a lure.
+        Probability that an answer is right, for truths from `prior`, on tasks without a lure.
     confusions : ndarray of float64, shape (workers, labels, labels)
         Probability of each answer given the truth, on tasks without a lure.
     misled : float
@@ -81,8 +81,7 @@ def label_crowd(
     distributed as g, a worker knows the truth with probability ``s = (c - 1/k) / (1 - 1/k)`` and
     guesses otherwise. With uniform guesses c is the accuracy. Below 1/k an answer is the truth t
     with probability ``c k g(t)``, otherwise a wrong label in proportion to g. All workers give
-    equally many answers, to within one, to random tasks. Ids of tasks and workers are integers from
-    0.
+    equally many answers, to within one, to random tasks. Ids are integers from 0.
 
     Parameters
     ----------
@@ -100,8 +99,8 @@ def label_crowd(
     truths, guesses : sequence of float, optional
         Probabilities of the labels among truths and guesses; uniform by default.
     misled : float
-        Probability that a task has a lure, a random wrong label, 0 to 1. There workers err
-        together.
+        Probability that a task has a lure, a random wrong label on which workers err together, 0 to
+        1.
     pull : float
         Probability that an answer to a task with a lure is the lure, 0 to 1.
     seed : int

@@ -74,8 +74,8 @@ class NumberLaw:
     def answer_below(self, worker: int, seen: Any, numbers: Any) -> Floats:
         """Return the probability that a worker's answer is at most each of `numbers`.
 
-        `seen` are truths with the error that all answers share, and broadcast with `numbers`, which
-        are in the domain. At its upper end the probability is 1.
+        `seen`, truths plus the error that all answers share, broadcast with `numbers`, which are in
+        the domain.
         """
         at = np.asarray(numbers, np.float64)
         centre = self.middle + self.scale[worker] * (np.asarray(seen) - self.middle)
@@ -116,7 +116,7 @@ def number_crowd(
     to the truth. The worker's scale multiplies the distance of this sum from the middle, an
     individual error is added, and the answer is clipped to the domain. Scales are uniform between
     two bounds, and standard deviations of individual errors are log-uniform. All workers give
-    equally many answers, to within one. Ids of tasks and workers are integers from 0.
+    equally many answers, to within one. Ids are integers from 0.
 
     Parameters
     ----------
@@ -126,13 +126,13 @@ def number_crowd(
         Answers of every worker, at most `tasks`, instead of `answers_per_task`. Tasks then have
         equally many answers, to within one.
     domain : Interval, optional
-        Default: 0 to 10.
+        Default: 0 to 10. Its unit is that of all lengths below.
     middle : float, optional
-        Mean of the truths before truncation, in the domain; default: its middle.
+        Mean of the truths before truncation; default: the middle of the domain.
     spread : float
-        Standard deviation of the truths before truncation, above 0, in the unit of the domain.
+        Standard deviation of the truths before truncation, above 0.
     sigmas : (float, float)
-        Bounds of the standard deviations of individual errors, above 0, in the same unit.
+        Bounds of the standard deviations of individual errors, above 0.
     scales : (float, float)
         Bounds of the factors of distances from the middle, above 0. Below 1 a worker avoids the
         ends.
@@ -140,7 +140,7 @@ def number_crowd(
         Values of every worker instead of random ones. Sigmas are at least 10^-9 times the width of
         the domain, scales at least 0. A worker of scale 0 knows only the middle.
     bias : float
-        Standard deviation of the error that all answers to a task share, in the same unit.
+        Standard deviation of the error that all answers to a task share.
     outliers : float
         Fraction of the answers with an individual error `outlier_factor` times as large, 0 to 1.
     outlier_factor : float
@@ -233,7 +233,6 @@ def _scales(
 
 
 def _truths(rng: np.random.Generator, law: NumberLaw, tasks: int) -> Floats:
-    """Sample from a truncated normal distribution, by inversion."""
     ends = np.array([law.domain.low, law.domain.high]) - law.middle
     low, high = ndtr(ends / law.spread)
     truths = law.middle + law.spread * ndtri(low + (high - low) * rng.random(tasks))

@@ -32,7 +32,7 @@ Truths: TypeAlias = Literal["normal", "uniform"]
 MIDDLES = (0.0, 10.0)
 
 SPREADS = 8.0
-"""Normal claims are clipped at this many standard deviations from their middle."""
+"""Standard deviations from the middle at which normal claims are clipped."""
 
 
 def synthetic_crowd(
@@ -48,7 +48,7 @@ def synthetic_crowd(
 
     Each worker has an accuracy, uniform between two bounds. Each task has a uniform truth and
     answers of random workers. An answer is the truth with the worker's accuracy, otherwise uniform
-    on the other labels. Ids of tasks and workers are integers from 0.
+    on the other labels. Ids are integers from 0.
 
     Parameters
     ----------
@@ -98,30 +98,7 @@ def opinion_crowd(
     The known truths are the middles mu of the tasks, uniform on 0 to 10. All workers make a claim
     about every task. Reliable workers sample it from ``N(mu, spread^2)``, unreliable ones, who are
     the last workers, uniformly from ``mu - reach`` to ``mu + reach``. The domain contains all
-    claims. Ids of tasks and workers are integers from 0.
-
-    Parameters
-    ----------
-    tasks, workers : int
-        At least 1.
-    unreliable : float
-        Fraction of the workers that is unreliable, 0 to 1, rounded to whole workers.
-    spread : float
-        Standard deviation of reliable claims, above 0, in the unit of the claims.
-    reach : float
-        Largest distance of an unreliable claim from the middle, above 0, in the same unit.
-    seed : int
-        The same seed gives the same crowd.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter is out of its range.
-
-    Examples
-    --------
-    >>> opinion_crowd(tasks=5, workers=4).answers
-    Answers(20 answers, 5 tasks, 4 workers, domain=Interval(low=-15.0, high=25.0))
+    claims. `unreliable` is the fraction of unreliable workers, rounded to whole workers.
     """
     check_sizes(tasks, workers, seed)
     check_share("unreliable", unreliable)
@@ -156,8 +133,8 @@ def sensor_crowd(
 
     Truths are uniform on the domain. A worker answers each task with probability `share`,
     independently. The answer is the truth plus normal noise, clipped to the domain. The first half
-    of the workers has the first standard deviation of noise, the others have the second. Ids of
-    tasks and workers are integers from 0.
+    of the workers has the first standard deviation of noise, the others have the second. Ids are
+    integers from 0.
 
     Parameters
     ----------
@@ -229,8 +206,8 @@ def sparse_crowd(
 
     A worker answers each task with probability ``1 - sparsity``, independently. The answer is the
     truth plus normal noise, rounded to the nearest level. A random half of the workers has the
-    first standard deviation of noise, the others have the second. Ids of tasks and workers are
-    integers from 0. Memory is proportional to the answers.
+    first standard deviation of noise, the others have the second. Ids are integers from 0. Memory
+    is proportional to the answers. Source: H. Sun et al., IEEE Big Data 2018, section VI-A.
 
     Parameters
     ----------
@@ -254,10 +231,6 @@ def sparse_crowd(
     ------
     ParameterError
         If a parameter is out of its range.
-
-    References
-    ----------
-    H. Sun et al., IEEE Big Data 2018, section VI-A.
     """
     domain = Ordinal(levels)
     check_sizes(tasks, workers, seed)

@@ -19,20 +19,9 @@ __all__ = ["log10_dataset", "recoded_dataset", "selected_tasks", "standardised_d
 
 
 def log10_dataset(dataset: Dataset) -> Dataset:
-    """Return the decimal logarithms of answers and truths.
+    """Return the decimal logarithms of answers and truths; the new domain begins at 0.
 
-    The new domain is from 0 to the logarithm of the upper bound.
-
-    Raises
-    ------
-    AnswerError
-        If an answer or a truth is below 1, or the domain is no interval.
-
-    Examples
-    --------
-    >>> from quietcrowd.datasets import sensor_crowd
-    >>> log10_dataset(sensor_crowd(domain=Interval(low=1, high=1000))).answers.domain
-    Interval(low=0.0, high=3.0)
+    Raises AnswerError if an answer or a truth is below 1, or the domain is not an interval.
     """
     frame, truths = _frames(dataset)
     for numbers in (frame["label"], truths["label"]):
@@ -56,24 +45,7 @@ def log10_dataset(dataset: Dataset) -> Dataset:
 def recoded_dataset(dataset: Dataset, codes: Mapping[Any, Any], domain: Ordinal) -> Dataset:
     """Replace labels by the levels of another domain, in answers and truths.
 
-    Parameters
-    ----------
-    codes : mapping
-        From every label that occurs to a level of `domain`.
-    domain : Ordinal
-        New domain; it may have levels that never occur.
-
-    Raises
-    ------
-    AnswerError
-        If a label has no code.
-
-    Examples
-    --------
-    >>> from quietcrowd.datasets import synthetic_crowd
-    >>> crowd = synthetic_crowd(tasks=5, workers=4, answers_per_task=2, labels=(1, 2, 3))
-    >>> recoded_dataset(crowd, {1: 0, 2: 1, 3: 2}, Ordinal(range(5))).answers.domain
-    Ordinal(levels=(0, 1, 2, 3, 4))
+    `codes` maps every label that occurs to a level of `domain`; AnswerError is raised for others.
     """
     frame, truths = dataset.answers.to_frame(), pa.table(dataset.truths).to_pandas()
     by_text = {str(label): code for label, code in codes.items()}
@@ -98,20 +70,9 @@ def standardised_dataset(
     """Standardize answers and truths by the mean and standard deviation of their task's answers.
 
     Both come from the non-private answers, so a requester who sees only reports cannot compute
-    them.
-
-    Parameters
-    ----------
-    bound : float
-        Answers and truths are clipped at this many standard deviations; at least 1.
-    least_spread : float
-        Tasks with answers of at most this standard deviation are dropped, in the unit of the
-        answers; so are tasks without answers.
-
-    Raises
-    ------
-    AnswerError
-        If the answers are not numeric, or no task remains.
+    them. Results are clipped to `bound`, at least 1. Tasks with a standard deviation of at most
+    `least_spread`, in the unit of the answers, are dropped, and so are tasks without answers.
+    Raises AnswerError if the answers are not numeric, or no task remains.
 
     Examples
     --------
@@ -144,21 +105,10 @@ def standardised_dataset(
 
 
 def selected_tasks(dataset: Dataset, *, least_answers: int = 1, known: bool = False) -> Dataset:
-    """Select the tasks that have enough answers, with these answers and their known truths.
+    """Select the tasks that have enough answers and, if `known`, a known truth.
 
-    Workers without remaining answers stay listed.
-
-    Parameters
-    ----------
-    least_answers : int
-        At least 1.
-    known : bool
-        Whether the truth of a task must be known.
-
-    Raises
-    ------
-    AnswerError
-        If the domain is no interval, or no task remains.
+    Workers without remaining answers stay listed. Raises AnswerError if the domain is not an
+    interval, or no task remains.
 
     Examples
     --------

@@ -40,7 +40,6 @@ AS_GOOD = 1.01
 """Alternatively, largest ratio of an error to the least one."""
 
 MOST_LEFT = 4
-"""Largest number of mechanisms that get additional crowds."""
 
 
 @frozen(kw_only=True)
@@ -51,8 +50,6 @@ class RankedMechanism:
     ----------
     name : str
         Name with parameters, as on the command line.
-    mechanism : Mechanism
-        Ready to use.
     error, standard_error : float
         Mean error rate or mean absolute error of the sampled crowds, and its standard error.
     times_least : float
@@ -93,7 +90,7 @@ class MechanismRanking:
 
     @property
     def best(self) -> Mechanism:
-        """The mechanism with the least error."""
+        """Mechanism with the least error."""
         return self.rows[0].mechanism
 
     @property
@@ -103,7 +100,7 @@ class MechanismRanking:
 
     @property
     def why(self) -> str:
-        """One sentence that justifies the best mechanism."""
+        """Sentence that justifies the best mechanism."""
         first, size, facts = self.rows[0], self.facts.size, self.facts
         labels = isinstance(facts.domain, FiniteDomain)
         score = "share of wrong labels" if labels else "mean absolute error"
@@ -158,6 +155,10 @@ def best_mechanism(
 ) -> MechanismRanking:
     """Rank the suitable mechanisms by the error of `NoiseAware` under public facts.
 
+    Suitable mechanisms protect answers but not participation, with independent noise for each
+    answer. So the loss about one answer is at most `epsilon`, however many a worker gives. All
+    mechanisms see the same sampled crowds. See ``docs/best-mechanism.md``.
+
     Parameters
     ----------
     domain, epsilon, tasks, workers, answers_per_task, quality, prior
@@ -170,12 +171,6 @@ def best_mechanism(
     ------
     ParameterError
         If a fact is out of its range, or no mechanism is suitable.
-
-    Notes
-    -----
-    Suitable mechanisms protect answers but not participation, with independent noise for each
-    answer. So the loss about one answer is at most `epsilon`, however many a worker gives. All
-    mechanisms see the same sampled crowds. ``docs/best-mechanism.md``.
 
     Examples
     --------
@@ -298,10 +293,10 @@ def _law(mechanism: Mechanism) -> Any:
 
 
 def may_be_best(errors: Sequence[Sequence[float]]) -> list[int]:
-    """Return the positions of mechanisms that need additional crowds.
+    """Return the positions of at most four mechanisms that need additional crowds.
 
     On the same crowds, their errors differ from the least by at most 3 standard errors of the
-    difference, or by at most 1 %. There are at most four.
+    difference, or by at most 1 %.
     """
     table = np.array(errors)
     means = table.mean(axis=1)

@@ -51,20 +51,17 @@ class CampaignPlan:
 
     @property
     def private(self) -> tuple[PlanRow, ...]:
-        """The rows with a mechanism."""
+        """Rows with a mechanism."""
         return tuple(row for row in self.rows if row.private)
 
     @property
     def best(self) -> PlanRow:
-        """The private row of least expected error."""
+        """Private row of least expected error."""
         return min(self.private, key=_row_key)
 
     @property
     def meeting(self) -> tuple[PlanRow, ...]:
-        """The private rows with an expected error of at most the target, cheapest first.
-
-        The order is by total answers, then by the privacy loss of a worker.
-        """
+        """Private rows that reach the target, sorted by total answers, then by worker epsilon."""
         if self.target is None:
             return ()
         reached = [row for row in self.private if row.error <= self.target]

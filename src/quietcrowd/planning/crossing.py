@@ -1,4 +1,4 @@
-"""Search for the place at which a falling curve of simulated errors reaches a target."""
+"""Search for the point at which a falling curve of simulated errors reaches a target."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STEP = 1.25
 MOVES = 8
 
 REACH = 1.645
-"""Standard errors to each side that contain nine tenths of a normal distribution."""
+"""Standard errors on each side of a 90 % interval."""
 
 STEEP = 3.0
 """A curve that falls by fewer standard errors of its slope counts as flat."""
@@ -44,14 +44,11 @@ class LeastNumber:
 
     Attributes
     ----------
-    value : float or int
-        The number.
     low, high : float
-        90 % interval for the number, given the number of simulated crowds; the ends of the search
+        90 % interval for `value`, given the number of simulated crowds; the ends of the search
         range if the curve is too flat.
     standard_error : float
-        Standard error of the number's logarithm, about a relative error; infinite if the curve is
-        flat.
+        Standard error of the logarithm of `value`; infinite if the curve is flat.
     crowds : int
         Simulated crowds at each of the last three points.
     """
@@ -99,11 +96,11 @@ class _Found:
 
 
 def crossing(curve: Curve, target: float, start: float, most: int) -> LeastNumber:
-    """Return the place at which the expected error reaches `target`, which is above 0.
+    """Return the point at which the expected error reaches `target`, which is above 0.
 
-    The search brackets the place by factors of 2, from `start`, with few crowds. Then it simulates
-    more crowds, at most `most`, at three points around the place, and moves them with it, until the
-    standard error is small. Raise `ParameterError` if all or none of the range reaches the target.
+    The search brackets the point by factors of 2, from `start`, with few crowds. Then it simulates
+    at most `most` crowds at three points around it, and moves them, until the standard error is
+    small. Raises ParameterError if all or none of the range reaches the target.
     """
     middle = _bracketed(curve, target, start, min(FIRST, most))
     crowds, first = min(SECOND, most), FIRST

@@ -33,20 +33,7 @@ Floats = npt.NDArray[np.float64]
 
 @frozen(kw_only=True, order=True)
 class CrowdSize:
-    """Size of a crowd.
-
-    Parameters
-    ----------
-    tasks, workers : int
-        At least 1.
-    answers : int
-        Number of tasks that each worker answers, 1 to `tasks`.
-
-    Raises
-    ------
-    ParameterError
-        If a number is out of its range.
-    """
+    """Size of a crowd, with `answers` tasks for each worker, at most `tasks`."""
 
     tasks: int
     workers: int
@@ -88,10 +75,7 @@ class CrowdAssumption(ABC):
         return self
 
     def draw(self, size: CrowdSize, draw: int, seed: int = 0) -> Dataset:
-        """Sample a crowd; the same draw of the same seed is the same crowd.
-
-        `draw` and `seed` are at least 0.
-        """
+        """Sample a crowd; the same draw of the same seed is the same crowd."""
         rng = np.random.default_rng(np.random.SeedSequence((seed, draw)))
         return self.world(draw).crowd(size, rng)
 
@@ -133,15 +117,14 @@ class LabelAssumption(CrowdAssumption):
     accuracy : float
         Mean accuracy of the workers who do not guess, 0 to 1.
     accuracy_sd : float
-        Standard deviation of accuracy between workers, 0 to 0.5. Accuracies are sampled from a
-        normal distribution and clipped to 0 and 1.
+        Standard deviation of accuracy between workers, 0 to 0.5. Accuracies are normal, clipped to
+        0 and 1.
     guessers : float
         Fraction of the workers who guess, 0 to 1; they are right in one of k cases.
     truths, guesses : sequence of float, optional
         Frequency of each label among truths and guesses; uniform by default.
     misled : float
-        Fraction of the tasks on which workers err together, 0 to 1. Each has one wrong label that
-        attracts answers.
+        Fraction of the tasks with a wrong label that attracts answers, 0 to 1.
     pull : float
         Fraction of the answers to such a task that are this label regardless of the worker, 0 to 1.
     accuracies : sequence of float, optional
@@ -316,9 +299,9 @@ class NumberAssumption(CrowdAssumption):
 
 
 def assumption_for(domain: Domain, quality: Any = None) -> CrowdAssumption:
-    """Return an assumption for a domain: `quality`, or one with these parameters, or the default.
+    """Return `quality`, or an assumption with these parameters, or the default for a domain.
 
-    Raise `ParameterError` if the domain has no assumption, or `quality` has another domain.
+    Raises ParameterError if the domain has no assumption, or `quality` has another domain.
     """
     if isinstance(quality, CrowdAssumption):
         if quality.domain != domain:

@@ -45,8 +45,8 @@ def mechanism_within(
     """Return the mechanism with an exact loss of `epsilon`, whatever a paper claims for it.
 
     `maker` is like `Mechanism.from_claimed_epsilon`; a larger claim has a larger loss. If it has a
-    method ``for_answers``, its result for the answers of each worker replaces it. `per` states what
-    `epsilon` is about. Raise `ParameterError` if there is no such mechanism.
+    method ``for_answers``, its result for the answers of each worker replaces it. Raises
+    ParameterError if there is no such mechanism.
 
     Examples
     --------
@@ -80,10 +80,7 @@ def mechanism_within(
 def _searched(
     maker: Maker, domain: Domain, epsilon: float, size: CrowdSize, per: Per
 ) -> Mechanism | None:
-    """Return the mechanism of the largest claim with a loss of at most `epsilon`, if there is one.
-
-    Small or large claims may have no mechanism.
-    """
+    """Return the mechanism of the largest claim with a loss of at most `epsilon`, if any."""
 
     def within(place: float) -> tuple[Mechanism, float] | None:
         try:

@@ -28,8 +28,8 @@ LEAST_ERROR = 1e-12
 class ExpectedError:
     """Expected error of a campaign: error rate, or mean absolute error.
 
-    `standard_error` is that of `error`, due to the number of simulated crowds. The errors of nine
-    campaigns in ten are from `low` to `high`, both included.
+    `standard_error` is that of `error`, due to the number of simulated crowds. Nine in ten
+    campaigns have an error in [`low`, `high`].
     """
 
     error: float
@@ -51,9 +51,9 @@ def expected_errors(
 
     Each cell contains at least two simulations, of the same crowds in all cells. The campaign has
     `tasks` tasks, at least as many as simulated. With `uncertain`, the crowds had different
-    distributions, and more tasks do not reduce that variance. `smoothed` are the same errors on
-    their scale (`on_scale`), smoothed by theory; they determine the mean only, not the variance
-    between campaigns. `widening` multiplies the widths of intervals on their scale.
+    distributions, and more tasks do not reduce that variance. `smoothed` are the errors on their
+    scale (`on_scale`), smoothed by theory; they determine only the mean. `widening` multiplies the
+    widths of intervals on their scale.
     """
     if smoothed is None:
         smoothed = [SmoothedCell(draws=on_scale(cell, labels=labels)) for cell in cells]
@@ -78,10 +78,10 @@ def _weighted(variances: Sequence[float], place: int) -> float:
 
 
 def transformed(errors: Floats, tasks: int, *, labels: bool) -> Floats:
-    """Return errors on a scale on which their variance almost does not depend on their mean.
+    """Transform errors so that their variance almost does not depend on their mean.
 
     Error rates are binomial, so it is the arc sine of the square root (Anscombe, Biometrika 1948).
-    For lengths it is the logarithm.
+    For absolute errors it is the logarithm.
     """
     if labels:
         share: Floats = np.arcsin(np.sqrt((errors * tasks + 0.375) / (tasks + 0.75)))

@@ -24,7 +24,7 @@ LEAST_EPSILON, MOST_EPSILON = 1 / 32, 32.0
 MOST_WORKERS = 2**17
 
 DRAWS = 800
-"""Largest number of simulated crowds at each point; flat curves need many."""
+"""Most simulated crowds at each point; flat curves need many."""
 
 
 def least_epsilon(
@@ -37,27 +37,10 @@ def least_epsilon(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> LeastNumber:
-    """Return the least epsilon with an expected error of at most `target`.
+    """Return the least epsilon, from 1/32 to 32, with an expected error of at most `target`.
 
-    More crowds are simulated until its standard error is below 3 %. The expected error, not the
-    interval, includes the uncertainty of a pilot.
-
-    Parameters
-    ----------
-    target : float
-        Error rate or mean absolute error, above 0.
-    assumption : CrowdAssumption
-        Assumption about the crowd.
-    maker : callable
-        Makes the mechanism from ``domain=`` and ``epsilon=``.
-    size : CrowdSize
-        Size of the campaign.
-    per : {"answer", "worker"}
-        Whether epsilon is about one answer, or all answers of a worker.
-    draws : int
-        Largest number of crowds at each point, at least 3.
-    seed : int
-        See `plan`.
+    More crowds are simulated, up to `draws` at each point, until its standard error is below 3 %.
+    The expected error, not the interval, includes the uncertainty of a pilot.
 
     Raises
     ------
@@ -92,16 +75,7 @@ def least_workers(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> LeastNumber:
-    """Return the fewest workers with an expected error of at most `target`.
-
-    Parameters
-    ----------
-    target, assumption, maker, per, draws, seed
-        See `least_epsilon`.
-    epsilon : float
-        Privacy loss.
-    tasks, answers : int
-        Number of tasks, and of answers of each worker.
+    """Return the fewest workers with an expected error of at most `target`; see `least_epsilon`.
 
     Raises
     ------

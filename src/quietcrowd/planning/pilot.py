@@ -55,12 +55,8 @@ MOST_SHARED = 2.0
 class PilotAssumption(CrowdAssumption):
     """Crowd that is estimated from a pilot, with the uncertainty of the estimate.
 
-    Attributes
-    ----------
-    worlds : tuple of CrowdAssumption
-        Distributions that agree with the pilot, used in turn by the draws.
-    of_reports : bool
-        Whether the pilot consisted of reports only.
+    The draws use `worlds`, distributions that agree with the pilot, in turn. `of_reports` is true
+    if the pilot consisted of reports only.
     """
 
     worlds: tuple[CrowdAssumption, ...]
@@ -110,25 +106,13 @@ def assumption_of_pilot(
     """Estimate the crowd from a pilot, with the uncertainty of the estimate.
 
     `NoiseAware` estimates the distribution of the crowd from the pilot. Crowds of the pilot's size
-    are then sampled from it, randomized like the pilot, and inferred again; each gives one
-    distribution. Reports of labels may hide how accurate workers are. So crowds of all mean
-    accuracies are simulated, and those that look as accurate as the pilot's are kept.
+    are then sampled from it, randomized like the pilot, and inferred again; each gives one of
+    `worlds` distributions. Reports of labels may hide how accurate workers are. So crowds of all
+    mean accuracies are simulated, and those that look as accurate as the pilot's are kept. See
     ``docs/theory/planning.md``.
 
-    Parameters
-    ----------
-    pilot : Answers or Reports
-        Non-private answers to some tasks, or reports as devices sent them. Reports disclose nothing
-        about answers beyond themselves.
-    worlds : int
-        Number of distributions, at least 1.
-    seed : int
-        Seed of everything that is sampled.
-
-    Raises
-    ------
-    ParameterError
-        If the pilot is neither, is empty, or `NoiseAware` cannot read its reports.
+    Reports disclose nothing about answers beyond themselves. Raises ParameterError if the pilot is
+    neither answers nor reports, is empty, or `NoiseAware` cannot read its reports.
     """
     if not isinstance(pilot, Answers | Reports):
         raise ParameterError(f"pilot must be Answers or Reports; got {type(pilot).__name__}")
@@ -157,7 +141,6 @@ def assumption_of_pilot(
 
 
 def _size(table: Answers) -> CrowdSize:
-    """Return the size of an even crowd with as many answers as the pilot."""
     workers = int((table.answers_per_worker > 0).sum())
     tasks = len(table.tasks)
     each = min(max(1, round(len(table) / workers)), tasks)
@@ -231,10 +214,7 @@ def _pull(right: float, labels: int) -> float:
 def _law(
     domain: Domain, estimate: Any, rng: np.random.Generator, *, certain: bool
 ) -> CrowdAssumption:
-    """Return a distribution of the crowd that agrees with an estimate.
-
-    With `certain` it is the likeliest one; otherwise the uncertainty is sampled.
-    """
+    """Return the likeliest distribution under an estimate or, if not `certain`, a sampled one."""
     if isinstance(domain, FiniteDomain):
         return _label_law(domain, estimate.state, rng, certain=certain)
     if isinstance(domain, Interval):

@@ -15,8 +15,7 @@ __all__ = ["plot_plan"]
 def plot_plan(rows: Sequence[PlanRow], path: Path, *, score: str, target: float | None) -> None:
     """Plot expected errors with their intervals against the loss about one answer.
 
-    There is a panel per mechanism, with a line per number of workers and of answers of each. Dotted
-    lines are without a mechanism. For exceptions see `check_picture`.
+    Each mechanism has a panel, with a line per size of the crowd; dotted lines are non-private.
     """
     check_picture(path)
     private = [row for row in rows if row.private]

@@ -19,7 +19,7 @@ class PlanRow:
     mechanism : str
         Name with parameters; "none" for non-private answers.
     epsilon, worker_epsilon : float
-        Exact loss about one answer, and about all answers of a worker together; infinite without a
+        Exact loss about one answer, and about all answers of a worker; infinite without a
         mechanism.
     workers, answers : int
         Number of workers, and of answers of each.

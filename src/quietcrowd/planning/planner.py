@@ -28,7 +28,6 @@ __all__ = ["DEFAULT_EPSILONS", "default_makers", "known_makers", "plan", "simula
 DEFAULT_EPSILONS = (0.5, 1.0, 2.0, 4.0)
 
 DRAWS = 12
-"""Default number of crowds of labels for each size."""
 
 DRAWS_OF_NUMBERS = 8
 """Fewer, as inference of numbers takes longer."""
@@ -53,8 +52,8 @@ def default_makers(domain: Domain) -> dict[str, Maker]:
 def known_makers(mechanisms: Any) -> dict[str, Maker]:
     """Return functions that make mechanisms, by name.
 
-    `mechanisms` are names of the registry or classes, one or several, or already a mapping. Raise
-    `ParameterError` if a name is unknown.
+    `mechanisms` are names of the registry or classes, one or several, or already a mapping. Raises
+    ParameterError if a name is unknown.
     """
     if isinstance(mechanisms, Mapping):
         return dict(mechanisms)
@@ -257,7 +256,7 @@ def simulate_size(
     *,
     plain: bool = True,
 ) -> list[list[SimulatedError]]:
-    """Simulate crowds of one size, each with all mechanisms and, with `plain`, non-private answers.
+    """Simulate crowds of one size, each with all mechanisms and, if `plain`, non-private answers.
 
     `draws` is the number of crowds, or their numbers; crowds of one number and seed are the same. A
     large size is reduced by `simulated_size`. `told` is called after each crowd. The result

@@ -44,24 +44,10 @@ class PublicFacts:
         Mean number of answers, at most `workers`.
     quality : CrowdAssumption, or mapping, optional
         Assumption about the crowd, or parameters of a `LabelAssumption` or a `NumberAssumption` by
-        name, as ``{"accuracy": 0.8}``.
+        name, such as ``{"accuracy": 0.8}``.
     prior : mapping of label to float, optional
-        Frequency of each label among the truths; labels without a number share the rest.
-
-    Raises
-    ------
-    ParameterError
-        If a fact is out of its range, or `prior` is given for numbers, or together with ``truths``
-        in `quality`.
-
-    Examples
-    --------
-    >>> import quietcrowd as qc
-    >>> facts = PublicFacts(domain=qc.Categorical(["no", "yes"]), epsilon=1.0, prior={"no": 0.9})
-    >>> facts.size
-    CrowdSize(tasks=1000, workers=100, answers=100)
-    >>> facts.answer_frequencies
-    {'no': 0.68, 'yes': 0.32}
+        Frequency of each label among the truths; labels without a number share the rest. Invalid
+        for numbers, and together with ``truths`` in `quality`.
     """
 
     domain: Domain

@@ -20,13 +20,13 @@ from quietcrowd.planning.crowd_assumption import CrowdAssumption, CrowdSize
 __all__ = ["SimulatedError", "simulate", "simulated_size"]
 
 MOST_LABELLED = 1_000
-"""Largest number of simulated tasks with labels, as more are alike."""
+"""Most simulated tasks with labels."""
 
 MOST_MEASURED = 200
-"""The same for numbers, for which inference takes longer."""
+"""Most simulated tasks with numbers, for which inference takes longer."""
 
 MANY = 200
-"""More answers of a worker are not needed to estimate its accuracy."""
+"""Most simulated answers of a worker; more are not needed to estimate its accuracy."""
 
 LEAST_WORKERS = 20
 """Smaller crowds are not reduced, as errors would depend on the few workers."""
@@ -34,17 +34,10 @@ LEAST_WORKERS = 20
 
 @frozen(kw_only=True)
 class SimulatedError:
-    """Error of one simulation.
+    """Error rate, or mean absolute error, of one simulation.
 
-    Attributes
-    ----------
-    error, constant : float
-        Error rate, or mean absolute error in the unit of the domain, and that of the best constant
-        guess.
-    variance : float
-        Variance of the error between tasks.
-    tasks : int
-        Number of simulated tasks.
+    `variance` is that of the error between tasks; `constant` is the error of the best constant
+    guess.
     """
 
     error: float
@@ -61,30 +54,8 @@ def simulate(
 ) -> SimulatedError:
     """Randomize a sampled crowd's answers, infer the truths, and compute the error.
 
-    Parameters
-    ----------
-    crowd : Dataset
-        With all truths, as from `CrowdAssumption.draw`.
-    mechanism : Mechanism or None
-        Mechanism of the devices; None for non-private answers.
-    seed : int, or sequence of int
-        Seed of the noise.
-    method : optional
-        By default `NoiseAware`.
-
-    Notes
-    -----
-    Callers should ignore two warnings: that the noise is simulated, and that it hides the truths.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import quietcrowd as qc
-    >>> warnings.simplefilter("ignore", qc.exceptions.QuietcrowdWarning)
-    >>> crowd = qc.label_crowd(tasks=200, workers=40, answers_per_worker=50)
-    >>> mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
-    >>> simulate(crowd, mechanism, seed=0).error < simulate(crowd, None, seed=0).constant
-    True
+    `crowd` has all truths; without a mechanism, answers are non-private. Callers should ignore two
+    warnings: that the noise is simulated, and that it hides the truths.
     """
     used = NoiseAware() if method is None else method
     answers = crowd.answers.canonical  # the order of reports
@@ -115,7 +86,7 @@ def simulated_size(
     Tasks have as many answers. Workers with more than 200 answers give fewer. If that is not
     enough, there are fewer workers. `most_tasks` is by default 1,000 for labels, 200 for numbers.
     It is exceeded if a worker answers more than half of the tasks, or fewer than 20 workers would
-    remain. Raise `ParameterError` if it is below 1.
+    remain.
     """
     labels = isinstance(assumption.domain, FiniteDomain)
     most = (MOST_LABELLED if labels else MOST_MEASURED) if most_tasks is None else most_tasks

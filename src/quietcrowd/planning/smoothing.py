@@ -13,7 +13,6 @@ __all__ = ["SmoothedCell", "smooth"]
 Floats = npt.NDArray[np.float64]
 
 DEGREE = 2
-"""Degree of the polynomial over the theoretical error."""
 
 LEAST_CELLS = DEGREE + 4
 """Fewer cells are not smoothed."""
@@ -38,8 +37,8 @@ def smooth(draws: Floats, theory: Sequence[float | None]) -> list[SmoothedCell]:
     interval like `theory`. With a None in `theory`, or fewer than six cells, nothing is moved.
 
     Cells farther from the curve than chance explains are moved less (``docs/theory/planning.md``).
-    Let t^2 be the variance of the misfit, estimated from the distances, and v that of a distance by
-    chance. A fraction ``t^2 / (t^2 + v)`` of each distance remains.
+    With misfit variance t^2 and chance variance v, a fraction ``t^2 / (t^2 + v)`` of each distance
+    remains.
     """
     cells, count = draws.shape
     known = [one for one in theory if one is not None]

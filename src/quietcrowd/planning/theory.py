@@ -135,11 +135,6 @@ def chernoff_information(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
 
     With n reports, the error of the best test between both distributions falls as ``exp(-n C)``
     (Chernoff, Annals of Mathematical Statistics 1952). s is searched in steps of .02.
-
-    Examples
-    --------
-    >>> round(chernoff_information([0.9, 0.1], [0.1, 0.9]), 4)
-    0.5108
     """
     laws = np.array([one, other], np.float64)
     return float(_information_of(laws[:1], laws[1:])[0, 0])

@@ -33,10 +33,7 @@ TOTAL = 2**63
 
 MOST_CELLS = 4096
 _REACH = 7.0
-"""Largest step for a kernel with infinite support, in bandwidths.
-
-The Gaussian density there is 2^-35 of its maximum.
-"""
+"""Largest Gaussian step, in bandwidths; the density there is 2^-35 of its maximum."""
 
 
 def _check_gamma(_: object, __: object, gamma: float) -> None:
@@ -47,21 +44,12 @@ def _check_gamma(_: object, __: object, gamma: float) -> None:
 
 @frozen(kw_only=True, slots=False)
 class Blur:
-    """The distribution of the step from a claim to a candidate, on a grid.
+    """Distribution of the step from a claim to a candidate, on a grid.
 
-    Weights follow the density of `kernel` at grid points, of which a bandwidth has `cells` (2 to
-    4,096). Candidates with likelihoods between ``gamma**-(a+1)`` and ``gamma**-a`` of the largest
-    are in bucket a; `gamma` is above 1.
-
-    References
-    ----------
-    Huai et al., IJCAI 2019, section 4.3; ``docs/theory/pris-crowd.md`` for the grid.
-
-    Examples
-    --------
-    >>> blur = Blur(cells=8, gamma=4.0)
-    >>> blur.reach, np.floor(blur.falls[[0, 13, 14, 56]]).tolist(), float(blur.exact_gamma) <= 4
-    (56, [0.0, 0.0, 1.0, 17.0], True)
+    Weights follow the density of `kernel` at grid points, `cells` (2 to 4,096) per bandwidth.
+    Bucket a contains candidates with likelihoods between ``gamma**-(a+1)`` and ``gamma**-a`` of the
+    largest; `gamma` is above 1. Source: Huai et al., IJCAI 2019, section 4.3;
+    ``docs/theory/pris-crowd.md``.
     """
 
     kernel: Kernel = KERNELS["gaussian"]
@@ -80,7 +68,7 @@ class Blur:
 
     @property
     def reach(self) -> int:
-        """The largest step."""
+        """Largest step."""
         return len(self.weights) - 1
 
     @cached_property
@@ -101,7 +89,7 @@ class Blur:
 
     @cached_property
     def exact_gamma(self) -> Fraction:
-        """The largest ratio of two weights in a bucket."""
+        """Largest ratio of two weights in a bucket."""
         weights, buckets = self.weights.tolist(), np.floor(self.falls)
         return max(
             Fraction(max(inside), min(inside))
@@ -128,22 +116,12 @@ def _check_drop(_: object, __: object, drop: float) -> None:
 
 @frozen(kw_only=True, slots=False)
 class PrivacyTest:
-    """A test that passes if the candidate's bucket has at least k plus noise claims.
+    """Test that passes if the candidate's bucket has at least k plus noise claims.
 
-    `k`, at least 1, includes the claim that was blurred. The noise is Laplace with scale ``1 /
-    epsilon0``. `drop`, at least 0 and below 1, is the probability of dropping any candidate before
-    the test. Without it, no epsilon bounds what a failure reveals. Raises ParameterError if a
-    parameter is out of range.
-
-    References
-    ----------
-    Huai et al., IJCAI 2019, Algorithm 1; ``docs/theory/pris-crowd.md`` for `drop`.
-
-    Examples
-    --------
-    >>> test = PrivacyTest(k=5, epsilon0=1.0, drop=0.5)
-    >>> test.probabilities[[1, 5, 9]].round(4).tolist()
-    [0.0046, 0.25, 0.4954]
+    `k`, at least 1, includes the sampled claim. The noise is Laplace with scale ``1 / epsilon0``.
+    `drop`, in [0, 1), is the probability of dropping any candidate before the test. Without it, no
+    epsilon bounds what a failure reveals. Source: Huai et al., IJCAI 2019, Algorithm 1; for `drop`,
+    ``docs/theory/pris-crowd.md``.
     """
 
     k: int = field(validator=whole_number(1, 10**6))
@@ -152,10 +130,9 @@ class PrivacyTest:
 
     @cached_property
     def weights(self) -> npt.NDArray[np.uint64]:
-        """Weights, out of 2^63, of passing with 0, 1, 2, ... claims.
+        """Weights, out of 2^63, of passing with 0, 1, 2, ... claims; the last is for any more.
 
-        The last is for any larger count. Weights are rounded down, and the privacy loss is computed
-        from the rounded weights.
+        They are rounded down, and the privacy loss is computed from the rounded weights.
         """
         counts = self.k + math.ceil(-math.log(2 * _SURE) / self.epsilon0) + 1
         if counts > _MOST_COUNTS:
@@ -194,7 +171,7 @@ class SeedBounds:
 def uniform_bounds(fewest: int, most: int) -> SeedBounds:
     """Return the bounds of equal weights in tasks with `fewest` to `most` claims.
 
-    Equal weights differ by 2^-32 if 2^32 is not divisible by the number of claims.
+    Equal weights may differ by 2^-32, due to rounding.
     """
     return SeedBounds(
         most=Fraction(-(-WORDS // fewest), WORDS), ratio=1 + Fraction(1, WORDS // most)
@@ -204,7 +181,7 @@ def uniform_bounds(fewest: int, most: int) -> SeedBounds:
 def floored_bounds(fewest: int, most: int, floor: float) -> SeedBounds:
     """Return the bounds of weights with a fraction `floor` divided evenly; see `uniform_bounds`.
 
-    In a task with n claims, a weight is at least ``floor / n``, rounded down, and at most the rest.
+    In a task with n claims, a weight is at least ``floor / n``, rounded down.
     """
     even = Fraction(floor)
     largest = min(Fraction(1), 1 - even + even / fewest + Fraction(most - 1, WORDS))
@@ -217,9 +194,9 @@ def seed_edges(
 ) -> npt.NDArray[np.uint64]:
     """Return the cumulative integer weights of claims within each task, out of 2^32.
 
-    `weights`, shape (claims,), are at least 0 and sum to 1 in every nonempty task. `floor`, 0 to 1,
-    is the fraction that is divided evenly. The result satisfies `floored_bounds` and, if `floor` is
-    1, `uniform_bounds`.
+    `weights`, shape (claims,), are at least 0 and sum to 1 in every nonempty task. A fraction
+    `floor` is divided evenly. The result satisfies `floored_bounds`; with `floor` 1,
+    `uniform_bounds`.
     """
     least = np.array(
         [_least(int(count), floor) if count else 0 for count in np.diff(offsets)], np.int64

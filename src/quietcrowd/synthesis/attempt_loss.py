@@ -3,10 +3,10 @@
 An attempt samples one of a task's claims by weight, blurs it to a candidate, and counts the claims
 in the candidate's bucket. These could have produced it with a likelihood within a factor gamma of
 the sampled claim's. It releases the candidate with a probability that increases with the count;
-otherwise it reports only the failure. Neighbors differ in the value of one claim. The distributions
-of sampling, blur and test have integer weights, so that the loss is that of the code. Derivation
-and checks: ``docs/theory/pris-crowd.md``. Without the drop, the test is that of Bindschaedler et
-al., PVLDB 2017.
+otherwise it reports only the failure. Neighbors differ in the value of one claim. All distributions
+have integer weights, so that the loss is that of the code. Derivation:
+``docs/theory/pris-crowd.md``. Without the drop, the test is that of Bindschaedler et al., PVLDB
+2017.
 """
 
 from __future__ import annotations
@@ -33,28 +33,20 @@ SHARES = (1.0, 0.9, 0.5, 0.1)
 """Fractions of delta for the single releases; the rest serves their composition."""
 
 MOST_COMPOSED = 10**6
-"""The losses of more releases are added."""
+"""With more releases, losses are added."""
 
 _SLACK = 1e-6
-"""Exceeds the relative rounding error of the sums below."""
+"""Bound of the relative rounding error of the sums below."""
 
 
 @frozen(kw_only=True, slots=False)
 class Attempt:
     """Properties of an attempt that determine its privacy loss.
 
-    ``passes[c] / total`` is the probability that a candidate with c claims in its bucket is
-    released. It never decreases, and the last entry is for any larger count. `gamma`, at least 1,
-    is the largest ratio of two likelihoods in a bucket. `most` and `least`, above 0, bound the
-    weights of claims. `claims` is the public maximum of claims per task.
-
-    Examples
-    --------
-    >>> quarter = Fraction(1, 4)
-    >>> attempt = Attempt(passes=[1, 2, 4, 4], total=8, gamma=Fraction(4), most=quarter,
-    ...     least=quarter, claims=4)
-    >>> round(attempt.epsilon(delta=0.0625), 4), round(attempt.delta(epsilon=1.8), 4)
-    (1.7918, 0.0625)
+    ``passes[c] / total`` is the probability of releasing a candidate with c claims in its bucket.
+    It never decreases; the last entry is for any larger count. `gamma`, at least 1, is the largest
+    ratio of two likelihoods in a bucket. `most` and `least`, above 0, bound the weights of claims.
+    `claims` is the public maximum of claims per task.
     """
 
     passes: Sequence[int]
@@ -82,10 +74,7 @@ class Attempt:
         return log_ratio_up(largest)
 
     def delta(self, epsilon: float) -> float:
-        """Return a delta of one attempt at an epsilon, rounded up.
-
-        It is 1 if `epsilon` does not cover what a failure reveals.
-        """
+        """Return a delta of one attempt at an epsilon, rounded up; 1 if a failure reveals more."""
         factor = Fraction(exp_of(Decimal(epsilon)))
         if self._never == 0 or factor < self._failure_factor:
             return 1.0
@@ -97,17 +86,16 @@ class Attempt:
 
     @property
     def _counts(self) -> int:
-        """How many numbers of other claims in a bucket to examine; later ones are constant."""
+        """Number of counts of other claims in a bucket to examine; larger counts behave alike."""
         return min(self.claims, len(self.passes) + 1)
 
     @cached_property
     def _levels(self) -> npt.NDArray[np.float64]:
-        """Probabilities of passing with 0, 1, ... claims."""
         levels = np.array(self.passes, np.float64) / self.total
         return levels[np.minimum(np.arange(self._counts + 1), len(levels) - 1)]
 
     def _worst_counts(self, delta: float) -> list[int]:
-        """Return numbers of other claims, from 1, that include that of the largest loss."""
+        """Return counts of other claims, at least 1, that include the one of the largest loss."""
         others, less, more = np.arange(1, self._counts), self._levels[1:-1], self._levels[2:]
         lost = float(self.most) * more - delta
         shared = others * np.where(lost > 0, *(float(self._others(sign)) for sign in (1, -1)))
@@ -138,12 +126,12 @@ class Attempt:
 
     @property
     def _never(self) -> Fraction:
-        """The least probability that a candidate fails, over all counts."""
+        """Least probability that a candidate fails, over all counts."""
         return 1 - self._pass(len(self.passes))
 
     @cached_property
     def _failure_factor(self) -> Fraction:
-        """The largest factor by which the probability of failure can increase."""
+        """Largest factor by which the probability of failure can increase."""
         steps = (1 - self._levels[:-1]) / (1 - self._levels[1:])
         near = np.flatnonzero(steps >= steps.max() * (1 - _ALIKE))
         most = max((1 - self._pass(int(o))) / (1 - self._pass(int(o) + 1)) for o in near)
@@ -158,22 +146,10 @@ class Attempt:
 
 
 def composed_delta(epsilon: float, count: int, steps: int) -> float:
-    """Return the delta at which `count` losses compose to ``(count - 2 steps) epsilon``.
+    """Return the least delta of ``(count - 2 steps) epsilon`` for `count` losses of `epsilon`.
 
-    Each loss is `epsilon`. `steps` is between 0, for the sum of losses at delta 0, and ``count //
-    2``.
-
-    References
-    ----------
-    P. Kairouz, S. Oh, P. Viswanath, "The Composition Theorem for Differential Privacy", ICML 2015,
-    Theorem 3.3: the smallest delta that holds for all mechanisms with this loss.
-
-    Examples
-    --------
-    >>> composed_delta(0.1, 60, 0)
-    0.0
-    >>> round(composed_delta(0.1, 60, 20), 5)
-    0.00269
+    `steps` is between 0, for the sum of losses at delta 0, and ``count // 2``. The delta holds for
+    all mechanisms with this loss (Kairouz, Oh, Viswanath, ICML 2015, Theorem 3.3).
     """
     if steps == 0 or epsilon == 0:
         return 0.0
@@ -188,15 +164,8 @@ def composed_delta(epsilon: float, count: int, steps: int) -> float:
 def composed_epsilon(epsilon: float, delta: float, count: int, total_delta: float) -> float:
     """Return the loss of `count` (epsilon, delta) releases at `total_delta`, rounded up.
 
-    It is at most ``count * epsilon``, and infinite if the deltas alone exceed `total_delta`, which
-    is below 1. Source: as in `composed_delta`.
-
-    Examples
-    --------
-    >>> composed_epsilon(2.0, 0.0, 3, 0.0)
-    6.0
-    >>> round(composed_epsilon(0.05, 0.0, 60, 1e-6), 2)
-    1.7
+    It is at most ``count * epsilon``, and infinite if the deltas together exceed `total_delta`,
+    which is below 1. Source: see `composed_delta`.
     """
     kept = -math.expm1(count * math.log1p(-delta)) * (1 + _SLACK) if delta < 1 else 1.0
     if delta * count <= total_delta < kept:
@@ -217,8 +186,7 @@ def composed_epsilon(epsilon: float, delta: float, count: int, total_delta: floa
 def compose_curve(epsilon_at: Callable[[float], float], count: int, total_delta: float) -> float:
     """Return the least loss found for `count` releases that trade epsilon against delta.
 
-    `epsilon_at` maps the delta of one release to its epsilon; `total_delta` is that of all
-    together.
+    `epsilon_at` maps the delta of one release to its epsilon; `total_delta` is for all together.
     """
     each = [share * total_delta / count for share in SHARES]
     return min(composed_epsilon(epsilon_at(delta), delta, count, total_delta) for delta in each)

@@ -1,7 +1,7 @@
 """Rules that derive bandwidths from claims.
 
-A learned bandwidth changes with every claim and leaks claims. A guarantee for a public bandwidth
-does not hold for it. Use the rules to explore claims, not for releases.
+A learned bandwidth leaks claims, so a guarantee for a public bandwidth does not hold for it. Use
+the rules to explore claims, not for releases.
 """
 
 from __future__ import annotations
@@ -33,17 +33,8 @@ def silverman(offsets: npt.ArrayLike, values: npt.ArrayLike, *, value_range: flo
     """Return bandwidths by Silverman's rule, per task. They leak claims and void the guarantee.
 
     ``1.06 min(standard deviation, interquartile range / 1.34) n^(-1/5)`` of a task's n claims, and
-    at least a thousandth of `value_range`. Bandwidths and `value_range`, which is public and above
-    0, are in the unit of the claims. Raises ParameterError if an array or the range is invalid.
-
-    References
-    ----------
-    B. W. Silverman, "Density estimation for statistics and data analysis", 1986, section 3.4.
-
-    Examples
-    --------
-    >>> silverman([0, 5, 6], [1, 2, 3, 4, 5, 9], value_range=10.0).round(4).tolist()
-    [1.1467, 0.01]
+    at least a thousandth of `value_range`, the public width of the range (Silverman, "Density
+    estimation", 1986, section 3.4). Raises ParameterError if an array or the range is invalid.
     """
     begins, claims, least = _checked(offsets, values, value_range)
     counts = np.diff(begins)
@@ -59,17 +50,8 @@ def silverman(offsets: npt.ArrayLike, values: npt.ArrayLike, *, value_range: flo
 def mad(offsets: npt.ArrayLike, values: npt.ArrayLike, *, value_range: float) -> Floats:
     """Return the median absolute deviation from the median, per task, as bandwidths.
 
-    They leak claims and void the guarantee. They are at least a thousandth of the range. Parameters
-    and errors are those of `silverman`.
-
-    References
-    ----------
-    Wan et al., "From truth discovery to trustworthy opinion discovery", KDD 2016.
-
-    Examples
-    --------
-    >>> mad([0, 5, 6], [1, 2, 3, 4, 50, 9], value_range=100.0).tolist()
-    [1.0, 0.1]
+    They leak claims and void the guarantee. For bounds and errors see `silverman`. Source: Wan et
+    al., "From truth discovery to trustworthy opinion discovery", KDD 2016.
     """
     begins, claims, least = _checked(offsets, values, value_range)
     middle = _quantiles(_ranked(claims, begins), begins, 0.5)

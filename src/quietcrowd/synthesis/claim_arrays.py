@@ -173,8 +173,8 @@ SMALLEST_RUN = 200_000
 def task_runs(offsets: Offsets, threads: int | None) -> list[tuple[int, int]]:
     """Divide tasks into runs (first, last + 1) with about equal numbers of pairs of claims.
 
-    There is at least one run and at most `threads`; None allows as many threads as the process may
-    use and the pairs justify. Raises ParameterError unless `threads` is at least 1.
+    There is at least one run and at most `threads`; None allows as many threads as the pairs
+    justify.
     """
     pairs = np.concatenate([[0.0], np.cumsum(np.diff(offsets).astype(np.float64) ** 2)])
     if threads is None:
@@ -188,8 +188,8 @@ def task_runs(offsets: Offsets, threads: int | None) -> list[tuple[int, int]]:
 def public_range(claims: Answers) -> Ordinal | Interval:
     """Return the domain of numeric claims.
 
-    Raises ParameterError if `claims` are not Answers, which have a public range, and AnswerError if
-    their domain is not a finite range of numbers.
+    Raises ParameterError unless `claims` are Answers, and AnswerError unless their domain is a
+    finite range of numbers.
     """
     if not isinstance(claims, Answers):
         raise ParameterError(

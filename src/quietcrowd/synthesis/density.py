@@ -1,4 +1,4 @@
-"""Estimates of a collector from raw claims: a density per task, and weights per claim."""
+"""Densities and weights that a collector estimates from raw claims."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class CrowdDensity:
 
     @property
     def domain(self) -> Ordinal | Interval:
-        """The public range of the claims."""
+        """Public range of the claims."""
         return public_range(self.claims)
 
     @cached_property
     def values(self) -> npt.NDArray[np.float64]:
-        """The claims as numbers, sorted by task; shape (claims,)."""
+        """Claims as numbers, sorted by task; shape (claims,)."""
         return self.domain.numbers(self.claims.values)
 
     @cached_property
@@ -177,7 +177,7 @@ class CrowdDensity:
         Parameters
         ----------
         weighting : {"uniform", "local", "global", "combined", "printed"}, optional
-            As in `claim_weights`.
+            See `claim_weights`.
         """
         return KernelDensities(
             offsets=self.claims.offsets,
@@ -199,7 +199,7 @@ class CrowdDensity:
         x : array_like of float
             In the unit of the claims.
         weighting : {"uniform", "local", "global", "combined", "printed"}, optional
-            As in `claim_weights`.
+            See `claim_weights`.
 
         Raises
         ------
@@ -283,7 +283,7 @@ class CrowdDensity:
         rng : numpy.random.Generator, optional
             For simulations. Default: randomness of the operating system, for a real release.
         delta : float
-            As in `guarantee`.
+            The delta of (epsilon, delta), at least 0 and below 1.
         progress : bool
             Whether to show a progress bar on standard error.
 

@@ -1,7 +1,7 @@
 """Kernel densities of claims, and distances of claims from them.
 
 A density is a weighted mean of kernels at the claims of a task. The claims of task ``t`` are rows
-``offsets[t]`` to ``offsets[t + 1] - 1``. All integrals have closed forms, see
+``offsets[t]`` to ``offsets[t + 1] - 1``. Closed forms of the integrals:
 ``docs/theory/crowd-densities.md``.
 """
 
@@ -46,12 +46,12 @@ __all__ = [
 
 @frozen(kw_only=True)
 class Kernel:
-    """A probability density around a claim, scaled by a bandwidth: `GAUSSIAN` or `EPANECHNIKOV`.
+    """Probability density around a claim, scaled by a bandwidth: `GAUSSIAN` or `EPANECHNIKOV`.
 
     Arguments of the methods broadcast; bandwidths and differences are in the unit of the claims.
-    The methods raise ParameterError if a bandwidth is not above 0. `mean_distance` from the center,
-    and `reach`, the end of the support, are in bandwidths. `gaussian` selects the kernel in
-    compiled loops.
+    Bandwidths must be above 0, or ParameterError is raised. `mean_distance` from the center, and
+    `reach`, the end of the support, are in bandwidths. `gaussian` selects the kernel in compiled
+    loops.
     """
 
     name: str
@@ -64,27 +64,17 @@ class Kernel:
 
         The bandwidth h is the standard deviation of the Gaussian kernel, and half the width of
         Epanechnikov's ``3 / (4 h) (1 - (difference / h)^2)``.
-
-        Examples
-        --------
-        >>> EPANECHNIKOV.density([0.0, 0.5, 1.0], 1.0).tolist()
-        [0.75, 0.5625, 0.0]
         """
         return _elementwise(kernel_densities, self.gaussian, difference, bandwidth)
 
     def feature_inner(self, difference: npt.ArrayLike, bandwidth: npt.ArrayLike) -> Floats:
         """Return the inner product of two kernels with one bandwidth that defines distances.
 
-        For Gaussian kernels it is ``K_h`` at the difference of the centers: ``K_h`` is positive
-        definite, and the inner product is that of its reproducing kernel Hilbert space.
-        Epanechnikov's kernel is not positive definite. Its inner product is the integral of the
-        product of the densities, ``3 / (160 h) (2 - u)^3 (u^2 + 6 u + 4)`` for ``u = |difference| /
-        h <= 2``.
-
-        Examples
-        --------
-        >>> EPANECHNIKOV.feature_inner([0.0, 2.0], 1.0).round(6).tolist()
-        [0.6, 0.0]
+        For Gaussian kernels it is ``K_h`` at the difference of the centers: the inner product in
+        the reproducing kernel Hilbert space. Epanechnikov's kernel is not positive definite. Its
+        inner product is the integral of the product of the densities, ``3 / (160 h) (2 - u)^3 (u^2
+        + 6 u + 4)`` for ``u =
+        |difference| / h <= 2``.
         """
         return _elementwise(feature_inners, self.gaussian, difference, bandwidth)
 
@@ -94,11 +84,6 @@ class Kernel:
         """Return the integral of the product of densities with bandwidths `first` and `second`.
 
         For Gaussian kernels it is the density of ``N(0, first^2 + second^2)`` at the difference.
-
-        Examples
-        --------
-        >>> bool(GAUSSIAN.inner(1.0, 3.0, 4.0) == GAUSSIAN.density(1.0, 5.0))
-        True
         """
         return _elementwise(kernel_overlaps, self.gaussian, difference, first, second)
 
@@ -118,18 +103,7 @@ class KernelDensities:
 
     Points are claims or synthetic claims. `weights` are at least 0 and sum to 1 in each nonempty
     task. `bandwidths`, shape (tasks,), are above 0, in the unit of the points. Raises
-    ParameterError if an array is invalid.
-
-    References
-    ----------
-    Huai et al., "Privacy-aware synthesizing for crowdsourced data", IJCAI 2019, equation 5.
-
-    Examples
-    --------
-    >>> one = KernelDensities(offsets=[0, 2], points=[0.0, 2.0], weights=[0.25, 0.75],
-    ...                       bandwidths=[1.0], kernel=EPANECHNIKOV)
-    >>> one.pdf(0, [0.0, 1.0, 2.0]).tolist()
-    [0.1875, 0.0, 0.5625]
+    ParameterError if an array is invalid. Source: Huai et al., IJCAI 2019, equation 5.
     """
 
     offsets: Offsets = field(converter=checked_offsets)
@@ -178,19 +152,9 @@ def distances(
     """Return the squared distance of each claim's kernel from its task's density, shape (rows,).
 
     For claim s of a task with weights a and inner products k (`Kernel.feature_inner`) it is ``k(s,
-    s) - 2 sum_t a_t k(s, t) + sum_tu a_t a_u k(t, u)``. It is between 0 and ``2 k(s, s)``, in one
-    over the unit of the values. Raises ParameterError if an array is invalid, see
-    `KernelDensities`.
-
-    References
-    ----------
-    Huai et al., IJCAI 2019, equations 1 and 3.
-
-    Examples
-    --------
-    >>> apart = distances([0, 2], [0.0, 5.0], [0.75, 0.25], [1.0], EPANECHNIKOV)
-    >>> apart.round(6).tolist()
-    [0.075, 0.675]
+    s) - 2 sum_t a_t k(s, t) + sum_tu a_t a_u k(t, u)`` (Huai et al., IJCAI 2019, equations 1 and
+    3). It is between 0 and ``2 k(s, s)``, in one over the unit of the values. Raises ParameterError
+    if an array is invalid, see `KernelDensities`.
     """
     check_choice("kernel", kernel, list(KERNELS.values()))
     begins = checked_offsets(offsets)

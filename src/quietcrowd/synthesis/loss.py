@@ -38,10 +38,9 @@ PRINTED = "Huai et al., IJCAI 2019, Theorem 2; docs/theory/pris-crowd.md"
 
 @frozen(kw_only=True)
 class ReleaseSize:
-    """Public numbers of a release.
+    """Public size of a release of `tasks` tasks.
 
-    Every released task has `fewest` to `most` claims, a user makes at most `answers` claims about
-    these tasks, and `tasks` tasks are released.
+    Every task has `fewest` to `most` claims, and a user makes at most `answers` claims about them.
     """
 
     fewest: int
@@ -75,8 +74,7 @@ class ReleaseSize:
 def release_guarantee(method: Parameters, size: ReleaseSize, delta: float) -> PrivacyGuarantee:
     """Return an upper bound of the privacy loss of one user's claims in a release.
 
-    `delta`, at least 0 and below 1, is for all claims of the user together. Raises ParameterError
-    if it is out of range.
+    `delta`, at least 0 and below 1, is for all claims of the user together.
     """
     delta = _check_delta(delta)
     claimed_epsilon, claimed_delta = _printed(method)
@@ -128,8 +126,8 @@ def _tail(method: Parameters, size: ReleaseSize, delta: float) -> TailBound:
 def _loss(method: Parameters, size: ReleaseSize, delta: float, changed: int) -> float:
     """Return the loss if `changed` claims of a user change, each about another task.
 
-    The attempt has the bounds for all tasks and the counts of the largest. The loss is infinite for
-    a loop that continues until enough candidates pass.
+    The attempt has the bounds for all tasks and the counts of the largest. The loss of the paper's
+    loop is infinite.
     """
     if method.release != "attempts":
         return math.inf
@@ -171,7 +169,7 @@ def _printed(method: Parameters) -> tuple[float, float]:
 def claimed_release_loss(
     weights: npt.ArrayLike, *, epsilon0: float, gamma: float, k: int, threshold: int
 ) -> tuple[float, float]:
-    """Return the (epsilon, delta) of one released claim that Theorem 2 claims.
+    """Return the (epsilon, delta) of one released claim that Theorem 2 of Huai et al. claims.
 
     ::
 
@@ -180,12 +178,8 @@ def claimed_release_loss(
     for the weights c, with sum 1, of the n claims about a task, and any `threshold` t from 1 to k -
     1. Our text of the paper lacks some symbols. For equal weights, this form is Theorem 1 of
     Bindschaedler, Shokri and Gunter (PVLDB 2017), as the paper's Remark 1 states. It does not hold:
-    ``docs/theory/pris-crowd.md``. Learned weights reveal information about the claims, and so does
-    this pair. Raises ParameterError if a number is out of range.
-
-    References
-    ----------
-    Huai et al., IJCAI 2019, Theorem 2.
+    ``docs/theory/pris-crowd.md``. If the weights are learned from the claims, this pair reveals
+    information about them, too. Raises ParameterError if a number is out of range.
 
     Examples
     --------

@@ -136,10 +136,10 @@ class Parameters:
 
     @cached_property
     def blur(self) -> Blur:
-        """The distribution of the step from a claim to a candidate."""
+        """Distribution of the step from a claim to a candidate."""
         return _blur(self.kernel, self.cells, self.gamma)
 
     @cached_property
     def test(self) -> PrivacyTest:
-        """The test of a candidate."""
+        """Privacy test of a candidate."""
         return PrivacyTest(k=self.k, epsilon0=self.epsilon0, drop=self.drop)

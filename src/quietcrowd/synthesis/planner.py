@@ -61,15 +61,8 @@ class UnaffordableError(ParameterError):
 class ReleasePlan:
     """Parameters of a release, and their properties.
 
-    Attributes
-    ----------
-    method : PrisCrowd
-        A method with these parameters.
-    guarantee : PrivacyGuarantee
-        For a user with the given number of claims.
-    expected : float
-        Mean number of synthetic claims per task, if the task's claims are normal with the given
-        standard deviation.
+    `guarantee` is for a user with the given number of claims. `expected` is the mean number of
+    synthetic claims per task, if its claims are normal with the given standard deviation.
     """
 
     method: PrisCrowd
@@ -180,11 +173,6 @@ def typical_counts(blur: Blur, users: int, width: float) -> npt.NDArray[np.float
     """Return the probability of 0, 1, ... claims in a candidate's bucket, shape (users + 1,).
 
     The claims are normal, with standard deviation `width` in bandwidths, at least 0.
-
-    Examples
-    --------
-    >>> typical_counts(Blur(gamma=4.0), 20, 0.0).round(2)[[1, 19, 20]].tolist()
-    [0.0, 0.0, 1.0]
     """
     if width == 0:
         certain = np.zeros(users + 1)
@@ -243,11 +231,11 @@ def plan_for_claims(
     per : {"claim", "user"}
         Whether epsilon bounds one claim, or all claims of a user together.
     delta : float
-        As in `PrisCrowd.guarantee`.
+        See `PrisCrowd.guarantee`.
     progress : bool
         Whether to show a progress bar on standard error.
     fixed
-        As in `plan_releases`, including ``claims``.
+        See `plan_releases`; includes ``claims``.
 
     Returns
     -------
@@ -307,6 +295,5 @@ def plan_for_claims(
 
 
 def _worth(pair: tuple[int, ReleasePlan]) -> tuple[bool, float]:
-    """Return the sort key of (number of tasks, plan)."""
     tasks, plan = pair
     return math.isfinite(plan.guarantee.worker_epsilon), tasks * plan.expected

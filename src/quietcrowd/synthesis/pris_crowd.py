@@ -23,7 +23,7 @@ MOST_STEPS = 2**50
 
 @frozen(kw_only=True, slots=False)
 class PrisCrowd(Parameters):
-    """A release of synthetic claims, sampled from the density of each task's claims.
+    """Release of synthetic claims, sampled from the density of each task's claims.
 
     A candidate is a claim, sampled by weight, plus a random step with the kernel's distribution. It
     passes a test if at least k claims, plus Laplace noise, could have produced it with a similar
@@ -35,7 +35,7 @@ class PrisCrowd(Parameters):
         The noise of the test has scale ``1 / epsilon0``; above 0. `plan_releases` selects it for a
         given epsilon.
     bandwidth : float or {"silverman", "mad"}
-        Bandwidth of the kernel, in the unit of the claims; public. With ``release="paper"`` it may
+        Public bandwidth of the kernel, in the unit of the claims. With ``release="paper"`` it may
         be a rule per task, for which no guarantee holds.
     claims : int
         Wanted synthetic claims per task. A release makes ``claims / (1 - drop)`` attempts and
@@ -64,7 +64,7 @@ class PrisCrowd(Parameters):
     kernel : {"gaussian", "epanechnikov"}
         Kernel of the densities and the steps.
     cells : int
-        Candidates lie on a grid with step ``bandwidth / cells`` from the lower end of the range.
+        Grid points per bandwidth; candidates are on this grid, from the lower end of the range.
     quantiles : tuple of three float
         See `quietcrowd.synthesis.weights.local_weights`.
     max_iterations : int
@@ -112,8 +112,7 @@ class PrisCrowd(Parameters):
         answers : int
             Number of the user's claims, each about another task.
         tasks : int, optional
-            Number of released tasks, at least `answers`, which is the default. It matters for
-            global weights, which couple tasks.
+            Number of released tasks; default: `answers`, the least. Global weights couple tasks.
         delta : float
             The delta of (epsilon, delta), at least 0 and below 1.
 

@@ -21,20 +21,17 @@ from quietcrowd.synthesis.parameters import Parameters
 __all__ = ["GridClaims", "Passes", "as_claims", "released_claims"]
 
 BLOCK = 2**16
-"""Approximate number of attempts that get random words together."""
+"""Approximate number of attempts per request for random words."""
 
 SPARE_DECIMALS = 6
-"""Released claims have this many more decimals than a grid step needs."""
+"""Decimals of released claims beyond those of a grid step."""
 
 Counts: TypeAlias = npt.NDArray[np.int64]
 
 
 @frozen(kw_only=True, eq=False)
 class Passes:
-    """Candidates that passed, with the positions of their tasks; failed candidates are discarded.
-
-    `candidates` are in steps of the task's grid.
-    """
+    """Candidates that passed, in steps of the task's grid, and the positions of their tasks."""
 
     tasks: Counts
     candidates: Counts
@@ -42,11 +39,10 @@ class Passes:
 
 @frozen(kw_only=True, eq=False)
 class GridClaims:
-    """Claims on the grids of their tasks, as needed for attempts.
+    """Claims on the grids of their tasks.
 
-    `places` are in steps of the task's grid, from the lower end of the range. `seed_edges` are
-    described in `quietcrowd.synthesis.attempt`. `lifts`, shape (tasks,), shift the edges of
-    buckets: at 0, the first bucket begins at the largest likelihood.
+    `places` are in steps of the task's grid, from the lower end of the range. `lifts`, shape
+    (tasks,), shift the edges of buckets: at 0, the first bucket begins at the largest likelihood.
     """
 
     offsets: Counts
@@ -86,10 +82,7 @@ class GridClaims:
         )
 
     def attempt(self, tasks: Counts, words: WordSource) -> Passes:
-        """Make an independent attempt for each of `tasks`, and return the passes in order.
-
-        The tasks have claims.
-        """
+        """Make an independent attempt for each of `tasks`, all with claims; return the passes."""
         candidates = np.empty(len(tasks), np.int64)
         passed = np.empty(len(tasks), np.bool_)
         make_attempts(
@@ -130,9 +123,9 @@ def released_claims(
 def _until_enough(
     parameters: Parameters, claims: GridClaims, tasks: Counts, words: WordSource, attempts: Counts
 ) -> Iterator[Passes]:
-    """Yield passes until each task has enough or reaches the limit of attempts.
+    """Yield passes until each task has enough or reaches the limit; update `attempts` in place.
 
-    `attempts` is updated in place. Each round makes one attempt per missing pass of a task.
+    Each round makes one attempt per missing pass of a task.
     """
     most = parameters.most_attempts
     missing = np.zeros(len(attempts), np.int64)

@@ -1,8 +1,8 @@
 """Weights of claims in their task's density, by worker and by position.
 
-Claims are sorted by task, see `quietcrowd.synthesis.kde`. Weights of claims sum to 1 in each
-nonempty task. All except `uniform_weights` are learned from the claims and leak them. A guarantee
-holds unchanged only for weights that are public or learned from other data.
+Claims are sorted by task, see `quietcrowd.synthesis.kde`. Weights sum to 1 in each nonempty task.
+All except `uniform_weights` are learned from the claims and leak them. A guarantee holds unchanged
+only for weights that are public or learned from other data.
 """
 
 from __future__ import annotations
@@ -48,10 +48,8 @@ __all__ = [
 ]
 
 Weighting: TypeAlias = Literal["uniform", "local", "global", "combined", "printed"]
-"""Weights of the claims of a task."""
 
 Combination: TypeAlias = Literal["product", "geometric"]
-"""Combination of global and local weights."""
 
 MOST_DISTANCE = 2.0
 """Maximum squared distance of two kernels of norm 1, or of one from a mean of kernels."""
@@ -61,7 +59,7 @@ MOST_DISTANCE = 2.0
 class GlobalWeights:
     """Weights of workers over all tasks, shape (workers,); 0 for workers without claims.
 
-    `iterations` counts updates. `converged` is false if they reached their limit first.
+    `converged` is false if the updates (`iterations`) reached their limit first.
     """
 
     weights: Floats
@@ -70,15 +68,7 @@ class GlobalWeights:
 
 
 def uniform_weights(offsets: npt.ArrayLike) -> Floats:
-    """Return equal weights for all claims of a task, shape (rows,).
-
-    Raises ParameterError if the offsets are invalid.
-
-    Examples
-    --------
-    >>> uniform_weights([0, 2, 2, 3]).tolist()
-    [0.5, 0.5, 1.0]
-    """
+    """Return equal weights for all claims of a task, shape (rows,)."""
     begins = checked_offsets(offsets)
     return shares_of(np.zeros(begins[-1]), begins)
 
@@ -98,7 +88,7 @@ def global_weights(
 ) -> GlobalWeights:
     """Estimate weights of workers by the proximity of their claims to weighted densities.
 
-    Starting with equal weights, alternate::
+    Starting with equal weights, alternate (Huai et al., IJCAI 2019, equations 1-2)::
 
         f_i = sum of g_s K(., x_is) over the workers s of task i, over the sum of g_s
         d_is = squared distance of K(., x_is) from f_i, relative to the squared norm of a kernel
@@ -108,24 +98,10 @@ def global_weights(
     Claims of a task have equal weights if all g are 0. Each D counts as at least 1e-12 of the sum.
     If all D are 0, every worker with claims has weight 1.
 
-    `worker_codes` has the worker of each claim, and `bandwidths`, shape (tasks,), are in the unit
-    of the values. D is a mean if `per_claim`, so that more claims do not reduce a weight, and the
-    paper's sum otherwise. The loop ends if no weight changes by more than `tolerance` of the
-    largest. The result does not depend on `threads`; by default, the process uses as many as the
-    claims justify. Raises ParameterError if an array or a parameter is invalid.
-
-    References
-    ----------
-    Huai et al., "Privacy-aware synthesizing for crowdsourced data", IJCAI 2019, equations 1-2.
-
-    Examples
-    --------
-    >>> from quietcrowd.synthesis.kde import GAUSSIAN
-    >>> claims = [0.0, 0.1, 9.0, 5.0, 5.1, -4.0]
-    >>> found = global_weights([0, 3, 6], [0, 1, 2, 0, 1, 2], claims, [1.0, 1.0],
-    ...                        kernel=GAUSSIAN, workers=3)
-    >>> found.weights.round(2).tolist()
-    [6.69, 6.69, 0.0]
+    `bandwidths`, shape (tasks,), are in the unit of the values. D is a mean if `per_claim`, so that
+    more claims do not reduce a weight, and the paper's sum otherwise. The loop ends if no weight
+    changes by more than `tolerance` of the largest. The result does not depend on `threads`. Raises
+    ParameterError if an array or a parameter is invalid.
     """
     check_choice("kernel", kernel, list(KERNELS.values()))
     check_whole("workers", workers, 1)
@@ -178,7 +154,9 @@ def local_weights(
 ) -> Floats:
     """Estimate weights of claims by proximity to their task's density, with weight 0 for outliers.
 
-    Starting with equal weights, alternate in each task::
+    Starting with equal weights, alternate in each task (Huai et al., IJCAI 2019, equation 3; update
+    of
+    Kim and Scott, JMLR 2012)::
 
         r_s = distance of K(., x_s) from the sum of l_t K(., x_t)
         l_s = psi(r_s) / r_s, over the sum of these
@@ -186,22 +164,10 @@ def local_weights(
     psi is the derivative of Hampel's loss (`hampel_psi`); its thresholds are `quantiles` of the
     task's initial r, ascending from 0 to 1. `printed` replaces ``psi(r) / r`` by the loss, as in
     our text of the paper. This gives outliers the largest weights, contrary to the paper's
-    intention; ``docs/theory/crowd-densities.md``.
+    intention: ``docs/theory/crowd-densities.md``.
 
     Weights are equal if a task has one or two claims, if its claims are equal, or if all weights
-    would be 0. Other parameters and errors are those of `global_weights`; `tolerance` is relative
-    to the largest weight of the task.
-
-    References
-    ----------
-    Huai et al., IJCAI 2019, equation 3; J. Kim and C. D. Scott, "Robust kernel density estimation",
-    JMLR 2012, for the update.
-
-    Examples
-    --------
-    >>> from quietcrowd.synthesis.kde import GAUSSIAN
-    >>> local_weights([0, 5], [0.0, 0.1, 0.2, 0.1, 9.0], [1.0], kernel=GAUSSIAN).round(2).tolist()
-    [0.25, 0.25, 0.25, 0.25, 0.0]
+    would be 0. For other parameters and errors see `global_weights`.
     """
     check_whole("max_iterations", max_iterations, 1)
     check_real("tolerance", tolerance, 0)
@@ -236,30 +202,14 @@ def hampel_loss(residuals: npt.ArrayLike, first: float, second: float, third: fl
     """Return Hampel's loss: quadratic up to `first`, linear up to `second`, flat from `third`.
 
     Thresholds are in the unit of the residuals, the loss in its square. Raises ParameterError if a
-    residual is below 0, or the thresholds do not ascend from 0.
-
-    References
-    ----------
-    Hampel et al., "Robust statistics: the approach based on influence functions", 1986.
-
-    Examples
-    --------
-    >>> hampel_loss([0.5, 1.5, 9.0], 1.0, 2.0, 4.0).tolist()
-    [0.125, 1.0, 2.5]
+    residual is below 0, or the thresholds do not ascend from 0. Source: Hampel et al., "Robust
+    statistics", 1986.
     """
     return _at_residuals(hampel_losses, residuals, (first, second, third))
 
 
 def hampel_psi(residuals: npt.ArrayLike, first: float, second: float, third: float) -> Floats:
-    """Return the derivative of `hampel_loss`: it increases, is constant, and decreases to 0.
-
-    Parameters and errors are those of `hampel_loss`.
-
-    Examples
-    --------
-    >>> hampel_psi([0.5, 1.5, 3.0, 9.0], 1.0, 2.0, 4.0).tolist()
-    [0.5, 1.0, 0.5, 0.0]
-    """
+    """Return the derivative of `hampel_loss`: it increases, is constant, and decreases to 0."""
     return _at_residuals(hampel_psis, residuals, (first, second, third))
 
 
@@ -273,18 +223,9 @@ def combined_weights(
     """Combine local weights of claims and global weights of workers, shape (rows,).
 
     The weights c with the least sum of relative entropies to local weights l and global ones g are
-    proportional to ``sqrt(l g)``: "geometric". The paper states this aim and prints ``l g``:
-    "product". Weights are equal if all would be 0. `local` may be `uniform_weights`, for global
-    weights only. Raises ParameterError if an array or `how` is invalid.
-
-    References
-    ----------
-    Huai et al., IJCAI 2019, equation 4; ``docs/theory/crowd-densities.md``.
-
-    Examples
-    --------
-    >>> combined_weights([0, 2], [0, 1], [0.5, 0.5], [3.0, 1.0]).tolist()
-    [0.75, 0.25]
+    proportional to ``sqrt(l g)``: "geometric". The paper (Huai et al., IJCAI 2019, equation 4)
+    states this aim and prints ``l g``: "product"; see ``docs/theory/crowd-densities.md``. Weights
+    are equal if all would be 0. Raises ParameterError if an array or `how` is invalid.
     """
     check_choice("how", how, get_args(Combination))
     begins = checked_offsets(offsets)
@@ -309,11 +250,6 @@ def floored_weights(offsets: npt.ArrayLike, weights: npt.ArrayLike, floor: float
     One changed claim then changes no weight by more than the factor ``1 + n (1 - floor) / floor``,
     for any way to learn c. Raises ParameterError if an array is invalid, or `floor` is not between
     0 and 1.
-
-    Examples
-    --------
-    >>> floored_weights([0, 2], [1.0, 0.0], 0.5).tolist()
-    [0.75, 0.25]
     """
     check_real("floor", floor, 0)
     if floor > 1:
