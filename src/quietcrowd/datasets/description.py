@@ -57,10 +57,9 @@ class Description:
     ----------
     tasks, workers, answers : int
         Repeated answers of a worker to a task count once, by the first row.
-    repeated : int
-        Rows about a task that the same worker answered in an earlier row.
-    contradicting : int
-        Repeated rows with another label than the first.
+    repeated, contradicting : int
+        Rows about a task that the same worker answered in an earlier row; those with another label
+        than the first.
     missing : int
         Rows without a label, which count as no answer.
     sparsity : Spread
@@ -71,14 +70,12 @@ class Description:
         Number of answers with each label, in order of the labels; None for many numbers.
     numbers : Spread, optional
         Statistics of numeric answers.
-    truths : int
-        Number of tasks with a known truth.
+    truths, unanswered_truths : int
+        Number of tasks with a known truth, and of those without answers.
     truth_labels, truth_numbers : optional
         Like `labels` and `numbers`, for the known truths.
     right : float, optional
         Fraction of correct answers to tasks with a known truth.
-    unanswered_truths : int
-        Known truths, included in `truths`, of tasks without answers.
     """
 
     tasks: int

@@ -32,18 +32,11 @@ Floats = npt.NDArray[np.float64]
 class LabelLaw:
     """Distribution from which a crowd of labels was sampled.
 
-    Attributes
-    ----------
-    prior : ndarray of float64, shape (labels,)
-        Probability of each truth.
-    accuracy : ndarray of float64, shape (workers,)
-        Probability that an answer is right, for truths from `prior`, on tasks without a lure.
-    confusions : ndarray of float64, shape (workers, labels, labels)
-        Probability of each answer given the truth, on tasks without a lure.
-    misled : float
-        Probability that a task has a lure, a uniformly random wrong label.
-    pull : float
-        Probability that an answer to such a task is the lure, regardless of the worker.
+    `prior`, shape (labels,), are the probabilities of the truths. On tasks without a lure,
+    `accuracy`, shape (workers,), is the probability of a right answer for truths from `prior`, and
+    `confusions`, shape (workers, labels, labels), those of each answer given the truth. A task has
+    a lure, a uniformly random wrong label, with probability `misled`; an answer to it is the lure
+    with probability `pull`.
     """
 
     prior: Floats

@@ -33,24 +33,9 @@ LEAST_SIGMA = 1e-9
 
 @frozen(kw_only=True, eq=False)
 class NumberLaw:
-    """Distribution from which a crowd of numbers was sampled; lengths are in the domain's unit.
+    """Distribution from which a crowd of numbers was sampled; for parameters see `number_crowd`.
 
-    Attributes
-    ----------
-    domain : Interval
-        Contains the truths; answers are clipped to it.
-    middle, spread : float
-        Mean and standard deviation of the truths before truncation to the domain.
-    bias : float
-        Standard deviation of the error that all answers to a task share.
-    sigma : ndarray of float64, shape (workers,)
-        Standard deviation of each worker's individual errors, except outliers.
-    scale : ndarray of float64, shape (workers,)
-        Factor by which each worker multiplies distances from the middle.
-    outliers : float
-        Probability that an answer is an outlier.
-    outlier_factor : float
-        Factor of the standard deviation of an outlier.
+    `sigma` and `scale` have one entry per worker. Lengths are in the domain's unit.
     """
 
     domain: Interval

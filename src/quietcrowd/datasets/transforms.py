@@ -70,15 +70,9 @@ def standardised_dataset(
     """Standardize answers and truths by the mean and standard deviation of their task's answers.
 
     Both come from the non-private answers, so a requester who sees only reports cannot compute
-    them. Results are clipped to `bound`, at least 1. Tasks with a standard deviation of at most
-    `least_spread`, in the unit of the answers, are dropped, and so are tasks without answers.
-    Raises AnswerError if the answers are not numeric, or no task remains.
-
-    Examples
-    --------
-    >>> from quietcrowd.datasets import sensor_crowd
-    >>> standardised_dataset(sensor_crowd(), bound=3).answers.domain
-    Interval(low=-3.0, high=3.0)
+    them. Results are clipped to `bound`. Tasks with a standard deviation of at most `least_spread`,
+    in the unit of the answers, are dropped. Raises AnswerError if the answers are not numeric, or
+    no task remains.
     """
     check_real("bound", bound, 1)
     check_real("least_spread", least_spread, 0)
@@ -109,12 +103,6 @@ def selected_tasks(dataset: Dataset, *, least_answers: int = 1, known: bool = Fa
 
     Workers without remaining answers stay listed. Raises AnswerError if the domain is not an
     interval, or no task remains.
-
-    Examples
-    --------
-    >>> from quietcrowd.datasets import sensor_crowd
-    >>> selected_tasks(sensor_crowd(share=0.2), least_answers=12).answers
-    Answers(738 answers, 52 tasks, 60 workers, domain=Interval(low=0.0, high=10.0))
     """
     check_whole("least_answers", least_answers, 1)
     frame, truths = _frames(dataset)

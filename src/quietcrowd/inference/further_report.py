@@ -26,7 +26,7 @@ _DRAWS = 256
 """Most simulated report sequences per truth."""
 
 _NUMBERS = 10**8
-"""Budget of exponentials; with many tasks and labels, fewer sequences are simulated."""
+"""Budget of exponentials; it limits the number of sequences."""
 
 _BLOCK = 2**21
 """Most numbers in memory at a time."""
@@ -39,19 +39,10 @@ class FurtherReport(ABC):
 
     @abstractmethod
     def errors(self, posterior: Floats, sizes: npt.NDArray[np.int64]) -> Floats:
-        """Return the expected error of each task after each number of further reports.
+        """Return the expected error after each number of further reports, shape (tasks, sizes).
 
-        Parameters
-        ----------
-        posterior : ndarray of float64
-            State of the tasks, in the form that the subclass documents.
-        sizes : ndarray of int64, shape (sizes,)
-            Increasing numbers of further reports, at least 0.
-
-        Returns
-        -------
-        ndarray of float64, shape (tasks, sizes)
-            Nonincreasing in the number of reports.
+        The subclass documents the form of `posterior`. `sizes` are increasing, at least 0; errors
+        are nonincreasing.
         """
 
 
@@ -99,13 +90,7 @@ class _OfALabel(FurtherReport):
 
 @frozen(kw_only=True, eq=False)
 class FurtherLabel(_OfALabel):
-    """Report from a finite channel.
-
-    Attributes
-    ----------
-    table : ndarray of float64, shape (labels, reports)
-        Probability of each report given each truth.
-    """
+    """Report from a finite channel: P(report | truth) is at [truth, report] of `table`."""
 
     table: Floats
 
@@ -120,19 +105,12 @@ class FurtherLabel(_OfALabel):
 class FurtherSet(_OfALabel):
     """Report that is a set of labels.
 
-    Given the answer, all sets that contain it are equally likely, and so are all others. The
+    Given the answer, all sets that contain it are equally likely, and so are all others. So the
     likelihood of a truth is proportional to ``1 + (r - 1) m``: ``m`` is the probability that the
     answer is in the set, and ``r`` the ratio of the channel (``docs/theory/subset-selection.md``).
-    So sets need not be enumerated.
 
-    Attributes
-    ----------
-    answers : ndarray of float64, shape (labels, labels)
-        Probability of each answer given each truth, at [truth, answer].
-    law : SetLaw
-        Distribution of the set given the answer.
-    sharpness : float
-        Factor of log-likelihoods, as in the posterior.
+    `answers` has P(answer | truth) at [truth, answer], and `law` is the distribution of the set
+    given the answer. `sharpness` multiplies log-likelihoods, as in the posterior.
     """
 
     answers: Floats
@@ -155,12 +133,8 @@ class FurtherSet(_OfALabel):
 def _expected_error(logs: Floats, likelihoods: Floats) -> Floats:
     """Return the probability that each task's most probable label is wrong.
 
-    Parameters
-    ----------
-    logs : ndarray, shape (tasks, labels)
-        Log posterior now.
-    likelihoods : ndarray, shape (true labels, draws, labels)
-        Log-likelihoods of report sequences simulated for each truth.
+    `logs`, shape (tasks, labels), is the log posterior now. `likelihoods`, shape (true labels,
+    draws, labels), are log-likelihoods of report sequences simulated for each truth.
     """
     after = logs[:, np.newaxis, np.newaxis] + likelihoods
     after -= after.max(axis=-1, keepdims=True)
@@ -174,12 +148,7 @@ class FurtherNumber(FurtherReport):
     """Report of a number; the error is the mean absolute error.
 
     The posterior is the standard deviation of each truth, shape (tasks,), assumed normal. A report
-    adds its precision.
-
-    Attributes
-    ----------
-    precision : float
-        Precision of a report, in the inverse squared unit of the answers.
+    adds `precision`, in the inverse squared unit of the answers.
     """
 
     precision: float

@@ -124,19 +124,15 @@ class Summary:
         Domain of the answers; that of the truths if `other_reports`.
     answers_per_worker : ndarray of int64, shape (workers,)
         Number of answers of each worker.
-    tasks : int
-        Number of tasks.
     longest_task : int
         Most answers of a task.
     low, high : float
-        Smallest and largest number, if answers are numbers. For a method that infers numbers, the
-        range includes known truths and public bounds of the truths.
-    channel : Channel or None
-        Public channel of every report, if known.
+        Smallest and largest number; for a method that infers numbers, the range includes known
+        truths and public bounds of the truths.
+    channel, report_law : optional
+        Public channel of every report, and distribution of all reports of one worker, if known.
     participation : bool
         Whether each value has a noisy participation bit.
-    report_law : ReportLaw or None
-        Distribution of all reports of one worker, as far as it is public.
     other_reports : bool
         Whether reports are neither answers nor NULL: values are then codes of reports.
     """
@@ -218,12 +214,8 @@ class Summary:
 class Extension:
     """Growth of the data: more answers and workers than those that were tallied.
 
-    Attributes
-    ----------
-    positions : ndarray of intp, shape (workers,)
-        Position of each worker of the new summary in the old one; -1 for a new worker.
-    old, new : Summary
-        Of the tallied answers, and of all answers.
+    `positions`, shape (workers,), map workers of the `new` summary to the `old` one; -1 is a new
+    worker.
     """
 
     positions: npt.NDArray[np.intp]

@@ -150,23 +150,9 @@ def further_answers(
 ) -> tuple[Counts, Floats]:
     """Return how many answers each task gets, and its error after each block of further reports.
 
-    Parameters
-    ----------
-    further : FurtherReport
-        Model of a further report.
-    beliefs : ndarray of float64
-        State of the tasks, in the form of `FurtherReport.errors`.
-    open_tasks : ndarray of bool, shape (tasks,)
-        Tasks that can be asked.
-    answers, per_task
-        See `suggest_tasks`.
-
-    Returns
-    -------
-    ndarray of int64, shape (tasks,)
-        They sum to `answers`, or to less if `per_task` does not allow that.
-    ndarray of float64, shape (tasks, sizes)
-        0 for tasks that cannot be asked.
+    `beliefs` have the form of `FurtherReport.errors`; only `open_tasks`, shape (tasks,), can be
+    asked. The counts sum to `answers`, or to less if `per_task` does not allow that. Errors, shape
+    (tasks, sizes), are 0 for tasks that cannot be asked.
     """
     errors = np.zeros((len(open_tasks), len(_SIZES)))
     if open_tasks.any():

@@ -44,18 +44,10 @@ MOST_LEFT = 4
 
 @frozen(kw_only=True)
 class RankedMechanism:
-    """Mechanism with its error under public facts.
+    """Mechanism with its mean error over `draws` crowds, under public facts.
 
-    Attributes
-    ----------
-    name : str
-        Name with parameters, as on the command line.
-    error, standard_error : float
-        Mean error rate or mean absolute error of the sampled crowds, and its standard error.
-    times_least : float
-        Ratio of `error` to that of the best mechanism on the same crowds.
-    draws : int
-        Number of crowds.
+    `name` includes parameters, as on the command line. `error` is an error rate or mean absolute
+    error, and `times_least` its ratio to that of the best mechanism on the same crowds.
     """
 
     name: str

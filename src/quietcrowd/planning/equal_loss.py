@@ -44,9 +44,8 @@ def mechanism_within(
 ) -> Mechanism:
     """Return the mechanism with an exact loss of `epsilon`, whatever a paper claims for it.
 
-    `maker` is like `Mechanism.from_claimed_epsilon`; a larger claim has a larger loss. If it has a
-    method ``for_answers``, its result for the answers of each worker replaces it. Raises
-    ParameterError if there is no such mechanism.
+    If `maker` has a method ``for_answers``, its result for the answers of each worker replaces it.
+    Raises ParameterError if there is no such mechanism.
 
     Examples
     --------

@@ -107,11 +107,10 @@ def plan(
     domain : Categorical, Ordinal or Interval
         Domain of the answers.
     quality : CrowdAssumption, or mapping, optional
-        A `LabelAssumption`, a `NumberAssumption`, or their parameters by name, as
+        A `LabelAssumption`, a `NumberAssumption`, or their parameters by name, such as
         ``{"accuracy": 0.8}``.
     pilot : Answers or Reports, optional
-        Non-private answers to some tasks, or reports only, instead of `quality`. See
-        `assumption_of_pilot`.
+        Non-private answers to some tasks, or reports only, instead of `quality`.
     mechanisms : optional
         Names, classes, or functions of ``domain=`` and ``epsilon=`` by name. Default: randomized
         response for labels, Laplace noise for numbers.

@@ -35,10 +35,7 @@ def smooth(draws: Floats, theory: Sequence[float | None]) -> list[SmoothedCell]:
 
     `draws` has shape (cells, draws), with the same draws in each cell, and is on the scale of the
     interval like `theory`. With a None in `theory`, or fewer than six cells, nothing is moved.
-
     Cells farther from the curve than chance explains are moved less (``docs/theory/planning.md``).
-    With misfit variance t^2 and chance variance v, a fraction ``t^2 / (t^2 + v)`` of each distance
-    remains.
     """
     cells, count = draws.shape
     known = [one for one in theory if one is not None]

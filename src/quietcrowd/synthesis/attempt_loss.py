@@ -1,8 +1,7 @@
 """Privacy loss of one attempt to release a synthetic claim, and of many.
 
-An attempt samples one of a task's claims by weight, blurs it to a candidate, and counts the claims
-in the candidate's bucket. These could have produced it with a likelihood within a factor gamma of
-the sampled claim's. It releases the candidate with a probability that increases with the count;
+An attempt samples one of a task's claims by weight and blurs it to a candidate. It releases the
+candidate with a probability that increases with the number of claims in the candidate's bucket;
 otherwise it reports only the failure. Neighbors differ in the value of one claim. All distributions
 have integer weights, so that the loss is that of the code. Derivation:
 ``docs/theory/pris-crowd.md``. Without the drop, the test is that of Bindschaedler et al., PVLDB

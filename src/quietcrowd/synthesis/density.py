@@ -119,9 +119,9 @@ class CrowdDensity:
 
     @cached_property
     def printed_weights(self) -> npt.NDArray[np.float64]:
-        """Combined weights as printed in the paper, with sums of distances and Hampel's loss.
+        """Combined weights as printed in the paper, which give outliers the largest weights.
 
-        They give outliers the largest weights; ``docs/theory/crowd-densities.md``.
+        They use sums of distances and Hampel's loss; see ``docs/theory/crowd-densities.md``.
         """
         of_workers = self._worker_weights(per_claim=False)
         local = self._local_weights(printed=True)

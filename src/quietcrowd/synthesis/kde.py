@@ -70,11 +70,9 @@ class Kernel:
     def feature_inner(self, difference: npt.ArrayLike, bandwidth: npt.ArrayLike) -> Floats:
         """Return the inner product of two kernels with one bandwidth that defines distances.
 
-        For Gaussian kernels it is ``K_h`` at the difference of the centers: the inner product in
-        the reproducing kernel Hilbert space. Epanechnikov's kernel is not positive definite. Its
-        inner product is the integral of the product of the densities, ``3 / (160 h) (2 - u)^3 (u^2
-        + 6 u + 4)`` for ``u =
-        |difference| / h <= 2``.
+        For Gaussian kernels it is ``K_h`` at the difference of the centers, the inner product in
+        the reproducing kernel Hilbert space. Epanechnikov's kernel is not positive definite; its
+        inner product is the integral of the product of the densities.
         """
         return _elementwise(feature_inners, self.gaussian, difference, bandwidth)
 
@@ -151,10 +149,8 @@ def distances(
 ) -> Floats:
     """Return the squared distance of each claim's kernel from its task's density, shape (rows,).
 
-    For claim s of a task with weights a and inner products k (`Kernel.feature_inner`) it is ``k(s,
-    s) - 2 sum_t a_t k(s, t) + sum_tu a_t a_u k(t, u)`` (Huai et al., IJCAI 2019, equations 1 and
-    3). It is between 0 and ``2 k(s, s)``, in one over the unit of the values. Raises ParameterError
-    if an array is invalid, see `KernelDensities`.
+    It uses `Kernel.feature_inner` (Huai et al., IJCAI 2019, equations 1 and 3), and is in one over
+    the unit of the values. Raises ParameterError if an array is invalid, see `KernelDensities`.
     """
     check_choice("kernel", kernel, list(KERNELS.values()))
     begins = checked_offsets(offsets)

@@ -94,12 +94,12 @@ def plan_releases(
     bandwidth : float
         In the unit of the claims.
     users, most_users, answers, tasks, delta
-        As in `PrisCrowd.guarantee`.
+        See `PrisCrowd.guarantee`.
     claims : int
         Wanted synthetic claims per task.
     spread : float, optional
-        Standard deviation of the claims about a task, in the unit of the claims, if it is known
-        without access to them. Default: the one for which `bandwidth` is best by Silverman's rule.
+        Standard deviation of the claims about a task, in their unit, if it is known without access
+        to them. Default: the one for which `bandwidth` is best by Silverman's rule.
     fixed
         Other parameters of `PrisCrowd`. Fixed ``k``, ``gamma`` and ``epsilon0`` are not searched.
 

@@ -95,13 +95,9 @@ def global_weights(
         D_s = sum, or mean, of d_is over the claims of worker s
         g_s = -ln( D_s / sum of all D )
 
-    Claims of a task have equal weights if all g are 0. Each D counts as at least 1e-12 of the sum.
-    If all D are 0, every worker with claims has weight 1.
-
-    `bandwidths`, shape (tasks,), are in the unit of the values. D is a mean if `per_claim`, so that
-    more claims do not reduce a weight, and the paper's sum otherwise. The loop ends if no weight
-    changes by more than `tolerance` of the largest. The result does not depend on `threads`. Raises
-    ParameterError if an array or a parameter is invalid.
+    D is a mean if `per_claim`, so that more claims do not reduce a weight, and the paper's sum
+    otherwise. `bandwidths`, shape (tasks,), are in the unit of the values. The loop ends if no
+    weight changes by more than `tolerance` of the largest. The result does not depend on `threads`.
     """
     check_choice("kernel", kernel, list(KERNELS.values()))
     check_whole("workers", workers, 1)
@@ -161,13 +157,11 @@ def local_weights(
         r_s = distance of K(., x_s) from the sum of l_t K(., x_t)
         l_s = psi(r_s) / r_s, over the sum of these
 
-    psi is the derivative of Hampel's loss (`hampel_psi`); its thresholds are `quantiles` of the
-    task's initial r, ascending from 0 to 1. `printed` replaces ``psi(r) / r`` by the loss, as in
-    our text of the paper. This gives outliers the largest weights, contrary to the paper's
-    intention: ``docs/theory/crowd-densities.md``.
-
-    Weights are equal if a task has one or two claims, if its claims are equal, or if all weights
-    would be 0. For other parameters and errors see `global_weights`.
+    psi is `hampel_psi` with the `quantiles` of the task's initial r as thresholds. `printed`
+    replaces ``psi(r) / r`` by the loss, as in our text of the paper. This gives outliers the
+    largest weights, contrary to the paper's intention: ``docs/theory/crowd-densities.md``. Weights
+    are equal if a task has one or two claims, if its claims are equal, or if all weights would be
+    0.
     """
     check_whole("max_iterations", max_iterations, 1)
     check_real("tolerance", tolerance, 0)
@@ -201,9 +195,7 @@ def local_weights(
 def hampel_loss(residuals: npt.ArrayLike, first: float, second: float, third: float) -> Floats:
     """Return Hampel's loss: quadratic up to `first`, linear up to `second`, flat from `third`.
 
-    Thresholds are in the unit of the residuals, the loss in its square. Raises ParameterError if a
-    residual is below 0, or the thresholds do not ascend from 0. Source: Hampel et al., "Robust
-    statistics", 1986.
+    Source: Hampel et al., "Robust statistics", 1986.
     """
     return _at_residuals(hampel_losses, residuals, (first, second, third))
 
@@ -224,8 +216,7 @@ def combined_weights(
 
     The weights c with the least sum of relative entropies to local weights l and global ones g are
     proportional to ``sqrt(l g)``: "geometric". The paper (Huai et al., IJCAI 2019, equation 4)
-    states this aim and prints ``l g``: "product"; see ``docs/theory/crowd-densities.md``. Weights
-    are equal if all would be 0. Raises ParameterError if an array or `how` is invalid.
+    states this aim and prints ``l g``: "product". Weights are equal if all would be 0.
     """
     check_choice("how", how, get_args(Combination))
     begins = checked_offsets(offsets)
@@ -244,12 +235,10 @@ def combined_weights(
 
 
 def floored_weights(offsets: npt.ArrayLike, weights: npt.ArrayLike, floor: float) -> Floats:
-    """Mix weights with equal weights, so that each of a task's n is at least ``floor / n``.
+    """Mix weights with equal weights: ``(1 - floor) c + floor / n`` for a task with n claims.
 
-    The result is ``(1 - floor) c + floor / n`` for weights c that sum to 1 in each nonempty task.
     One changed claim then changes no weight by more than the factor ``1 + n (1 - floor) / floor``,
-    for any way to learn c. Raises ParameterError if an array is invalid, or `floor` is not between
-    0 and 1.
+    for any way to learn the weights c.
     """
     check_real("floor", floor, 0)
     if floor > 1:

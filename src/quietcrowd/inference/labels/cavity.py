@@ -20,20 +20,14 @@ class CavityVotes(NamedTuple):
     """Contributions of a report to the labels' log-odds, under each assumed crowd.
 
     The vote of worker i is ``trust_i`` times the worker's own, clipped at `most`, plus ``1 -
-    trust_i`` times that of a worker of the assumed crowd.
+    trust_i`` times that of a worker of the assumed crowd. Either `coins` or `tables` is empty.
 
     Attributes
     ----------
     coins : ndarray of int64, shape (workers,) or (0,)
-        Log-odds of the reported label against any other, in units of `nats`; empty if `tables` is
-        used.
+        Log-odds of the reported label against any other, in units of `nats`.
     tables : ndarray of int32
-        Log-likelihoods at index ``(worker labels + report) labels + truth``, in units of `nats`;
-        empty if `coins` is used.
-    nats : float
-        Unit of `coins` and `tables`.
-    most : float
-        Limit of a worker's own vote.
+        Log-likelihoods at index ``(worker labels + report) labels + truth``, in units of `nats`.
     trust : ndarray of float64, shape (workers,)
         In [0, 1].
     crowd : ndarray of float64, shape (crowds,) or (crowds, labels, labels)

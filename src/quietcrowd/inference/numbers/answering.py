@@ -28,14 +28,9 @@ SEARCHES = 12
 class Answering:
     """Beta distributions of the fraction of a worker's reports that are answers.
 
-    Attributes
-    ----------
-    logit : float
-        Log-odds of the crowd's mean fraction.
-    log_likeness : float
-        Log concentration (sum of both parameters) of the crowd's Beta distribution.
-    own : ndarray of float64, shape (workers, 2)
-        Parameters of each worker's posterior: the crowd's, plus expected answers and non-answers.
+    The crowd's distribution has a mean with log-odds `logit` and a log concentration (sum of both
+    parameters) `log_likeness`. `own`, shape (workers, 2), are the parameters of each worker's
+    posterior: the crowd's, plus expected answers and non-answers.
     """
 
     logit: float
@@ -86,8 +81,8 @@ class Answering:
     def objective(self, reports: npt.NDArray[np.int64]) -> float:
         """Return this model's part of the lower bound.
 
-        It includes the mean log probability of an answer for every report, because the log
-        densities of reports use the odds of no answer to an answer.
+        Every report adds the mean log probability of an answer; its own log density uses the odds
+        of no answer to an answer.
         """
         heard, logs, crowd = reports > 0, self.logs, self.crowd
         terms = reports * logs[:, 0] + _log_beta(self.own) - _log_beta(crowd)

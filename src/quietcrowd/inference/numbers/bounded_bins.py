@@ -1,10 +1,8 @@
 """Distribution of bounded reports given the bin of a truth.
 
 An answer is the truth plus a worker's normal error, clipped to the range. A report is likely if the
-answer is among those whose window contains it; these answers lie between two edges. A report below
-the first full window has no lower edge within the range, since all answers clipped at the low end
-are included. One above the last but one has no upper edge. So the distribution depends only on the
-distances from a bin to the edges.
+answer is among those whose window contains it; these answers lie between two edges, of which one
+may be beyond the range. So the distribution depends only on the distances from a bin to the edges.
 
 The table has one part per kind of edges, at quarters of a bin. Two reports, the ends, have a
 distribution for each bin. The unit of length is a bin, except in `ErrorLaws`. Derivation:

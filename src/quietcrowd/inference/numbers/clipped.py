@@ -75,16 +75,8 @@ def beyond_logs(sigma: Floats, scale: float, bins: int) -> Floats:
 
     Let ``K(x)`` be what clipping adds to the likelihood at an end, for a truth at distance x. A
     report y has the density of normal error plus noise, plus ``exp(-|y - end| / b) K(x) / 2b`` for
-    each end. Beyond an end, it decays as ``exp(-|y - end| / b)``, whatever the truth.
-
-    Parameters
-    ----------
-    sigma : ndarray of float64, shape (laws,)
-        Standard deviations of a worker's own errors.
-    scale : float
-        Scale b of the noise.
-    bins : int
-        Number of bins of the truths.
+    each end, with the scale b of the noise. Beyond an end, it decays as ``exp(-|y - end| / b)``,
+    whatever the truth. `sigma` has shape (laws,).
     """
     law, more = _at(0.0, sigma, scale, bins)
     logs = law + np.log1p(more)
@@ -94,8 +86,7 @@ def beyond_logs(sigma: Floats, scale: float, bins: int) -> Floats:
 def cell_ratios(sigma: Floats, scale: float, bins: int) -> Floats:
     """Return what the ends add to a report's log density, shape (2 cells bins, laws).
 
-    It is the mean over a cell of the ratio to the density by distance; for parameters see
-    `beyond_logs`.
+    It is the mean over a cell of the ratio to the density by distance.
     """
     width, count = end_cells(scale, 1.0 / (bins - 1))
     points, shares = np.polynomial.legendre.leggauss(POINTS)
@@ -128,16 +119,9 @@ def _cut_off(truths: Floats, sigma: Floats, scale: float) -> Floats:
 def clipped_plain_logs(width: Floats, tail: float, margin: float, bins: int) -> Floats:
     """Return log probabilities of non-private answers at the ends, shape (2 bins, laws).
 
-    Parameters
-    ----------
-    width : ndarray of float64, shape (laws / 2,)
-        Scales of the normal distributions; as many of Student's follow.
-    tail : float
-        Degrees of freedom of the latter.
-    margin : float
-        Answers this close to an end also count as clipped: half of a step between levels.
-    bins : int
-        Number of bins of the truths.
+    The distributions are normal, then as many of Student's with `tail` degrees of freedom, of
+    scales `width`, shape (laws / 2,). Answers within `margin`, half of a step between levels, of an
+    end also count as clipped.
     """
     apart = (margin - np.linspace(0.0, 1.0, bins)[:, np.newaxis]) / width
     student = special.stdtr(tail, apart)

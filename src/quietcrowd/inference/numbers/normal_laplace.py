@@ -70,24 +70,10 @@ def _together(*arrays: npt.NDArray[np.float64]) -> list[npt.NDArray[np.float64]]
 class NormalLaplace:
     """Distribution of the sum of a normal and a Laplace variable.
 
-    Results have the broadcast shape of error, sigma and scale; without dimensions, they are NumPy
-    scalars. Methods raise ParameterError if an error is not a number or the shapes do not fit.
-
-    Parameters
-    ----------
-    sigma : array_like of float
-        Standard deviation of the normal part, in the unit of the errors, at least 0.
-    scale : array_like of float
-        Scale ``b`` of the Laplace part, in the same unit, at least 0.
-
-    Raises
-    ------
-    ParameterError
-        If sigma or scale is negative, infinite or NaN, both are 0, or the shapes do not fit.
-
-    References
-    ----------
-    ``docs/theory/normal-laplace.md``.
+    `sigma`, the standard deviation, and `scale` are in the unit of the errors. Results have the
+    broadcast shape of error, sigma and scale; without dimensions, they are NumPy scalars. Raises
+    ParameterError if sigma or scale is negative, infinite or NaN, both are 0, an error is not a
+    number, or the shapes do not fit. Derivation: ``docs/theory/normal-laplace.md``.
 
     Examples
     --------
@@ -129,23 +115,11 @@ class NormalLaplace:
         return self._filled(1, error)
 
     def posterior_mean(self, error: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Return the mean of the normal part given the error, in the unit of the errors.
-
-        Examples
-        --------
-        >>> NormalLaplace(sigma=2.0, scale=1.0).posterior_mean([-50.0, 1.0]).round(6).tolist()
-        [-4.0, 0.742692]
-        """
+        """Return the mean of the normal part given the error, in the unit of the errors."""
         return self._filled(2, error)
 
     def posterior_square(self, error: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Return the mean square of the normal part given the error, in the squared unit.
-
-        Examples
-        --------
-        >>> NormalLaplace(sigma=2.0, scale=1.0).posterior_square([-50.0, 1.0]).round(6).tolist()
-        [20.0, 1.610902]
-        """
+        """Return the mean square of the normal part given the error, in the squared unit."""
         return self._filled(3, error)
 
     def curvature(self, error: npt.ArrayLike) -> npt.NDArray[np.float64]:

@@ -75,10 +75,8 @@ class ErrorLaws:
         report's bin at each of `DISTANCES` from the truth. Then, given each bin of the truth, of a
         report below and of one above the range. Last, what clipping adds to the first block for
         reports in each cell near the ends. Without clipping, the last two are absent.
-    sigma : ndarray of float64, shape (laws,)
-        Standard deviation of the worker's own errors.
-    variance : ndarray of float64, shape (laws,)
-        Variance of a report, including noise.
+    sigma, variance : ndarray of float64, shape (laws,)
+        Standard deviation of the worker's own errors; variance of a report, including noise.
     share : ndarray of float64, shape (laws,)
         Prior probabilities.
     """
@@ -143,8 +141,8 @@ def _student(distances: Floats, width: Floats) -> Floats:
 def filling_law(fillings: Floats, scale: float) -> Floats:
     """Return the log probability of a report at each bin if there is no answer, shape (3 BINS,).
 
-    `fillings` are the equally likely values that replace an answer; `scale` is that of the noise.
-    The first bin is one width below the range.
+    `fillings` are the equally likely values that replace an answer. The first bin is one width
+    below the range.
     """
     step = 1.0 / (BINS - 1)
     places = (np.arange(3 * BINS) - BINS)[:, np.newaxis] * step
@@ -155,15 +153,7 @@ def filling_law(fillings: Floats, scale: float) -> Floats:
 
 @frozen(kw_only=True)
 class NormalTruths:
-    """Normal distribution of the truths, truncated to the range [0, 1].
-
-    Attributes
-    ----------
-    mean : float
-        In [0, 1].
-    log_spread : float
-        Log standard deviation.
-    """
+    """Normal distribution of the truths, truncated to the range [0, 1]."""
 
     mean: float
     log_spread: float

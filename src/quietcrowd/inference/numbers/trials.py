@@ -54,14 +54,8 @@ class FirstLaws(NamedTuple):
 class Trial:
     """One sweep of the grid search.
 
-    Attributes
-    ----------
-    number : int
-        Number of earlier sweeps.
-    shares : tuple of float
-        Fractions of answers to try; only 1 if all reports are of answers.
-    best : FirstLaws, optional
-        Best result of the earlier sweeps.
+    `number` counts earlier sweeps, and `best` is their best result. `shares` are fractions of
+    answers to try; only 1 if all reports are of answers.
     """
 
     number: int = 0

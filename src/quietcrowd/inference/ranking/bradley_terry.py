@@ -24,7 +24,6 @@ _REST = 1e-5
 """Convergence tolerance of a Newton step, in standard errors along its direction."""
 
 _HALVINGS = 60
-"""Most halvings of a step; further ones are below floating-point resolution."""
 
 _SEEN = (0.0, *(4.0**-power for power in range(6, -1, -1)))
 """Fractions of missing information to try until the information is positive definite."""
@@ -35,21 +34,12 @@ _SUFFICIENT = 1e-4
 
 @frozen(kw_only=True, eq=False)
 class Comparisons:
-    """Reports of paired comparisons, with counts of identical ones (kinds).
+    """Reports of paired comparisons, with counts of identical ones.
 
-    Attributes
-    ----------
-    items : int
-        Number of items.
-    left, right : ndarray of intp, shape (kinds,)
-        The items shown.
-    log_left, log_right : ndarray of float64, shape (kinds,)
-        ``ln P(report | left preferred)`` and ``ln P(report | right preferred)``; at most one of
-        them is minus infinity.
-    counts : ndarray of float64, shape (kinds,)
-        Number of reports of each kind.
-    spread : float
-        Standard deviation of the normal prior of each score.
+    Distinct reports, shape (kinds,), show the items `left` and `right` and have ``ln P(report |
+    left preferred)`` in `log_left`, ``ln P(report | right preferred)`` in `log_right`. At most one
+    of these is minus infinity. `spread` is the standard deviation of the normal prior of each
+    score.
     """
 
     items: int
@@ -86,7 +76,7 @@ class Comparisons:
     def information(self, scores: Floats, seen: float = 0.0) -> Floats:
         """Return the observed information plus that of the prior, shape (items, items).
 
-        `seen` in [0, 1] is the fraction of the missing information to add. With 1, the result is
+        `seen` in [0, 1] is the fraction of the missing information to add; with 1, the result is
         the information in the non-private preferences.
         """
         before, after = self.preferences(scores)
@@ -104,16 +94,8 @@ class Comparisons:
 class Fit:
     """Maximum of the penalized likelihood.
 
-    Attributes
-    ----------
-    scores : ndarray of float64, shape (items,)
-        Centered at 0, up to rounding.
-    covariance : ndarray of float64, shape (items, items)
-        Inverse of the information at the scores.
-    history : tuple of float
-        Objective at the start and after each step; it never decreases.
-    converged : bool
-        Whether the search met its tolerance.
+    `scores`, centered at 0 up to rounding, have the covariance `covariance`, the inverse
+    information. `history` is the objective at the start and after each step; it never decreases.
     """
 
     scores: Floats
@@ -123,14 +105,12 @@ class Fit:
 
 
 def maximise(comparisons: Comparisons, max_iterations: int) -> Fit:
-    """Find a local maximum of the penalized log-likelihood in at most `max_iterations` steps.
+    """Find a local maximum of the penalized log-likelihood of at least two items.
 
     The search starts at equal scores and takes Newton steps where the observed information is
-    positive definite. Elsewhere it adds as little of the missing information as makes it so; all of
-    it gives a step of the EM gradient algorithm (Lange, 1995). Steps are halved until the objective
-    does not decrease. At a saddle, the step follows the direction of largest positive curvature.
-
-    At least two items are needed.
+    positive definite. Elsewhere it adds as little missing information as possible; all of it gives
+    a step of the EM gradient algorithm (Lange, 1995). Steps are halved until the objective does not
+    decrease. At a saddle, the step follows the direction of largest positive curvature.
     """
     scores = np.zeros(comparisons.items)
     history = [comparisons.objective(scores)]

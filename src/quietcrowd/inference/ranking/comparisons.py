@@ -22,16 +22,9 @@ __all__ = ["ComparisonReports"]
 
 @frozen(kw_only=True, eq=False)
 class ComparisonReports:
-    """Input of `rank_items`, with the log-likelihood of each row.
+    """Input of `rank_items`, with the log-likelihoods of left and right for each row.
 
-    Attributes
-    ----------
-    mechanism : Mechanism, Channel or None
-        What randomized the answers; None for non-private preferences.
-    log_left, log_right : ndarray of float64, shape (rows,)
-        ``ln P(report | left preferred)`` and ``ln P(report | right preferred)``.
-    ids : pyarrow.Array or None
-        Item ids as in the frame.
+    Without a mechanism, preferences are non-private. `ids` are the item ids as in a frame.
     """
 
     answers: Answers

@@ -26,15 +26,7 @@ Floats = npt.NDArray[np.float64]
 
 @frozen(kw_only=True)
 class PreferenceChance:
-    """Probability that a worker prefers one item to another.
-
-    Attributes
-    ----------
-    probability : float
-        Estimate at the fitted scores.
-    low, high : float
-        Ends of a 95 % interval.
-    """
+    """Probability that a worker prefers one item to another, with a 95 % interval."""
 
     probability: float
     low: float
@@ -55,10 +47,8 @@ class ItemRanking:
         Inverse of the observed information of the reports plus that of the prior.
     comparisons : ndarray of int64, shape (items,)
         Number of comparisons that show each item.
-    reports : int
-        Number of comparisons.
-    workers : int
-        Number of workers with at least one comparison.
+    reports, workers : int
+        Number of comparisons, and of workers with at least one.
     mechanism : Mechanism, Channel or None
         What randomized the preferences; None if they are non-private.
     spread : float
@@ -107,7 +97,7 @@ class ItemRanking:
     def to_frame(self, backend: Backend | None = None) -> Any:
         """Return a dataframe with one row per item, best first.
 
-        Its columns are ``item``; ``rank``, from 1; ``score``, centered at 0; ``standard_error``;
+        Columns are ``item``; ``rank``, from 1; ``score``, centered at 0; ``standard_error``;
         ``low`` and ``high``, the ends of a 95 % interval; and ``comparisons``, how many show the
         item.
 
