@@ -11,9 +11,9 @@ from tests.campaign.people import new_desk
 from tests.campaign.prometheus import HOW_TO_GET_IT, find_prometheus, prometheus
 from tests.campaign.waiting import in_time
 
-from quietcrowd.campaign.server import inference_jobs
-from quietcrowd.campaign.server.metrics import publishing
-from quietcrowd.campaign.server.metrics.kinds import KINDS
+from quietcrowd.campaign.server.jobs import inference
+from quietcrowd.campaign.server.metrics import exposition
+from quietcrowd.campaign.server.metrics.counters import KINDS
 
 FILE = Path(__file__).parents[2] / "deploy" / "grafana" / "quietcrowd.json"
 DASHBOARD = json.loads(FILE.read_text())
@@ -66,8 +66,8 @@ def test_every_query_gives_data_of_a_server_that_is_loaded(start_server, tmp_pat
     program = find_prometheus()
     if program is None:
         pytest.skip(HOW_TO_GET_IT)
-    monkeypatch.setattr(publishing, "_EVERY", 0.5)
-    monkeypatch.setattr(inference_jobs, "_REST", 0.0)
+    monkeypatch.setattr(exposition, "_EVERY", 0.5)
+    monkeypatch.setattr(inference, "_REST", 0.0)
     unlimited = {"requests_per_second": 0, "joins_per_minute": 0}
     own = start_server(infer=True, debounce=0.5, metrics_port=0, **unlimited)
     desk = new_desk(own)

@@ -5,11 +5,11 @@ from contextlib import contextmanager
 
 import psycopg
 from tests.campaign.people import check_problem, new_desk
-from tests.campaign.server.test_inference_jobs import wait_for
+from tests.campaign.server.jobs.test_inference import wait_for
 from tests.campaign.waiting import LONG, in_time
 
-from quietcrowd.campaign.server import inference_jobs
-from quietcrowd.campaign.server.inference_jobs import InferenceJobs
+from quietcrowd.campaign.server.jobs import inference
+from quietcrowd.campaign.server.jobs.inference import InferenceJobs
 
 
 @contextmanager
@@ -68,7 +68,7 @@ def test_results_come_once_the_database_may_be_written_again(
         return infer(self, campaign)
 
     for pause in ("_PAUSE", "_LONGEST_PAUSE", "_AGAIN"):
-        monkeypatch.setattr(inference_jobs, pause, 0.01)
+        monkeypatch.setattr(inference, pause, 0.01)
     monkeypatch.setattr(InferenceJobs, "_infer", note)
     url = postgresql_server.new_database()
     desk, worker = a_worker(start_server(database=url, infer=True, debounce=0.0))

@@ -99,7 +99,7 @@ def serve(
     said = locals()
     require_server()
     from quietcrowd.campaign.server.app import serve as run
-    from quietcrowd.campaign.server.setting_sources import read_settings
+    from quietcrowd.campaign.server.settings import read_settings
 
     given = {name: said[name] for name in _SETTINGS}
     found = read_settings(settings, given, assignments or ())

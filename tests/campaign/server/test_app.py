@@ -7,8 +7,8 @@ from tests.campaign.people import PLAIN
 from tests.campaign.ports import has_ipv6
 
 from quietcrowd.campaign.server.app import serve_in_background
-from quietcrowd.campaign.server.listening import listener
 from quietcrowd.campaign.server.settings import Settings
+from quietcrowd.campaign.server.start import listener
 from quietcrowd.exceptions import ParameterError
 
 

@@ -3,8 +3,8 @@ from attrs import define
 from starlette.requests import HTTPConnection
 
 from quietcrowd.campaign.server.connection_limits import OpenConnections
+from quietcrowd.campaign.server.join_limits import Sources
 from quietcrowd.campaign.server.rate_limits import RateLimits
-from quietcrowd.campaign.server.sources import Sources
 
 ONE, OTHER, HERE = "192.0.2.1", "192.0.2.2", "127.0.0.1"
 

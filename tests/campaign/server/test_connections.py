@@ -24,8 +24,8 @@ from quietcrowd.campaign.server.connection_limits import OpenConnections
 from quietcrowd.campaign.server.connections import is_whole_post, shedding_protocol
 from quietcrowd.campaign.server.door import Door
 from quietcrowd.campaign.server.incoming import IncomingBodies
+from quietcrowd.campaign.server.join_limits import Sources
 from quietcrowd.campaign.server.rate_limits import RateLimits
-from quietcrowd.campaign.server.sources import Sources
 from quietcrowd.campaign.server.turning_away import TurningAway
 from quietcrowd.campaign.terms.settings import TAKING_SECONDS
 

@@ -1,8 +1,8 @@
 import pytest
 
-from quietcrowd.campaign.server import listening
+from quietcrowd.campaign.server import start
 from quietcrowd.campaign.server.door import open_door
-from quietcrowd.campaign.server.metrics.tally import Tally
+from quietcrowd.campaign.server.metrics.counters import Tally
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.exceptions import ParameterError
@@ -11,7 +11,7 @@ from quietcrowd.exceptions import ParameterError
 @pytest.fixture
 def opened(tmp_path, monkeypatch):
     """Return a way to open the door of a server that may have 1,024 files open."""
-    monkeypatch.setattr(listening, "file_limit", lambda: 1_024)
+    monkeypatch.setattr(start, "file_limit", lambda: 1_024)
     database = Database.open(f"sqlite:///{tmp_path}/q.db")
     yield lambda **changed: open_door(Settings(**changed), database, Tally())
     database.close()

@@ -2,8 +2,7 @@ import pytest
 from starlette.requests import HTTPConnection
 
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.server.join_limits import JoinLimits
-from quietcrowd.campaign.server.sources import Sources
+from quietcrowd.campaign.server.join_limits import JoinLimits, Sources
 
 
 def limits(**changed):
@@ -47,3 +46,75 @@ def test_who_is_refused_is_told_when_to_try_again(per_minute, seconds):
 
 def test_nothing_is_counted_without_a_limit():
     assert taken(limits(per_minute=0.0), "192.0.2.1", 0.0) == 10
+
+
+def test_an_address_is_told_by_a_hash_that_changes_every_hour():
+    sources = Sources()
+    first, salt = sources.of_connection("192.0.2.7", 0.0), sources._salt
+    assert sources.of_connection("192.0.2.7", 3_599.0) == first
+    assert sources.of_connection("192.0.2.8", 3_599.0) != first
+    assert "192.0.2.7" not in repr(sources)
+    assert salt.hex() not in repr(sources)
+    assert sources.of_connection("192.0.2.7", 3_600.0) != first
+    assert sources._salt != salt
+    assert Sources().of_connection("192.0.2.7", 0.0) != first
+
+
+@pytest.mark.parametrize(
+    ("peer", "proxy", "is_one"),
+    [
+        ("192.0.2.7", None, True),
+        ("192.0.2.7", "192.0.2.0/24", False),
+        ("::ffff:192.0.2.7", "192.0.2.0/24", False),
+        ("192.0.2.7", "10.0.0.1", True),
+        ("127.0.0.1", "10.0.0.1", False),
+        ("127.0.0.1", None, False),
+        ("::1", None, False),
+        ("::ffff:127.0.0.1", None, False),
+        ("fe80::1%eth0", None, True),
+        ("testclient", None, False),
+        (None, None, False),
+    ],
+)
+def test_those_through_whom_others_may_come_are_no_source_of_connections(peer, proxy, is_one):
+    assert (Sources(proxy=proxy).of_connection(peer, 0.0) is not None) == is_one
+
+
+def request_from(peer, forwarded):
+    scope = {
+        "type": "http",
+        "client": None if peer is None else (peer, 1),
+        "headers": [(b"x-forwarded-for", one.encode()) for one in forwarded],
+    }
+    return HTTPConnection(scope)
+
+
+@pytest.mark.parametrize(
+    ("proxy", "peer", "forwarded", "source"),
+    [
+        (None, "192.0.2.7", ["198.51.100.1"], "192.0.2.7"),
+        (None, "127.0.0.1", ["198.51.100.1"], "127.0.0.1"),
+        (None, "2001:db8:1:2:3::4", [], "2001:db8:1:2::/64"),
+        (None, "::ffff:192.0.2.7", [], "192.0.2.7"),
+        (None, None, [], "unknown"),
+        (None, "testclient", [], "unknown"),
+        ("10.0.0.1", "10.0.0.1", ["198.51.100.1"], "198.51.100.1"),
+        ("10.0.0.1", "::ffff:10.0.0.1", ["198.51.100.1"], "198.51.100.1"),
+        ("10.0.0.1", "10.0.0.2", ["198.51.100.1"], "10.0.0.2"),
+        ("10.0.0.1", "10.0.0.1", ["203.0.113.9, 198.51.100.1"], "198.51.100.1"),
+        ("10.0.0.1", "10.0.0.1", ["203.0.113.9", "198.51.100.1"], "198.51.100.1"),
+        ("10.0.0.0/24", "10.0.0.9", ["198.51.100.1, 10.0.0.8"], "198.51.100.1"),
+        ("10.0.0.1", "10.0.0.1", ["10.0.0.1"], "10.0.0.1"),
+        ("10.0.0.1", "10.0.0.1", ["secret"], "unknown"),
+        ("10.0.0.1", "10.0.0.1", [], "unknown"),
+    ],
+)
+def test_only_a_proxy_that_is_named_says_who_asks(proxy, peer, forwarded, source):
+    assert Sources(proxy=proxy)._name_of(request_from(peer, forwarded)) == source
+
+
+def test_who_connects_is_the_source_of_what_it_asks():
+    sources = Sources(proxy="10.0.0.1")
+    asked = sources.of_request(request_from("2001:db8:1:2:3::4", []), 0.0)
+    assert asked == sources.of_connection("2001:db8:1:2::9", 0.0)
+    assert asked == sources.of_request(request_from("10.0.0.1", ["2001:db8:1:2::7"]), 0.0)

@@ -76,7 +76,7 @@ def test_the_page_for_workers_needs_no_database(server, monkeypatch):
     def fail(*_):
         raise OperationalError("", None, Exception())
 
-    monkeypatch.setattr("quietcrowd.campaign.server.lookups.known_among", fail)
+    monkeypatch.setattr("quietcrowd.campaign.server.admission.known_among", fail)
     assert httpx.get(f"{server.url}/j/{'f' * 32}", verify=PLAIN).status_code == 200
 
 

@@ -20,29 +20,25 @@ from fastapi import FastAPI
 
 from quietcrowd import __version__
 from quietcrowd.campaign.results.large_campaigns import LargeCampaigns
-from quietcrowd.campaign.server.admission import Admission
+from quietcrowd.campaign.server.admission import Admission, Gate, Lookups
 from quietcrowd.campaign.server.api import ROUTES
 from quietcrowd.campaign.server.api_document import PATH as DOCUMENT
 from quietcrowd.campaign.server.api_document import ApiDocument
 from quietcrowd.campaign.server.connections import shedding_protocol
 from quietcrowd.campaign.server.door import Door, open_door
-from quietcrowd.campaign.server.gate import Gate
 from quietcrowd.campaign.server.in_flight import InFlight
-from quietcrowd.campaign.server.inference_jobs import InferenceJobs
+from quietcrowd.campaign.server.jobs.inference import InferenceJobs
+from quietcrowd.campaign.server.jobs.plans import PlanJobs
 from quietcrowd.campaign.server.join_limits import JoinLimits
-from quietcrowd.campaign.server.listening import AT_A_TIME
 from quietcrowd.campaign.server.logs import log_what_nobody_catches, start_log
-from quietcrowd.campaign.server.lookups import Lookups
+from quietcrowd.campaign.server.metrics.counters import Tally
 from quietcrowd.campaign.server.metrics.running import Metrics
-from quietcrowd.campaign.server.metrics.tally import Tally
-from quietcrowd.campaign.server.plan_jobs import PlanJobs
 from quietcrowd.campaign.server.problem_responses import HANDLERS
 from quietcrowd.campaign.server.rate_limits import RateLimits
-from quietcrowd.campaign.server.resources import opened_resources
 from quietcrowd.campaign.server.retention import RetentionKeeper
 from quietcrowd.campaign.server.service import Service
 from quietcrowd.campaign.server.settings import Settings
-from quietcrowd.campaign.server.start_report import start_lines
+from quietcrowd.campaign.server.start import AT_A_TIME, opened_resources, start_lines
 from quietcrowd.campaign.server.writer import JournalEraser, Writer
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.departures import Departures
@@ -191,7 +187,7 @@ def serve(settings: Settings, announce: Callable[[str], None] | None = None) -> 
         app = create_app(settings, resources.database, resources.departures, resources.metrics)
         resources.listener.door = app.state.door.connections
         if announce is not None:
-            for line in start_lines(settings, resources, app.state.door):
+            for line in start_lines(settings, resources, app.state.door.connections):
                 announce(line)
         start_log()
         log_what_nobody_catches()

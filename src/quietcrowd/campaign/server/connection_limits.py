@@ -12,8 +12,8 @@ from typing import Protocol
 from attrs import define, field
 from starlette.requests import HTTPConnection
 
+from quietcrowd.campaign.server.join_limits import Sources
 from quietcrowd.campaign.server.rate_limits import RateLimits
-from quietcrowd.campaign.server.sources import Sources
 
 __all__ = ["Connection", "OpenConnections"]
 

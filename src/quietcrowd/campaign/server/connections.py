@@ -14,11 +14,11 @@ from typing_extensions import override
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from quietcrowd.campaign.protocol.problems import ProblemError
+from quietcrowd.campaign.server.admission import CONNECTION, HEADERS
 from quietcrowd.campaign.server.cross_origin import VARY
 from quietcrowd.campaign.server.door import Door
-from quietcrowd.campaign.server.gate import CONNECTION, HEADERS
 from quietcrowd.campaign.server.in_flight import BUSY
-from quietcrowd.campaign.server.metrics.requests import note_request
+from quietcrowd.campaign.server.metrics.counters import note_request
 from quietcrowd.campaign.server.problem_responses import as_response
 
 __all__ = ["TimedConnection", "is_whole_post", "shedding_protocol"]

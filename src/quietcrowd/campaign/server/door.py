@@ -6,11 +6,11 @@ from attrs import field, frozen
 
 from quietcrowd.campaign.server.connection_limits import OpenConnections
 from quietcrowd.campaign.server.incoming import IncomingBodies
-from quietcrowd.campaign.server.listening import connections_within
-from quietcrowd.campaign.server.metrics.tally import Tally
+from quietcrowd.campaign.server.join_limits import Sources
+from quietcrowd.campaign.server.metrics.counters import Tally
 from quietcrowd.campaign.server.rate_limits import RateLimits
 from quietcrowd.campaign.server.settings import Settings
-from quietcrowd.campaign.server.sources import Sources
+from quietcrowd.campaign.server.start import connections_within
 from quietcrowd.campaign.server.turning_away import TurningAway
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.terms.settings import TAKING_SECONDS

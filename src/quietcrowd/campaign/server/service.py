@@ -17,9 +17,9 @@ from typing_extensions import override
 
 from quietcrowd.campaign.protocol.fields import State
 from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
+from quietcrowd.campaign.server.jobs.plans import PlanJobs
 from quietcrowd.campaign.server.join_limits import JoinLimits
 from quietcrowd.campaign.server.logs import log_unready
-from quietcrowd.campaign.server.plan_jobs import PlanJobs
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.writer import Writer
 from quietcrowd.campaign.store.clock import Clock, read_clock

@@ -1,23 +1,109 @@
-"""The settings of a server, with units and bounds."""
+"""The settings of a server, with units and bounds.
+
+Their sources, in order of precedence: options, environment, file, defaults.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from ipaddress import ip_network
 from pathlib import Path
+from tomllib import TOMLDecodeError
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from annotated_types import Ge, Le
+from attrs import frozen
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
 from typing_extensions import override
 
 from quietcrowd.campaign.results.work_folders import work_folder
-from quietcrowd.campaign.server.setting_rules import Unit, mistake, require_no_contradiction
 from quietcrowd.campaign.terms.byte_counts import byte_count
 from quietcrowd.campaign.terms.server_address import address_in_page
 from quietcrowd.campaign.terms.settings import BODY_SECONDS, MAX_AT_ONCE, MAX_BODY, TAKING_SECONDS
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.validation import did_you_mean
 
-__all__ = ["PREFIX_OF_VARIABLES", "Settings"]
+__all__ = [
+    "PREFIX_OF_VARIABLES",
+    "Settings",
+    "Unit",
+    "allowed",
+    "mistake",
+    "read_settings",
+    "require_no_contradiction",
+]
+
+_PARTS = {"at_once_each": "at_once", "connections_each": "connections"}
+"""Limits of one client or source, and the limits of all together."""
+
+_KINDS = {
+    bool: "true or false",
+    int: "a whole number",
+    int | None: "a whole number",
+    float: "a number",
+    str: "a text",
+    str | None: "a text",
+}
+
+
+@frozen
+class Unit:
+    """The unit of a number, in the plural: seconds, bytes."""
+
+    name: str
+
+
+def allowed(kind: type[BaseModel], name: str) -> str:
+    """Describe the valid values of a setting: type, unit and bounds."""
+    field = kind.model_fields[name]
+    words = _KINDS[field.annotation]  # type: ignore[index]
+    units = [one.name for one in field.metadata if isinstance(one, Unit)]
+    low = [one.ge for one in field.metadata if isinstance(one, Ge)]
+    high = [one.le for one in field.metadata if isinstance(one, Le)]
+    unit = f" of {units[0]}" if units else ""
+    bounds = f" from {_plain(low[0])} to {_plain(high[0])}" if low and high else ""
+    return f"{words}{unit}{bounds}"
+
+
+def _plain(number: Any) -> str:
+    """Format a number for people: 86,400 and not 86400.0."""
+    return f"{int(number):,}" if number == int(number) else f"{number:g}"
+
+
+def mistake(kind: type[BaseModel], name: str, error: Mapping[str, Any]) -> str:
+    """Describe the first Pydantic error of a setting in one line, without secret values."""
+    if name not in kind.model_fields:
+        return f"there is no setting {name!r}{did_you_mean(name, kind.model_fields)}"
+    reason = error.get("ctx", {}).get("error")
+    if reason is not None:
+        return f"{name}: {reason}"
+    got = f"; got {error['input']!r}" if kind.model_fields[name].repr else ""
+    return f"{name} must be {allowed(kind, name)}{got}"
+
+
+def require_no_contradiction(settings: BaseModel) -> None:
+    """Raise ParameterError if a given limit exceeds the limit of all together.
+
+    Defaults are not checked: ``at_once`` may be below the default of ``at_once_each``.
+    """
+    given = settings.model_fields_set
+    for name, whole in _PARTS.items():
+        part, most = getattr(settings, name), getattr(settings, whole)
+        if name in given and part is not None and most is not None and part > most:
+            raise ParameterError(
+                f"{name} is {part:,} and {whole} is {most:,}: one cannot have more than all. "
+                f"Give {name} at most {most:,}, or {whole} at least {part:,}."
+            )
+
 
 PREFIX_OF_VARIABLES = "QUIETCROWD_"
 """Prefix of environment variables; the rest of their names is the setting in capitals."""
@@ -70,7 +156,7 @@ def _scheduler(text: str) -> str:
 class Settings(BaseSettings):
     """The settings of a server; invalid and contradictory values raise ParameterError.
 
-    Files and variables do not count, see `quietcrowd.campaign.server.setting_sources`.
+    Files and variables do not count, see `quietcrowd.campaign.server.settings`.
     """
 
     model_config = SettingsConfigDict(
@@ -280,3 +366,87 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Use explicit arguments only: variables of the environment have no effect."""
         return (init_settings,)
+
+
+_OF_OTHERS = ("DATA", "KEY", "SERVER", "SETTINGS")
+"""Variables that other commands and the tests read."""
+
+
+def read_settings(
+    file: Path | None, options: Mapping[str, Any], assignments: Iterable[str] = ()
+) -> Settings:
+    """Return the settings of a server; ParameterError names the place, the value and the rule.
+
+    Options that were not given are None. `assignments` are other settings, as ``NAME=VALUE``.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    found: dict[str, Any] = {}
+    found |= _from_file(file) if file is not None else {}
+    found |= _from_environment()
+    found |= {name: _checked(f"--{_dashed(name)}", name, value) for name, value in given.items()}
+    found |= _from_assignments(assignments, options)
+    return Settings(**found)
+
+
+def _dashed(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def _from_file(file: Path) -> dict[str, Any]:
+    try:
+        found = TomlConfigSettingsSource(Settings, file).toml_data if file.is_file() else None
+    except (OSError, TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ParameterError(f"the settings in {file} cannot be read as TOML: {error}") from None
+    if found is None:
+        raise ParameterError(f"there is no file {file} with settings")
+    return {name: _checked(str(file), name, value) for name, value in found.items()}
+
+
+def _from_environment() -> dict[str, Any]:
+    for variable in os.environ:
+        _require_no_slip(variable)
+    found = EnvSettingsSource(Settings)()
+    return {
+        name: _checked(f"variable {PREFIX_OF_VARIABLES}{name.upper()}", name, text, text=True)
+        for name, text in found.items()
+    }
+
+
+def _require_no_slip(variable: str) -> None:
+    """Raise ParameterError if a variable looks like a misspelled setting."""
+    prefix, name = variable[: len(PREFIX_OF_VARIABLES)], variable[len(PREFIX_OF_VARIABLES) :]
+    if prefix.upper() != PREFIX_OF_VARIABLES or name.upper() in _OF_OTHERS:
+        return
+    known = list(Settings.model_fields)
+    like = get_close_matches(name.lower(), known, n=1, cutoff=0.8)
+    if like and name.lower() not in known:
+        meant = f"{PREFIX_OF_VARIABLES}{like[0].upper()}"
+        raise ParameterError(f"variable {variable} is no setting; did you mean {meant}?")
+
+
+def _from_assignments(assignments: Iterable[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    found = {}
+    for assignment in assignments:
+        dashed, equals, text = assignment.partition("=")
+        name = dashed.strip().replace("-", "_")
+        if not equals:
+            raise ParameterError(f"--set {assignment}: write NAME=VALUE, as --set burst=200")
+        if name in options:
+            raise ParameterError(f"--set {assignment}: this has an option, --{_dashed(name)}")
+        found[name] = _checked(f"--set {assignment}", name, text.strip(), text=True)
+    return found
+
+
+def _checked(place: str, name: str, value: Any, *, text: bool = False) -> Any:
+    """Validate the value of a setting; ParameterError names its place."""
+    field = Settings.model_fields.get(name)
+    if field is None:
+        known = did_you_mean(name, Settings.model_fields)
+        raise ParameterError(
+            f"{place}: there is no setting {name!r}{known or '; docs/operating.md lists them'}"
+        )
+    rule: Any = Annotated[(field.annotation, field.description, *field.metadata)]
+    try:
+        return TypeAdapter(rule).validate_python(value, strict=not text)
+    except ValidationError as error:
+        raise ParameterError(f"{place}: {mistake(Settings, name, error.errors()[0])}") from None

@@ -20,8 +20,13 @@ from sqlalchemy.exc import IntegrityError
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.worker_documents import Receipt
 from quietcrowd.campaign.server.logs import log_failure
-from quietcrowd.campaign.server.metrics.kinds import BATCH_UPLOADS, COMMITS, QUEUE_DEPTH, REPORTS
-from quietcrowd.campaign.server.metrics.tally import Tally
+from quietcrowd.campaign.server.metrics.counters import (
+    BATCH_UPLOADS,
+    COMMITS,
+    QUEUE_DEPTH,
+    REPORTS,
+    Tally,
+)
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
 from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.intake import Intake, Taken, WorkerUpload

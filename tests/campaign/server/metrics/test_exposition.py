@@ -1,14 +1,24 @@
+import re
 import socket
 
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from tests.campaign.people import PLAIN
+from sqlalchemy.exc import OperationalError
+from tests.campaign.mechanisms import MECHANISMS
+from tests.campaign.people import PLAIN, new_desk
 from tests.campaign.ports import has_ipv6
 
-from quietcrowd.campaign.server.metrics.exposition import metrics_port
-from quietcrowd.campaign.server.metrics.kinds import COMMITS, INFERENCE_LAG, KINDS, REQUESTS, Sample
-from quietcrowd.campaign.server.metrics.publishing import Published
+from quietcrowd.campaign.server.metrics import exposition
+from quietcrowd.campaign.server.metrics.counters import (
+    COMMITS,
+    INFERENCE_LAG,
+    KINDS,
+    REQUESTS,
+    Sample,
+)
+from quietcrowd.campaign.server.metrics.exposition import Published, histograms, metrics_port
+from quietcrowd.campaign.store.database import Database
 from quietcrowd.exceptions import ParameterError
 
 SHOWN = Published(
@@ -54,3 +64,202 @@ def test_the_port_is_free_again_and_one_that_is_not_is_told_of():
 def test_it_may_listen_on_ipv6():
     with metrics_port("::1", 0, published) as port:
         assert httpx.get(f"http://[::1]:{port}/metrics", verify=PLAIN).status_code == 200
+
+
+LEAST = 3
+
+OF_WORKERS = re.compile(r"quietcrowd_(requests|request_seconds|reports|commits|batch|queue)")
+
+
+@pytest.fixture
+def measured(start_server, monkeypatch):
+    """Return a server with metrics, of which the minutes pass when a test wants it."""
+    monkeypatch.setattr(exposition, "_EVERY", 10**6)
+    return start_server(metrics_port=0, requests_per_second=0)
+
+
+def scrape(server):
+    """Return what a scrape shows now."""
+    port = server.app.state.metrics.port
+    answer = httpx.get(f"http://127.0.0.1:{port}/metrics", verify=PLAIN).raise_for_status()
+    return {
+        name: float(value)
+        for name, _, value in (
+            line.rpartition(" ") for line in answer.text.splitlines() if line[0] != "#"
+        )
+    }
+
+
+def pass_minute(server):
+    server.app.state.metrics.publisher.look()
+
+
+def moved(server, before):
+    """Return by how much a minute moves what is published, but for what requesters move."""
+    pass_minute(server)
+    after = scrape(server)
+    return {
+        name: value - before.get(name, 0.0)
+        for name, value in after.items()
+        if value != before.get(name) and "/campaigns" not in name.replace("/public/campaigns", "")
+    }
+
+
+class Watch:
+    """Somebody who scrapes after whatever happens, a minute later each time."""
+
+    def __init__(self, server):
+        self.server = server
+        pass_minute(server)
+        self.seen = scrape(server)
+
+    def look(self):
+        found = moved(self.server, self.seen)
+        self.seen = scrape(self.server)
+        return found
+
+
+def play_one(desk, campaign):
+    """Let somebody join, look around, err and send, and yield after each step."""
+    worker = desk.guest(campaign)
+    for _ in range(2 * LEAST):
+        worker.client.get(f"/public/campaigns/{campaign}").raise_for_status()
+        assert worker.client.get("/me").status_code == 401
+    yield worker
+    desk.join(worker).raise_for_status()
+    yield worker
+    for _ in range(2 * LEAST):
+        worker.client.get("/me").raise_for_status()
+        worker.tasks()
+    yield worker
+    sent = worker.report(worker.tasks()[0]["task_id"], 1)
+    assert worker.send({**sent, "value": "x"}).status_code == 422
+    assert worker.send({**sent, "value": 99}).status_code in (200, 422)
+    yield worker
+
+
+def test_joining_looking_and_leaving_moves_nothing(measured):
+    desk = new_desk(measured)
+    campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open", at_least=LEAST)
+    watch = Watch(measured)
+    for _ in range(2 * LEAST):
+        steps = [(worker, watch.look()) for worker in play_one(desk, campaign)]
+        assert [look for _, look in steps] == [{}] * 4
+        steps[0][0].client.delete("/me").raise_for_status()
+        assert watch.look() == {}
+
+
+@pytest.mark.nightly
+def test_sending_moves_nothing_but_with_a_release_and_then_in_multiples(measured):
+    desk = new_desk(measured)
+    campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open", at_least=LEAST)
+    watch = Watch(measured)
+    moves = []
+    for _ in range(3 * LEAST):
+        steps = [(worker, watch.look()) for worker in play_one(desk, campaign)]
+        assert [look for _, look in steps] == [{}] * 4
+        steps[0][0].send_values(1, 0, 1)
+        moves.append(watch.look())
+    assert [bool(one) for one in moves] == [False, False, True] * 3
+    assert moves[2]['quietcrowd_reports_total{outcome="accepted"}'] == 3 * LEAST
+    for name, value in (pair for one in moves for pair in one.items()):
+        if OF_WORKERS.match(name) and not name.partition("{")[0].endswith("_sum"):
+            assert value % LEAST == 0, name
+
+
+def test_one_who_leaves_after_a_release_moves_nothing(measured):
+    desk = new_desk(measured)
+    campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open", at_least=LEAST)
+    workers = [desk.worker(campaign) for _ in range(LEAST)]
+    for worker in workers:
+        worker.send_values(1, 0, 1)
+    watch = Watch(measured)
+    for worker in workers:
+        worker.client.delete("/me").raise_for_status()
+        assert watch.look() == {}
+
+
+def test_the_largest_of_all_open_campaigns_counts(measured):
+    desk = new_desk(measured)
+    first = desk.campaign(MECHANISMS["one-layer"], join_mode="open", at_least=LEAST)
+    second = desk.campaign(MECHANISMS["one-layer"], join_mode="open", at_least=1)
+    watch = Watch(measured)
+    assert watch.seen["quietcrowd_at_least"] == LEAST
+    moves = []
+    for _ in range(LEAST):
+        desk.worker(second).send_values(1, 0, 1)
+        moves.append(watch.look())
+    assert [bool(one) for one in moves] == [False, False, True]
+    desk.client.post(f"/campaigns/{first}/close").raise_for_status()
+    assert watch.look()["quietcrowd_at_least"] == 1 - LEAST
+    desk.worker(second).send_values(1, 0, 1)
+    assert watch.look()['quietcrowd_reports_total{outcome="accepted"}'] == 3
+
+
+def test_between_two_minutes_nothing_moves_but_what_requesters_ask_for(measured):
+    desk = new_desk(measured)
+    campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open", at_least=1)
+    pass_minute(measured)
+    before = scrape(measured)
+    for _ in range(3):
+        worker = desk.worker(campaign)
+        worker.send_values(1, 0, 1)
+        worker.client.delete("/me").raise_for_status()
+    after = scrape(measured)
+    changed = {name for name in after if after[name] != before.get(name)}
+    assert changed
+    assert all('route="/api/v1/campaigns' in name for name in changed)
+
+
+def test_a_scrape_holds_no_id_and_no_time_of_the_process(measured):
+    desk = new_desk(measured)
+    campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open", at_least=1)
+    worker = desk.worker(campaign)
+    worker.send_values(1, 0, 1)
+    worker.client.get(f"/planted-{worker.id}")
+    worker.client.request("PLANTED", "/me")
+    desk.client.get("/readyz").raise_for_status()
+    pass_minute(measured)
+    port = measured.app.state.metrics.port
+    told = httpx.get(f"http://127.0.0.1:{port}/metrics", verify=PLAIN).text
+    pseudonym = worker.client.get("/me").json()["pseudonym"]
+    for secret in (campaign, worker.id, worker.credential, desk.key, pseudonym, "planted"):
+        assert secret not in told.lower()
+    for word in ("_created", "process_", "python_", "# {"):
+        assert word not in told
+    assert 'method="other"' in told
+    lines = [line for line in told.splitlines() if line[0] != "#"]
+    assert all(len(line.rsplit("}", 1)[-1].split()) <= 2 for line in lines), "a time stands there"
+    assert all(line.startswith("quietcrowd_") for line in lines)
+
+
+def test_nothing_of_workers_is_published_while_nobody_can_say_who_waits(measured, monkeypatch):
+    desk = new_desk(measured)
+    campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open", at_least=1)
+    watch = Watch(measured)
+    desk.worker(campaign).send_values(1, 0, 1)
+
+    def fail(_):
+        raise OperationalError("a statement", {}, Exception("gone"))
+
+    with monkeypatch.context() as without:
+        without.setattr(exposition, "largest_at_least", fail)
+        without.setattr(
+            measured.app.state.metrics.publisher, "unwritable", lambda: ("database", "53100")
+        )
+        assert watch.look() == {"quietcrowd_writable": -1}
+    assert watch.look()["quietcrowd_writable"] == 1
+
+
+def test_a_sum_is_worked_out_from_buckets():
+    name = INFERENCE_LAG.name
+    counts = {Sample(name, (), 0): 2, Sample(name, (), 11): 1}
+    [(labels, buckets, total)] = histograms(INFERENCE_LAG, Published(counts=counts, gauges={}))
+    assert (labels, buckets) == ((), [2, *[0] * 10, 1])
+    assert total == pytest.approx(2 * 0.05 + 1_800)
+
+
+def test_a_server_without_metrics_has_no_thread_for_them(start_server):
+    own = start_server()
+    assert own.app.state.metrics.publisher is None
+    assert isinstance(own.database, Database)

@@ -5,11 +5,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from tests.campaign.waiting import in_time
 
-from quietcrowd.campaign.server.metrics import otlp, publishing
-from quietcrowd.campaign.server.metrics.exposition import families
-from quietcrowd.campaign.server.metrics.kinds import COMMITS, INFERENCE_LAG, REQUESTS, Sample
+from quietcrowd.campaign.server.metrics import exposition, otlp
+from quietcrowd.campaign.server.metrics.counters import COMMITS, INFERENCE_LAG, REQUESTS, Sample
+from quietcrowd.campaign.server.metrics.exposition import Published, families
 from quietcrowd.campaign.server.metrics.otlp import exporter, metrics_data
-from quietcrowd.campaign.server.metrics.publishing import Published
 
 SHOWN = Published(
     counts={
@@ -146,6 +145,6 @@ def test_a_collector_that_is_not_there_keeps_nothing_from_going_on(monkeypatch, 
     needs_packages()
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
-    monkeypatch.setattr(publishing, "_EVERY", 0.01)
+    monkeypatch.setattr(exposition, "_EVERY", 0.01)
     own = start_server()
     assert own.client().get("/readyz").status_code == 200

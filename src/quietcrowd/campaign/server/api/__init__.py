@@ -3,13 +3,11 @@
 from quietcrowd.campaign.server import service
 from quietcrowd.campaign.server.api import (
     campaigns,
-    dashboards,
     images,
     keys,
     participants,
     plans,
     reports,
-    result_pages,
     results,
     tasks,
     workers,
@@ -28,10 +26,10 @@ ROUTES = tuple(
         images.router,
         participants.invites,
         workers.router,
-        result_pages.router,
+        results.pages,
         results.router,
         results.exports,
-        dashboards.router,
+        keys.dashboards,
         keys.router,
         plans.router,
     )

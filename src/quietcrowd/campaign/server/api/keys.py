@@ -1,19 +1,29 @@
-"""A requester's keys: listed and revoked. The operator creates them."""
+"""A requester's keys, and links to the dashboard.
+
+The operator creates keys. A link is created with a key, and exchanged once for a token that reads
+results.
+"""
 
 from __future__ import annotations
 
 from fastapi import APIRouter
 
-from quietcrowd.campaign.protocol.campaign_documents import KeyDocument, Keys
+from quietcrowd.campaign.protocol.campaign_documents import (
+    DashboardCode,
+    DashboardToken,
+    KeyDocument,
+    Keys,
+)
 from quietcrowd.campaign.protocol.fields import Id
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server.problem_responses import documented
-from quietcrowd.campaign.server.service import Holder, ServiceOf
-from quietcrowd.campaign.store.requesters import key_state, keys_of, revoke_keys
+from quietcrowd.campaign.server.service import Code, Holder, ServiceOf
+from quietcrowd.campaign.store.dashboards import CODE_SECONDS, exchange_code, issue_code
+from quietcrowd.campaign.store.requesters import key_state, keys_of, owned_campaign, revoke_keys
 from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.campaign.terms.tokens import key_id
 
-__all__ = ["list_keys", "revoke_key", "router"]
+__all__ = ["issue_dashboard_code", "issue_dashboard_token", "list_keys", "revoke_key", "router"]
 
 router = APIRouter(prefix=f"{PREFIX}/keys", tags=["keys"])
 
@@ -47,3 +57,28 @@ def revoke_key(key: Id, holder: Holder, service: ServiceOf) -> None:
         if not ended:
             raise ProblemError("not-found", "You have no such key.")
         revoke_keys(connection, ended)
+
+
+dashboards = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["dashboards"])
+
+
+@dashboards.post(
+    "/dashboard-codes", status_code=201, responses=documented("credential", "not-found")
+)
+def issue_dashboard_code(campaign: Id, holder: Holder, service: ServiceOf) -> DashboardCode:
+    """Return a code for a link to the dashboard. It is shown now and never again."""
+    with service.database.write() as connection:
+        row = owned_campaign(connection, holder.requester, campaign)
+        code = issue_code(connection, holder, row.id, service.clock())
+    return DashboardCode(
+        code=code, fragment=f"/dashboard/{campaign}#c={code}", seconds=CODE_SECONDS
+    )
+
+
+@dashboards.post(
+    "/dashboard-tokens", status_code=201, responses=documented("code-invalid", "credential")
+)
+def issue_dashboard_token(campaign: Id, code: Code, service: ServiceOf) -> DashboardToken:
+    """Exchange a code for a token. The code is then invalid."""
+    token, seconds = exchange_code(service.database, campaign, code, service.clock())
+    return DashboardToken(token=token, seconds=seconds)

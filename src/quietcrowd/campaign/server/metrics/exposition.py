@@ -1,38 +1,155 @@
-"""The ``/metrics`` endpoint for Prometheus, on a separate port.
+"""Publication once a minute, and the ``/metrics`` endpoint for Prometheus on a separate port.
 
-Metrics of the process, such as CPU time, are not published: they change with every request.
+Counts of workers change in multiples, and only after releases. The interval begins at the start of
+the server, so more frequent scrapes show nothing new. Sums of times are computed from buckets, so
+that no single time is revealed. Metrics of the process, such as CPU time, are not published: they
+change with every request.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import accumulate
+from threading import Event, Thread
+from typing import TYPE_CHECKING
 
-from prometheus_client import start_http_server
-from prometheus_client.core import (
-    CollectorRegistry,
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-    Metric,
-)
-from prometheus_client.registry import Collector
+from attrs import define, field, frozen
 from typing_extensions import override
 
-from quietcrowd.campaign.server.metrics.kinds import KINDS, Kind
-from quietcrowd.campaign.server.metrics.publishing import Published, histograms
+from quietcrowd.campaign.server.logs import log_failure
+from quietcrowd.campaign.server.metrics.counters import (
+    AT_LEAST,
+    CLOCK_HELD,
+    KINDS,
+    QUEUE_DEPTH,
+    WRITABLE,
+    Kind,
+    Ripe,
+    Sample,
+    Tally,
+)
+from quietcrowd.campaign.store.database import UNAVAILABLE, Database
+from quietcrowd.campaign.store.releases import largest_at_least
+from quietcrowd.campaign.store.write_probe import Unwritable
 from quietcrowd.campaign.terms.settings import place_of
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["families", "metrics_port"]
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
+__all__ = ["Published", "Publisher", "families", "histograms", "metrics_port"]
+
+_EVERY = 60.0
+"""Seconds between two publications."""
+
+
+@frozen(kw_only=True)
+class Published:
+    """Published counts (of counters and histogram buckets) and gauges."""
+
+    counts: Mapping[Sample, int]
+    gauges: Mapping[Sample, int]
+
+
+@define(kw_only=True)
+class Publisher:
+    """Publication once a minute, in a thread; `publish` is called after each."""
+
+    tally: Tally
+    database: Database
+    unwritable: Callable[[], Unwritable | None]
+    clock_held: Callable[[], bool]
+    publish: Callable[[Published], None]
+    _of_workers: dict[Sample, int] = field(factory=dict, init=False)
+    _of_releases: dict[Sample, int] = field(factory=dict, init=False)
+    _gauges: dict[Sample, int] = field(factory=dict, init=False)
+    _ended: Event = field(factory=Event, init=False)
+    _thread: Thread = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._thread = Thread(target=self._run, name="metrics", daemon=True)
+        self._thread.start()
+
+    @property
+    def published(self) -> Published:
+        """Metrics that are visible now, including all counts of requesters and checks."""
+        counts = {**self._of_workers, **self._of_releases}
+        for sample, count in self.tally.read("others").items():
+            counts[sample] = counts.get(sample, 0) + count
+        return Published(counts=counts, gauges=dict(self._gauges))
+
+    def close(self) -> None:
+        """Stop the thread."""
+        self._ended.set()
+        self._thread.join()
+
+    def look(self) -> None:
+        """Publish the current metrics."""
+        of_releases = self.tally.read("releases")
+        gauges = {**self._gauges, Sample(WRITABLE.name): int(self.unwritable() is None)}
+        of_workers = self._of_workers
+        try:
+            with self.database.read() as connection:
+                least = largest_at_least(connection)
+            gauges[Sample(CLOCK_HELD.name)] = int(self.clock_held())
+        except UNAVAILABLE as error:  # the required multiple is unknown
+            log_failure("metrics", error, timed=True)
+        else:
+            gauges[Sample(AT_LEAST.name)] = least
+            ripe = self.tally.take_ripe(least)
+            if ripe is not None:
+                of_workers = _advanced(of_workers, ripe, least)
+                depth = ripe.peaks.get(Sample(QUEUE_DEPTH.name), 0)
+                gauges[Sample(QUEUE_DEPTH.name)] = depth - depth % least
+        self._of_workers, self._of_releases, self._gauges = of_workers, of_releases, gauges
+        self.publish(self.published)
+
+    def _run(self) -> None:
+        while True:
+            self.look()
+            if self._ended.wait(_EVERY):
+                return
+
+
+def _advanced(before: Mapping[Sample, int], ripe: Ripe, least: int) -> dict[Sample, int]:
+    """Return the published counts of workers, increased in multiples of `least`.
+
+    A sample below `least` is omitted: even a 0 would reveal the first occurrence.
+    """
+    after = dict(before)
+    for sample, count in ripe.counts.items():
+        more = count - before.get(sample, 0)
+        if more >= least:
+            after[sample] = before.get(sample, 0) + more - more % least
+    return after
+
+
+def histograms(
+    kind: Kind, published: Published
+) -> Iterator[tuple[tuple[str, ...], list[int], float]]:
+    """Yield the labels, bucket counts and sum of each histogram of a kind."""
+    of_kind = {one: n for one, n in published.counts.items() if one.kind == kind.name}
+    for labels in sorted({one.labels for one in of_kind}):
+        buckets = range(len(kind.bounds) + 1)
+        counts = [of_kind.get(Sample(kind.name, labels, one), 0) for one in buckets]
+        total = sum(kind.middle(one) * n for one, n in enumerate(counts))
+        yield labels, counts, total
 
 
 @contextmanager
 def metrics_port(host: str, port: int, published: Callable[[], Published]) -> Iterator[int]:
     """Answer scrapes until the context ends; yield the port, or raise ParameterError."""
+    from prometheus_client import CollectorRegistry, start_http_server  # takes 0.1 s to load
+    from prometheus_client.registry import Collector
+
+    class Scraped(Collector):
+        @override
+        def collect(self) -> Iterator[Metric]:
+            return families(published())
+
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(published))
+    registry.register(Scraped())
     try:
         server, thread = start_http_server(port, host, registry)
     except OSError as error:
@@ -48,20 +165,21 @@ def metrics_port(host: str, port: int, published: Callable[[], Published]) -> It
         thread.join()
 
 
-class _Collector(Collector):
-    def __init__(self, published: Callable[[], Published]) -> None:
-        self._published = published
-
-    @override
-    def collect(self) -> Iterator[Metric]:
-        return families(self._published())
-
-
 def families(published: Published) -> Iterator[Metric]:
     """Yield the published metrics, without creation times."""
+    from prometheus_client.core import (
+        CounterMetricFamily,
+        GaugeMetricFamily,
+        HistogramMetricFamily,
+    )
+
     for kind in KINDS.values():
         if kind.form == "histogram":
-            yield _histogram(kind, published)
+            bars = HistogramMetricFamily(kind.name, kind.about, labels=kind.labels)
+            ends = [*(f"{bound:g}" for bound in kind.bounds), "+Inf"]
+            for labels, buckets, total in histograms(kind, published):
+                bars.add_metric(labels, list(zip(ends, accumulate(buckets), strict=True)), total)
+            yield bars
             continue
         counter = kind.form == "counter"
         family = CounterMetricFamily if counter else GaugeMetricFamily
@@ -70,12 +188,3 @@ def families(published: Published) -> Iterator[Metric]:
         for sample in sorted(one for one in counts if one.kind == kind.name):
             found.add_metric(sample.labels, counts[sample])
         yield found
-
-
-def _histogram(kind: Kind, published: Published) -> HistogramMetricFamily:
-    found = HistogramMetricFamily(kind.name, kind.about, labels=kind.labels)
-    ends = [*(f"{bound:g}" for bound in kind.bounds), "+Inf"]
-    for labels, counts, total in histograms(kind, published):
-        buckets = list(zip(ends, accumulate(counts), strict=True))
-        found.add_metric(labels, buckets, total)
-    return found

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from quietcrowd.campaign.server.metrics.kinds import KINDS, Kind
-from quietcrowd.campaign.server.metrics.publishing import Published, histograms
+from quietcrowd.campaign.server.metrics.counters import KINDS, Kind
+from quietcrowd.campaign.server.metrics.exposition import Published, histograms
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.metrics.export import HistogramDataPoint, Metric, MetricsData

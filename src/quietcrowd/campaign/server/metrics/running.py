@@ -8,9 +8,9 @@ from contextlib import ExitStack, closing, contextmanager
 
 from attrs import evolve, frozen
 
+from quietcrowd.campaign.server.metrics.counters import Tally
+from quietcrowd.campaign.server.metrics.exposition import Publisher, metrics_port
 from quietcrowd.campaign.server.metrics.otlp import exporter
-from quietcrowd.campaign.server.metrics.publishing import Publisher
-from quietcrowd.campaign.server.metrics.tally import Tally
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.clock import read_clock
 from quietcrowd.campaign.store.database import Database
@@ -57,9 +57,6 @@ def running_metrics(
             held.callback(export.close)  # first: the publisher waits for it
         port = None
         if settings.metrics_port is not None:
-            # takes 0.1 s to load
-            from quietcrowd.campaign.server.metrics.exposition import metrics_port
-
             served = metrics_port(
                 settings.metrics_host, settings.metrics_port, lambda: publisher.published
             )

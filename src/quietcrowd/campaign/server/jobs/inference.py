@@ -19,10 +19,14 @@ from quietcrowd.campaign.results.stored_results import (
     write_failure,
 )
 from quietcrowd.campaign.results.work_folders import sweep
-from quietcrowd.campaign.server import line_process
+from quietcrowd.campaign.server.jobs import processes
 from quietcrowd.campaign.server.logs import log_failure
-from quietcrowd.campaign.server.metrics.kinds import INFERENCE_LAG, INFERENCE_SECONDS, INFERENCES
-from quietcrowd.campaign.server.metrics.tally import Tally
+from quietcrowd.campaign.server.metrics.counters import (
+    INFERENCE_LAG,
+    INFERENCE_SECONDS,
+    INFERENCES,
+    Tally,
+)
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.mechanisms import Mechanism
 
@@ -208,7 +212,7 @@ class InferenceJobs:
         limit = Timer(self.longest, process.kill)
         limit.start()
         try:
-            answer = line_process.ask(process, campaign.hex())
+            answer = processes.ask(process, campaign.hex())
         finally:
             limit.cancel()
         if not answer and not self._closed and time.monotonic() >= until:
@@ -242,7 +246,7 @@ class InferenceJobs:
             if self._closed:
                 raise _InferenceError
             if self._process is None:
-                self._process = line_process.start(_COMMAND)
+                self._process = processes.start(_COMMAND)
                 url = self.database.url.render_as_string(hide_password=False)
                 assert self._process.stdin is not None
                 begin = {"database": url, "modules": _modules(), "large": asdict(self.large)}
@@ -253,5 +257,5 @@ class InferenceJobs:
         process, self._process = self._process, None
         self._held.clear()
         if process is not None:
-            line_process.end(process)
+            processes.end(process)
             sweep(self.large.folder)

@@ -15,12 +15,12 @@ from typing import Any
 from attrs import define, field
 
 from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
-from quietcrowd.campaign.server import line_process
+from quietcrowd.campaign.server.jobs import processes
 from quietcrowd.campaign.server.logs import log_failure
 
 __all__ = ["PlanJobs"]
 
-_COMMAND = (sys.executable, "-m", "quietcrowd.campaign.server.plan_process")
+_COMMAND = (sys.executable, "-m", "quietcrowd.campaign.server.jobs.plan_process")
 
 _AGAIN = 0.05
 """Seconds between two attempts to kill a process that may still be starting."""
@@ -118,7 +118,7 @@ class PlanJobs:
             raise
 
     def _ask(self, line: str) -> str:
-        answer = line_process.ask(self._started(), line)
+        answer = processes.ask(self._started(), line)
         if not answer:
             raise _PlanningError
         return answer
@@ -126,14 +126,14 @@ class PlanJobs:
     def _started(self) -> subprocess.Popen[str]:
         with self._lock:
             if self._process is None:
-                self._process = line_process.start(_COMMAND)
+                self._process = processes.start(_COMMAND)
             return self._process
 
     def _kill(self) -> None:
         with self._lock:
             process, self._process = self._process, None
         if process is not None:
-            line_process.end(process)
+            processes.end(process)
 
 
 def _take_note(answer: asyncio.Future[str]) -> None:

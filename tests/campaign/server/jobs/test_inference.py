@@ -13,7 +13,7 @@ from tests.nightly import nightly
 
 from quietcrowd import MajorityVote
 from quietcrowd.campaign.results.inference_process import Inferrer
-from quietcrowd.campaign.server import inference_jobs
+from quietcrowd.campaign.server.jobs import inference
 from quietcrowd.inference import registry
 
 
@@ -71,12 +71,12 @@ def test_results_follow_reports_and_method_and_survive_the_death_of_their_proces
 def test_changes_within_a_while_are_one_inference(server, monkeypatch):
     asked = []
     monkeypatch.setattr(
-        inference_jobs.InferenceJobs, "_infer", lambda _, campaign: asked.append(campaign)
+        inference.InferenceJobs, "_infer", lambda _, campaign: asked.append(campaign)
     )
-    monkeypatch.setattr(inference_jobs, "outdated_campaigns", lambda _: [])
+    monkeypatch.setattr(inference, "outdated_campaigns", lambda _: [])
     clock = Clock()
-    monkeypatch.setattr(inference_jobs, "time", clock)
-    jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.3, longest=LONG)
+    monkeypatch.setattr(inference, "time", clock)
+    jobs = inference.InferenceJobs(database=server.database, debounce=0.3, longest=LONG)
     for _ in range(100):
         jobs.request(b"one")
     jobs.request(b"two")
@@ -102,11 +102,11 @@ def test_a_campaign_rests_for_longer_than_its_inference_took(server, monkeypatch
 
     told = Told("done 0.200\n" * 5)
     process = SimpleNamespace(stdin=io.StringIO(), stdout=told, kill=lambda: None)
-    monkeypatch.setattr(inference_jobs, "outdated_campaigns", lambda _: [])
-    monkeypatch.setattr(inference_jobs.InferenceJobs, "_started", lambda _: process)
+    monkeypatch.setattr(inference, "outdated_campaigns", lambda _: [])
+    monkeypatch.setattr(inference.InferenceJobs, "_started", lambda _: process)
     clock = Clock()
-    monkeypatch.setattr(inference_jobs, "time", clock)
-    jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.0, longest=LONG)
+    monkeypatch.setattr(inference, "time", clock)
+    jobs = inference.InferenceJobs(database=server.database, debounce=0.0, longest=LONG)
     jobs.request(b"one")
     assert in_time(lambda: b"one" in jobs._rests)
     clock.now = 0.59
@@ -139,7 +139,7 @@ def test_what_was_not_inferred_before_the_end_is_inferred_after_the_start(start_
 
 
 def test_what_another_server_took_in_is_inferred(start_server, postgresql_server, monkeypatch):
-    monkeypatch.setattr(inference_jobs, "_EVERY", 0.5)
+    monkeypatch.setattr(inference, "_EVERY", 0.5)
     url = postgresql_server.new_database()
     start_server(database=url, infer=True, debounce=0.0)
     desk = new_desk(start_server(database=url))
@@ -162,7 +162,7 @@ def test_what_is_deleted_is_forgotten_where_it_was_inferred(
     start_server, postgresql_server, monkeypatch, tmp_path, by_another
 ):
     """The workers' weights are kept in a file for the next inference, in the folder for it."""
-    monkeypatch.setattr(inference_jobs, "_EVERY", 0.5 if by_another else 60.0)
+    monkeypatch.setattr(inference, "_EVERY", 0.5 if by_another else 60.0)
     url = postgresql_server.new_database()
     given = {"inference_memory": 0, "inference_folder": str(tmp_path), "debounce": 0.0}
     infers = start_server(database=url, infer=True, **given)
@@ -185,16 +185,16 @@ def test_a_look_that_fails_is_followed_by_others(start_server, postgresql_server
             raise LookupError
         return []
 
-    monkeypatch.setattr(inference_jobs, "_EVERY", 0.1)
-    monkeypatch.setattr(inference_jobs, "outdated_campaigns", look)
+    monkeypatch.setattr(inference, "_EVERY", 0.1)
+    monkeypatch.setattr(inference, "outdated_campaigns", look)
     start_server(database=postgresql_server.url, infer=True, debounce=0.0)
     assert in_time(lambda: len(looks) >= 4)
 
 
 def test_the_only_server_of_a_file_looks_once(start_server, monkeypatch):
     looks = []
-    monkeypatch.setattr(inference_jobs, "_EVERY", 0.01)
-    monkeypatch.setattr(inference_jobs, "outdated_campaigns", lambda _: looks.append(1) or [])
+    monkeypatch.setattr(inference, "_EVERY", 0.01)
+    monkeypatch.setattr(inference, "outdated_campaigns", lambda _: looks.append(1) or [])
     own = start_server(infer=True, debounce=0.0)
     assert looks == [1]
     assert own.service.infer.__self__._due == {}
@@ -211,10 +211,10 @@ def test_a_database_that_is_away_is_asked_again(server, monkeypatch):
             raise AssertionError
 
     process = Process()
-    monkeypatch.setattr(inference_jobs, "_AGAIN", 0.01)
-    monkeypatch.setattr(inference_jobs, "outdated_campaigns", lambda _: [])
-    monkeypatch.setattr(inference_jobs.InferenceJobs, "_started", lambda _: process)
-    jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.0, longest=LONG)
+    monkeypatch.setattr(inference, "_AGAIN", 0.01)
+    monkeypatch.setattr(inference, "outdated_campaigns", lambda _: [])
+    monkeypatch.setattr(inference.InferenceJobs, "_started", lambda _: process)
+    jobs = inference.InferenceJobs(database=server.database, debounce=0.0, longest=LONG)
     jobs.request(b"one")
     assert in_time(lambda: process.stdout.tell() == len("later\ndone 0.000\n"))
     jobs.close()
@@ -232,17 +232,17 @@ def test_an_inference_that_fails_is_tried_again_and_told_of(start_server, monkey
         asked.append(one)
         raise OSError
 
-    monkeypatch.setattr(inference_jobs, "_PAUSE", 0.01)
-    monkeypatch.setattr(inference_jobs, "_LONGEST_PAUSE", 0.1)
-    infer = inference_jobs.InferenceJobs._infer
-    monkeypatch.setattr(inference_jobs.InferenceJobs, "_infer", fail)
-    jobs = inference_jobs.InferenceJobs(database=own.database, debounce=0.0, longest=LONG)
+    monkeypatch.setattr(inference, "_PAUSE", 0.01)
+    monkeypatch.setattr(inference, "_LONGEST_PAUSE", 0.1)
+    infer = inference.InferenceJobs._infer
+    monkeypatch.setattr(inference.InferenceJobs, "_infer", fail)
+    jobs = inference.InferenceJobs(database=own.database, debounce=0.0, longest=LONG)
     url = f"/campaigns/{campaign}/results"
     answer = wait_for(desk.client, url, lambda results: results["reports"] == 3)
     assert [one["code"] for one in answer.json()["warnings"]] == ["failed"]
     assert set(asked) == {bytes.fromhex(campaign)}
     assert len(asked) >= 3
-    monkeypatch.setattr(inference_jobs.InferenceJobs, "_infer", infer)
+    monkeypatch.setattr(inference.InferenceJobs, "_infer", infer)
     wait_for(desk.client, url, lambda results: len(results["truths"]) == 3)
     jobs.close()
 
@@ -252,7 +252,7 @@ def test_of_two_servers_the_one_that_fails_leaves_the_results_of_the_other(serve
     desk = new_desk(server)
     campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open")
     desk.worker(campaign).send_values(1, 0, 1)
-    told, write = [], inference_jobs.write_failure
+    told, write = [], inference.write_failure
 
     def fail(_, one):
         Inferrer(server.database).infer(one)
@@ -262,11 +262,11 @@ def test_of_two_servers_the_one_that_fails_leaves_the_results_of_the_other(serve
         told.append(given)
         write(*given)
 
-    monkeypatch.setattr(inference_jobs, "_PAUSE", 0.01)
-    monkeypatch.setattr(inference_jobs, "outdated_campaigns", lambda _: [])
-    monkeypatch.setattr(inference_jobs, "write_failure", note)
-    monkeypatch.setattr(inference_jobs.InferenceJobs, "_infer", fail)
-    jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.0, longest=LONG)
+    monkeypatch.setattr(inference, "_PAUSE", 0.01)
+    monkeypatch.setattr(inference, "outdated_campaigns", lambda _: [])
+    monkeypatch.setattr(inference, "write_failure", note)
+    monkeypatch.setattr(inference.InferenceJobs, "_infer", fail)
+    jobs = inference.InferenceJobs(database=server.database, debounce=0.0, longest=LONG)
     jobs.request(bytes.fromhex(campaign))
     assert in_time(lambda: told)
     jobs.close()
@@ -279,7 +279,7 @@ def test_a_failure_that_cannot_be_told_of_ends_nothing(start_server, monkeypatch
     desk = new_desk(own)
     campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open")
     desk.worker(campaign).send_values(1, 0, 1)
-    left, write = [KeyError(), TypeError()], inference_jobs.write_failure
+    left, write = [KeyError(), TypeError()], inference.write_failure
 
     def write_at_last(*given):
         if left:
@@ -290,10 +290,10 @@ def test_a_failure_that_cannot_be_told_of_ends_nothing(start_server, monkeypatch
         raise OSError
 
     for pause in ("_PAUSE", "_LONGEST_PAUSE", "_AGAIN"):
-        monkeypatch.setattr(inference_jobs, pause, 0.01)
-    monkeypatch.setattr(inference_jobs, "write_failure", write_at_last)
-    monkeypatch.setattr(inference_jobs.InferenceJobs, "_infer", fail)
-    jobs = inference_jobs.InferenceJobs(database=own.database, debounce=0.0, longest=LONG)
+        monkeypatch.setattr(inference, pause, 0.01)
+    monkeypatch.setattr(inference, "write_failure", write_at_last)
+    monkeypatch.setattr(inference.InferenceJobs, "_infer", fail)
+    jobs = inference.InferenceJobs(database=own.database, debounce=0.0, longest=LONG)
     wait_for(desk.client, f"/campaigns/{campaign}/results", lambda told: told["reports"] == 3)
     assert jobs.alive
     jobs.close()
@@ -315,17 +315,17 @@ for line in sys.stdin:
     elif not line.startswith("{{"):
         print("done 0.000", flush=True)
 """
-    monkeypatch.setattr(inference_jobs, "_COMMAND", (sys.executable, "-c", hang))
+    monkeypatch.setattr(inference, "_COMMAND", (sys.executable, "-c", hang))
     asked = []
-    infer = inference_jobs.InferenceJobs._infer
+    infer = inference.InferenceJobs._infer
 
     def note(self, one):
         asked.append(one.hex())
         return infer(self, one)
 
-    monkeypatch.setattr(inference_jobs.InferenceJobs, "_infer", note)
-    monkeypatch.setattr(inference_jobs, "outdated_campaigns", lambda _: [])
-    jobs = inference_jobs.InferenceJobs(database=own.database, debounce=0.0, longest=1.0)
+    monkeypatch.setattr(inference.InferenceJobs, "_infer", note)
+    monkeypatch.setattr(inference, "outdated_campaigns", lambda _: [])
+    jobs = inference.InferenceJobs(database=own.database, debounce=0.0, longest=1.0)
     jobs.request(bytes.fromhex(slow))
     jobs.request(bytes.fromhex(quick))
     url = f"/campaigns/{slow}/results"

@@ -6,8 +6,8 @@ import pytest
 from tests.campaign.waiting import LONG, come_true
 
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.server import plan_jobs
-from quietcrowd.campaign.server.plan_jobs import PlanJobs
+from quietcrowd.campaign.server.jobs import plans
+from quietcrowd.campaign.server.jobs.plans import PlanJobs
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +29,7 @@ PLAN = {"plan": {"rows": []}}
 @pytest.fixture
 def jobs(monkeypatch):
     """Return a way to begin; what is begun ends."""
-    monkeypatch.setattr(plan_jobs, "_COMMAND", (sys.executable, "-c", PROCESS))
+    monkeypatch.setattr(plans, "_COMMAND", (sys.executable, "-c", PROCESS))
     begun = []
 
     def begin(longest=LONG):

@@ -1,0 +1,1 @@
+"""Work in the background: inference and plans, each in a separate process."""

@@ -1,0 +1,246 @@
+"""The metrics of a server, and their counters, some of them withheld until a release.
+
+Actions of workers are counted separately, and published as they were at a release. That is the
+release at which enough workers had been released since the last publication: the largest
+``at_least`` of all open campaigns. Reports are counted with the release of their campaign. So no
+published number changes because a worker joined, sent reports or withdrew.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping
+from threading import Lock
+from typing import Literal, NamedTuple, TypeAlias
+
+from attrs import define, field, frozen
+
+from quietcrowd.campaign.server.logs import known_method, log_request
+
+__all__ = [
+    "AT_LEAST",
+    "BATCH_UPLOADS",
+    "CLOCK_HELD",
+    "COMMITS",
+    "INFERENCES",
+    "INFERENCE_LAG",
+    "INFERENCE_SECONDS",
+    "KINDS",
+    "QUEUE_DEPTH",
+    "REPORTS",
+    "REQUESTS",
+    "REQUEST_SECONDS",
+    "WRITABLE",
+    "Kind",
+    "Mover",
+    "Ripe",
+    "Sample",
+    "Tally",
+    "note_request",
+]
+
+Mover: TypeAlias = Literal["workers", "releases", "others"]
+"""Cause of a count: actions of workers; releases and their consequences; requesters and checks.
+
+The first are rounded and published with releases, the second once a minute, the last immediately.
+"""
+
+
+class Sample(NamedTuple):
+    """Key of a count."""
+
+    kind: str
+    labels: tuple[str, ...] = ()
+    bucket: int = 0
+
+
+@frozen(kw_only=True)
+class Kind:
+    """A metric; values of labels are from fixed lists, and the last bucket has no bound."""
+
+    name: str
+    about: str
+    labels: tuple[str, ...] = ()
+    form: Literal["counter", "histogram", "gauge"] = "counter"
+    bounds: tuple[float, ...] = ()
+
+    def bucket(self, value: float) -> int:
+        """Return the index of a value's bucket."""
+        return bisect_left(self.bounds, value)
+
+    def middle(self, bucket: int) -> float:
+        """Return the midpoint of a bucket, used in sums because no value is stored."""
+        ends = (0.0, *self.bounds, self.bounds[-1])
+        return (ends[bucket] + ends[bucket + 1]) / 2
+
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_LONG = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 180.0, 600.0, 1_800.0)
+
+REQUESTS = Kind(
+    name="quietcrowd_requests",
+    about="Requests that were answered.",
+    labels=("method", "route", "status"),
+)
+REQUEST_SECONDS = Kind(
+    name="quietcrowd_request_seconds",
+    about="How long requests took, in seconds.",
+    labels=("method", "route"),
+    form="histogram",
+    bounds=_SECONDS,
+)
+REPORTS = Kind(
+    name="quietcrowd_reports",
+    about="Reports that came in: accepted, sent once more, or refused and why.",
+    labels=("outcome",),
+)
+COMMITS = Kind(name="quietcrowd_commits", about="Transactions that took uploads in.")
+BATCH_UPLOADS = Kind(
+    name="quietcrowd_batch_uploads",
+    about="Uploads of a transaction.",
+    form="histogram",
+    bounds=(1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0),
+)
+QUEUE_DEPTH = Kind(
+    name="quietcrowd_queue_depth",
+    about="Most uploads that waited to be written, since this was published before.",
+    form="gauge",
+)
+INFERENCES = Kind(
+    name="quietcrowd_inferences",
+    about="Inferences: done, failed, or ended since they took too long.",
+    labels=("outcome",),
+)
+INFERENCE_SECONDS = Kind(
+    name="quietcrowd_inference_seconds",
+    about="How long inferences took, in seconds.",
+    form="histogram",
+    bounds=_LONG,
+)
+INFERENCE_LAG = Kind(
+    name="quietcrowd_inference_lag_seconds",
+    about="From the first change of a campaign to its results, in seconds.",
+    form="histogram",
+    bounds=_LONG,
+)
+WRITABLE = Kind(
+    name="quietcrowd_writable", about="1 while the database takes what is written.", form="gauge"
+)
+CLOCK_HELD = Kind(
+    name="quietcrowd_clock_held",
+    about="1 while the clock is implausible and nothing is closed or deleted by date.",
+    form="gauge",
+)
+AT_LEAST = Kind(
+    name="quietcrowd_at_least",
+    about="The largest number of workers who are shown together in a campaign that is open.",
+    form="gauge",
+)
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        REQUESTS,
+        REQUEST_SECONDS,
+        REPORTS,
+        COMMITS,
+        BATCH_UPLOADS,
+        QUEUE_DEPTH,
+        INFERENCES,
+        INFERENCE_SECONDS,
+        INFERENCE_LAG,
+        WRITABLE,
+        CLOCK_HELD,
+        AT_LEAST,
+    )
+}
+
+_NEVER = 2**62
+"""Threshold while nothing is published."""
+
+
+@frozen(kw_only=True)
+class Ripe:
+    """Actions of workers as counted at a release; `peaks` are maxima since the last publication."""
+
+    counts: Mapping[Sample, int]
+    peaks: Mapping[Sample, int]
+
+
+@define
+class Tally:
+    """Thread-safe counters since the start of a server."""
+
+    _counts: dict[Mover, Counter[Sample]] = field(
+        factory=lambda: {"workers": Counter(), "releases": Counter(), "others": Counter()},
+        init=False,
+    )
+    _peaks: Counter[Sample] = field(factory=Counter, init=False)
+    _held: dict[bytes, Counter[Sample]] = field(factory=dict, init=False)
+    _least: int = field(default=_NEVER, init=False)
+    _told: int = field(default=0, init=False)
+    _ripe: Ripe | None = field(default=None, init=False)
+    _lock: Lock = field(factory=Lock, init=False)
+
+    def count(self, mover: Mover, kind: Kind, *labels: str, by: int = 1) -> None:
+        """Increase a count."""
+        with self._lock:
+            self._counts[mover][Sample(kind.name, labels)] += by
+
+    def observe(self, mover: Mover, kind: Kind, value: float, *labels: str) -> None:
+        """Count a value in its bucket."""
+        with self._lock:
+            self._counts[mover][Sample(kind.name, labels, kind.bucket(value))] += 1
+
+    def reach(self, kind: Kind, value: int) -> None:
+        """Record a maximum that workers caused."""
+        with self._lock:
+            sample = Sample(kind.name)
+            self._peaks[sample] = max(self._peaks[sample], value)
+
+    def hold(self, campaign: bytes, kind: Kind, *labels: str, by: int) -> None:
+        """Count reports of a campaign with its next release."""
+        with self._lock:
+            self._held.setdefault(campaign, Counter())[Sample(kind.name, labels)] += by
+
+    def released(self, shown: Mapping[bytes, int]) -> None:
+        """Record a release: the number of workers per campaign shown for the first time."""
+        with self._lock:
+            for campaign, workers in shown.items():
+                self._told += workers
+                self._counts["workers"].update(self._held.pop(campaign, {}))
+            if 1 < self._least <= self._told:
+                self._ripe = self._now()
+
+    def read(self, mover: Mover) -> dict[Sample, int]:
+        """Return all counts with this cause."""
+        with self._lock:
+            return dict(self._counts[mover])
+
+    def take_ripe(self, least: int) -> Ripe | None:
+        """Return the counts of workers if they may be published, and wait for the next release.
+
+        From now on, `least` is the largest ``at_least`` of all campaigns that are open or have
+        workers.
+        """
+        with self._lock:
+            self._least = least
+            found = self._now() if least <= 1 else self._ripe if self._told >= least else None
+            if found is not None:
+                self._ripe, self._told = None, 0
+                self._peaks.clear()
+            return found
+
+    def _now(self) -> Ripe:
+        return Ripe(counts=dict(self._counts["workers"]), peaks=dict(self._peaks))
+
+
+def note_request(
+    tally: Tally, mover: Mover, method: str, route: str, status: int, seconds: float
+) -> None:
+    """Log and count a request; `route` is its template, and `status` is 0 without a response."""
+    log_request(method, route, status, seconds)
+    known = known_method(method)
+    tally.count(mover, REQUESTS, known, route, str(status))
+    tally.observe(mover, REQUEST_SECONDS, seconds, known, route)

@@ -1,0 +1,256 @@
+"""The start of a server: listening socket, resources and start report."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+from attrs import frozen
+from sqlalchemy import URL
+from typing_extensions import override
+
+from quietcrowd.campaign.server.connection_limits import OpenConnections
+from quietcrowd.campaign.server.metrics.otlp import asked_for
+from quietcrowd.campaign.server.metrics.running import Metrics, running_metrics
+from quietcrowd.campaign.server.settings import Settings
+from quietcrowd.campaign.store.capacity import Connections, claim_connections
+from quietcrowd.campaign.store.clock import Clock, read_clock
+from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.departures import CONNECTIONS, Departures
+from quietcrowd.campaign.store.opening import ready_database
+from quietcrowd.campaign.terms.server_address import is_here
+from quietcrowd.campaign.terms.settings import place_of
+from quietcrowd.exceptions import ParameterError
+
+__all__ = [
+    "AT_A_TIME",
+    "Listener",
+    "Resources",
+    "connections_within",
+    "file_limit",
+    "listener",
+    "opened_resources",
+    "start_lines",
+]
+
+AT_A_TIME = 16
+"""Connections accepted before any of them is processed."""
+
+_QUEUE = 1_024
+"""Connections that the system queues until they are accepted."""
+
+_OWN_FILES = 64
+"""Open files of the process itself, with a reserve: log, listener, lock of the database, journal of
+withdrawals, pipes to the inference process, event loop, modules."""
+
+_FEWEST, _MOST = 8, 2_048
+
+
+def connections_within(wanted: int | None, database_files: int) -> int:
+    """Return the maximum number of connections; raise ParameterError if open files are too limited.
+
+    Without `wanted` it is at most 2,048.
+    """
+    limit = file_limit()
+    if limit is None:
+        return wanted or _MOST
+    room = limit - _OWN_FILES - database_files - 2 * AT_A_TIME
+    if room < (wanted or _FEWEST):
+        needed = limit - room + (wanted or _FEWEST)
+        raise ParameterError(
+            f"this process may have {limit:,} files open, and {wanted or _FEWEST:,} connections "
+            f"need {needed:,}: raise the limit, as with ulimit -n {needed}"
+        )
+    return wanted or min(room, _MOST)
+
+
+def file_limit() -> int | None:
+    """Return the limit on open files of this process; None for no limit."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return None if soft == resource.RLIM_INFINITY else soft
+
+
+class _Taken(socket.socket):
+    """An accepted connection, which counts until it is closed."""
+
+    among: set[_Taken]
+
+    @override
+    def close(self) -> None:
+        self.among.discard(self)
+        super().close()
+
+
+class Listener(socket.socket):
+    """A listening socket that limits the number of accepted connections."""
+
+    door: OpenConnections | None = None
+    _taken: set[_Taken]
+
+    @override
+    def listen(self, backlog: int = _QUEUE, /) -> None:
+        """Ignore a shorter backlog: asyncio also uses it as the number of connections to accept."""
+        super().listen(max(backlog, _QUEUE))
+
+    @override
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Return the next connection of a source within its rate; none if the limit is reached."""
+        for _ in range(AT_A_TIME):
+            if self.door is not None and len(self._taken) >= self.door.most + AT_A_TIME:
+                break
+            given, address = super().accept()
+            if self.door is None or self.door.may_come(_host_in(address)):
+                taken = _Taken(given.family, given.type, given.proto, fileno=given.detach())
+                taken.among = self._taken
+                self._taken.add(taken)
+                return taken, address
+            given.close()
+        raise BlockingIOError
+
+
+def _host_in(address: Any) -> str | None:
+    return address[0] if isinstance(address, tuple) and address else None
+
+
+def listener(settings: Settings) -> Listener:
+    """Create the listening socket; raise ParameterError if that is impossible or insecure."""
+    if not (settings.insecure or is_here(settings.host)):
+        raise ParameterError(
+            f"{settings.host} is not this machine alone, and this server speaks without "
+            "encryption: put a server with HTTPS before it and listen on 127.0.0.1; or, where "
+            "nobody else is on the network between the two, add --insecure"
+        )
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        plain = socket.create_server((settings.host, settings.port), family=family)
+    except OSError as error:
+        raise ParameterError(
+            f"cannot listen on {place_of(settings.host, settings.port)}: {error.strerror}; take "
+            "another port"
+        ) from None
+    found = Listener(plain.family, plain.type, plain.proto, fileno=plain.detach())
+    found._taken = set()
+    # asyncio sets this only for sockets with an explicit protocol. A response is two packets: the
+    # second would wait 40 ms for the acknowledgment of the first.
+    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return found
+
+
+@frozen(kw_only=True)
+class Resources:
+    """The resources of a running server; `clock` is the reading at its start."""
+
+    database: Database
+    departures: Departures
+    connections: Connections | None
+    listener: Listener
+    metrics: Metrics
+    clock: Clock
+
+
+@contextmanager
+def opened_resources(settings: Settings) -> Iterator[Resources]:
+    """Open the resources of a server, and close them at the end."""
+    with (
+        ready_database(settings) as database,
+        closing(Departures.open(settings)) as departures,
+    ):
+        connections = _claimed(settings, database, departures)
+        with (
+            listener(settings) as found,
+            running_metrics(settings, database, departures) as metrics,
+        ):
+            yield Resources(
+                database=database,
+                departures=departures,
+                connections=connections,
+                listener=found,
+                metrics=metrics,
+                clock=read_clock(time.time(), database, departures.journal),
+            )
+
+
+def _claimed(settings: Settings, database: Database, departures: Departures) -> Connections | None:
+    """Claim the connections of a server; those of the journal first, so that all are counted."""
+    if departures.journal is not None:
+        claim_connections(departures.journal, pool_size=CONNECTIONS, others=0)
+    return claim_connections(database, pool_size=settings.pool_size, others=int(settings.infer))
+
+
+def start_lines(
+    settings: Settings, resources: Resources, limits: OpenConnections
+) -> list[str]:
+    """Return the lines of the start report, without passwords."""
+    one = settings
+    each = _rate(one.requests_per_second, one.burst)
+    each_at_once = min(one.at_once_each, one.at_once)
+    source = _rate(one.source_requests_per_second, one.source_burst)
+    infer = "left to other servers"
+    if one.infer:
+        infer = f"in a process of its own, ended after {one.longest_inference:g} seconds"
+    metrics = "none"
+    if resources.metrics.port is not None:
+        metrics = f"http://{place_of(one.metrics_host, resources.metrics.port)}/metrics"
+    memory = f"{one.bytes_at_once:,} bytes of bodies worked on, as many coming in"
+    port = resources.listener.getsockname()[1]
+    database, sent = resources.database, asked_for()
+    joins = "no limit"
+    if one.joins_per_minute:
+        joins = f"{one.joins_per_minute:g} a minute, {one.joins_at_once:,} at once"
+    return [
+        f"Serving campaigns on http://{place_of(one.host, port)}; stop with Ctrl+C.",
+        f"  Workers reach it at: {one.address or 'the name under which it is asked'}",
+        f"  Database: {_database_line(database.url, one.pool_size, resources.connections)}",
+        f"  Who left: {_journal_line(resources.departures)}",
+        f"  Requests: {one.at_once:,} at once, {each_at_once:,} with one key or credential;",
+        f"    with one key or credential, or from one source without: {each};",
+        f"    from one source: {source}",
+        f"  Joins of what is open to all, from one source: {joins};",
+        f"    a source is {'who connects' if one.proxy is None else f'what {one.proxy} says'}",
+        f"  Memory: {memory}",
+        f"  Connections: {_connections_line(limits)}",
+        f"  Inference: {infer}",
+        f"  Metrics: {metrics}{'' if sent is None else f'; OpenTelemetry: {sent}'}",
+        *([f"  Warning: {resources.clock.describe()}"] if resources.clock.held else ()),
+    ]
+
+
+def _rate(rate: float, burst: int) -> str:
+    return f"{rate:g} a second, {burst:,} at once" if rate else "no limit of a rate"
+
+
+def _connections_line(one: OpenConnections) -> str:
+    limit = file_limit()
+    files = "no known limit" if limit is None else f"at most {limit:,}"
+    return f"{one.most:,}, {one.each:,} of them from one source; open files: {files}"
+
+
+def _database_line(url: URL, pool_size: int, connections: Connections | None) -> str:
+    if connections is None:
+        return f"SQLite, {url.database}; {pool_size} connections"
+    return (
+        f"PostgreSQL, {_shown(url)}; {pool_size} connections, {connections.used} of "
+        f"{connections.given} in use"
+    )
+
+
+def _journal_line(departures: Departures) -> str:
+    if departures.journal is None:
+        return "kept in the database alone; comes back with a copy"
+    if departures.path is not None:
+        return f"SQLite, {departures.path}"
+    return f"PostgreSQL, {_shown(departures.journal.url)}; {CONNECTIONS} connections"
+
+
+def _shown(url: URL) -> str:
+    """Return a URL without password and query, which may contain a password, too."""
+    shown = URL.create("postgresql", url.username, None, url.host, url.port, url.database)
+    return shown.render_as_string()
