@@ -19,8 +19,8 @@ from quietcrowd.campaign.server.app import create_app, serve_in_background
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.requesters import issue_key
+from quietcrowd.campaign.store.withdrawals.journal import Departures
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.mechanisms import why_not_in_page
 from quietcrowd.campaign.terms.tokens import new_token, participant_id

@@ -8,8 +8,8 @@ from tests.campaign.damage import damage
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.clock import confirm_clock
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.departures import Departures, trace_of
 from quietcrowd.campaign.store.opening import ready_database
+from quietcrowd.campaign.store.withdrawals.journal import Departures, trace_of
 
 
 @pytest.fixture

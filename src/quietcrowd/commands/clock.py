@@ -34,8 +34,8 @@ def clock(
     require_server()
     from quietcrowd.campaign.server.settings import Settings
     from quietcrowd.campaign.store.clock import confirm_clock, read_clock
-    from quietcrowd.campaign.store.departures import Departures
     from quietcrowd.campaign.store.opening import require_current
+    from quietcrowd.campaign.store.withdrawals.journal import Departures
 
     settings = Settings(database=database, departures=departures)
     with closing(existing(database)) as opened:

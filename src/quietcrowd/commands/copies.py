@@ -107,7 +107,7 @@ def backup(
 def _existing_journal(settings: Settings) -> Iterator[Database | None]:
     """Provide the journal of withdrawals; if there is none, print a note after the copy."""
     from quietcrowd.campaign.store.database import Database
-    from quietcrowd.campaign.store.departures import place_of_departures
+    from quietcrowd.campaign.store.withdrawals.journal import place_of_departures
 
     place = place_of_departures(settings)
     if place is None:
@@ -138,7 +138,7 @@ def restore(
     """
     require_server()
     from quietcrowd.campaign.server.settings import Settings
-    from quietcrowd.campaign.store.restoring import restore as put_in_place
+    from quietcrowd.campaign.store.restore import restore as put_in_place
 
     settings = Settings(database=database, departures=departures)
     done, former = put_in_place(copy, settings, time.time(), lost=departures_lost)

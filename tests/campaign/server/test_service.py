@@ -9,7 +9,7 @@ from tests.programs import finished
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server import logs
 from quietcrowd.campaign.server.service import require_state, require_step
-from quietcrowd.campaign.store import write_probe
+from quietcrowd.campaign.store import health
 from quietcrowd.exceptions import ParameterError
 
 STATES = ["draft", "open", "closed"]
@@ -72,7 +72,7 @@ def fill(file):
 
 @pytest.mark.usefixtures("log_as_before")
 def test_a_full_disk_is_told_of_until_there_is_room(small_disk, start_server, monkeypatch):
-    monkeypatch.setattr(write_probe, "_EVERY", 0.0)
+    monkeypatch.setattr(health, "_EVERY", 0.0)
     own, stream = start_server(database=f"sqlite:///{small_disk}/q.db"), io.StringIO()
     desk = new_desk(own)
     assert desk.client.get("/readyz").status_code == 200

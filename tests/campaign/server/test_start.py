@@ -21,7 +21,7 @@ from quietcrowd.campaign.server.start import (
 from quietcrowd.campaign.store.capacity import Connections
 from quietcrowd.campaign.store.clock import Clock
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.departures import Departures
+from quietcrowd.campaign.store.withdrawals.journal import Departures
 from quietcrowd.exceptions import ParameterError
 
 

@@ -14,8 +14,8 @@ from quietcrowd.campaign.store.clock import (
     read_clock,
 )
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.opening import migrate
+from quietcrowd.campaign.store.withdrawals.journal import Departures
 
 TODAY = 20_800
 NOON = DAY // 2

@@ -5,8 +5,9 @@ import pytest
 from sqlalchemy import event, func, select
 from tests.campaign.people import new_desk
 
-from quietcrowd.campaign.store import departures, tables
+from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.erasures import erase_named
+from quietcrowd.campaign.store.withdrawals.journal import departure
 
 NOBODY = "worker-0123456789abcdef"
 
@@ -73,12 +74,12 @@ def test_the_same_is_written_for_who_is_there_who_has_left_and_who_never_was(run
     told = {}
     for what, name in people(desk, campaign).items():
         before = rows(database, tables.withdrawn)
-        kept = journal and rows(journal, departures.departure)
+        kept = journal and rows(journal, departure)
         with statements(*databases) as asked, database.write() as connection:
             changed = erase_named(connection, service.departures, bytes.fromhex(campaign), name)
         assert changed == (what == "shown")
         assert rows(database, tables.withdrawn) == before + 1
-        assert journal is None or rows(journal, departures.departure) == kept + 1
+        assert journal is None or rows(journal, departure) == kept + 1
         told[what] = asked
     first = told["nobody"]
     assert len(first) > 6

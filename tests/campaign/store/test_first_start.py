@@ -8,8 +8,6 @@ from tests.campaign.people import new_desk
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.copies import copy_to
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.departures import Departures
-from quietcrowd.campaign.store.journal_ids import journal_of
 from quietcrowd.campaign.store.opening import (
     accept_loss,
     begin_new,
@@ -17,7 +15,9 @@ from quietcrowd.campaign.store.opening import (
     ready_beside_server,
     ready_database,
 )
-from quietcrowd.campaign.store.restoring import restore
+from quietcrowd.campaign.store.restore import restore
+from quietcrowd.campaign.store.withdrawals.ids import journal_of
+from quietcrowd.campaign.store.withdrawals.journal import Departures
 from quietcrowd.exceptions import ParameterError
 
 KEPT = bytes(32)

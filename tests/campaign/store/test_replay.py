@@ -21,10 +21,10 @@ from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.clock import confirm_clock
 from quietcrowd.campaign.store.copies import copy_to
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.departures import Departures, trace_of
 from quietcrowd.campaign.store.opening import migrate, ready_database
 from quietcrowd.campaign.store.replay import Replayed, replay
-from quietcrowd.campaign.store.restoring import restore
+from quietcrowd.campaign.store.restore import restore
+from quietcrowd.campaign.store.withdrawals.journal import Departures, trace_of
 from quietcrowd.campaign.terms.tokens import withdrawn_hash
 
 pytestmark = pytest.mark.slow
@@ -221,7 +221,7 @@ KILLED = """
 import os, signal, sys
 from quietcrowd.campaign.server.api import participants
 from quietcrowd.campaign.server.app import serve
-from quietcrowd.campaign.store.departures import Departures, trace_of
+from quietcrowd.campaign.store.withdrawals.journal import Departures, trace_of
 from quietcrowd.campaign.server.settings import Settings
 
 database, departures, port, moment = sys.argv[1:]

@@ -38,8 +38,8 @@ from quietcrowd.campaign.server.metrics.counters import Mover, Tally, note_reque
 from quietcrowd.campaign.server.problem_responses import as_response, request_id
 from quietcrowd.campaign.server.rate_limits import RateLimits
 from quietcrowd.campaign.server.turning_away import TurningAway
+from quietcrowd.campaign.store.credentials import Kind, Shown, known_among
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.shown_tokens import Kind, Shown, known_among
 from quietcrowd.campaign.terms.settings import MAX_BODY, MAX_SMALL_BODY, PREFIX
 from quietcrowd.campaign.terms.tokens import Prefix, has_prefix, token_hash
 

@@ -41,7 +41,7 @@ from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.server.start import AT_A_TIME, opened_resources, start_lines
 from quietcrowd.campaign.server.writer import JournalEraser, Writer
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.departures import Departures
+from quietcrowd.campaign.store.withdrawals.journal import Departures
 from quietcrowd.campaign.terms.settings import PREFIX, place_of
 from quietcrowd.campaign.web.pages import router as pages
 

@@ -9,11 +9,15 @@ from attrs import define, field
 
 from quietcrowd.campaign.server.logs import log_failure
 from quietcrowd.campaign.store.clock import observe_clock
-from quietcrowd.campaign.store.closing import close_due, due_campaigns
 from quietcrowd.campaign.store.dashboards import delete_ended, some_ended
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
-from quietcrowd.campaign.store.departures import Departures, trace_of
-from quietcrowd.campaign.store.retention import delete_expired, some_expired
+from quietcrowd.campaign.store.lifecycle import (
+    close_due,
+    delete_expired,
+    due_campaigns,
+    some_expired,
+)
+from quietcrowd.campaign.store.withdrawals.journal import Departures, trace_of
 
 __all__ = ["RetentionKeeper"]
 

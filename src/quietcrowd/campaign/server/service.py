@@ -25,10 +25,10 @@ from quietcrowd.campaign.server.writer import Writer
 from quietcrowd.campaign.store.clock import Clock, read_clock
 from quietcrowd.campaign.store.dashboards import Reader, reader_of
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.failures import cause_of_code, explain_code
+from quietcrowd.campaign.store.health import Place, Unwritable
 from quietcrowd.campaign.store.requesters import KeyHolder, requester_of
-from quietcrowd.campaign.store.write_probe import Place, Unwritable
+from quietcrowd.campaign.store.withdrawals.journal import Departures
 from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.campaign.terms.tokens import has_prefix
 

@@ -20,8 +20,8 @@ from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.capacity import Connections, claim_connections
 from quietcrowd.campaign.store.clock import Clock, read_clock
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.departures import CONNECTIONS, Departures
 from quietcrowd.campaign.store.opening import ready_database
+from quietcrowd.campaign.store.withdrawals.journal import CONNECTIONS, Departures
 from quietcrowd.campaign.terms.server_address import is_here
 from quietcrowd.campaign.terms.settings import place_of
 from quietcrowd.exceptions import ParameterError
@@ -185,9 +185,7 @@ def _claimed(settings: Settings, database: Database, departures: Departures) -> 
     return claim_connections(database, pool_size=settings.pool_size, others=int(settings.infer))
 
 
-def start_lines(
-    settings: Settings, resources: Resources, limits: OpenConnections
-) -> list[str]:
+def start_lines(settings: Settings, resources: Resources, limits: OpenConnections) -> list[str]:
     """Return the lines of the start report, without passwords."""
     one = settings
     each = _rate(one.requests_per_second, one.burst)

@@ -28,8 +28,8 @@ from quietcrowd.campaign.server.metrics.counters import (
     Tally,
 )
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
-from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.intake import Intake, Taken, WorkerUpload
+from quietcrowd.campaign.store.withdrawals.journal import Departures
 
 __all__ = ["JournalEraser", "Writer"]
 

@@ -16,10 +16,8 @@ from sqlalchemy.exc import DBAPIError
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.clock import read_clock
 from quietcrowd.campaign.store.copies import stem_of
-from quietcrowd.campaign.store.database import UNAVAILABLE, Database
-from quietcrowd.campaign.store.departures import metadata, place_of_departures
+from quietcrowd.campaign.store.database import UNAVAILABLE, Database, Places
 from quietcrowd.campaign.store.failures import DAMAGED, explain
-from quietcrowd.campaign.store.journal_copies import copy_journal, entries_of, lost_entries
 from quietcrowd.campaign.store.manifests import (
     MANIFEST,
     Generation,
@@ -27,8 +25,9 @@ from quietcrowd.campaign.store.manifests import (
     generations_in,
     identity_of,
 )
-from quietcrowd.campaign.store.places import Places
 from quietcrowd.campaign.store.revisions import found_revision, standing_of
+from quietcrowd.campaign.store.withdrawals.copies import copy_journal, entries_of, lost_entries
+from quietcrowd.campaign.store.withdrawals.journal import metadata, place_of_departures
 from quietcrowd.exceptions import QuietcrowdError
 
 __all__ = ["Finding", "examine"]

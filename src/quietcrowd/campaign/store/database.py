@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from attrs import field, frozen
@@ -37,6 +37,7 @@ __all__ = [
     "UNAVAILABLE",
     "Database",
     "FailedWrite",
+    "Places",
     "create_private",
     "if_it_fails",
     "insert_rows",
@@ -414,3 +415,27 @@ def _in_sqlite(
         f"ON found.campaign_id = ? AND found.{column} = wanted.id"
     )
     return statement, (*ids, campaign)
+
+
+class Places(Protocol):
+    """Location and connection pool of the databases."""
+
+    @property
+    def database(self) -> str:
+        """URL of the campaigns."""
+
+    @property
+    def departures(self) -> str | None:
+        """URL of the journal of withdrawals and ended campaigns, a separate database.
+
+        ``none`` means no journal. None means a file next to an SQLite database, and no journal for
+        PostgreSQL.
+        """
+
+    @property
+    def pool_size(self) -> int:
+        """Most connections to the campaigns."""
+
+    @property
+    def pool_seconds(self) -> float:
+        """Seconds to wait for a connection."""

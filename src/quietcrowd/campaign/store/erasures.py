@@ -14,10 +14,10 @@ from attrs import field, frozen
 from sqlalchemy import Connection, delete, insert, select, update
 
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.exclusions import renew
 from quietcrowd.campaign.store.participants import count_joined
 from quietcrowd.campaign.store.releases import show_at_once, take_stock, waits_for_others
+from quietcrowd.campaign.store.withdrawals.journal import Departures
 from quietcrowd.campaign.terms.tokens import erased_hash, new_id
 
 __all__ = ["erase_named", "erase_participant"]

@@ -9,9 +9,8 @@ from pathlib import Path
 from sqlalchemy import Connection, Table, func, inspect, select
 
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.database import Database, create_private
-from quietcrowd.campaign.store.departures import departure, ending, place_of_departures
-from quietcrowd.campaign.store.places import Places
+from quietcrowd.campaign.store.database import Database, Places, create_private
+from quietcrowd.campaign.store.withdrawals.journal import departure, ending, place_of_departures
 from quietcrowd.exceptions import ParameterError
 
 __all__ = ["is_empty", "left_behind", "mark_started", "require_first_start"]

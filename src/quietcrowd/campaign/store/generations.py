@@ -16,7 +16,6 @@ from tempfile import TemporaryDirectory
 from quietcrowd.campaign.store.clock import Clock
 from quietcrowd.campaign.store.copies import WHEN, copy_name, copy_to, stem_of
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.journal_copies import copy_journal, entries_of, lost_entries
 from quietcrowd.campaign.store.manifests import (
     JOURNAL,
     MANIFEST,
@@ -25,6 +24,7 @@ from quietcrowd.campaign.store.manifests import (
     identity_of,
     write_manifest,
 )
+from quietcrowd.campaign.store.withdrawals.copies import copy_journal, entries_of, lost_entries
 from quietcrowd.exceptions import ParameterError
 
 __all__ = ["KEPT", "copy_alone", "make_generation", "prune", "settle_folder"]

@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.clock import observe_clock
-from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.database import Database, Places
 from quietcrowd.campaign.store.failures import DAMAGED, explain
 from quietcrowd.campaign.store.first_start import (
     is_empty,
@@ -27,13 +27,7 @@ from quietcrowd.campaign.store.first_start import (
     mark_started,
     require_first_start,
 )
-from quietcrowd.campaign.store.journal_ids import (
-    leave_journal,
-    matching_departures,
-    replace_journal,
-)
-from quietcrowd.campaign.store.places import Places
-from quietcrowd.campaign.store.recounts import recount
+from quietcrowd.campaign.store.releases import recount
 from quietcrowd.campaign.store.replay import replay
 from quietcrowd.campaign.store.revisions import (
     Revision,
@@ -42,6 +36,11 @@ from quietcrowd.campaign.store.revisions import (
     newest_revision,
     pending_revisions,
     standing_of,
+)
+from quietcrowd.campaign.store.withdrawals.ids import (
+    leave_journal,
+    matching_departures,
+    replace_journal,
 )
 from quietcrowd.campaign.terms.file_lock import file_lock
 from quietcrowd.exceptions import FormatError, ParameterError

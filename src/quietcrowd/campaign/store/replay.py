@@ -11,11 +11,10 @@ from sqlalchemy import Connection, select
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.campaigns import delete_campaign, update_campaign
 from quietcrowd.campaign.store.database import Database, insert_rows, look_up
-from quietcrowd.campaign.store.departures import Departures, Ending, trace_of
-from quietcrowd.campaign.store.endings import kept_until
 from quietcrowd.campaign.store.erasures import erase_participant
+from quietcrowd.campaign.store.lifecycle import delete_expired, kept_until
 from quietcrowd.campaign.store.releases import take_stock, waits_for_others
-from quietcrowd.campaign.store.retention import delete_expired
+from quietcrowd.campaign.store.withdrawals.journal import Departures, Ending, trace_of
 
 __all__ = ["Replayed", "replay"]
 

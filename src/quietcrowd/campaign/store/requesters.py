@@ -9,8 +9,8 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.credentials import find_shown
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.shown_tokens import find_shown
 from quietcrowd.campaign.terms.tokens import (
     new_id,
     new_token,

@@ -21,10 +21,12 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     Column,
     ForeignKey,
     ForeignKeyConstraint,
     Index,
+    Integer,
     LargeBinary,
     MetaData,
     Table,
@@ -32,9 +34,9 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from quietcrowd.campaign.store.table_kinds import STRICT, WHOLE
-
 __all__ = [
+    "STRICT",
+    "WHOLE",
     "api_key",
     "campaign",
     "clock",
@@ -55,6 +57,12 @@ __all__ = [
     "task",
     "withdrawn",
 ]
+
+WHOLE = BigInteger().with_variant(Integer(), "sqlite")
+"""64-bit integers, in a type that SQLite's strict tables accept."""
+
+STRICT: dict[str, Any] = {"sqlite_strict": True, "sqlite_with_rowid": False}
+"""Pages are ordered by random keys; rows in a page by arrival: see `Database.write_anew`."""
 
 metadata = MetaData()
 
@@ -273,7 +281,7 @@ journal = Table(
     Column("id", LargeBinary, nullable=False),
     **STRICT,
 )
-"""One row: the id that the journal of withdrawals has too; see `journal_ids`."""
+"""One row: the id that the journal of withdrawals has too; see `withdrawals.ids`."""
 
 clock = Table(
     "clock",

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from quietcrowd.campaign.protocol.fields import Id
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.store.shown_tokens import Shown
+from quietcrowd.campaign.store.credentials import Shown
 from quietcrowd.campaign.terms.server_address import address_of_host
 from quietcrowd.campaign.web.files import DASHBOARD, PAGE, SERVICE_WORKER, PageFile, html_file
 from quietcrowd.campaign.web.manifest import MANIFEST, SERVED

@@ -37,13 +37,12 @@ from quietcrowd.campaign.store.campaigns import (
     read_tasks,
     update_campaign,
 )
-from quietcrowd.campaign.store.closing import close_campaign, day_of
 from quietcrowd.campaign.store.database import UNAVAILABLE
-from quietcrowd.campaign.store.departures import trace_of
-from quietcrowd.campaign.store.endings import keep_ending
 from quietcrowd.campaign.store.images import keep_named_images
+from quietcrowd.campaign.store.lifecycle import close_campaign, day_of, keep_ending
 from quietcrowd.campaign.store.releases import take_stock, waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
+from quietcrowd.campaign.store.withdrawals.journal import trace_of
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.configuration import check_as_of
 from quietcrowd.campaign.terms.images import named_images

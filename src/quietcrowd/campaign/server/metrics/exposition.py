@@ -30,8 +30,8 @@ from quietcrowd.campaign.server.metrics.counters import (
     Tally,
 )
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
+from quietcrowd.campaign.store.health import Unwritable
 from quietcrowd.campaign.store.releases import largest_at_least
-from quietcrowd.campaign.store.write_probe import Unwritable
 from quietcrowd.campaign.terms.settings import place_of
 from quietcrowd.exceptions import ParameterError
 

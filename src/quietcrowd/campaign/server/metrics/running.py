@@ -14,8 +14,8 @@ from quietcrowd.campaign.server.metrics.otlp import exporter
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.clock import read_clock
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.departures import Departures
-from quietcrowd.campaign.store.write_probe import WriteProbe
+from quietcrowd.campaign.store.health import WriteProbe
+from quietcrowd.campaign.store.withdrawals.journal import Departures
 
 __all__ = ["Metrics", "running_metrics"]
 

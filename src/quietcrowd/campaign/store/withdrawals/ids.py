@@ -14,10 +14,9 @@ from typing import NoReturn
 from sqlalchemy import select, text
 
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.departures import Departures, place_of_departures
-from quietcrowd.campaign.store.journal_copies import merge_journal
-from quietcrowd.campaign.store.places import Places
+from quietcrowd.campaign.store.database import Database, Places
+from quietcrowd.campaign.store.withdrawals.copies import merge_journal
+from quietcrowd.campaign.store.withdrawals.journal import Departures, place_of_departures
 from quietcrowd.exceptions import ParameterError
 
 __all__ = ["journal_of", "leave_journal", "matching_departures", "replace_journal"]

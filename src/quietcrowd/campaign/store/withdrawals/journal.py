@@ -2,7 +2,7 @@
 
 An entry is on the disk before the transaction that deletes commits. So a worker who was told that
 all data is deleted does not return with a copy. If the transaction of a withdrawal does not commit,
-the next server that starts repeats it. The entry of a campaign is reverted instead: see `endings`.
+the next server that starts repeats it. The entry of a campaign is reverted: see `lifecycle`.
 
 Entries have no time and no names. They contain *traces*, hashes of ids, which only someone with the
 ids can look up, and are ordered by these. Entries of workers are deleted when their campaign is
@@ -12,6 +12,7 @@ deleted or its retention ends; the entry that the campaign ended stays.
 from __future__ import annotations
 
 import hashlib
+import secrets
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,11 +37,9 @@ from sqlalchemy import (
 from sqlalchemy.exc import DBAPIError
 
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.database import Database, look_up
+from quietcrowd.campaign.store.database import Database, Places, look_up
 from quietcrowd.campaign.store.failures import explain
-from quietcrowd.campaign.store.places import Places
-from quietcrowd.campaign.store.same_database import same_database
-from quietcrowd.campaign.store.table_kinds import STRICT, WHOLE
+from quietcrowd.campaign.store.tables import STRICT, WHOLE
 from quietcrowd.exceptions import ParameterError
 
 __all__ = [
@@ -50,8 +49,30 @@ __all__ = [
     "Ending",
     "ending",
     "place_of_departures",
+    "same_database",
     "trace_of",
 ]
+
+_TAKE = text("SELECT pg_advisory_xact_lock(:key)")
+
+_TRY = text("SELECT pg_try_advisory_xact_lock(:key)")
+
+
+def same_database(one: Database, other: Database) -> bool:
+    """Return whether two databases are the same.
+
+    For SQLite, compare the files. For PostgreSQL, take a random advisory lock in one and try it in
+    the other: such locks are per database, for any host, port, user or schema in the URL.
+    """
+    if one.path is not None and other.path is not None:
+        return one.path.exists() and other.path.exists() and one.path.samefile(other.path)
+    if one.path is not None or other.path is not None:
+        return False
+    key = {"key": secrets.randbits(63)}
+    with one.write() as first, other.write() as second:
+        first.execute(_TAKE, key)
+        return not second.scalar(_TRY, key)
+
 
 NOWHERE = "none"
 """Setting instead of a URL: withdrawals are stored only in the database."""

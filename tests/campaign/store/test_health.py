@@ -7,13 +7,13 @@ from sqlalchemy.exc import DBAPIError
 from tests.campaign.test_read_only_database import read_only
 
 from quietcrowd.campaign.server.settings import Settings
-from quietcrowd.campaign.store import write_probe
+from quietcrowd.campaign.store import health
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.departures import Departures
+from quietcrowd.campaign.store.health import WriteProbe
 from quietcrowd.campaign.store.opening import migrate
 from quietcrowd.campaign.store.revisions import newest_revision
 from quietcrowd.campaign.store.tables import requester
-from quietcrowd.campaign.store.write_probe import WriteProbe
+from quietcrowd.campaign.store.withdrawals.journal import Departures
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def told(database, *pragmas):
 
 @pytest.fixture
 def probe(database, monkeypatch):
-    monkeypatch.setattr(write_probe, "_EVERY", 0.0)
+    monkeypatch.setattr(health, "_EVERY", 0.0)
     return WriteProbe(database=database, departures=Departures(journal=None))
 
 
@@ -81,7 +81,7 @@ def test_a_postgresql_that_may_only_be_read_is_told_of(probe, postgresql_server)
 
 
 def test_who_waits_for_the_table_of_the_revision_is_not_waited_for(database, probe, monkeypatch):
-    monkeypatch.setattr(write_probe, "_BRIEFLY", "SET LOCAL lock_timeout = '50ms'")
+    monkeypatch.setattr(health, "_BRIEFLY", "SET LOCAL lock_timeout = '50ms'")
     other = Database.open(database.url.render_as_string(hide_password=False))
     if database.path is None:
         with other.write() as connection:
@@ -97,7 +97,7 @@ def test_who_waits_for_the_table_of_the_revision_is_not_waited_for(database, pro
 @pytest.fixture
 def journal(new_database, tmp_path, monkeypatch):
     """Return what probes a database that can be written, and a journal on either database."""
-    monkeypatch.setattr(write_probe, "_EVERY", 0.0)
+    monkeypatch.setattr(health, "_EVERY", 0.0)
     settings = Settings(database=f"sqlite:///{tmp_path}/campaigns.db", departures=new_database)
     database, departures = Database.open(settings.database), Departures.open(settings)
     migrate(database)
@@ -142,6 +142,6 @@ def test_it_is_tried_once_in_a_while_and_real_writes_count(database, monkeypatch
         with told(database, "query_only=ON"), pytest.raises(DBAPIError), database.write() as one:
             one.execute(insert(requester), named("me"))
         assert probe.why_not() == ("database", "SQLITE_READONLY")
-        monkeypatch.setattr(write_probe, "_EVERY", 0.0)
+        monkeypatch.setattr(health, "_EVERY", 0.0)
         assert probe.why_not() is None
         assert len(tries) == 2

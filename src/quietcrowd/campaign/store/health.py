@@ -12,8 +12,8 @@ from attrs import define, field
 from sqlalchemy import text
 
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
-from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.failures import cause_of, database_code
+from quietcrowd.campaign.store.withdrawals.journal import Departures
 
 __all__ = ["Place", "Unwritable", "WriteProbe"]
 

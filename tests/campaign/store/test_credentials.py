@@ -1,7 +1,7 @@
 from sqlalchemy import select
 
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.shown_tokens import Shown, find_shown, known_among
+from quietcrowd.campaign.store.credentials import Shown, find_shown, known_among
 from quietcrowd.campaign.terms.tokens import new_token, token_hash
 
 

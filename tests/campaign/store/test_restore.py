@@ -12,12 +12,12 @@ from tests.nightly import nightly
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.clock import Clock
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.generations import make_generation
-from quietcrowd.campaign.store.journal_ids import matching_departures
 from quietcrowd.campaign.store.opening import migrate, only_server, ready_database
 from quietcrowd.campaign.store.replay import Replayed
-from quietcrowd.campaign.store.restoring import restore
+from quietcrowd.campaign.store.restore import restore
+from quietcrowd.campaign.store.withdrawals.ids import matching_departures
+from quietcrowd.campaign.store.withdrawals.journal import Departures
 from quietcrowd.campaign.terms.tokens import participant_id, withdrawn_hash
 from quietcrowd.exceptions import FormatError, ParameterError
 
@@ -210,7 +210,7 @@ def test_a_file_system_without_links_will_do(settings, copy, monkeypatch):
 KILLED = """
 import os, signal, sys, time
 from pathlib import Path
-from quietcrowd.campaign.store import restoring
+from quietcrowd.campaign.store import restore
 from quietcrowd.campaign.server.settings import Settings
 
 at = int(sys.argv[3])
@@ -226,7 +226,7 @@ def die_at_last(name):
     setattr(os, name, call)
 for name in ("link", "replace", "fsync", "unlink"):
     die_at_last(name)
-restoring.restore(Path(sys.argv[1]), Settings(database=sys.argv[2]), time.time())
+restore.restore(Path(sys.argv[1]), Settings(database=sys.argv[2]), time.time())
 """
 
 

@@ -3,13 +3,68 @@ from contextlib import closing
 from stat import S_IMODE
 
 import pytest
+from sqlalchemy import make_url, text
 
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.departures import Departures, place_of_departures, trace_of
 from quietcrowd.campaign.store.opening import migrate
+from quietcrowd.campaign.store.withdrawals.journal import (
+    Departures,
+    place_of_departures,
+    same_database,
+    trace_of,
+)
 from quietcrowd.campaign.terms.tokens import new_id
 from quietcrowd.exceptions import ParameterError
+
+
+def opened(*urls):
+    return [Database.open(url) for url in urls]
+
+
+def test_a_file_is_the_same_under_another_name(tmp_path):
+    urls = [f"sqlite:///{tmp_path}/{name}.db" for name in ("one", "link", "other")]
+    one, link, other = opened(*urls)
+    assert not same_database(one, one)  # there is none yet
+    one.path.touch()
+    link.path.hardlink_to(one.path)
+    other.path.touch()
+    assert same_database(one, link)
+    assert not same_database(one, other)
+
+
+def with_query(url, **query):
+    return make_url(url).update_query_dict(query).render_as_string(hide_password=False)
+
+
+@pytest.mark.slow
+def test_postgresql_is_the_same_under_another_host_or_schema(postgresql_server, tmp_path):
+    url = postgresql_server.new_database()
+    host = make_url(url).set(host="localhost").render_as_string(hide_password=False)
+    schema = with_query(url, options="-csearch_path=elsewhere")
+    one, other, *names = opened(url, postgresql_server.new_database(), host, schema)
+    assert all(same_database(one, name) for name in names)
+    assert not same_database(one, other)
+    assert not same_database(one, Database.open(f"sqlite:///{tmp_path}/q.db"))
+    with one.read() as connection:
+        assert not connection.scalar(text("SELECT count(*) FROM pg_locks WHERE mode = 'advisory'"))
+    for database in (one, other, *names):
+        database.close()
+
+
+@pytest.mark.slow
+def test_a_journal_in_another_schema_of_the_database_is_refused(postgresql_server):
+    """A dump of the database would hold it; its tables are not where the campaigns' are."""
+    url = postgresql_server.new_database()
+    database = Database.open(url)
+    migrate(database)
+    with database.write() as connection:
+        connection.execute(text("CREATE SCHEMA elsewhere"))
+    there = with_query(url, options="-csearch_path=elsewhere")
+    with pytest.raises(ParameterError, match="another database"):
+        Departures.open(Settings(database=url, departures=there), database)
+    database.close()
+
 
 KEPT = bytes(32)
 HEAD = 100
@@ -61,7 +116,7 @@ def test_what_is_deleted_stays_deleted_and_names_no_worker(departures):
 
 
 def test_all_who_left_are_found_however_many(departures, monkeypatch):
-    monkeypatch.setattr("quietcrowd.campaign.store.departures._SOME", 3)
+    monkeypatch.setattr("quietcrowd.campaign.store.withdrawals.journal._SOME", 3)
     campaign = new_id()
     kept = {new_id(): new_id() for _ in range(7)}
     for worker, credential in kept.items():
@@ -97,11 +152,11 @@ def test_nothing_tells_when_or_in_which_order_somebody_left(tmp_path):
 
 
 def test_a_large_file_is_seldom_written_anew(tmp_path, monkeypatch):
-    monkeypatch.setattr("quietcrowd.campaign.store.departures._SMALL", 0)
+    monkeypatch.setattr("quietcrowd.campaign.store.withdrawals.journal._SMALL", 0)
     entries = [(new_id(), new_id(), KEPT) for _ in range(10)]
     mixed = written(tmp_path / "mixed.db", entries)
     assert mixed != (settled := (tmp_path / "mixed.db.departures").read_bytes()[HEAD:])
-    monkeypatch.setattr("quietcrowd.campaign.store.departures._SELDOM", -1.0)
+    monkeypatch.setattr("quietcrowd.campaign.store.withdrawals.journal._SELDOM", -1.0)
     assert written(tmp_path / "now.db", entries) == settled
 
 

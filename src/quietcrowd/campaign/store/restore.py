@@ -16,12 +16,9 @@ from sqlalchemy.exc import DBAPIError
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.clock import read_clock
 from quietcrowd.campaign.store.copies import copy_name, pg_restore
-from quietcrowd.campaign.store.database import Database, create_private
-from quietcrowd.campaign.store.departures import NOWHERE, place_of_departures
+from quietcrowd.campaign.store.database import Database, Places, create_private
 from quietcrowd.campaign.store.failures import explain
 from quietcrowd.campaign.store.generations import settle_folder
-from quietcrowd.campaign.store.journal_copies import merge_journal
-from quietcrowd.campaign.store.journal_ids import matching_departures, replace_journal
 from quietcrowd.campaign.store.manifests import (
     copy_at,
     generations_in,
@@ -29,8 +26,10 @@ from quietcrowd.campaign.store.manifests import (
     make_lasting,
 )
 from quietcrowd.campaign.store.opening import migrate, only_server
-from quietcrowd.campaign.store.places import Places
 from quietcrowd.campaign.store.replay import Replayed, replay
+from quietcrowd.campaign.store.withdrawals.copies import merge_journal
+from quietcrowd.campaign.store.withdrawals.ids import matching_departures, replace_journal
+from quietcrowd.campaign.store.withdrawals.journal import NOWHERE, place_of_departures
 from quietcrowd.exceptions import ParameterError
 
 __all__ = ["restore"]

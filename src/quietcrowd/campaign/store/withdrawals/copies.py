@@ -10,7 +10,7 @@ from urllib.parse import quote
 from sqlalchemy import inspect, select, text
 
 from quietcrowd.campaign.store.database import Database, insert_rows
-from quietcrowd.campaign.store.departures import departure, ending, metadata
+from quietcrowd.campaign.store.withdrawals.journal import departure, ending, metadata
 
 __all__ = ["copy_journal", "entries_of", "lost_entries", "merge_journal"]
 
