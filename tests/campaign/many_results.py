@@ -1,7 +1,6 @@
 """Results of as many rows as a test likes, without an inference."""
 
-from quietcrowd.campaign.results.findings import Findings
-from quietcrowd.campaign.results.stored_results import Provenance, write_results
+from quietcrowd.campaign.results.results import Findings, Provenance, write_results
 
 
 def put(server, campaign, name, rows, reports=1):

@@ -16,7 +16,7 @@ import quietcrowd as qc
 from quietcrowd.accounting.ledger import PrivacyLedger
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.device.draw import CommittedReports
-from quietcrowd.campaign.results.stored_reports import ReportsToInfer, read_stored
+from quietcrowd.campaign.results.reports import ReportsToInfer, read_stored
 from quietcrowd.exceptions import (
     AnswerError,
     CampaignError,

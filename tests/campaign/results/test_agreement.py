@@ -11,7 +11,7 @@ from quietcrowd.campaign.results.agreement import (
     CrowdAgreement,
     judge_crowd,
 )
-from quietcrowd.campaign.results.report_rows import MemoryRows
+from quietcrowd.campaign.results.reports import MemoryRows
 
 LABELS = qc.Categorical(["a", "b", "c"])
 RANGE = qc.Interval(low=0, high=10)

@@ -13,8 +13,8 @@ import quietcrowd as qc
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.results import inference_process
 from quietcrowd.campaign.results.inference_process import Inferrer
+from quietcrowd.campaign.results.reports import ReportsToInfer, read_stored
 from quietcrowd.campaign.results.snapshots import Again
-from quietcrowd.campaign.results.stored_reports import ReportsToInfer, read_stored
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.inference import METHODS, usual_method

@@ -12,7 +12,7 @@ from tests.removed_mechanism import REMOVED, SENTENCE
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.worker_documents import Receipt, Upload
-from quietcrowd.campaign.results.stored_results import (
+from quietcrowd.campaign.results.results import (
     Provenance,
     failed_findings,
     write_results,

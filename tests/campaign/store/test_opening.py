@@ -6,7 +6,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import insert, select, text, update
 from tests.campaign.older_databases import all_revisions, fill_older, upgrade_to, write_older
 
-from quietcrowd.campaign.results.shown_results import ShownResults
+from quietcrowd.campaign.results.shown import ShownResults
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database

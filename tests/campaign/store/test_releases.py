@@ -11,7 +11,7 @@ from tests.campaign.people import check_problem
 
 import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
-from quietcrowd.campaign.results.stored_results import (
+from quietcrowd.campaign.results.results import (
     outdated_campaigns,
     read_attempt,
     write_failure,

@@ -8,9 +8,8 @@ import pytest
 from tests.campaign.mechanisms import MECHANISMS, reports_of
 from tests.campaign.people import api_document
 
-from quietcrowd.campaign.results.report_rows import MemoryRows
+from quietcrowd.campaign.results.reports import MemoryRows, StoredReports
 from quietcrowd.campaign.results.snapshots import Again, snapshot
-from quietcrowd.campaign.results.stored_reports import StoredReports
 from quietcrowd.campaign.server.problem_responses import ProblemDocument
 from quietcrowd.inference import METHODS, usual_method
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.campaign.many_results import put
 
-from quietcrowd.campaign.results.shown_results import ShownResults
+from quietcrowd.campaign.results.shown import ShownResults
 
 MANY = 20_000
 

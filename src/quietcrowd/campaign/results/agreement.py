@@ -1,21 +1,260 @@
-"""Agreement of workers: of reports, of the answers behind them, and workers who agree too much."""
+"""Agreement of workers: of reports, of the answers behind them, and workers who agree too much.
+
+All sums over reports are integers, so they do not depend on the order or partition of the reports.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from quietcrowd.campaign.results.label_pairs import SHARE_ONE, LabelPairs, PairSums
-from quietcrowd.campaign.results.number_spread import NumberSpread, SpreadSums
-from quietcrowd.campaign.results.report_rows import ReportRows
-from quietcrowd.domains import FiniteDomain, NumericDomain
+from quietcrowd.campaign.results.reports import ReportRows, RowBlock
+from quietcrowd.domains import Domain, FiniteDomain, NumericDomain, check_numeric
+from quietcrowd.inference.integer_sums import unit_for
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.report_domains import LabelSets, OrNull
+from quietcrowd.set_ranks import sets_of
 
-__all__ = ["FEWEST_REPORTS", "MOST_ERROR", "CrowdAgreement", "CrowdJudgement", "judge_crowd"]
+__all__ = [
+    "FEWEST_REPORTS",
+    "MOST_ERROR",
+    "SHARE_ONE",
+    "CrowdAgreement",
+    "CrowdJudgement",
+    "LabelPairs",
+    "NumberSpread",
+    "PairSums",
+    "SpreadSums",
+    "judge_crowd",
+]
+
+_Counts = npt.NDArray[np.int64]
+
+SHARE_ONE = 2**36
+"""Integer for a fraction of 1; the sums of all reports fit into 64 bits."""
+
+
+class PairSums(NamedTuple):
+    """Sums over the pairs of a worker's report and another on its task; each of shape (workers,).
+
+    `equal` counts equal pairs, weighted for sets by the number of common labels. `others` counts
+    all pairs, and `mates` the labels in the other reports. `given_equal` counts common labels,
+    without NULL; `given_others` and `given_mates` weight each pair by the labels in the worker's
+    report. `compared` counts reports with another on their task. Over these, `shares` and `squares`
+    sum the fraction of equal others (for sets, of common labels) and its square, in units of
+    ``1 / SHARE_ONE``.
+    """
+
+    equal: _Counts
+    others: _Counts
+    mates: _Counts
+    given_equal: _Counts
+    given_others: _Counts
+    given_mates: _Counts
+    compared: _Counts
+    shares: _Counts
+    squares: _Counts
+
+
+@frozen(kw_only=True, eq=False)
+class LabelPairs:
+    """Pair counts of reports that are labels or sets.
+
+    `held` is the number of labels in a report that is not NULL.
+    """
+
+    held: int
+    sums: PairSums
+
+    @classmethod
+    def of(cls, rows: ReportRows) -> Self:
+        """Count the pairs in two passes, one for the counts of labels and one to compare."""
+        domain: Any = rows.domain
+        labels = domain.domain.size if isinstance(domain, LabelSets) else domain.size
+        counts = np.zeros((rows.tasks, labels), np.int64)
+        for block in rows.blocks():
+            first = block.tasks.astype(np.int64) * labels
+            for codes in _labels_of(block.values, domain):
+                counts += np.bincount(first + codes, minlength=counts.size).reshape(counts.shape)
+        parts = [_compared(block, counts, domain) for block in rows.blocks()]
+        return cls(
+            held=_held_by_each(domain),
+            sums=PairSums(*map(rows.sorted_by_worker, zip(*parts, strict=True))),
+        )
+
+
+def _held_by_each(domain: Domain) -> int:
+    return domain.members if isinstance(domain, LabelSets) else 1
+
+
+def _labels_of(values: npt.NDArray[Any], domain: Domain) -> npt.NDArray[Any]:
+    """Return the codes of the labels in each report, NULL included; shape (labels, reports)."""
+    if isinstance(domain, LabelSets):
+        return sets_of(values, domain.domain.size, domain.members).T
+    return values[np.newaxis]
+
+
+def _compared(block: RowBlock, counts: _Counts, domain: Domain) -> PairSums:
+    tasks, held = block.tasks, _held_by_each(domain)
+    equal = np.full(len(tasks), -held, np.int64)
+    for codes in _labels_of(block.values, domain):
+        equal += counts[tasks, codes]
+    others = counts.sum(axis=1)[tasks] // held - 1
+    given, mates = np.full(len(tasks), held, np.int64), others * held
+    if isinstance(domain, OrNull):
+        given = (block.values != domain.null_code).astype(np.int64)
+        mates = others - given + 1 - counts[tasks, domain.null_code]
+    several = others > 0
+    share = equal / np.maximum(others * held, 1)
+
+    def added(numbers: _Counts) -> _Counts:
+        total = np.zeros(block.people, np.int64)
+        np.add.at(total, block.workers, numbers)
+        return total
+
+    return PairSums(
+        equal=added(equal),
+        others=added(others),
+        mates=added(mates),
+        given_equal=added(np.where(given > 0, equal, 0)),
+        given_others=added(given * others),
+        given_mates=added(given * mates),
+        compared=added(several.astype(np.int64)),
+        shares=added(_fixed(share * several)),
+        squares=added(_fixed(share**2 * several)),
+    )
+
+
+def _fixed(shares: npt.NDArray[np.float64]) -> _Counts:
+    return np.rint(shares * SHARE_ONE).astype(np.int64)
+
+
+_Numbers = npt.NDArray[np.float64]
+
+
+class SpreadSums(NamedTuple):
+    """Sums over a worker's numbers; each of shape (workers,) and float64.
+
+    `reports` counts them, and `several` those on tasks with other reports. `taken` sums
+    ``n / (n - 1)`` times the squared distance from the task's mean, for n numbers on a task. This
+    is how much the squares within tasks shrink without the number. `summed` and `squared` sum the
+    distances from the mean of all numbers, and their squares.
+    """
+
+    reports: _Numbers
+    several: _Numbers
+    taken: _Numbers
+    summed: _Numbers
+    squared: _Numbers
+
+
+@frozen(kw_only=True, eq=False)
+class NumberSpread:
+    """Sums over all numeric reports, scaled by their range `extent`.
+
+    `within` is the sum of squared distances from the task means, with `free` degrees of freedom.
+    `summed` and `squared` are totals of `SpreadSums`.
+    """
+
+    extent: float
+    free: int
+    within: float
+    summed: float
+    squared: float
+    sums: SpreadSums
+
+    @classmethod
+    def of(cls, rows: ReportRows) -> Self | None:
+        """Sum over all reports; None if no task has two or all numbers are equal."""
+        domain = check_numeric(rows.domain, "agreement")
+        counts = rows.per_task
+        low, high = _range(rows, domain)
+        free = int((counts - 1)[counts > 1].sum())
+        if not free or not high > low:
+            return None
+        scale = _Scale(domain=domain, low=low, extent=high - low, unit=unit_for(2.0 * len(rows)))
+        means = _Means.of(rows, scale)
+        found = [_measured(block, scale, means) for block in rows.blocks()]
+        counted = [rows.sorted_by_worker(part) for part in zip(*found, strict=True)]
+        *own, within = counted
+        units = (1.0, 1.0, scale.unit, scale.unit, scale.unit)
+        return cls(
+            extent=scale.extent,
+            free=free,
+            within=int(within.sum()) / scale.unit,
+            summed=int(own[3].sum()) / scale.unit,
+            squared=int(own[4].sum()) / scale.unit,
+            sums=SpreadSums(*(part / unit for part, unit in zip(own, units, strict=True))),
+        )
+
+
+def _range(rows: ReportRows, domain: NumericDomain) -> tuple[float, float]:
+    low, high = np.inf, -np.inf
+    for block in rows.blocks():
+        numbers = domain.numbers(block.values)
+        low, high = min(low, numbers.min(initial=low)), max(high, numbers.max(initial=high))
+    return float(low), float(high)
+
+
+@frozen(kw_only=True)
+class _Scale:
+    """Scale of numbers to [0, 1], with the integer `unit` that represents 1 in sums."""
+
+    domain: NumericDomain
+    low: float
+    extent: float
+    unit: float
+
+    def __call__(self, values: npt.NDArray[np.float64]) -> _Numbers:
+        scaled: _Numbers = (self.domain.numbers(values) - self.low) / self.extent
+        return scaled
+
+    def fixed(self, numbers: _Numbers) -> _Counts:
+        return np.rint(numbers * self.unit).astype(np.int64)
+
+
+class _Means(NamedTuple):
+    """Mean of all numbers, means of tasks, and the number of reports on each task."""
+
+    whole: float
+    of_task: _Numbers
+    counts: _Counts
+
+    @classmethod
+    def of(cls, rows: ReportRows, scale: _Scale) -> Self:
+        sums = np.zeros(rows.tasks, np.int64)
+        for block in rows.blocks():
+            np.add.at(sums, block.tasks, scale.fixed(scale(block.values)))
+        counts = rows.per_task
+        of_task = sums / scale.unit / np.maximum(counts, 1)
+        return cls(int(sums.sum()) / scale.unit / len(rows), of_task, counts)
+
+
+def _measured(block: RowBlock, scale: _Scale, means: _Means) -> tuple[_Counts, ...]:
+    """Return the sums of a block's workers, with the squares within tasks last."""
+    numbers, counts = scale(block.values), means.counts[block.tasks]
+    several = counts > 1
+    squares = (numbers - means.of_task[block.tasks]) ** 2 * several
+    apart = numbers - means.whole
+
+    def added(values: _Counts) -> _Counts:
+        total = np.zeros(block.people, np.int64)
+        np.add.at(total, block.workers, values)
+        return total
+
+    return (
+        added(np.ones(len(numbers), np.int64)),
+        added(several.astype(np.int64)),
+        added(scale.fixed(squares * counts / np.maximum(counts - 1, 1))),
+        added(scale.fixed(apart)),
+        added(scale.fixed(apart**2)),
+        added(scale.fixed(squares)),
+    )
+
 
 MOST_ERROR = 0.1
 """Maximum standard error of a published estimate."""

@@ -13,8 +13,8 @@ from attrs import frozen
 from sqlalchemy import select
 
 from quietcrowd.campaign.results.report_blocks import ReportBlocks, marks_reports
-from quietcrowd.campaign.results.shown_results import ShownResults
-from quietcrowd.campaign.results.stored_reports import copies_of
+from quietcrowd.campaign.results.reports import copies_of
+from quietcrowd.campaign.results.shown import ShownResults
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.terms.mechanisms import parse_mechanism

@@ -1,27 +1,38 @@
-"""Inference from reports on disk: a Parquet file read by row group, and a partitioned store."""
+"""Reports on disk, as a Parquet file read by row group, and inference from a partitioned store."""
 
 from __future__ import annotations
 
 import json
+import pickle
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from attrs import frozen
 from sqlalchemy import Connection
+from typing_extensions import override
 
-from quietcrowd.campaign.results.inferred import Inferred, KeptEstimate
 from quietcrowd.campaign.results.large_campaigns import LargeCampaigns
-from quietcrowd.campaign.results.report_rows import FileRows
-from quietcrowd.campaign.results.stored_reports import ReportsToInfer, take_again
+from quietcrowd.campaign.results.reports import (
+    Inferred,
+    ReportRows,
+    ReportsToInfer,
+    RowBlock,
+    take_again,
+)
+from quietcrowd.domains import Domain
 from quietcrowd.formats.reports import merge_copies, report_note
-from quietcrowd.frames import MARK, positions_by_text
+from quietcrowd.frames import MARK, dictionary_codes, positions_by_text
+from quietcrowd.inference.model import State
 from quietcrowd.inference.suggesting import further_answers
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.scale import StoreEstimate, infer_store, partition_parquet
@@ -30,6 +41,83 @@ __all__ = ["FiledReports", "file_stored"]
 
 _ROWS_OF_GROUP = 2**17
 """Rows of a row group, which contains whole workers; this many rows are in memory."""
+
+
+@frozen(kw_only=True, eq=False, slots=False)
+class FileRows(ReportRows):
+    """Reports in a Parquet file whose row groups contain whole workers; `names` are all tasks."""
+
+    path: Path
+    mechanism: Mechanism
+    names: pa.Array
+
+    @property
+    @override
+    def tasks(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def _order(self) -> tuple[pa.Array, pa.Array]:
+        """Return all workers in file order, and the permutation that sorts them."""
+        ids = pa.concat_arrays(
+            [dictionary_codes(group["worker"])[1] for group in self._groups(["worker"])]
+        )
+        return ids, pc.sort_indices(ids)
+
+    @property
+    @override
+    def workers(self) -> pa.Array:
+        ids, order = self._order
+        return ids.take(order)
+
+    @override
+    def blocks(self) -> Iterator[RowBlock]:
+        for group in self._groups(["task", "worker", "label"]):
+            tasks, named = dictionary_codes(group["task"])
+            workers, people = dictionary_codes(group["worker"])
+            places = positions_by_text(named, self.names).astype(np.int32)
+            values = self.domain.encode(group["label"])[0]
+            yield RowBlock(places[tasks], workers, values, len(people))
+
+    @override
+    def sorted_by_worker(self, parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        found: npt.NDArray[Any] = np.concatenate(parts)[self._order[1].to_numpy()]
+        return found
+
+    def _groups(self, columns: list[str]) -> Iterator[pa.Table]:
+        with pq.ParquetFile(self.path) as file:
+            for group in range(file.num_row_groups):
+                yield file.read_row_group(group, columns)
+
+
+@frozen(kw_only=True, eq=False)
+class KeptEstimate:
+    """Estimate to start from, in an unnamed file, because the state of many workers is large."""
+
+    method: Any
+    domain: Domain
+    file: Any
+
+    @classmethod
+    def of(cls, found: StoreEstimate, folder: str | None) -> KeptEstimate:
+        """Store an estimate in a file that exists as long as the returned object.
+
+        The file is in `folder`, or in the system's default directory for temporary files.
+        """
+        file: Any = TemporaryFile(dir=folder)  # noqa: SIM115
+        kept = cls(method=found.method, domain=found.domain, file=file)
+        finalize(kept, file.close)
+        pickle.dump((found.store.workers, found.state), file, pickle.HIGHEST_PROTOCOL)
+        return kept
+
+    def state_of(self, workers: pa.Array) -> State | None:
+        """Return the state of workers with these ids, matched as text."""
+        self.file.seek(0)
+        known, state = pickle.load(self.file)
+        if state is None:
+            return None
+        taken: State = state.take(positions_by_text(workers, known))
+        return taken
 
 
 @frozen(kw_only=True, eq=False)

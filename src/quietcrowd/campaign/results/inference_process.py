@@ -21,19 +21,18 @@ from attrs import define, evolve, field, frozen
 from sqlalchemy import Connection, select
 
 from quietcrowd.campaign.results.filed_reports import FiledReports, file_stored
-from quietcrowd.campaign.results.findings import Findings
-from quietcrowd.campaign.results.inferred import Inferred
-from quietcrowd.campaign.results.large_campaigns import LargeCampaigns
+from quietcrowd.campaign.results.large_campaigns import LargeCampaigns, work_folder
 from quietcrowd.campaign.results.report_blocks import marks_reports
-from quietcrowd.campaign.results.snapshots import Again, snapshot
-from quietcrowd.campaign.results.stored_reports import (
+from quietcrowd.campaign.results.reports import (
+    Inferred,
     LeftOut,
     ReportsToInfer,
     StoredReports,
     read_left_out,
     read_stored,
 )
-from quietcrowd.campaign.results.stored_results import (
+from quietcrowd.campaign.results.results import (
+    Findings,
     Provenance,
     failed_findings,
     is_settled,
@@ -41,13 +40,13 @@ from quietcrowd.campaign.results.stored_results import (
     write_failure,
     write_results,
 )
+from quietcrowd.campaign.results.snapshots import Again, snapshot
 from quietcrowd.campaign.results.task_aims import (
     GivenTasks,
     next_answers,
     read_given,
     task_aims,
 )
-from quietcrowd.campaign.results.work_folders import work_folder
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
 from quietcrowd.campaign.store.releases import erasures_shown, method_shown

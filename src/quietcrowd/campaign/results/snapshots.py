@@ -12,9 +12,8 @@ from attrs import asdict, frozen
 from quietcrowd.accounting.ledger import PrivacyLedger
 from quietcrowd.campaign.protocol.result_documents import Caution
 from quietcrowd.campaign.results.agreement import MOST_ERROR, CrowdJudgement, judge_crowd
-from quietcrowd.campaign.results.findings import Findings
-from quietcrowd.campaign.results.inferred import Inferred
-from quietcrowd.campaign.results.report_rows import ReportRows
+from quietcrowd.campaign.results.reports import Inferred, ReportRows
+from quietcrowd.campaign.results.results import Findings
 from quietcrowd.campaign.store.result_pages import PAGE_ROWS
 from quietcrowd.campaign.terms.open_to_all import ANYONE
 from quietcrowd.formats.jsonl import json_ready

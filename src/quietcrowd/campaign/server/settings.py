@@ -25,7 +25,7 @@ from pydantic_settings import (
 )
 from typing_extensions import override
 
-from quietcrowd.campaign.results.work_folders import work_folder
+from quietcrowd.campaign.results.large_campaigns import work_folder
 from quietcrowd.campaign.terms.byte_counts import byte_count
 from quietcrowd.campaign.terms.server_address import address_in_page
 from quietcrowd.campaign.terms.settings import BODY_SECONDS, MAX_AT_ONCE, MAX_BODY, TAKING_SECONDS

@@ -10,15 +10,14 @@ from threading import Condition, Thread, Timer
 
 from attrs import asdict, define, field
 
-from quietcrowd.campaign.results.large_campaigns import LargeCampaigns
-from quietcrowd.campaign.results.stored_results import (
+from quietcrowd.campaign.results.large_campaigns import LargeCampaigns, sweep
+from quietcrowd.campaign.results.results import (
     Attempt,
     outdated_campaigns,
     read_attempt,
     without_reports,
     write_failure,
 )
-from quietcrowd.campaign.results.work_folders import sweep
 from quietcrowd.campaign.server.jobs import processes
 from quietcrowd.campaign.server.logs import log_failure
 from quietcrowd.campaign.server.metrics.counters import (

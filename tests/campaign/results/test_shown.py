@@ -7,10 +7,10 @@ from tests.campaign.many_results import put
 from tests.campaign.older_databases import write_older
 
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.results import shown_results
+from quietcrowd.campaign.results import shown as module
 from quietcrowd.campaign.results.inference_process import Inferrer
-from quietcrowd.campaign.results.shown_results import ShownResults
-from quietcrowd.campaign.results.stored_results import outdated_campaigns
+from quietcrowd.campaign.results.results import outdated_campaigns
+from quietcrowd.campaign.results.shown import ShownResults
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.result_pages import KINDS, PAGE_ROWS
 
@@ -110,7 +110,7 @@ def test_who_takes_results_gets_an_unfinished_document_where_they_are_replaced(
 
 
 def test_who_takes_results_slowly_keeps_no_connection(server, desk, monkeypatch):
-    monkeypatch.setattr(shown_results, "_AT_ONCE", 1)
+    monkeypatch.setattr(module, "_AT_ONCE", 1)
     campaign = desk.campaign()
     put(server, campaign, "one", 3 * PAGE_ROWS)
     before = server.database.engine.pool.checkedout()

@@ -1,43 +1,167 @@
-"""Reports of a campaign as library objects, read from the database."""
+"""Reports of a campaign as library objects, read from the database, and inference from them."""
 
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from sqlalchemy import Connection, select
+from typing_extensions import override
 
-from quietcrowd.campaign.results.inferred import Inferred
 from quietcrowd.campaign.results.report_blocks import ReportBlocks
-from quietcrowd.campaign.results.report_rows import MemoryRows
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.exclusions import is_excluded, names_in_force
 from quietcrowd.campaign.store.releases import reports_of
 from quietcrowd.campaign.terms.canonical import canonical_hash
 from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 from quietcrowd.campaign.terms.near_copies import sent_again
+from quietcrowd.domains import Domain
 from quietcrowd.formats.reports import merge_copies
 from quietcrowd.inference import TruthEstimate
 from quietcrowd.inference.suggesting import further_answers
-from quietcrowd.mechanisms import Mechanism
+from quietcrowd.mechanisms import Mechanism, Reports
 
 __all__ = [
+    "Inferred",
     "LeftOut",
+    "MemoryRows",
+    "ReportRows",
     "ReportsToInfer",
+    "RowBlock",
     "StoredReports",
     "copies_of",
     "read_left_out",
     "read_stored",
     "take_again",
 ]
+
+
+class RowBlock(NamedTuple):
+    """Reports of some workers; arrays of shape (rows,).
+
+    `tasks` are positions among all tasks, and `workers` positions among the `people` workers of
+    this block. `values` are codes of the report domain.
+    """
+
+    tasks: npt.NDArray[np.int32]
+    workers: npt.NDArray[np.int32]
+    values: npt.NDArray[Any]
+    people: int
+
+
+class ReportRows(ABC):
+    """Encoded reports of a campaign, which can be read repeatedly."""
+
+    mechanism: Mechanism
+
+    @property
+    def domain(self) -> Domain:
+        """Domain of the reports."""
+        return self.mechanism.report_domain
+
+    @property
+    @abstractmethod
+    def tasks(self) -> int:
+        """Number of tasks."""
+
+    @property
+    @abstractmethod
+    def workers(self) -> pa.Array:
+        """Pseudonyms of all workers with reports, sorted."""
+
+    @abstractmethod
+    def blocks(self) -> Iterator[RowBlock]:
+        """Yield all reports; each worker is in one block."""
+
+    @abstractmethod
+    def sorted_by_worker(self, parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """Concatenate an array per block, indexed by worker, and reorder it as `workers`."""
+
+    @cached_property
+    def per_task(self) -> npt.NDArray[np.int64]:
+        """Number of reports on each task, shape (tasks,)."""
+        counts = np.zeros(self.tasks, np.int64)
+        for block in self.blocks():
+            counts += np.bincount(block.tasks, minlength=self.tasks)
+        return counts
+
+    @cached_property
+    def per_worker(self) -> npt.NDArray[np.int64]:
+        """Number of reports of each worker, shape (workers,)."""
+        return self.sorted_by_worker(
+            [np.bincount(block.workers, minlength=block.people) for block in self.blocks()]
+        )
+
+    def __len__(self) -> int:
+        return int(self.per_task.sum())
+
+    @property
+    def sent(self) -> int:
+        """Number of reports received; a sketch counts as one."""
+        return len(self)
+
+
+@frozen(kw_only=True, eq=False, slots=False)
+class MemoryRows(ReportRows):
+    """Reports in memory, as one block."""
+
+    reports: Reports
+    mechanism: Mechanism = field(init=False)
+
+    @mechanism.default
+    def _mechanism(self) -> Mechanism:
+        return self.reports.mechanism
+
+    @property
+    @override
+    def tasks(self) -> int:
+        return len(self.reports.table.tasks)
+
+    @property
+    @override
+    def workers(self) -> pa.Array:
+        return self.reports.table.workers
+
+    @override
+    def blocks(self) -> Iterator[RowBlock]:
+        table = self.reports.table
+        yield RowBlock(table.task_codes, table.worker_codes, table.values, len(table.workers))
+
+    @override
+    def sorted_by_worker(self, parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        return parts[0]
+
+    @property
+    @override
+    def sent(self) -> int:
+        return len(self) if self.reports.sketches is None else len(self.workers)
+
+
+@frozen(kw_only=True, eq=False)
+class Inferred:
+    """Result of an inference method, with the tables of `TruthEstimate` sorted by task and worker.
+
+    A later inference can start from `start`. `suggest` distributes n further answers over the
+    tasks, in the order of `truths`. It works while the reports exist and if the method
+    `suggests_tasks`.
+    """
+
+    method: Any
+    iterations: int
+    converged: bool
+    truths: pa.Table
+    workers: pa.Table
+    start: Any
+    suggest: Callable[[int], npt.NDArray[np.int64]]
 
 
 @frozen(kw_only=True, eq=False, slots=False)
