@@ -8,6 +8,7 @@ from quietcrowd.campaign.terms.promises import (
     MAX_RETENTION_DAYS,
     PROMISED,
     Promises,
+    most_participants,
 )
 from quietcrowd.exceptions import ParameterError
 
@@ -67,3 +68,11 @@ def test_workers_are_told_where_nobody_waits():
 def test_no_word_of_whoever_asks_is_in_a_sentence_to_agree_to():
     told = " ".join(promises(requester="Mallory", contact="m@x", purpose="Nothing bad").sentences)
     assert not any(word in told for word in ("Mallory", "m@x", "Nothing bad"))
+
+
+@pytest.mark.parametrize(
+    ("join_mode", "named", "most"),
+    [("open", None, 10_000), ("open", 3, 3), ("invite", None, None), ("invite", 3, 3)],
+)
+def test_what_is_open_to_all_has_a_limit_in_any_case(join_mode, named, most):
+    assert most_participants(join_mode, named) == most

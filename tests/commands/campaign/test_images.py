@@ -7,7 +7,7 @@ import pytest
 from tests.campaign.pictures import NO_IMAGES, PICTURES, PNG, hash_of, image, png
 from tests.campaign.promises import WORDS
 
-from quietcrowd.campaign.terms.task_files import READERS
+from quietcrowd.campaign.terms.tasks import READERS
 from quietcrowd.commands.campaign import images
 from quietcrowd.commands.campaign.images import TaskImages
 from quietcrowd.exceptions import FormatError

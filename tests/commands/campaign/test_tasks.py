@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from quietcrowd.campaign.terms.task_files import READERS
+from quietcrowd.campaign.terms.tasks import READERS
 from quietcrowd.commands.campaign.tasks import TaskFile, summarize_tasks
 
 

@@ -17,22 +17,19 @@ from quietcrowd.campaign.device.checked_terms import (
 from quietcrowd.campaign.device.draw import CommittedReports, Draw, Report
 from quietcrowd.campaign.device.folder import (
     CampaignFolder,
+    CampaignRecord,
     Membership,
+    charge_records,
     default_folder,
+    read_record,
 )
-from quietcrowd.campaign.device.http_client import CampaignServer
-from quietcrowd.campaign.device.images import fetch_images
+from quietcrowd.campaign.device.http_client import CampaignServer, fetch_images
 from quietcrowd.campaign.device.law import law_sentences
 from quietcrowd.campaign.device.ledger import Budget, Cost, DeviceLedger
 from quietcrowd.campaign.device.link import CampaignLink
 from quietcrowd.campaign.device.questions import channel_hash
 from quietcrowd.campaign.device.reading import CampaignReading
 from quietcrowd.campaign.device.receipt import HeldReports, WorkerReceipt
-from quietcrowd.campaign.device.records import (
-    CampaignRecord,
-    charge_records,
-    read_record,
-)
 from quietcrowd.campaign.terms.near_copies import alike
 from quietcrowd.exceptions import AnswerError, CampaignError, ParameterError
 from quietcrowd.mechanisms import Memo

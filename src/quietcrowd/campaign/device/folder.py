@@ -3,6 +3,14 @@
 Each campaign of each server has its own directory. It contains the credential, the assigned tasks,
 and the memo, which fixes the noise until reports are committed. Images are deleted when the server
 acknowledges the reports. The upload and the record of each question remain.
+
+Noise is sampled once for each question, channel and requester at a server. If the requester asks
+again in another campaign, the device repeats the report, whatever the answer is now, so it reveals
+nothing new about the answer. Another requester gets fresh noise: equal reports would prove to both
+who took part in the other's campaign. So the device stores each report under the hash of its
+question, without a key or an answer. Records outlive the noise and a withdrawal.
+
+A record is first committed in one file with the reports; a copy then goes to a permanent file.
 """
 
 from __future__ import annotations
@@ -10,22 +18,40 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import platformdirs
-from attrs import field, frozen
+from attrs import asdict, field, frozen
 
+from quietcrowd.campaign.device.ledger import Cost, DeviceLedger
 from quietcrowd.campaign.device.link import CampaignLink
+from quietcrowd.campaign.device.questions import CodedReport, channel_hash, read_report
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.file_lock import file_lock
 from quietcrowd.campaign.terms.tokens import has_prefix, new_token, participant_id
-from quietcrowd.exceptions import CampaignError, FormatError
-from quietcrowd.private_files import create_private, read_private, wipe_private
+from quietcrowd.exceptions import CampaignError, FormatError, QuietcrowdError
+from quietcrowd.mechanisms import Mechanism
+from quietcrowd.private_files import (
+    create_private,
+    read_private,
+    replace_private,
+    wipe_private,
+)
 
-__all__ = ["CampaignFolder", "Membership", "committed_record", "default_folder"]
+__all__ = [
+    "CampaignFolder",
+    "CampaignRecord",
+    "EarlierReports",
+    "Membership",
+    "charge_records",
+    "committed_record",
+    "default_folder",
+    "read_record",
+]
 
 _CREDENTIAL, _MEMO, _UPLOAD, _RECEIPT = "credential", "memo", "upload.json", "receipt.json"
 _ALLOTMENT, _WITHDRAWN, _LOCK = "allotment.json", "withdrawn", "lock"
@@ -252,3 +278,146 @@ class CampaignFolder:
         except FileNotFoundError:
             return
         wipe_private(self.path / name, content)
+
+
+_FILE = "questions.json"
+_MEMBERS: dict[str, type | tuple[type, ...]] = {
+    "campaign": str,
+    "origin": str,
+    "mechanism": dict,
+    "count": int,
+    "spared": (int, float),
+    "letters": list,
+    "reports": dict,
+}
+
+
+@frozen(kw_only=True)
+class CampaignRecord:
+    """Record of the reports for one campaign.
+
+    `campaign` comes from `CampaignLink.name`, `channel` from `channel_hash`, `letters` from
+    `letters_hashes`, and `spared` from `Cost`. `count` is the number of reports sampled and
+    charged; reused ones do not count. `reports` maps question hashes to `spell_report`, or to None
+    if no other campaign can reuse the report. Older campaigns have no `requester` id, so none
+    reuses their reports.
+    """
+
+    campaign: str
+    origin: str
+    mechanism: Mapping[str, Any]
+    channel: str | None
+    count: int
+    spared: float
+    letters: list[str]
+    reports: Mapping[str, list[Any] | None]
+    requester: str | None = None
+
+    @property
+    def content(self) -> bytes:
+        """Record as one line of JSON."""
+        return canonical_json(asdict(self))
+
+    def keep(self, folder: Path) -> None:
+        """Write the record into the directory of its campaign unless it is there."""
+        if not (folder / _FILE).exists():
+            replace_private(folder / _FILE, self.content + b"\n")
+
+
+def read_record(folder: Path) -> CampaignRecord | None:
+    """Return the record in the directory of a campaign, or None if no reports were committed.
+
+    Raises FormatError if the file is damaged or others can access it.
+    """
+    path = folder / _FILE
+    try:
+        content = read_private(path) if path.exists() else committed_record(folder)
+        if content is None:
+            return None
+        document = json.loads(content)
+        whole = all(isinstance(document[name], kind) for name, kind in _MEMBERS.items())
+        whole = whole and isinstance(document.get("requester"), str | None)
+        if whole and document["count"] >= 0:
+            return CampaignRecord(**document)
+    except (ValueError, RecursionError, KeyError, TypeError):
+        pass
+    raise FormatError(
+        f"{path} is damaged. Restore it from a copy; without it this device cannot tell which "
+        "questions it has reported on before."
+    )
+
+
+@frozen(kw_only=True, slots=False)
+class EarlierReports:
+    """Records of all campaigns of a device, as seen from one campaign."""
+
+    records: tuple[CampaignRecord, ...]
+    origin: str
+    requester: str | None
+    mechanism: Mechanism
+
+    @classmethod
+    def read(
+        cls, campaigns: Path, *, origin: str, requester: str | None, mechanism: Mechanism
+    ) -> EarlierReports:
+        """Read the records below `campaigns`, the parent of all campaign directories.
+
+        Raises FormatError as `read_record` does.
+        """
+        records = (read_record(folder) for folder in sorted(campaigns.glob("*/")))
+        found = tuple(record for record in records if record is not None)
+        return cls(records=found, origin=origin, requester=requester, mechanism=mechanism)
+
+    @cached_property
+    def known(self) -> Mapping[str, CodedReport]:
+        """Reports to this requester at this server through this channel, by question hash.
+
+        Raises FormatError if a record contains a report that the channel cannot produce.
+        """
+        known: dict[str, CodedReport] = {}
+        wanted = (self.origin, self.requester, channel_hash(self.mechanism))
+        for record in self.records:
+            if None in wanted or (record.origin, record.requester, record.channel) != wanted:
+                continue
+            for question, kept in record.reports.items():
+                try:
+                    known.setdefault(question, read_report(self.mechanism, kept or ()))
+                except (ValueError, TypeError):
+                    raise FormatError(
+                        f"what this device keeps of {record.campaign} is damaged: restore "
+                        f"{_FILE} of that campaign from a copy"
+                    ) from None
+        return known
+
+    def asked(self, question: str, letters: Collection[str]) -> bool:
+        """Return whether a question, or one sharing letters, has a report but gets fresh noise."""
+        if question in self.known:
+            return False
+        return any(
+            question in one.reports or not set(letters).isdisjoint(one.letters)
+            for one in self.records
+        )
+
+
+def charge_records(records: tuple[CampaignRecord, ...], ledger: DeviceLedger) -> None:
+    """Charge committed reports that an interrupted process did not charge.
+
+    The budget allowed them when they were committed, and nothing was charged since: every charge
+    settles these first. The caller holds the ledger's lock. Raises FormatError if a record has an
+    invalid mechanism.
+    """
+    charged = ledger.campaigns()
+    for record in records:
+        if record.count and record.campaign not in charged:
+            try:
+                mechanism = Mechanism.from_dict(record.mechanism)
+            except QuietcrowdError as error:
+                raise FormatError(f"what this device keeps of {record.campaign}: {error}") from None
+            ledger.charge(
+                Cost(
+                    campaign=record.campaign,
+                    mechanism=mechanism,
+                    count=record.count,
+                    spared=record.spared,
+                )
+            )

@@ -13,11 +13,10 @@ from quietcrowd.campaign.device.checked_terms import (
     read_allotment,
     read_tasks,
 )
-from quietcrowd.campaign.device.folder import CampaignFolder, Membership
+from quietcrowd.campaign.device.folder import CampaignFolder, EarlierReports, Membership
 from quietcrowd.campaign.device.http_client import CampaignServer
 from quietcrowd.campaign.device.link import CampaignLink
 from quietcrowd.campaign.device.questions import TaskQuestions
-from quietcrowd.campaign.device.records import EarlierReports
 from quietcrowd.exceptions import AnswerError, CampaignError
 
 __all__ = ["CampaignReading"]

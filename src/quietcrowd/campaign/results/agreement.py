@@ -16,8 +16,7 @@ from quietcrowd.campaign.results.reports import ReportRows, RowBlock
 from quietcrowd.domains import Domain, FiniteDomain, NumericDomain, check_numeric
 from quietcrowd.inference.integer_sums import unit_for
 from quietcrowd.mechanisms import Mechanism
-from quietcrowd.report_domains import LabelSets, OrNull
-from quietcrowd.set_ranks import sets_of
+from quietcrowd.report_domains import LabelSets, OrNull, sets_of
 
 __all__ = [
     "FEWEST_REPORTS",

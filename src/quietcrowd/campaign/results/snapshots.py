@@ -15,7 +15,7 @@ from quietcrowd.campaign.results.agreement import MOST_ERROR, CrowdJudgement, ju
 from quietcrowd.campaign.results.reports import Inferred, ReportRows
 from quietcrowd.campaign.results.results import Findings
 from quietcrowd.campaign.store.result_pages import PAGE_ROWS
-from quietcrowd.campaign.terms.open_to_all import ANYONE
+from quietcrowd.campaign.terms.promises import ANYONE
 from quietcrowd.formats.jsonl import json_ready
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss

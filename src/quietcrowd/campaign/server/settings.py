@@ -26,9 +26,14 @@ from pydantic_settings import (
 from typing_extensions import override
 
 from quietcrowd.campaign.results.large_campaigns import work_folder
-from quietcrowd.campaign.terms.byte_counts import byte_count
 from quietcrowd.campaign.terms.server_address import address_in_page
-from quietcrowd.campaign.terms.settings import BODY_SECONDS, MAX_AT_ONCE, MAX_BODY, TAKING_SECONDS
+from quietcrowd.campaign.terms.settings import (
+    BODY_SECONDS,
+    MAX_AT_ONCE,
+    MAX_BODY,
+    TAKING_SECONDS,
+    byte_count,
+)
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import did_you_mean
 

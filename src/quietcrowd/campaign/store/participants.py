@@ -20,7 +20,7 @@ from quietcrowd.campaign.protocol.worker_documents import JoinRequest
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import draw_allotment
 from quietcrowd.campaign.store.releases import show_at_once, waits_for_others
-from quietcrowd.campaign.terms.open_to_all import most_participants
+from quietcrowd.campaign.terms.promises import most_participants
 from quietcrowd.campaign.terms.tokens import (
     erased_hash,
     has_prefix,

@@ -14,6 +14,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import check_text, checked_by, whole_number
 
 __all__ = [
+    "ANYONE",
     "LONGEST_CONTACT",
     "LONGEST_PURPOSE",
     "LONGEST_REQUESTER",
@@ -21,9 +22,28 @@ __all__ = [
     "MAX_RETENTION_DAYS",
     "PROMISED",
     "USUAL_AT_LEAST",
+    "USUAL_MOST_PARTICIPANTS",
     "USUAL_RETENTION_DAYS",
     "Promises",
+    "most_participants",
 ]
+
+ANYONE = (
+    "anyone who has the link can take part, and as often as they like: some of these workers may "
+    "be invented, and agree with each other. Take invites where that matters"
+)
+"""The warning, as the middle of a sentence."""
+
+USUAL_MOST_PARTICIPANTS = 10_000
+
+
+def most_participants(join_mode: str, named: int | None) -> int | None:
+    """Return the number of visible workers at which a campaign is full; None for no limit.
+
+    `named` is the requester's limit. Campaigns open to anyone always have one.
+    """
+    return USUAL_MOST_PARTICIPANTS if named is None and join_mode == "open" else named
+
 
 LONGEST_REQUESTER = 200
 LONGEST_CONTACT = 200

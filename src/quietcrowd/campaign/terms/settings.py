@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+from quietcrowd.exceptions import ParameterError
+
 __all__ = [
     "BODY_SECONDS",
     "MAX_AT_ONCE",
@@ -18,6 +22,7 @@ __all__ = [
     "MAX_TASK_TEXT",
     "PREFIX",
     "TAKING_SECONDS",
+    "byte_count",
     "place_of",
 ]
 
@@ -74,3 +79,20 @@ MAX_IMAGE_BYTES = 50 * 2**20
 def place_of(host: str, port: int) -> str:
     """Return host and port as in a URL."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+_UNITS: dict[str, int] = {
+    "": 1,
+    "B": 1,
+    **{f"{letter}B": int(1000**power) for power, letter in enumerate("KMGT", 1)},
+    **{f"{letter}IB": int(1024**power) for power, letter in enumerate("KMGT", 1)},
+}
+_COUNT = re.compile(r"\s*(\d{1,15}(?:\.\d{1,6})?)\s*([a-zA-Z]{0,3})\s*")
+
+
+def byte_count(written: str | int) -> int:
+    """Parse a number of bytes; raise `ParameterError` if it is invalid."""
+    found = _COUNT.fullmatch(str(written))
+    if found is None or found[2].upper() not in _UNITS:
+        raise ParameterError(f"bytes must be a number as 800MB, 1.5GB or 2GiB; got {written!r}")
+    return round(float(found[1]) * _UNITS[found[2].upper()])

@@ -15,10 +15,9 @@ from attrs import frozen
 from quietcrowd.campaign.terms.allotment import Allotment
 from quietcrowd.campaign.terms.configuration import check_as_of
 from quietcrowd.campaign.terms.near_copies import largest_group, look_alike_tasks
-from quietcrowd.campaign.terms.open_to_all import ANYONE
 from quietcrowd.campaign.terms.plain_text import one_line
-from quietcrowd.campaign.terms.task_columns import TaskColumns
-from quietcrowd.campaign.terms.task_files import TaskRow
+from quietcrowd.campaign.terms.promises import ANYONE
+from quietcrowd.campaign.terms.tasks import TaskColumns, TaskRow
 from quietcrowd.commands import options
 from quietcrowd.commands.best_choice import BestMechanism
 from quietcrowd.commands.campaign.campaign_options import HandingOut

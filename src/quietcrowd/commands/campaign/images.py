@@ -20,7 +20,7 @@ from quietcrowd.campaign.terms.images import name_image
 from quietcrowd.campaign.terms.plain_images import plain_image
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.settings import MAX_IMAGE, MAX_IMAGE_BYTES, MAX_IMAGES
-from quietcrowd.campaign.terms.task_files import TaskRow
+from quietcrowd.campaign.terms.tasks import TaskRow
 from quietcrowd.commands.campaign.client import checked
 from quietcrowd.commands.printing import counted
 from quietcrowd.exceptions import FormatError

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from attrs import evolve, field, frozen
 
-from quietcrowd.campaign.terms.answers_as_tasks import check_no_answers
 from quietcrowd.campaign.terms.plain_text import one_line
-from quietcrowd.campaign.terms.task_columns import TaskColumns
-from quietcrowd.campaign.terms.task_files import READERS, TaskRow, encode_known_truths
+from quietcrowd.campaign.terms.task_checks import check_no_answers
+from quietcrowd.campaign.terms.tasks import READERS, TaskColumns, TaskRow, encode_known_truths
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.validation import parse_json

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quietcrowd import Categorical, Interval, Ordinal
-from quietcrowd.campaign.terms.task_files import READERS, TaskRow, encode_known_truths
+from quietcrowd.campaign.terms.tasks import READERS, TaskRow, encode_known_truths
 from quietcrowd.exceptions import FormatError
 
 CSV, LINES = READERS["text/csv"], READERS["application/x-ndjson"]

@@ -3,8 +3,8 @@
 import pytest
 
 from quietcrowd import Categorical, Interval, Ordinal
-from quietcrowd.campaign.terms.answers_as_tasks import check_no_answers
-from quietcrowd.campaign.terms.task_files import READERS
+from quietcrowd.campaign.terms.task_checks import check_no_answers
+from quietcrowd.campaign.terms.tasks import READERS
 from quietcrowd.exceptions import FormatError
 
 BIRDS = Categorical(["bird", "plane"])

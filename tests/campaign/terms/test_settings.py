@@ -1,7 +1,7 @@
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.campaign.terms.byte_counts import byte_count
+from quietcrowd.campaign.terms.settings import byte_count
 
 
 @pytest.mark.parametrize(

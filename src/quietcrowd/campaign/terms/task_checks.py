@@ -20,7 +20,7 @@ from itertools import combinations
 from typing import Any
 
 from quietcrowd.campaign.terms.plain_text import one_line
-from quietcrowd.campaign.terms.task_files import TaskRow
+from quietcrowd.campaign.terms.tasks import TaskRow
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import FormatError
 from quietcrowd.frames import ALIASES
