@@ -6,254 +6,25 @@ All sums over reports are integers, so they do not depend on the order or partit
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
 from quietcrowd.campaign.results.reports import ReportRows, RowBlock
-from quietcrowd.domains import Domain, FiniteDomain, NumericDomain, check_numeric
+from quietcrowd.domains import Domain, FiniteDomain, NumericDomain
 from quietcrowd.inference.integer_sums import unit_for
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.report_domains import LabelSets, OrNull, sets_of
 
-__all__ = [
-    "FEWEST_REPORTS",
-    "MOST_ERROR",
-    "SHARE_ONE",
-    "CrowdAgreement",
-    "CrowdJudgement",
-    "LabelPairs",
-    "NumberSpread",
-    "PairSums",
-    "SpreadSums",
-    "judge_crowd",
-]
+__all__ = ["FEWEST_REPORTS", "MOST_ERROR", "CrowdAgreement", "CrowdJudgement", "judge_crowd"]
 
 _Counts = npt.NDArray[np.int64]
-
-SHARE_ONE = 2**36
-"""Integer for a fraction of 1; the sums of all reports fit into 64 bits."""
-
-
-class PairSums(NamedTuple):
-    """Sums over the pairs of a worker's report and another on its task; each of shape (workers,).
-
-    `equal` counts equal pairs, weighted for sets by the number of common labels. `others` counts
-    all pairs, and `mates` the labels in the other reports. `given_equal` counts common labels,
-    without NULL; `given_others` and `given_mates` weight each pair by the labels in the worker's
-    report. `compared` counts reports with another on their task. Over these, `shares` and `squares`
-    sum the fraction of equal others (for sets, of common labels) and its square, in units of
-    ``1 / SHARE_ONE``.
-    """
-
-    equal: _Counts
-    others: _Counts
-    mates: _Counts
-    given_equal: _Counts
-    given_others: _Counts
-    given_mates: _Counts
-    compared: _Counts
-    shares: _Counts
-    squares: _Counts
-
-
-@frozen(kw_only=True, eq=False)
-class LabelPairs:
-    """Pair counts of reports that are labels or sets.
-
-    `held` is the number of labels in a report that is not NULL.
-    """
-
-    held: int
-    sums: PairSums
-
-    @classmethod
-    def of(cls, rows: ReportRows) -> Self:
-        """Count the pairs in two passes, one for the counts of labels and one to compare."""
-        domain: Any = rows.domain
-        labels = domain.domain.size if isinstance(domain, LabelSets) else domain.size
-        counts = np.zeros((rows.tasks, labels), np.int64)
-        for block in rows.blocks():
-            first = block.tasks.astype(np.int64) * labels
-            for codes in _labels_of(block.values, domain):
-                counts += np.bincount(first + codes, minlength=counts.size).reshape(counts.shape)
-        parts = [_compared(block, counts, domain) for block in rows.blocks()]
-        return cls(
-            held=_held_by_each(domain),
-            sums=PairSums(*map(rows.sorted_by_worker, zip(*parts, strict=True))),
-        )
-
-
-def _held_by_each(domain: Domain) -> int:
-    return domain.members if isinstance(domain, LabelSets) else 1
-
-
-def _labels_of(values: npt.NDArray[Any], domain: Domain) -> npt.NDArray[Any]:
-    """Return the codes of the labels in each report, NULL included; shape (labels, reports)."""
-    if isinstance(domain, LabelSets):
-        return sets_of(values, domain.domain.size, domain.members).T
-    return values[np.newaxis]
-
-
-def _compared(block: RowBlock, counts: _Counts, domain: Domain) -> PairSums:
-    tasks, held = block.tasks, _held_by_each(domain)
-    equal = np.full(len(tasks), -held, np.int64)
-    for codes in _labels_of(block.values, domain):
-        equal += counts[tasks, codes]
-    others = counts.sum(axis=1)[tasks] // held - 1
-    given, mates = np.full(len(tasks), held, np.int64), others * held
-    if isinstance(domain, OrNull):
-        given = (block.values != domain.null_code).astype(np.int64)
-        mates = others - given + 1 - counts[tasks, domain.null_code]
-    several = others > 0
-    share = equal / np.maximum(others * held, 1)
-
-    def added(numbers: _Counts) -> _Counts:
-        total = np.zeros(block.people, np.int64)
-        np.add.at(total, block.workers, numbers)
-        return total
-
-    return PairSums(
-        equal=added(equal),
-        others=added(others),
-        mates=added(mates),
-        given_equal=added(np.where(given > 0, equal, 0)),
-        given_others=added(given * others),
-        given_mates=added(given * mates),
-        compared=added(several.astype(np.int64)),
-        shares=added(_fixed(share * several)),
-        squares=added(_fixed(share**2 * several)),
-    )
-
-
-def _fixed(shares: npt.NDArray[np.float64]) -> _Counts:
-    return np.rint(shares * SHARE_ONE).astype(np.int64)
-
-
 _Numbers = npt.NDArray[np.float64]
 
-
-class SpreadSums(NamedTuple):
-    """Sums over a worker's numbers; each of shape (workers,) and float64.
-
-    `reports` counts them, and `several` those on tasks with other reports. `taken` sums
-    ``n / (n - 1)`` times the squared distance from the task's mean, for n numbers on a task. This
-    is how much the squares within tasks shrink without the number. `summed` and `squared` sum the
-    distances from the mean of all numbers, and their squares.
-    """
-
-    reports: _Numbers
-    several: _Numbers
-    taken: _Numbers
-    summed: _Numbers
-    squared: _Numbers
-
-
-@frozen(kw_only=True, eq=False)
-class NumberSpread:
-    """Sums over all numeric reports, scaled by their range `extent`.
-
-    `within` is the sum of squared distances from the task means, with `free` degrees of freedom.
-    `summed` and `squared` are totals of `SpreadSums`.
-    """
-
-    extent: float
-    free: int
-    within: float
-    summed: float
-    squared: float
-    sums: SpreadSums
-
-    @classmethod
-    def of(cls, rows: ReportRows) -> Self | None:
-        """Sum over all reports; None if no task has two or all numbers are equal."""
-        domain = check_numeric(rows.domain, "agreement")
-        counts = rows.per_task
-        low, high = _range(rows, domain)
-        free = int((counts - 1)[counts > 1].sum())
-        if not free or not high > low:
-            return None
-        scale = _Scale(domain=domain, low=low, extent=high - low, unit=unit_for(2.0 * len(rows)))
-        means = _Means.of(rows, scale)
-        found = [_measured(block, scale, means) for block in rows.blocks()]
-        counted = [rows.sorted_by_worker(part) for part in zip(*found, strict=True)]
-        *own, within = counted
-        units = (1.0, 1.0, scale.unit, scale.unit, scale.unit)
-        return cls(
-            extent=scale.extent,
-            free=free,
-            within=int(within.sum()) / scale.unit,
-            summed=int(own[3].sum()) / scale.unit,
-            squared=int(own[4].sum()) / scale.unit,
-            sums=SpreadSums(*(part / unit for part, unit in zip(own, units, strict=True))),
-        )
-
-
-def _range(rows: ReportRows, domain: NumericDomain) -> tuple[float, float]:
-    low, high = np.inf, -np.inf
-    for block in rows.blocks():
-        numbers = domain.numbers(block.values)
-        low, high = min(low, numbers.min(initial=low)), max(high, numbers.max(initial=high))
-    return float(low), float(high)
-
-
-@frozen(kw_only=True)
-class _Scale:
-    """Scale of numbers to [0, 1], with the integer `unit` that represents 1 in sums."""
-
-    domain: NumericDomain
-    low: float
-    extent: float
-    unit: float
-
-    def __call__(self, values: npt.NDArray[np.float64]) -> _Numbers:
-        scaled: _Numbers = (self.domain.numbers(values) - self.low) / self.extent
-        return scaled
-
-    def fixed(self, numbers: _Numbers) -> _Counts:
-        return np.rint(numbers * self.unit).astype(np.int64)
-
-
-class _Means(NamedTuple):
-    """Mean of all numbers, means of tasks, and the number of reports on each task."""
-
-    whole: float
-    of_task: _Numbers
-    counts: _Counts
-
-    @classmethod
-    def of(cls, rows: ReportRows, scale: _Scale) -> Self:
-        sums = np.zeros(rows.tasks, np.int64)
-        for block in rows.blocks():
-            np.add.at(sums, block.tasks, scale.fixed(scale(block.values)))
-        counts = rows.per_task
-        of_task = sums / scale.unit / np.maximum(counts, 1)
-        return cls(int(sums.sum()) / scale.unit / len(rows), of_task, counts)
-
-
-def _measured(block: RowBlock, scale: _Scale, means: _Means) -> tuple[_Counts, ...]:
-    """Return the sums of a block's workers, with the squares within tasks last."""
-    numbers, counts = scale(block.values), means.counts[block.tasks]
-    several = counts > 1
-    squares = (numbers - means.of_task[block.tasks]) ** 2 * several
-    apart = numbers - means.whole
-
-    def added(values: _Counts) -> _Counts:
-        total = np.zeros(block.people, np.int64)
-        np.add.at(total, block.workers, values)
-        return total
-
-    return (
-        added(np.ones(len(numbers), np.int64)),
-        added(several.astype(np.int64)),
-        added(scale.fixed(squares * counts / np.maximum(counts - 1, 1))),
-        added(scale.fixed(apart)),
-        added(scale.fixed(apart**2)),
-        added(scale.fixed(squares)),
-    )
-
+_SHARE_ONE = 2**36
+"""Integer for a fraction of 1; the sums of all reports fit into 64 bits."""
 
 MOST_ERROR = 0.1
 """Maximum standard error of a published estimate."""
@@ -330,54 +101,127 @@ def judge_crowd(rows: ReportRows) -> CrowdJudgement:
     uncertain, which the standard error over workers shows. The noise of bounded reports depends on
     the answer, so only the agreement of reports is estimated.
     """
-    mechanism, channel = rows.mechanism, rows.mechanism.channel
-    if isinstance(rows.domain, NumericDomain) and not isinstance(rows.domain, FiniteDomain):
-        known = not mechanism.every_task and channel.shift is not None
-        noise = channel.shift.variance if known and channel.shift is not None else None
-        return CrowdJudgement(agreement=_of_numbers(NumberSpread.of(rows), noise))
-    pairs, rates = LabelPairs.of(rows), channel.keep_and_other
+    mechanism, channel, domain = rows.mechanism, rows.mechanism.channel, rows.domain
+    if isinstance(domain, NumericDomain) and not isinstance(domain, FiniteDomain):
+        shift = None if mechanism.every_task else channel.shift
+        noise = None if shift is None else shift.variance
+        return CrowdJudgement(agreement=_of_numbers(rows, domain, noise))
+    rates = channel.keep_and_other
     if channel.sets is not None:
         rates = float(channel.sets.held), float(channel.sets.held_other)
+    sums = _count_pairs(rows)
     return CrowdJudgement(
-        agreement=_of_labels(pairs, rows, rates),
-        too_consistent=_too_consistent(pairs.sums, mechanism),
+        agreement=_of_labels(sums, rows, rates), too_consistent=_too_consistent(sums, mechanism)
     )
 
 
-def _agreement_of(reports: float, found: tuple[float, float] | None) -> CrowdAgreement:
-    if found is None or not found[1] <= MOST_ERROR:
-        return CrowdAgreement(reports=reports)
-    answers, error = found
-    return CrowdAgreement(
-        reports=reports, answers=float(np.clip(answers, 0.0, 1.0)), answers_error=error
+class _PairSums(NamedTuple):
+    """Sums over the pairs of a worker's report and another on its task; each of shape (workers,).
+
+    `equal` counts equal pairs, weighted for sets by the number of common labels. `others` counts
+    all pairs, and `mates` the labels in the other reports. `given_equal` counts common labels,
+    without NULL; `given_others` and `given_mates` weight each pair by the labels in the worker's
+    report. `compared` counts reports with another on their task. Over these, `shares` and `squares`
+    sum the fraction of equal others (for sets, of common labels) and its square, in units of
+    ``1 / _SHARE_ONE``.
+    """
+
+    equal: _Counts
+    others: _Counts
+    mates: _Counts
+    given_equal: _Counts
+    given_others: _Counts
+    given_mates: _Counts
+    compared: _Counts
+    shares: _Counts
+    squares: _Counts
+
+
+def _count_pairs(rows: ReportRows) -> _PairSums:
+    """Count the pairs in two passes, one for the counts of labels and one to compare."""
+    domain: Any = rows.domain
+    labels = domain.domain.size if isinstance(domain, LabelSets) else domain.size
+    counts = np.zeros((rows.tasks, labels), np.int64)
+    for block in rows.blocks():
+        first = block.tasks.astype(np.int64) * labels
+        for codes in _labels_of(block.values, domain):
+            counts += np.bincount(first + codes, minlength=counts.size).reshape(counts.shape)
+    parts = [_compared(block, counts, domain) for block in rows.blocks()]
+    return _PairSums(*map(rows.sorted_by_worker, zip(*parts, strict=True)))
+
+
+def _held_by_each(domain: Domain) -> int:
+    """Return the number of labels in a report that is not NULL."""
+    return domain.members if isinstance(domain, LabelSets) else 1
+
+
+def _labels_of(values: npt.NDArray[Any], domain: Domain) -> npt.NDArray[Any]:
+    """Return the codes of the labels in each report, NULL included; shape (labels, reports)."""
+    if isinstance(domain, LabelSets):
+        return sets_of(values, domain.domain.size, domain.members).T
+    return values[np.newaxis]
+
+
+def _compared(block: RowBlock, counts: _Counts, domain: Domain) -> tuple[_Counts, ...]:
+    """Return the `_PairSums` of a block's workers."""
+    tasks, held = block.tasks, _held_by_each(domain)
+    equal = np.full(len(tasks), -held, np.int64)
+    for codes in _labels_of(block.values, domain):
+        equal += counts[tasks, codes]
+    others = counts.sum(axis=1)[tasks] // held - 1
+    given, mates = np.full(len(tasks), held, np.int64), others * held
+    if isinstance(domain, OrNull):
+        given = (block.values != domain.null_code).astype(np.int64)
+        mates = others - given + 1 - counts[tasks, domain.null_code]
+    several = others > 0
+    share = equal / np.maximum(others * held, 1)
+    return _by_worker(
+        block,
+        equal,
+        others,
+        mates,
+        np.where(given > 0, equal, 0),
+        given * others,
+        given * mates,
+        several,
+        _fixed(share * several, _SHARE_ONE),
+        _fixed(share**2 * several, _SHARE_ONE),
     )
+
+
+def _by_worker(block: RowBlock, *columns: npt.NDArray[Any]) -> tuple[_Counts, ...]:
+    """Sum integers of the reports of a block by worker."""
+    sums = tuple(np.zeros(block.people, np.int64) for _ in columns)
+    for total, numbers in zip(sums, columns, strict=True):
+        np.add.at(total, block.workers, numbers)
+    return sums
+
+
+def _fixed(numbers: _Numbers, unit: float) -> _Counts:
+    return np.rint(numbers * unit).astype(np.int64)
 
 
 def _of_labels(
-    pairs: LabelPairs, rows: ReportRows, rates: tuple[float, float] | None
+    sums: _PairSums, rows: ReportRows, rates: tuple[float, float] | None
 ) -> CrowdAgreement:
-    others = int(pairs.sums.others.sum())
+    others = int(sums.others.sum())
     if not others:
         return CrowdAgreement(reports=None)
-    observed = int(pairs.sums.equal.sum()) / (others * pairs.held)
-    if rates is None or rates[0] == rates[1]:
-        return _agreement_of(observed, None)
+    observed = int(sums.equal.sum()) / (others * _held_by_each(rows.domain))
+    told = rows.per_worker > 0
+    uneven = rows.mechanism.worker_channel is None and told.sum() < FEWEST_WITH_OWN_NOISE
+    if rates is None or rates[0] == rates[1] or uneven:
+        return CrowdAgreement(reports=observed)
     domain = rows.domain.domain if isinstance(rows.domain, OrNull | LabelSets) else rows.domain
     assert isinstance(domain, FiniteDomain)
-    told = rows.per_worker > 0
-    if rows.mechanism.worker_channel is None and told.sum() < FEWEST_WITH_OWN_NOISE:
-        return _agreement_of(observed, None)
-    sums = PairSums(*(part[told] for part in pairs.sums))
-    return _agreement_of(observed, _of_pairs(sums, domain.size, *rates))
-
-
-def _of_pairs(sums: PairSums, labels: int, keep: float, other: float) -> tuple[float, float] | None:
-    everybody = PairSums(*(part.sum(keepdims=True) for part in sums))
-    alike, both = _of_answers(sums, labels, keep, other)
-    totals = [part / 2 for part in _of_answers(everybody, labels, keep, other)]
+    sums = _PairSums(*(part[told] for part in sums))
+    everybody = _PairSums(*(part.sum(keepdims=True) for part in sums))
+    alike, both = _of_answers(sums, domain.size, *rates)
+    totals = [part / 2 for part in _of_answers(everybody, domain.size, *rates)]
     pairs = everybody.others / 2 - sums.others
     left = np.where(pairs > 0, pairs, np.nan)
-    return _ratio_with_error(
+    return _with_answers(
+        observed,
         float(totals[0][0] / (everybody.others[0] / 2)),
         float(totals[1][0] / (everybody.others[0] / 2)),
         (totals[0] - alike) / left,
@@ -386,8 +230,8 @@ def _of_pairs(sums: PairSums, labels: int, keep: float, other: float) -> tuple[f
 
 
 def _of_answers(
-    sums: PairSums, labels: int, keep: float, other: float
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    sums: _PairSums, labels: int, keep: float, other: float
+) -> tuple[_Numbers, _Numbers]:
     """Return the unbiased counts of equal pairs of answers, and of all pairs.
 
     A report contains g labels. The o others on its task contain m labels, of which it contains e.
@@ -401,40 +245,75 @@ def _of_answers(
     return alike / scale, both / scale
 
 
-def _of_numbers(spread: NumberSpread | None, noise: float | None) -> CrowdAgreement:
+def _of_numbers(rows: ReportRows, domain: NumericDomain, noise: float | None) -> CrowdAgreement:
     """Compare the variance of the numbers within tasks with that of all.
 
-    Dropping one of n numbers on a task lowers the squares within tasks by ``n / (n - 1)`` times its
-    squared distance from their mean, and the degrees of freedom by one.
+    Numbers are first scaled to their range. Dropping one of n numbers on a task lowers the squares
+    within tasks by ``n / (n - 1)`` times its squared distance from their mean, and the degrees of
+    freedom by one.
     """
-    if spread is None:
+    counts = rows.per_task
+    freedom = int((counts - 1)[counts > 1].sum())
+    low, high = np.inf, -np.inf
+    for block in rows.blocks():
+        numbers = domain.numbers(block.values)
+        low, high = min(low, numbers.min(initial=low)), max(high, numbers.max(initial=high))
+    if not freedom or not high > low:
         return CrowdAgreement(reports=None)
-    reports, told = float(spread.sums.reports.sum()), spread.sums.reports > 0
-    sums = SpreadSums(*(part[told] for part in spread.sums))
-    within = spread.within / spread.free
-    total = (spread.squared - spread.summed**2 / reports) / (reports - 1)
+    extent, unit = float(high - low), unit_for(2.0 * len(rows))
+
+    def scaled(block: RowBlock) -> _Numbers:
+        found: _Numbers = (domain.numbers(block.values) - low) / extent
+        return found
+
+    of_task = np.zeros(rows.tasks, np.int64)
+    for block in rows.blocks():
+        np.add.at(of_task, block.tasks, _fixed(scaled(block), unit))
+    means, mean = of_task / unit / np.maximum(counts, 1), int(of_task.sum()) / unit / len(rows)
+
+    def measured(block: RowBlock) -> tuple[_Counts, ...]:
+        numbers, of_same = scaled(block), counts[block.tasks]
+        several = of_same > 1
+        squares = (numbers - means[block.tasks]) ** 2 * several
+        apart = numbers - mean
+        return _by_worker(
+            block,
+            np.ones(len(numbers), np.int64),
+            several,
+            _fixed(squares, unit),
+            _fixed(squares * of_same / np.maximum(of_same - 1, 1), unit),
+            _fixed(apart, unit),
+            _fixed(apart**2, unit),
+        )
+
+    parts = zip(*map(measured, rows.blocks()), strict=True)
+    sent, several, *exact = map(rows.sorted_by_worker, parts)
+    all_within, _, all_summed, all_squared = (int(part.sum()) / unit for part in exact)
+    reports, told = float(sent.sum()), sent > 0
+    _, taken, summed, squared = (part[told] / unit for part in exact)
+    within = all_within / freedom
+    total = (all_squared - all_summed**2 / reports) / (reports - 1)
     observed = 1 - within / total
     if noise is None:
-        return _agreement_of(observed, None)
-    noise = noise / spread.extent**2
-    left = reports - sums.reports
+        return CrowdAgreement(reports=observed)
+    noise = noise / extent**2
+    left = reports - sent[told]
     with np.errstate(divide="ignore", invalid="ignore"):
-        free = np.where(spread.free > sums.several, spread.free - sums.several, np.nan)
-        withins = (spread.within - sums.taken) / free
-        summed = spread.summed - sums.summed
+        free = np.where(freedom > several[told], freedom - several[told], np.nan)
+        withins = (all_within - taken) / free
         others = np.where(left > 1, left - 1, np.nan)
-        totals = (spread.squared - sums.squared - summed**2 / left) / others
-    found = _ratio_with_error(total - within, total - noise, totals - withins, totals - noise)
-    return _agreement_of(observed, found)
+        totals = (all_squared - squared - (all_summed - summed) ** 2 / left) / others
+    return _with_answers(observed, total - within, total - noise, totals - withins, totals - noise)
 
 
-def _ratio_with_error(
+def _with_answers(
+    reports: float,
     numerator: float,
     denominator: float,
-    numerators: npt.NDArray[np.float64],
-    denominators: npt.NDArray[np.float64],
-) -> tuple[float, float] | None:
-    """Return a ratio and its standard error, or None if the reports do not determine it.
+    numerators: _Numbers,
+    denominators: _Numbers,
+) -> CrowdAgreement:
+    """Estimate the agreement of answers, a ratio, unless the reports do not determine it.
 
     `numerators` and `denominators`, of shape (workers,), leave out one worker each; NaN if nothing
     is left.
@@ -446,32 +325,29 @@ def _ratio_with_error(
     Statistics 1981). It assumes nothing of the noise, so workers may sample noise levels.
     """
     if len(denominators) < FEWEST_WORKERS or not (denominators > 0).all():
-        return None
+        return CrowdAgreement(reports=reports)
     if not denominator > _SURE * _error(denominators):
-        return None
-    return numerator / denominator, _error(numerators / denominators)
+        return CrowdAgreement(reports=reports)
+    error = _error(numerators / denominators)
+    if not error <= MOST_ERROR:
+        return CrowdAgreement(reports=reports)
+    answers = float(np.clip(numerator / denominator, 0.0, 1.0))
+    return CrowdAgreement(reports=reports, answers=answers, answers_error=error)
 
 
-def _error(left_out: npt.NDArray[np.float64]) -> float:
+def _error(left_out: _Numbers) -> float:
     return math.sqrt((len(left_out) - 1) * float(left_out.var()))
 
 
-def _too_consistent(sums: PairSums, mechanism: Mechanism) -> npt.NDArray[np.intp]:
-    bound = _most_equals(mechanism)
-    if bound is None:
-        return np.zeros(0, np.intp)
-    n = np.maximum(sums.compared, 1)
-    mean = sums.shares / SHARE_ONE / n
-    variance = np.maximum(sums.squares / SHARE_ONE / n - mean**2, 0.0)
-    error = np.sqrt(variance / np.maximum(n - 1, 1))
-    found = (sums.compared >= FEWEST_REPORTS) & (mean - bound > _DEVIATIONS * error)
-    return np.flatnonzero(found)
-
-
-def _most_equals(mechanism: Mechanism) -> float | None:
+def _too_consistent(sums: _PairSums, mechanism: Mechanism) -> npt.NDArray[np.intp]:
     channel = mechanism.worker_channel
-    if channel is None or channel.probabilities is None or mechanism.every_task:
-        return None
-    keep, other = channel.keep_and_other or (0.0, 0.0)
-    others = len(channel.probabilities) - 1
-    return keep**2 + others * other**2 if keep > other else None
+    keep, other = (channel and channel.keep_and_other) or (0.0, 0.0)
+    if channel is None or channel.probabilities is None or mechanism.every_task or keep <= other:
+        return np.zeros(0, np.intp)
+    most = keep**2 + (len(channel.probabilities) - 1) * other**2
+    n = np.maximum(sums.compared, 1)
+    mean = sums.shares / _SHARE_ONE / n
+    variance = np.maximum(sums.squares / _SHARE_ONE / n - mean**2, 0.0)
+    error = np.sqrt(variance / np.maximum(n - 1, 1))
+    found = (sums.compared >= FEWEST_REPORTS) & (mean - most > _DEVIATIONS * error)
+    return np.flatnonzero(found)
