@@ -32,11 +32,11 @@ Floats = npt.NDArray[np.float64]
 class LabelLaw:
     """Distribution from which a crowd of labels was sampled.
 
-    `prior`, shape (labels,), are the probabilities of the truths. On tasks without a lure,
-    `accuracy`, shape (workers,), is the probability of a right answer for truths from `prior`, and
-    `confusions`, shape (workers, labels, labels), those of each answer given the truth. A task has
-    a lure, a uniformly random wrong label, with probability `misled`; an answer to it is the lure
-    with probability `pull`.
+    `prior`, shape (labels,), are the probabilities of the truths. `confusions`, shape (workers,
+    labels, labels), are those of each answer given the truth, on tasks without a lure. There,
+    `accuracy`, shape (workers,), is the probability of a right answer for truths from `prior`. A
+    task has a lure, a uniformly random wrong label, with probability `misled`; an answer to it is
+    the lure with probability `pull`.
     """
 
     prior: Floats

@@ -105,9 +105,10 @@ class FurtherLabel(_OfALabel):
 class FurtherSet(_OfALabel):
     """Report that is a set of labels.
 
-    Given the answer, all sets that contain it are equally likely, and so are all others. So the
-    likelihood of a truth is proportional to ``1 + (r - 1) m``: ``m`` is the probability that the
-    answer is in the set, and ``r`` the ratio of the channel (``docs/theory/subset-selection.md``).
+    Given the answer, all sets that contain it are equally likely, and so are all others. Let ``m``
+    be the probability that the answer is in the set, and ``r`` the ratio of the channel. Then the
+    likelihood of a truth is proportional to ``1 + (r - 1) m``
+    (``docs/theory/subset-selection.md``).
 
     `answers` has P(answer | truth) at [truth, answer], and `law` is the distribution of the set
     given the answer. `sharpness` multiplies log-likelihoods, as in the posterior.

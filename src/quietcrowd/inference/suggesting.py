@@ -59,9 +59,9 @@ def suggest_tasks(
     """Return the tasks to ask next, and how many answers to request for each.
 
     With much noise, one further report rarely changes a label. So blocks of up to 64 reports are
-    evaluated, and the value of a task is the expected drop of its error per report in the best
-    block. Answers go to the tasks of the largest value. Further reports may change these values, so
-    ask for few answers, infer again, and repeat.
+    evaluated. The value of a task is the expected drop of its error per report in the best block.
+    Answers go to the tasks of the largest value. Further reports may change these values, so ask
+    for few answers, infer again, and repeat.
 
     Parameters
     ----------

@@ -46,8 +46,8 @@ UPPER, LOWER, BOTH = 0, 1, 2
 def bounded_laws(law: BoundedLaw) -> ErrorLaws:
     """Return normal errors of several sizes under a bounded channel.
 
-    The blocks of `logs` are the first end, the other end, and, if the channel has a window, each
-    kind of edges at each part of a bin; see `bounded_columns`.
+    The blocks of `logs` are the first end and the other end. If the channel has a window, each kind
+    of edges at each part of a bin follows; see `bounded_columns`.
     """
     sigma = usual_sigmas()
     spread = sigma * LAST

@@ -72,8 +72,9 @@ class NormalLaplace:
 
     `sigma`, the standard deviation, and `scale` are in the unit of the errors. Results have the
     broadcast shape of error, sigma and scale; without dimensions, they are NumPy scalars. Raises
-    ParameterError if sigma or scale is negative, infinite or NaN, both are 0, an error is not a
-    number, or the shapes do not fit. Derivation: ``docs/theory/normal-laplace.md``.
+    ParameterError if sigma or scale is negative, infinite or NaN, or if both are 0. It is also
+    raised if an error is not a number, or the shapes do not fit. Derivation:
+    ``docs/theory/normal-laplace.md``.
 
     Examples
     --------

@@ -125,7 +125,7 @@ def maximise(comparisons: Comparisons, max_iterations: int) -> Fit:
         if resting and not newton:
             step = _off_the_saddle(comparisons, scores)
         scores, reached = _climb(comparisons, scores, step, slope, history[-1])
-        if reached is None:  # floats show no rise any more
+        if reached is None:  # no increase beyond rounding
             break
         history.append(reached)
     factor, _ = _factor(comparisons, scores)
