@@ -62,7 +62,7 @@ class Partition:
         known_truths: npt.NDArray[Any] | None = None,
         participation: npt.NDArray[np.float64] | None = None,
     ) -> Partition:
-        """Return all answers as one partition, without a copy; by default no truth is known."""
+        """Return all answers as one partition, without a copy; by default of labels, none known."""
         nothing = np.full(len(answers.tasks), UNKNOWN, np.int32)
         return cls(
             offsets=answers.offsets,
