@@ -26,9 +26,8 @@ def load_dataset(folder: str | Path, **options: Any) -> Dataset:
     folder : str or Path
         A directory, or the name of one below the directory in the environment variable
         ``QUIETCROWD_DATA``. It contains ``answers.csv`` (or ``.csv.gz`` or ``.parquet``),
-        ``truth.csv`` and ``dataset.json``. The last is a JSON object with a ``kind``,
-        ``categorical``, ``ordinal`` or ``interval``, and a ``domain``, the labels or the two
-        bounds.
+        ``truth.csv`` and ``dataset.json``: a JSON object with a ``kind``, ``categorical``,
+        ``ordinal`` or ``interval``, and a ``domain``, the labels or the two bounds.
     **options
         See `Answers.from_frame`.
 

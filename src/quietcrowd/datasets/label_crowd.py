@@ -81,8 +81,7 @@ def label_crowd(
     tasks, workers, answers_per_task : int
         At least 1; ``answers_per_task <= workers``.
     answers_per_worker : int, optional
-        Answers of every worker, at most `tasks`, instead of `answers_per_task`. Tasks then have
-        equally many answers, to within one.
+        Answers of every worker instead of `answers_per_task`, assigned evenly to tasks.
     labels : sequence
         At least two labels.
     accuracy : (float, float)
@@ -91,11 +90,9 @@ def label_crowd(
         Skill of every worker, 0 to 1, instead of `accuracy`.
     truths, guesses : sequence of float, optional
         Probabilities of the labels among truths and guesses; uniform by default.
-    misled : float
-        Probability that a task has a lure, a random wrong label on which workers err together, 0 to
-        1.
-    pull : float
-        Probability that an answer to a task with a lure is the lure, 0 to 1.
+    misled, pull : float
+        Probability that a task has a lure, a random wrong label on which workers err together; and
+        probability that an answer to such a task is the lure.
     seed : int
         The same seed gives the same crowd.
 

@@ -108,14 +108,12 @@ def number_crowd(
     tasks, workers, answers_per_task : int
         At least 1; ``answers_per_task <= workers``.
     answers_per_worker : int, optional
-        Answers of every worker, at most `tasks`, instead of `answers_per_task`. Tasks then have
-        equally many answers, to within one.
+        Answers of every worker instead of `answers_per_task`, assigned evenly to tasks.
     domain : Interval, optional
         Default: 0 to 10. Its unit is that of all lengths below.
-    middle : float, optional
-        Mean of the truths before truncation; default: the middle of the domain.
-    spread : float
-        Standard deviation of the truths before truncation, above 0.
+    middle, spread : float, optional
+        Mean and standard deviation (above 0) of the truths before truncation. Default mean: the
+        middle of the domain.
     sigmas : (float, float)
         Bounds of the standard deviations of individual errors, above 0.
     scales : (float, float)
@@ -126,10 +124,9 @@ def number_crowd(
         the domain, scales at least 0. A worker of scale 0 knows only the middle.
     bias : float
         Standard deviation of the error that all answers to a task share.
-    outliers : float
-        Fraction of the answers with an individual error `outlier_factor` times as large, 0 to 1.
-    outlier_factor : float
-        At least 1.
+    outliers, outlier_factor : float
+        Fraction of the answers with an individual error `outlier_factor`, at least 1, times as
+        large.
     seed : int
         The same seed gives the same crowd.
 

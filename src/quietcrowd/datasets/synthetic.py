@@ -214,7 +214,7 @@ def sparse_crowd(
     tasks, workers : int
         At least 1.
     sparsity : float
-        Fraction of missing answers, 0 to 1.
+        Fraction of missing answers.
     truths : {"normal", "uniform"}
         "normal" has mean 0 and variance 1, as in the paper. Then half of the truths are below all
         levels 0 to 9, and a constant guess is hard to beat. "uniform" covers the whole domain.

@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 FIRST = 12
 
 SECOND = 24
-"""First number of crowds at three points around the place."""
+"""Initial number of crowds at three points."""
 
 CLOSE = 0.03
 """Sufficient standard error of the logarithm of the number."""
@@ -42,15 +42,9 @@ LEAST_ERROR = 1e-9
 class LeastNumber:
     """Least number with an expected error of at most the target.
 
-    Attributes
-    ----------
-    low, high : float
-        90 % interval for `value`, given the number of simulated crowds; the ends of the search
-        range if the curve is too flat.
-    standard_error : float
-        Standard error of the logarithm of `value`; infinite if the curve is flat.
-    crowds : int
-        Simulated crowds at each of the last three points.
+    `low` and `high` are a 90 % interval, given the number of simulated crowds; the ends of the
+    search range if the curve is too flat. `standard_error` is that of the logarithm of `value`;
+    infinite if the curve is flat. `crowds` were simulated at each of the last three points.
     """
 
     value: float

@@ -114,19 +114,16 @@ class LabelAssumption(CrowdAssumption):
     ----------
     domain : Categorical or Ordinal
         Domain of the answers, at least 2 labels.
-    accuracy : float
-        Mean accuracy of the workers who do not guess, 0 to 1.
-    accuracy_sd : float
-        Standard deviation of accuracy between workers, 0 to 0.5. Accuracies are normal, clipped to
-        0 and 1.
+    accuracy, accuracy_sd : float
+        Mean and standard deviation (at most 0.5) of the accuracies of workers who do not guess.
+        They are normal, clipped to 0 and 1.
     guessers : float
-        Fraction of the workers who guess, 0 to 1; they are right in one of k cases.
+        Fraction of the workers who guess; they are right in one of k cases.
     truths, guesses : sequence of float, optional
         Frequency of each label among truths and guesses; uniform by default.
-    misled : float
-        Fraction of the tasks with a wrong label that attracts answers, 0 to 1.
-    pull : float
-        Fraction of the answers to such a task that are this label regardless of the worker, 0 to 1.
+    misled, pull : float
+        Fraction of the tasks with a wrong label that attracts answers, and fraction of their
+        answers that are this label regardless of the worker.
     accuracies : sequence of float, optional
         Accuracies of a sample of workers instead of `accuracy`, `accuracy_sd` and `guessers`;
         crowds sample from it with replacement.
@@ -228,15 +225,13 @@ class NumberAssumption(CrowdAssumption):
         Ratio of the error sizes of a worker one standard deviation away and of the median worker,
         at least 1. Error sizes are log-normal.
     guessers : float
-        Fraction of the workers who guess, 0 to 1. Their answers are distributed like the truths,
-        and independent of the task.
-    spread : float
-        Standard deviation of the truths, above 0. Default: a fifth of the domain.
-    middle : float, optional
-        Mean of the truths; by default the middle of the domain.
+        Fraction of the workers who guess. Their answers are distributed like the truths, and
+        independent of the task.
+    middle, spread : float, optional
+        Mean and standard deviation (above 0) of the truths. Default: the middle, and a fifth, of
+        the domain.
     shared : float
-        Standard deviation of the error that all answers to one task share, relative to `error`; at
-        least 0.
+        Standard deviation of the error that all answers to a task share, relative to `error`.
     errors : sequence of float, optional
         Error sizes of a sample of workers instead of `error`, `error_factor` and `guessers`; crowds
         sample from it with replacement.

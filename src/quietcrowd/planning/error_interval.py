@@ -51,9 +51,8 @@ def expected_errors(
 
     Each cell contains at least two simulations, of the same crowds in all cells. The campaign has
     `tasks` tasks, at least as many as simulated. With `uncertain`, the crowds had different
-    distributions, and more tasks do not reduce that variance. `smoothed` are the errors on their
-    scale (`on_scale`), smoothed by theory; they determine only the mean. `widening` multiplies the
-    widths of intervals on their scale.
+    distributions, and more tasks do not reduce that variance. `smoothed` determine only the mean,
+    and `widening` multiplies the widths of intervals, both on their scale (`on_scale`).
     """
     if smoothed is None:
         smoothed = [SmoothedCell(draws=on_scale(cell, labels=labels)) for cell in cells]

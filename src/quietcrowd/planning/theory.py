@@ -152,8 +152,7 @@ def _information_of(one: Floats, other: Floats) -> Floats:
 def _error_of_labels(labels: int, information: float) -> float:
     """Return the probability that the largest of k normal scores is not that of the truth.
 
-    The truth is ``2 sqrt(C)`` standard deviations ahead. With two labels the error is about
-    ``exp(-C)``; with C = 0 it is that of a guess.
+    The truth is ``2 sqrt(C)`` standard deviations ahead.
     """
     density = np.exp(-(POINTS**2) / 2)
     right = ndtr(POINTS + 2 * math.sqrt(information)) ** (labels - 1) @ density / density.sum()

@@ -283,7 +283,7 @@ class CrowdDensity:
         rng : numpy.random.Generator, optional
             For simulations. Default: randomness of the operating system, for a real release.
         delta : float
-            The delta of (epsilon, delta), at least 0 and below 1.
+            See `guarantee`.
         progress : bool
             Whether to show a progress bar on standard error.
 

@@ -224,14 +224,10 @@ def plan_for_claims(
     ----------
     answers : Answers
         The claims.
-    epsilon : float
-        The epsilon of (epsilon, delta); above 0.
-    bandwidth : float
-        In the unit of the claims.
+    epsilon, bandwidth, delta : float
+        See `plan_releases`.
     per : {"claim", "user"}
         Whether epsilon bounds one claim, or all claims of a user together.
-    delta : float
-        See `PrisCrowd.guarantee`.
     progress : bool
         Whether to show a progress bar on standard error.
     fixed

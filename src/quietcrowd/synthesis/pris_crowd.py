@@ -32,19 +32,17 @@ class PrisCrowd(Parameters):
     Parameters
     ----------
     epsilon0 : float
-        The noise of the test has scale ``1 / epsilon0``; above 0. `plan_releases` selects it for a
-        given epsilon.
+        Above 0; the noise of the test has scale ``1 / epsilon0``. See `plan_releases`.
     bandwidth : float or {"silverman", "mad"}
         Public bandwidth of the kernel, in the unit of the claims. With ``release="paper"`` it may
         be a rule per task, for which no guarantee holds.
     claims : int
         Wanted synthetic claims per task. A release makes ``claims / (1 - drop)`` attempts and
-        returns those that pass, at most about `claims`, and fewer if claims are far apart.
+        returns those that pass: at most about `claims`, fewer if claims are far apart.
     gamma : float
         Largest ratio of two likelihoods that count as similar; above 1.
     k : int
-        Number of claims that the test requires, at least 1. Tasks with fewer users are not
-        released.
+        Number of claims that the test requires, at least 1. Tasks with fewer are not released.
     weights : {"uniform", "local", "global", "combined", "printed"}
         Weights for sampling claims. Local weights are learned from the claims about one task,
         global ones from all claims. Default: "uniform", which is public; "combined" for the paper's
@@ -52,25 +50,20 @@ class PrisCrowd(Parameters):
     floor : float
         Fraction of learned weights that is divided evenly, above 0 and below 1; 0 for the paper's.
     combination : {"product", "geometric"}
-        Combination of local and global weights; see
-        `quietcrowd.synthesis.weights.combined_weights`.
+        See `quietcrowd.synthesis.weights.combined_weights`.
     release : {"attempts", "paper"}
         A fixed number of attempts, or the paper's loop until enough candidates pass.
     drop : float
         Probability of dropping any candidate, above 0 and below 1; 0 for the paper's release.
     most_attempts : int, optional
-        Limit of the paper's loop, in attempts per task. Default: ten times as many as isolated
-        claims need, at most 100,000.
+        Limit of the paper's loop per task. Default: ten times the need of isolated claims, at most
+        100,000.
     kernel : {"gaussian", "epanechnikov"}
         Kernel of the densities and the steps.
     cells : int
-        Grid points per bandwidth; candidates are on this grid, from the lower end of the range.
-    quantiles : tuple of three float
+        Grid points per bandwidth; candidates are on this grid.
+    quantiles, max_iterations, tolerance
         See `quietcrowd.synthesis.weights.local_weights`.
-    max_iterations : int
-        Limit of iterations to learn weights; at least 1.
-    tolerance : float
-        Weights have converged when none changes by more than this fraction of the largest.
 
     Raises
     ------

@@ -28,18 +28,14 @@ class SyntheticClaims:
     ----------
     task_ids : pyarrow.Array
         All tasks, including those that were not released.
-    users : ndarray of int64, shape (tasks,)
-        Number of claims per task; public.
-    attempts : ndarray of int64, shape (tasks,)
-        Number of attempts; 0 for a task that was not released.
+    users, attempts : ndarray of int64, shape (tasks,)
+        Public numbers of claims, and of attempts: 0 for a task that was not released.
     offsets : ndarray of int64, shape (tasks + 1,)
         Rows of each task in `values`.
     values : ndarray of float64, shape (released,)
         The synthetic claims, in the unit of the claims.
-    wanted : int
-        Wanted synthetic claims per task.
-    least_users : int
-        Tasks with fewer users are not released.
+    wanted, least_users : int
+        Wanted synthetic claims per task; tasks with fewer users are not released.
     guarantee : PrivacyGuarantee
         Upper bound of the privacy loss of one user's claims.
     simulated : bool
