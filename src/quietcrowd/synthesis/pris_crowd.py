@@ -62,8 +62,12 @@ class PrisCrowd(Parameters):
         Kernel of the densities and the steps.
     cells : int
         Grid points per bandwidth; candidates are on this grid.
-    quantiles, max_iterations, tolerance
+    quantiles : tuple of three float
         See `quietcrowd.synthesis.weights.local_weights`.
+    max_iterations : int
+        Limit of iterations to learn weights; at least 1.
+    tolerance : float
+        Weights have converged when none changes by more than this fraction of the largest.
 
     Raises
     ------
