@@ -136,7 +136,7 @@ def _list(figures: Mapping[str, Figure]) -> None:
     print(
         f"\n{ALL}, or a paper: {papers}. *: with --quick, too.\n"
         "Folders of real answers that a figure reads: docs/data-sets.md describes them.\n"
-        "research/docs/reproduction.md says which figures and tables have no name here, and why."
+        "research/docs/reproduction.md says which have no name here, and why."
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quietcrowd.evaluation.plots import check_picture, new_figure, save_with_legend
+from quietcrowd_research.score_plots import MOST_ACROSS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,9 +30,6 @@ AXES = {
     "claims": "synthetic claims per task",
     "bandwidth": "bandwidth",
 }
-
-MOST_ACROSS = 3
-"""So many panels stand side by side."""
 
 REFERENCES = ("even density", "raw claims, uniform", "raw claims, combined")
 """Methods that release nothing: lines in grey."""

@@ -10,9 +10,9 @@ import pandas as pd
 from attrs import frozen
 
 from quietcrowd.evaluation.experiment import Experiment
-from quietcrowd.evaluation.plots import plot_methods, plot_panels
 from quietcrowd.exceptions import ParameterError
 from quietcrowd_research.density_plots import plot_across, plot_errors
+from quietcrowd_research.score_plots import plot_methods, plot_panels
 
 __all__ = ["Figure", "FigureResult", "Part", "Parts", "TablePart"]
 

@@ -13,10 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from quietcrowd.commands.printing import console, plain_table
-from quietcrowd.evaluation.plots import SCORE_NAMES, constant_changes
+from quietcrowd.evaluation.plots import SCORE_NAMES
 from quietcrowd.privacy.guarantee import show_loss
 from quietcrowd_research.density_plots import DENSITY_SCORES, DUST, panels_of
 from quietcrowd_research.figure import FigureResult
+from quietcrowd_research.score_plots import constant_changes
 
 __all__ = ["print_figure"]
 

@@ -178,7 +178,7 @@ def run(words: list[str]) -> int:
         except Exception as error:
             if DEBUG in os.environ and not isinstance(error, _EXPECTED):
                 raise
-            tell(f"error: {_shown(_told(error))}")
+            tell(f"error: {_shown(_format_error(error))}")
             return 2
     return status if isinstance(status, int) else 0
 
@@ -193,7 +193,7 @@ def _shown(text: str) -> str:
     return text if streams is None else str(streams.shown(text))
 
 
-def _told(error: Exception) -> str:
+def _format_error(error: Exception) -> str:
     if isinstance(error, typer.TyperException):
         told = str(getattr(error, "format_message", error.__str__)())
         refused: Any = getattr(error.__cause__, "errors", list)()  # from pydantic
