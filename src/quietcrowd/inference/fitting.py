@@ -315,8 +315,12 @@ class FittingMethod(TruthInference):
         known : ndarray, shape (tasks,)
             Known truths, not scaled.
         """
-        known = self.known(observed.answers.tasks, observed.domain, truths)
+        tasks, known = observed.answers.tasks, None
+        if truths is not None:
+            known = self.known(tasks, observed.domain, truths)
         model = self.bind(summary or observed.summary, known)
+        if known is None:
+            known = model.unknown(len(tasks))
         partition = Partition.of(observed.answers, known, observed.participation)
         return model, model.scale(partition), known
 

@@ -114,6 +114,10 @@ class Model(ABC, Generic[MethodT, StateT, TallyT]):
         return partition
 
     @abstractmethod
+    def unknown(self, tasks: int) -> npt.NDArray[Any]:
+        """Return the truths of n tasks, all unknown, as `Partition` stores them."""
+
+    @abstractmethod
     def empty(self, tasks: int) -> Estimates:
         """Allocate estimates of n tasks."""
 

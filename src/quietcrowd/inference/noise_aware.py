@@ -15,7 +15,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.frames import column_of
 from quietcrowd.gold import label_per_task
 from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.inference.labels.model import check_labels, has_table, labels_of
+from quietcrowd.inference.labels.model import check_labels, labels_of
 from quietcrowd.inference.labels.noise_aware import LabelModel, check_has_table
 from quietcrowd.inference.model import Model
 from quietcrowd.inference.numbers.model import bind_numbers, known_numbers
@@ -134,7 +134,7 @@ class NoiseAware(FittingMethod):
             return known_grid(mechanism.worker_channel) is not None
         if mechanism.channel.sets is not None:
             return mechanism.worker_channel is not None
-        return has_table(mechanism)
+        return bool(mechanism.has_table)
 
     @override
     def check_mechanism(self, mechanism: Any) -> None:

@@ -80,7 +80,7 @@ def report_warnings(
         )
     if not method.models_noise(mechanism):
         yield _ignored(method, mechanism)
-    elif mechanism.every_task and method.counts_filled:
+    elif method.counts_filled and mechanism.every_task:
         yield NoiseIgnoredWarning(
             f"{type(method).__name__} knows the noise, but not who answered: every worker reports "
             "every task, and what was filled in for no answer counts as an answer and draws the "

@@ -182,7 +182,7 @@ class Summary:
     @cached_property
     def labels(self) -> int:
         """Number of labels of a finite domain; 0 for numbers."""
-        return self.domain.size if isinstance(self.domain, FiniteDomain) else 0
+        return len(self.domain.labels) if isinstance(self.domain, FiniteDomain) else 0
 
     @property
     def workers(self) -> int:

@@ -39,6 +39,7 @@ from quietcrowd.mechanisms.sent_again import Marks
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
 from quietcrowd.privacy.loss_law import ReleaseLoss, pure_law
 from quietcrowd.privacy.tail_bound import TailBound, composed_tail
+from quietcrowd.report_domains import OrNull
 from quietcrowd.validation import check_names, check_proportion, find_described
 
 __all__ = [
@@ -205,13 +206,28 @@ class Mechanism(ABC):
             "shared": None if self.independent_reports else self.to_dict(),
         }
 
-    @property
+    @cached_property
     def report_law(self) -> ReportLaw | None:
         """Public distribution of all reports of one worker; None if it is not a table.
 
         A mechanism whose workers draw something once overrides it with the possible draws.
         """
         return ReportLaw.of(self.worker_channel)
+
+    @cached_property
+    def has_table(self) -> bool:
+        """Whether `report_law` has a row for each answer and a column for each report.
+
+        NULL is the last of both, if it exists.
+        """
+        law, answers, reports = self.report_law, self.domain, self.report_domain
+        if law is None or not isinstance(answers, FiniteDomain):
+            return False
+        rows, columns = law.tables.shape[1:]
+        if reports == OrNull(domain=answers):
+            return bool(rows == columns == answers.size + 1)
+        whole = reports.dtype.kind in "iu"
+        return bool(whole and rows == answers.size and columns == getattr(reports, "size", columns))
 
     @classmethod
     def from_claimed_epsilon(cls, *, domain: Any, epsilon: float, **parameters: Any) -> Mechanism:

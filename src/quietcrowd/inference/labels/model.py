@@ -20,7 +20,7 @@ from quietcrowd.answer_errors import ADVICE
 from quietcrowd.domains import Categorical, Domain, FiniteDomain, NumericDomain
 from quietcrowd.exceptions import AnswerError, SimilarLabelsWarning
 from quietcrowd.frames import column_of
-from quietcrowd.gold import label_per_task
+from quietcrowd.gold import UNKNOWN, label_per_task
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.labels.accuracies import Accuracies, OwnVotes, no_histograms
@@ -35,7 +35,6 @@ __all__ = [
     "CategoricalModel",
     "check_labels",
     "check_reports_are_answers",
-    "has_table",
     "labels_of",
 ]
 
@@ -68,6 +67,10 @@ class CategoricalModel(Model[MethodT, StateT, TallyT]):
 
     Its tallies have ``agreed`` and ``histograms`` like `AgreementTally`.
     """
+
+    @override
+    def unknown(self, tasks: int) -> npt.NDArray[np.int32]:
+        return np.full(tasks, UNKNOWN, np.int32)
 
     @override
     def empty(self, tasks: int) -> LabelEstimates:
@@ -181,7 +184,7 @@ def check_reports_are_answers(mechanism: Any, name: str) -> None:
     way = (
         "NoiseAware would need a public table: a row for each answer, and a column for each report."
     )
-    if has_table(mechanism) or mechanism.channel.sets is not None:
+    if mechanism.has_table or mechanism.channel.sets is not None:
         law = "law" if mechanism.channel.sets is not None else "table"
         way = f"NoiseAware (on the command line: --method noise-aware) reads them by their {law}."
     raise AnswerError(
@@ -197,23 +200,6 @@ def _other_reports(mechanism: Any) -> bool:
     if isinstance(reports, NumericDomain) and not isinstance(reports, FiniteDomain):
         return False
     return bool(reports != mechanism.domain and reports != OrNull(domain=mechanism.domain))
-
-
-def has_table(mechanism: Any) -> bool:
-    """Return whether a public table gives the probability of each report for each label.
-
-    It has a row for each answer, and a column for each report; NULL is the last of both, if it
-    exists.
-    """
-    law, answers = mechanism.report_law, mechanism.domain
-    if law is None or not isinstance(answers, FiniteDomain):
-        return False
-    rows, columns = law.tables.shape[1:]
-    if mechanism.report_domain == OrNull(domain=answers):
-        return bool(rows == columns == answers.size + 1)
-    size = getattr(mechanism.report_domain, "size", columns)
-    whole = mechanism.report_domain.dtype.kind in "iu"
-    return bool(whole and rows == answers.size and columns == size)
 
 
 def labels_of(frame: nw.DataFrame[Any]) -> Categorical:

@@ -30,7 +30,7 @@ from quietcrowd.inference.labels.crowd import (
 from quietcrowd.inference.labels.crowd_model import CrowdModel
 from quietcrowd.inference.labels.flags import worker_flags
 from quietcrowd.inference.labels.learning import learn_crowd
-from quietcrowd.inference.labels.model import check_labels, has_table
+from quietcrowd.inference.labels.model import check_labels
 from quietcrowd.inference.labels.reports import KINDS, WorkerReports
 from quietcrowd.inference.model import Extension
 from quietcrowd.inference.partition import Partition
@@ -230,7 +230,7 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
 def check_has_table(mechanism: Any) -> None:
     """Raise AnswerError if the channel of a mechanism is no public table."""
     check_labels(mechanism.domain, "NoiseAware")
-    if not has_table(mechanism):
+    if not mechanism.has_table:
         raise AnswerError(
             f"NoiseAware needs reports whose law is a public table, a row for each answer and "
             f"a column for each report; that of {type(mechanism).__name__} is none. Take "

@@ -95,6 +95,10 @@ class NumericModel(Model[MethodT, StateT, TallyT]):
     """
 
     @override
+    def unknown(self, tasks: int) -> npt.NDArray[np.float64]:
+        return np.full(tasks, np.nan)
+
+    @override
     def empty(self, tasks: int) -> NumericEstimates:
         return NumericEstimates.empty(tasks)
 
