@@ -15,7 +15,7 @@ ROUNDS ?= 2000
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-strip-extras --python-version 3.11 --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast docs nightly sanitize postgresql prometheus nginx pgbouncer mmdebstrap chromium check format screenshots dist bench lock clean python compiler core
+.PHONY: help demo test test-fast docs nightly sanitize postgresql prometheus nginx pgbouncer mmdebstrap chromium check types format screenshots dist bench lock clean python compiler core
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -47,7 +47,7 @@ docs: $(VENV)/.ready ## a site of the docs in build/docs: a warning, or a link t
 	$(BIN)/python -m sphinx --quiet --fail-on-warning docs build/docs
 	@echo "build/docs/index.html"
 
-nightly: $(VENV)/.ready sanitize postgresql chromium prometheus nginx pgbouncer mmdebstrap docs ## the whole suite with its branch coverage, and long simulations
+nightly: $(VENV)/.ready types sanitize postgresql chromium prometheus nginx pgbouncer mmdebstrap docs ## the whole suite with its branch coverage, and long simulations
 	$(BIN)/python -m pytest --cov --cov-report= --cov-fail-under=0 --hypothesis-profile nightly \
 		--numprocesses auto --dist worksteal
 	$(BIN)/python -m pytest -m nightly --hypothesis-profile nightly \
@@ -71,20 +71,23 @@ mmdebstrap: $(VENV)/.ready ## install mmdebstrap for the tests of deploy/, where
 chromium: $(VENV)/.ready ## install Chromium for the tests, where one may (Debian); asks first
 	@$(BIN)/python -m tests.campaign.web.install_chromium
 
-check: $(VENV)/.ready ## lint, format, types, import contracts
+check: $(VENV)/.ready ## lint, format, types, import contracts, English
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m tests.prose
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+
+types: $(VENV)/.ready ## types for every version of Python, and for Windows and macOS
 	$(BIN)/mypy
 	$(BIN)/mypy --python-version 3.12
 	$(BIN)/mypy --python-version 3.13
 	$(BIN)/mypy --python-version 3.14
 	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32
 	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin
-	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m tests.prose
-	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
-	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
-	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 
 format: $(VENV)/.ready ## format the code and apply the safe fixes of the linter
 	$(BIN)/ruff check --fix .

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
 PACKAGES = {
     Path("tests"): Path("src", "quietcrowd"),
@@ -95,18 +93,14 @@ def mirrors(test: Path) -> bool:
     return place.is_dir() or any(file.is_file() for file in files)
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=str)
-def test_every_folder_of_tests_is_one_of_the_package(folder):
-    package = PACKAGES[folder] if folder in PACKAGES else mirrored(folder)
-    assert (ROOT / package).is_dir(), f"{folder}: there is no {package}"
+def test_every_folder_of_tests_is_one_of_the_package():
+    packages = {folder: PACKAGES.get(folder) or mirrored(folder) for folder in FOLDERS}
+    assert not [folder for folder, package in packages.items() if not (ROOT / package).is_dir()]
 
 
-@pytest.mark.parametrize("test", MODULES, ids=str)
-def test_every_test_module_is_named_after_a_module(test):
-    assert mirrors(test) or test.stem in NO_MIRROR, (
-        f"{test}: there is no {mirrored(test)}: give it the place and the name of the module that "
-        "it tests, or say in NO_MIRROR what it is about"
-    )
+def test_every_test_module_is_named_after_a_module():
+    """Give a new one the name of the module that it tests, or say its subject in NO_MIRROR."""
+    assert not [test for test in MODULES if not mirrors(test) and test.stem not in NO_MIRROR]
 
 
 def test_every_exception_is_needed_once():

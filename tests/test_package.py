@@ -55,21 +55,21 @@ def test_version_is_that_of_the_project():
     assert qc.__version__ == project["project"]["version"]
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_all_is_exactly_what_is_public(name):
-    module = importlib.import_module(name)
-    own = {
-        public
-        for public, value in vars(module).items()
-        if not public.startswith("_")
-        and callable(value)
-        and getattr(value, "__module__", None) == name
-    }
-    named = getattr(module, "__all__", [])  # a folder may have none of its own
-    assert own <= set(named), "a public name is not in __all__"
-    for public in named:
-        assert hasattr(module, public)
-        assert not public.startswith("_")
+def test_all_is_exactly_what_is_public():
+    for name in MODULES:
+        module = importlib.import_module(name)
+        own = {
+            public
+            for public, value in vars(module).items()
+            if not public.startswith("_")
+            and callable(value)
+            and getattr(value, "__module__", None) == name
+        }
+        named = getattr(module, "__all__", [])  # a folder may have none of its own
+        assert own <= set(named), f"{name}: {own - set(named)} not in __all__"
+        for public in named:
+            assert hasattr(module, public), f"{name}.{public}"
+            assert not public.startswith("_"), f"{name}.{public}"
 
 
 @pytest.mark.slow
