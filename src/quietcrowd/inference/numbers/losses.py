@@ -222,6 +222,10 @@ class LossMethod(FittingMethod):
             "Ordinal([...])) (on the command line: --levels or --between)."
         )
 
+    def _check_no_labels(self, domain: Domain) -> None:
+        if isinstance(domain, Categorical):
+            raise self._labels_error(domain.example())
+
     def _labels_error(self, what: str) -> AnswerError:
         return AnswerError(
             f"{type(self).__name__} needs numbers, an Ordinal or Interval domain, for "
@@ -234,8 +238,7 @@ class LossMethod(FittingMethod):
         name = type(self).__name__
         if self._of_labels:
             return label_per_task(tasks, truths, check_labels(domain, name))
-        if isinstance(domain, Categorical):
-            raise self._labels_error(domain.example())
+        self._check_no_labels(domain)
         return known_numbers(tasks, truths, domain, name)
 
     @override
@@ -244,6 +247,7 @@ class LossMethod(FittingMethod):
         if self._of_labels:
             check_labels(summary.domain, type(self).__name__)
             return LabelLossModel(method=self, summary=summary)
+        self._check_no_labels(summary.domain)
         check_numeric(summary.domain, type(self).__name__)
         return bind_numbers(NumberLossModel(method=self, summary=summary), known)
 
