@@ -1,4 +1,4 @@
-"""Write the tables of accuracy in the README from what ``docs/truth-under-noise.md`` measured.
+"""Write the tables of accuracy in ``docs/results.md`` from ``docs/truth-under-noise.md``.
 
 ``python docs/draw_accuracy.py`` copies figures and computes none; a test fails where it was not run
 after a new measurement.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-README = Path(__file__).parents[1] / "README.md"
+PAGE = Path(__file__).parent / "results.md"
 MEASURED = Path(__file__).parent / "truth-under-noise.md"
 TABLES = re.compile(r"^\| labels: error rate .*?\n\n(?=[^|])", re.MULTILINE | re.DOTALL)
 
@@ -58,13 +58,13 @@ def tables(page: str) -> str:
     )
 
 
-def with_tables(readme: str, page: str) -> str:
-    """Return the README with the figures that are measured now."""
-    return TABLES.sub(lambda _: tables(page), readme, count=1)
+def with_tables(results: str, page: str) -> str:
+    """Return the page with the present figures."""
+    return TABLES.sub(lambda _: tables(page), results, count=1)
 
 
 if __name__ == "__main__":
-    README.write_text(
-        with_tables(README.read_text(encoding="utf-8"), MEASURED.read_text(encoding="utf-8")),
+    PAGE.write_text(
+        with_tables(PAGE.read_text(encoding="utf-8"), MEASURED.read_text(encoding="utf-8")),
         encoding="utf-8",
     )
