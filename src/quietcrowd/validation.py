@@ -24,6 +24,7 @@ __all__ = [
     "did_you_mean",
     "find_described",
     "number",
+    "one_line",
     "one_of",
     "optional_number",
     "parse_json",
@@ -124,6 +125,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return the end of a message that suggests the most similar known name, or an empty text."""
     like = get_close_matches(name.lower(), known, n=1)
     return f"; did you mean {like[0]!r}?" if like else ""
+
+
+def one_line(error: Exception) -> str:
+    """Return the message of an error on one line, or the name of its class if it has none."""
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def one_of(*choices: Any) -> Callable[[Any, Any, Any], None]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,9 @@ from quietcrowd.formats.files import (
     is_packed,
     open_text,
     read_note,
-    replacing,
+    replacing_bytes,
     sidecar,
     write_beside,
-    writing_bytes,
 )
 
 __all__ = [
@@ -113,7 +112,7 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
         delimiter=_delimiter(path), quoting_style="needed", quoting_header="needed"
     )
     table = guard(_with_texts(table))
-    with replacing(path) as temporary, writing_bytes(temporary, path) as file:
+    with replacing_bytes(path) as file:
         pa_csv.write_csv(table, file, options)
     if note is not None:
         write_beside(path, note)
@@ -198,9 +197,7 @@ def guard(table: pa.Table) -> pa.Table:
     """Escape the text cells of a table."""
     for place, column in enumerate(table.columns):
         if _first_characters(column, f"^{_START}"):
-            cells = [cell if cell is None else guard_cell(cell) for cell in column.to_pylist()]
-            name = table.column_names[place]
-            table = table.set_column(place, name, pa.array(cells, column.type))
+            table = _with_cells(table, place, guard_cell)
     return table
 
 
@@ -213,36 +210,34 @@ def unguard(table: pa.Table) -> pa.Table:
     quoted = [
         place for place, column in enumerate(table.columns) if _first_characters(column, "^'")
     ]
-    if not quoted or any(map(_has_bare_formula, table.columns)):
+    if not quoted or not all(
+        cell.startswith("'") for column in table.columns for cell in _formulas(column)
+    ):
         return table
     for place in quoted:
-        column = table.column(place)
-        cells = [cell if cell is None else _unguard_cell(cell) for cell in column.to_pylist()]
-        table = table.set_column(place, table.column_names[place], pa.array(cells, column.type))
+        table = _with_cells(table, place, _unguard_cell)
     return table
+
+
+def _with_cells(table: pa.Table, place: int, change: Callable[[str], str]) -> pa.Table:
+    column = table.column(place)
+    cells = [cell if cell is None else change(cell) for cell in column.to_pylist()]
+    return table.set_column(place, table.column_names[place], pa.array(cells, column.type))
 
 
 def count_formulas(table: pa.Table) -> int:
     """Return the number of cells that `guard` would escape."""
-    return sum(
-        cell is not None and _is_formula(cell)
-        for column in table.columns
-        if _first_characters(column, f"^{_START}")
-        for cell in column.to_pylist()
-    )
+    return sum(len(_formulas(column)) for column in table.columns)
 
 
 def _unguard_cell(text: str) -> str:
     return text[1:] if text.startswith("'") and _is_formula(text) else text
 
 
-def _has_bare_formula(column: pa.ChunkedArray) -> bool:
+def _formulas(column: pa.ChunkedArray) -> list[str]:
     if not _first_characters(column, f"^{_START}"):
-        return False
-    return any(
-        cell is not None and not cell.startswith("'") and _is_formula(cell)
-        for cell in column.to_pylist()
-    )
+        return []
+    return [cell for cell in column.to_pylist() if cell is not None and _is_formula(cell)]
 
 
 def _first_characters(column: pa.ChunkedArray, pattern: str) -> bool:

@@ -21,7 +21,7 @@ from quietcrowd.formats.columns import resolve
 from quietcrowd.formats.csv import TEXTS, as_text, shorten
 from quietcrowd.formats.files import read_note, replacing, sidecar, write_beside
 
-__all__ = ["check_installed", "names", "read", "read_note", "write"]
+__all__ = ["import_openpyxl", "names", "read", "read_note", "write"]
 
 NAME = "an Excel workbook"
 
@@ -64,7 +64,7 @@ def read(path: Path, wanted: tuple[str, ...]) -> pa.Table:
 @contextmanager
 def _rows(path: Path) -> Iterator[Iterator[tuple[Any, ...]]]:
     """Yield the rows of the first sheet, with the cached values of formulas."""
-    load = _openpyxl().load_workbook
+    load = import_openpyxl().load_workbook
     try:
         with path.open("rb") as file:
             book = load(file, read_only=True, data_only=True)
@@ -92,7 +92,7 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
             f"{path}: a sheet has {MOST_ROWS:,} rows at most, its header among them; these are "
             f"{len(table):,} below the header. Write .csv or .parquet"
         )
-    book = _openpyxl().Workbook()
+    book = import_openpyxl().Workbook()
     columns = [
         as_text(column) if name in TEXTS else column
         for name, column in zip(table.column_names, table.columns, strict=True)
@@ -131,12 +131,8 @@ def _without_times(written: IO[bytes], path: Path) -> None:
             packed.writestr(zipfile.ZipInfo(part), content, zipfile.ZIP_DEFLATED)
 
 
-def check_installed() -> None:
-    """Raise MissingExtraError unless openpyxl is installed."""
-    _openpyxl()
-
-
-def _openpyxl() -> Any:
+def import_openpyxl() -> Any:
+    """Import openpyxl; raise MissingExtraError if it is not installed."""
     try:
         import openpyxl
     except ImportError:

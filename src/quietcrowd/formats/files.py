@@ -26,9 +26,9 @@ __all__ = [
     "read_note",
     "refuse_overwriting",
     "replacing",
+    "replacing_bytes",
     "sidecar",
     "write_beside",
-    "writing_bytes",
 ]
 
 
@@ -155,12 +155,13 @@ def open_text(path: Path, encoding: str = "utf-8", **options: Any) -> IO[str]:
 
 
 @contextmanager
-def writing_bytes(temporary: Path, path: Path) -> Iterator[IO[bytes]]:
-    """Yield a binary stream to `temporary`, compressed if the name of `path` requires it.
+def replacing_bytes(path: Path) -> Iterator[IO[bytes]]:
+    """Yield a binary stream that replaces `path`, compressed if the name ends in ``.gz``.
 
-    Equal content gives equal bytes, because gzip stores neither name nor time.
+    Errors are those of `replacing`. Equal content gives equal bytes, because gzip stores neither
+    name nor time.
     """
-    with temporary.open("wb") as file:
+    with replacing(path) as temporary, temporary.open("wb") as file:
         if not is_packed(path):
             yield file
             return

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.columns import resolve
-from quietcrowd.formats.files import open_text, replacing, writing_bytes
+from quietcrowd.formats.files import open_text, replacing_bytes
 from quietcrowd.validation import parse_json
 
 __all__ = ["first_keys", "json_ready", "names", "read", "read_note", "read_records", "write"]
@@ -117,7 +117,7 @@ def _column(path: Path, name: str, cells: list[Any]) -> pa.Array:
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     """Write the note, then one object per row."""
-    with replacing(path) as temporary, writing_bytes(temporary, path) as file:
+    with replacing_bytes(path) as file:
         if note is not None:
             file.write(f"{json.dumps(note)}\n".encode())
         for batch in _json_types(table).to_batches(max_chunksize=10_000):

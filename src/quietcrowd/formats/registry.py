@@ -17,7 +17,7 @@ from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats import files
 from quietcrowd.formats.columns import Choice, resolve
 from quietcrowd.frames import as_frame, mark_of
-from quietcrowd.validation import did_you_mean
+from quietcrowd.validation import did_you_mean, one_line
 
 __all__ = [
     "FORMATS",
@@ -150,13 +150,15 @@ def find_format(path: Path, name: str | None = None) -> Format:
             f"a format must be one of {', '.join(FORMATS)}; got {name!r}"
             f"{did_you_mean(name, FORMATS)}"
         )
-    if name is not None:
-        return FORMATS[name]
-    for one in FORMATS.values():
-        if one.fits(path):
-            return one
-    known = dict.fromkeys(suffix for one in FORMATS.values() for suffix in one.suffixes)
-    raise FormatError(f"{path}: the name must end in one of {', '.join(known)}")
+    found = _by_suffix(path) if name is None else FORMATS[name]
+    if found is None:
+        known = dict.fromkeys(suffix for one in FORMATS.values() for suffix in one.suffixes)
+        raise FormatError(f"{path}: the name must end in one of {', '.join(known)}")
+    return found
+
+
+def _by_suffix(path: Path) -> Format | None:
+    return next((one for one in FORMATS.values() if one.fits(path)), None)
 
 
 def _format_inside(path: Path, name: str | None) -> Format:
@@ -269,8 +271,9 @@ def _read(path: Path, kind: Format, reader: Callable[..., Any], *parameters: Any
         RecursionError,
         zlib.error,
     ) as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise FormatError(f"{path}: this cannot be read as {kind.title}: {reason}") from None
+        raise FormatError(
+            f"{path}: this cannot be read as {kind.title}: {one_line(error)}"
+        ) from None
 
 
 def check_target(path: Path, file_format: str | None = None) -> None:
@@ -293,7 +296,7 @@ def check_target(path: Path, file_format: str | None = None) -> None:
             f"{path}: the name of a file of {kind.title} must end in {' or '.join(kind.suffixes)}"
         )
     if kind.name == "excel":
-        kind.load().check_installed()
+        kind.load().import_openpyxl()
     files.check_folder(path)
 
 
@@ -301,11 +304,9 @@ _WRITE_A_TABLE = "write a table, whose name ends in .csv, .tsv, .parquet, .jsonl
 
 
 def _check_is_table(path: Path) -> None:
-    kind = next((one for one in FORMATS.values() if one.fits(path)), None)
-    if kind is None:
-        raise FormatError(f"{path}: {_WRITE_A_TABLE}")
-    if kind.platform:
-        made = f"; quietcrowd convert makes {kind.title} of it" if kind.written else ""
+    kind = _by_suffix(path)
+    if kind is None or kind.platform:
+        made = f"; quietcrowd convert makes {kind.title} of it" if kind and kind.written else ""
         raise FormatError(f"{path}: {_WRITE_A_TABLE}{made}")
 
 

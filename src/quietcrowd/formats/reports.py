@@ -18,6 +18,7 @@ from quietcrowd.formats.registry import read_names, read_note, read_table, write
 from quietcrowd.frames import dictionary_codes
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.sent_again import MARKS, Marks
+from quietcrowd.validation import one_line
 
 __all__ = [
     "ReportNote",
@@ -108,8 +109,7 @@ def read_reports(path: str | Path, *more: str | Path, file_format: str | None = 
     except AnswerError as error:
         raise AnswerError(f"{names}: {error}") from None
     except pa.ArrowException as error:
-        reason = " ".join(str(error).split())
-        raise FormatError(f"{names}: the ids do not go together: {reason}") from None
+        raise FormatError(f"{names}: the ids do not go together: {one_line(error)}") from None
 
 
 def check_alike(notes: Sequence[ReportNote]) -> None:

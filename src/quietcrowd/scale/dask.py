@@ -15,7 +15,8 @@ from typing_extensions import override
 
 from quietcrowd.exceptions import FormatError
 from quietcrowd.inference.model import add_up
-from quietcrowd.scale.executor import Executor, in_order
+from quietcrowd.scale.executor import Executor, Work, in_order
+from quietcrowd.validation import one_line
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -62,22 +63,14 @@ class DaskExecutor(Executor):
 
     @override
     def each(
-        self,
-        work: Callable[[JobT, int, GivenT], T],
-        job: JobT,
-        indices: Sequence[int],
-        given: GivenT,
+        self, work: Work[JobT, GivenT, T], job: JobT, indices: Sequence[int], given: GivenT
     ) -> Iterator[T]:
         for result, _ in self._results(work, job, indices, given, 1):
             yield result
 
     @override
     def sums(
-        self,
-        work: Callable[[JobT, int, GivenT], T],
-        job: JobT,
-        indices: Sequence[int],
-        given: GivenT,
+        self, work: Work[JobT, GivenT, T], job: JobT, indices: Sequence[int], given: GivenT
     ) -> Iterator[tuple[T, int]]:
         """Yield sums over partitions that belong to one worker; see `Executor.sums`."""
         for result, group in self._results(work, job, indices, given, MOST_AT_ONCE):
@@ -85,7 +78,7 @@ class DaskExecutor(Executor):
 
     def _results(
         self,
-        work: Callable[[JobT, int, GivenT], T],
+        work: Work[JobT, GivenT, T],
         job: JobT,
         indices: Sequence[int],
         given: GivenT,
@@ -202,7 +195,7 @@ class _Pending(Generic[T]):
                     raise
                 self.executor._wait_for_workers()
             except (CancelledError, KilledWorker, CommClosedError) as error:
-                raise self.executor._lost(" ".join(str(error).split())) from None
+                raise self.executor._lost(one_line(error)) from None
 
     def cancel(self) -> None:
         self.future.cancel()

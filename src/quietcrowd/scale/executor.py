@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from typing_extensions import override
 
-__all__ = [
-    "Executor",
-    "Pending",
-    "ThreadExecutor",
-    "in_order",
-]
+__all__ = ["Executor", "Pending", "ThreadExecutor", "Work", "in_order"]
 
 GivenT = TypeVar("GivenT")
 JobT = TypeVar("JobT")
@@ -22,29 +17,23 @@ S = TypeVar("S")
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
+Work: TypeAlias = Callable[[JobT, int, GivenT], T]
+"""A method of a job, called with the index of a partition and the arguments of the pass."""
+
 
 class Executor(Protocol):
     """Interface that applies work to partitions.
 
-    A job is a record that knows the store and stays the same from pass to pass. `work` is one of
-    its methods, called with the job, the index of a partition and the arguments of the pass.
+    A job is a record that knows the store and stays the same from pass to pass.
     """
 
     def each(
-        self,
-        work: Callable[[JobT, int, GivenT], T],
-        job: JobT,
-        indices: Sequence[int],
-        given: GivenT,
+        self, work: Work[JobT, GivenT, T], job: JobT, indices: Sequence[int], given: GivenT
     ) -> Iterator[T]:
         """Yield ``work(job, index, given)`` for each partition, in order."""
 
     def sums(
-        self,
-        work: Callable[[JobT, int, GivenT], T],
-        job: JobT,
-        indices: Sequence[int],
-        given: GivenT,
+        self, work: Work[JobT, GivenT, T], job: JobT, indices: Sequence[int], given: GivenT
     ) -> Iterator[tuple[T, int]]:
         """Yield (sum of ``work(job, index, given)``, number of partitions in it).
 
@@ -63,11 +52,7 @@ class ThreadExecutor(Executor):
 
     @override
     def each(
-        self,
-        work: Callable[[JobT, int, GivenT], T],
-        job: JobT,
-        indices: Sequence[int],
-        given: GivenT,
+        self, work: Work[JobT, GivenT, T], job: JobT, indices: Sequence[int], given: GivenT
     ) -> Iterator[T]:
         if self.threads == 1:  # computes results only on demand
             yield from (work(job, index, given) for index in indices)

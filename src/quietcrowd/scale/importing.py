@@ -35,7 +35,7 @@ from quietcrowd.scale.reading import SKIPPED, Reader, Spill
 from quietcrowd.scale.sources import Source
 from quietcrowd.scale.store import Store, partition_name, partition_places
 from quietcrowd.scale.writing import SortedPartition, whole_store, write_sorted
-from quietcrowd.validation import check_choice, check_whole
+from quietcrowd.validation import check_choice, check_whole, one_line
 
 __all__ = ["AnsweredTwiceError", "Sorter", "partition_parquet"]
 
@@ -247,8 +247,9 @@ def _sort(
     except AnsweredTwiceError as error:
         raise _tell_rows(source, error.task, workers[error.worker]) from None
     except pa.ArrowException as error:
-        reason = " ".join(str(error).split())
-        raise FormatError(f"{_names(source)}: the ids do not go together: {reason}") from None
+        raise FormatError(
+            f"{_names(source)}: the ids do not go together: {one_line(error)}"
+        ) from None
     except AnswerError as error:
         raise AnswerError(f"{_names(source)}: {error}") from None
 

@@ -22,6 +22,7 @@ from quietcrowd.answer_errors import is_id_type
 from quietcrowd.domains import Domain, NumericDomain
 from quietcrowd.exceptions import FormatError
 from quietcrowd.inference.partition import Summary, hash_ids
+from quietcrowd.validation import one_line
 
 __all__ = [
     "IDS",
@@ -142,8 +143,7 @@ def map_array(folder: Path, name: str, *, writable: bool = False) -> npt.NDArray
             pages = _map_pages(file.fileno(), writable=writable)
         return np.ndarray(count, kind, pages, begin)
     except (ValueError, TypeError, OverflowError) as error:
-        reason = " ".join(str(error).split())
-        raise FormatError(f"{path}: this holds no array of numbers: {reason}") from None
+        raise FormatError(f"{path}: this holds no array of numbers: {one_line(error)}") from None
 
 
 def _read_header(file: BinaryIO) -> tuple[np.dtype[Any], int]:
@@ -180,8 +180,7 @@ def read_ids(folder: Path, tasks: int) -> pa.Array:
     except FileNotFoundError:
         raise
     except (pa.ArrowException, KeyError, OSError, TypeError) as error:
-        reason = " ".join(str(error).split())
-        raise FormatError(f"{path}: the ids cannot be read: {reason}") from None
+        raise FormatError(f"{path}: the ids cannot be read: {one_line(error)}") from None
     if len(ids) != tasks or ids.null_count or not is_id_type(ids.type):
         raise FormatError(f"{path}: there are {len(ids):,} ids ({ids.type}), not {tasks:,}")
     return ids

@@ -16,12 +16,12 @@ from quietcrowd.frames import dictionary_codes
 from quietcrowd.inference.partition import hash_ids
 from quietcrowd.scale.sources import Rows, Source
 from quietcrowd.scale.store import partition_places
-from quietcrowd.scale.worker_list import WorkerList
 
 __all__ = [
     "SKIPPED",
     "Reader",
     "Spill",
+    "Workers",
 ]
 
 SKIPPED = -1
@@ -37,13 +37,13 @@ class Reader:
 
     def __init__(self, source: Source, spill: Spill, *, skip: bool) -> None:
         self.source, self.spill, self.skip = source, spill, skip
-        self._workers = WorkerList()
+        self._workers = Workers()
         self.rows = self.skipped = 0
 
     def take_workers(self) -> pa.Array:
         """Return the ids of all workers in the order of their first row, and release them."""
         ids = self._workers.ids()
-        self._workers = WorkerList()
+        self._workers = Workers()
         return ids
 
     def read(self, rows: Rows) -> None:
@@ -96,6 +96,63 @@ class Reader:
         places = self._workers.codes(pc.cast(ids, plain_type(ids.type)))
         rows: npt.NDArray[np.int32] = places[codes]
         return rows
+
+
+class Workers:
+    """A growing list of ids; the position of an id is its code.
+
+    Rebuilding a lookup table of all ids for every batch would be slower and take more memory than
+    the ids.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[pa.Array] = []
+        self._count = 0
+        self._hashes = np.zeros(0, np.uint64)
+        self._codes = np.zeros(0, np.int32)
+
+    def ids(self) -> pa.Array:
+        """Return all ids."""
+        if len(self._parts) != 1:
+            self._parts = [pa.concat_arrays(self._parts) if self._parts else pa.nulls(0)]
+        return self._parts[0]
+
+    def codes(self, ids: pa.Array) -> npt.NDArray[np.int32]:
+        """Return the codes of unique ids; new ids get new codes."""
+        hashes = hash_ids(ids)
+        found = self._look_up(ids, hashes)
+        new = np.flatnonzero(found < 0)
+        found[new] = self._count + np.arange(len(new), dtype=np.int32)
+        self._add(ids.take(pa.array(new)), hashes[new], found[new])
+        return found
+
+    def _look_up(self, ids: pa.Array, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
+        """Return the codes of ids, or -1 for new ids."""
+        codes = np.full(len(ids), -1, np.int32)
+        if not self._count:
+            return codes
+        places = np.minimum(np.searchsorted(self._hashes, hashes), self._count - 1)
+        likely = np.flatnonzero(self._hashes[places] == hashes)
+        if not len(likely):
+            return codes
+        codes[likely] = self._codes[places[likely]]
+        known = pa.chunked_array(self._parts).take(pa.array(codes[likely]))
+        if pc.all(pc.equal(known, ids.take(pa.array(likely)))).as_py():
+            return codes
+        table = self.ids()  # two ids collide
+        return pc.index_in(ids, table).fill_null(-1).to_numpy().astype(np.int32)  # type: ignore[no-any-return]
+
+    def _add(
+        self, ids: pa.Array, hashes: npt.NDArray[np.uint64], codes: npt.NDArray[np.int32]
+    ) -> None:
+        if not len(ids):
+            return
+        self._parts.append(ids)
+        self._count += len(ids)
+        order = np.argsort(hashes)
+        places = np.searchsorted(self._hashes, hashes[order])
+        self._hashes = np.insert(self._hashes, places, hashes[order])
+        self._codes = np.insert(self._codes, places, codes[order])
 
 
 class Spill:

@@ -20,6 +20,7 @@ from quietcrowd.formats.reports import ReportNote, check_alike, read_report_note
 from quietcrowd.frames import as_frame, column_of
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.sent_again import Marks
+from quietcrowd.validation import one_line
 
 __all__ = ["Rows", "Source"]
 
@@ -145,7 +146,7 @@ class Source:
         except AnswerError as error:
             raise AnswerError(f"{path}: {error}") from None
         except pa.ArrowException as error:
-            raise FormatError(f"{path}: the ids do not go together: {_reason(error)}") from None
+            raise FormatError(f"{path}: the ids do not go together: {one_line(error)}") from None
         return dict(zip(("task", "worker", "label", "participation"), columns, strict=False))
 
 
@@ -178,16 +179,12 @@ def _common_kind(kinds: Sequence[pa.DataType]) -> pa.DataType:
 
 def _check_suffix(path: Path) -> None:
     if not path.name.lower().endswith(".parquet"):
+        stem = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
         raise FormatError(
             f"{path}: a store is made of Parquet files, whose names end in .parquet. Make one "
-            f"of this: quietcrowd convert {path} {_parquet_beside(path)}; or infer from it in "
-            "memory."
+            f"of this: quietcrowd convert {path} {path.with_name(f'{stem}.parquet')}; or infer "
+            "from it in memory."
         )
-
-
-def _parquet_beside(path: Path) -> Path:
-    stem = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
-    return path.with_name(f"{stem}.parquet")
 
 
 def _open(path: Path) -> pq.ParquetFile:
@@ -196,7 +193,7 @@ def _open(path: Path) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path, buffer_size=2**20, pre_buffer=False)
     except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"{path}: this cannot be read as Parquet: {_reason(error)}") from None
+        raise FormatError(f"{path}: this cannot be read as Parquet: {one_line(error)}") from None
 
 
 def _tables(path: Path, names: Sequence[str]) -> Iterator[pa.Table]:
@@ -206,8 +203,4 @@ def _tables(path: Path, names: Sequence[str]) -> Iterator[pa.Table]:
         for batch in file.iter_batches(ROWS_AT_ONCE, columns=list(names), use_threads=False):
             yield pa.table(batch)
     except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"{path}: this cannot be read as Parquet: {_reason(error)}") from None
-
-
-def _reason(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+        raise FormatError(f"{path}: this cannot be read as Parquet: {one_line(error)}") from None

@@ -31,6 +31,7 @@ from quietcrowd.scale.partition_files import (
     read_ids,
     verify_partition,
 )
+from quietcrowd.validation import one_line
 
 __all__ = ["Store", "is_store", "partition_name", "partition_places"]
 
@@ -119,7 +120,7 @@ class Store:
     @property
     def participation(self) -> bool:
         """Whether reports have a noisy participation bit."""
-        return self.mechanism is not None and self.mechanism.participation_domain is not None
+        return "participation" in _domains(self.domain, self.mechanism)
 
     @property
     def summary(self) -> Summary:
@@ -162,14 +163,13 @@ class Store:
             If a file is damaged.
         """
         folder = self.folder / partition_name(index)
+        domains = _domains(self.domain, self.mechanism)
         if index not in self._verified:
-            verify_partition(
-                folder, self.partitions[index], _domains(self.domain, self.mechanism), self.summary
-            )
+            verify_partition(folder, self.partitions[index], domains, self.summary)
             self._verified.add(index)
         bits = None
-        if self.mechanism is not None and self.mechanism.participation_domain is not None:
-            domain = check_numeric(self.mechanism.participation_domain, "participation")
+        if self.participation:
+            domain = check_numeric(domains["participation"], "participation")
             bits = domain.numbers(map_array(folder, "participation"))
         nothing = np.full(self.partitions[index].tasks, UNKNOWN, np.int32)
         return Partition(
@@ -322,7 +322,7 @@ def _read_workers(path: Path) -> pa.Table:
         if counts.null_count or counts.type != pa.int64() or (counts.to_numpy() < 0).any():
             raise ValueError("answers must be whole numbers of at least 0")
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:
-        raise FormatError(f"{path}: this cannot be read: {' '.join(str(error).split())}") from None
+        raise FormatError(f"{path}: this cannot be read: {one_line(error)}") from None
     return table
 
 

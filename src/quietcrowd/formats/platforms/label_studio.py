@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats.columns import Choice, check_plain_columns, choose_field, warn_left_out
-from quietcrowd.formats.files import replacing, sidecar, write_beside, writing_bytes
+from quietcrowd.formats.files import replacing_bytes, sidecar, write_beside
 from quietcrowd.formats.jsonl import read_records
 
 __all__ = [
@@ -174,7 +174,7 @@ def write_records(
 ) -> None:
     """Write a list of objects, and then the note with the numbers of `workers` to the sidecar."""
     sidecar(path).unlink(missing_ok=True)
-    with replacing(path) as temporary, writing_bytes(temporary, path) as file:
+    with replacing_bytes(path) as file:
         separator = "[\n"
         for record in records:
             file.write(f"{separator}{json.dumps(record, ensure_ascii=False)}".encode())
