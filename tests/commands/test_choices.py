@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tests.removed_mechanism import SENTENCE
 
 import quietcrowd as qc
+from quietcrowd.commands.choices import METHODS as LISTED
 from quietcrowd.commands.choices import choose_method
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import METHODS
@@ -109,3 +110,10 @@ def test_whatever_is_typed_is_a_method_or_a_parameter_error(text):
     except ParameterError:
         return
     assert method.name == text.split(":")[0]
+
+
+def test_methods_and_parameters_of_their_own():
+    fields = {name: list(attrs.fields_dict(kind)) for name, kind in METHODS.items()}
+    shared = set.intersection(*map(set, fields.values()))
+    own = {name: ", ".join(k for k in keys if k not in shared) for name, keys in fields.items()}
+    assert list(LISTED.items()) == list(own.items())

@@ -197,15 +197,15 @@ def test_numbers_from_answers_to_truths(run, ratings):
 @pytest.mark.parametrize(
     ("module", "labels", "way"),
     [
-        ("noise_aware_labels", True, "weighted-vote"),
-        ("noise_aware_numbers", False, "moon:truth_prior=normal"),
+        ("labels", True, "weighted-vote"),
+        ("numbers", False, "moon:truth_prior=normal"),
     ],
 )
 def test_a_crowd_too_large_for_the_usual_method_is_told_another(
     run, reports, ratings, monkeypatch, module, labels, way
 ):
-    monkeypatch.setattr(f"quietcrowd.inference.{module}.MOST_CELLS", 1)
-    monkeypatch.setattr("quietcrowd.inference.number_state.MANY", 1)
+    monkeypatch.setattr(f"quietcrowd.inference.{module}.noise_aware.MOST_CELLS", 1)
+    monkeypatch.setattr("quietcrowd.inference.numbers.crowd.MANY", 1)
     data = (reports,) if labels else (ratings / "answers.csv", "--plain", "--between", "0,9")
     data = (*data, "--method", "noise-aware")
     status, _, errors = run("infer", *data)

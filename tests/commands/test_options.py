@@ -2,7 +2,7 @@
 
 import pytest
 
-from quietcrowd.commands.options import build_domain
+from quietcrowd.commands.options import PossibleAnswers
 
 
 @pytest.mark.parametrize(
@@ -18,8 +18,8 @@ from quietcrowd.commands.options import build_domain
     ],
 )
 def test_labels_are_what_they_print_as(labels, expected):
-    assert build_domain(labels, None).labels == expected
+    assert PossibleAnswers(labels=labels).domain().labels == expected
 
 
 def test_levels_are_numbers_however_they_are_written():
-    assert build_domain(None, "1.50,2,1e3").levels == (1.5, 2, 1000)
+    assert PossibleAnswers(levels="1.50,2,1e3").domain().levels == (1.5, 2, 1000)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from quietcrowd.commands import options
+from quietcrowd.commands.declare import argument, command, option, typer_app
 from quietcrowd.commands.lab.evaluate import check_targets, hand_over
 from quietcrowd.commands.printing import note, plain_table, tell
 from quietcrowd.exceptions import FormatError, ParameterError
@@ -19,53 +20,13 @@ from quietcrowd_research import names
 if TYPE_CHECKING:
     from quietcrowd_research.figure import Figure
 
-__all__ = ["app", "reproduce"]
-
-app = typer.Typer(rich_markup_mode=None)
+__all__ = ["Reproduce", "app"]
 
 ALL = "all"
 
 
-@app.command()
-def reproduce(
-    figure: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[FIGURE | PAPER | all]",
-            help="Which; without it they are listed.",
-            autocompletion=lambda: [ALL, *names.PAPERS, *names.FIGURES],
-        ),
-    ] = None,
-    quick: Annotated[
-        bool,
-        typer.Option("--quick", help="In small, within minutes, against stored values."),
-    ] = False,
-    trials: Annotated[
-        int | None,
-        typer.Option(
-            min=2, metavar="NUMBER", help="Crowds or randomisations per point. Default: 3."
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Of crowds and noise.")] = 0,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE|FOLDER",
-            help="Of one figure a table, as x.csv, or a folder that is there; of a paper or all a "
-            "folder, where what is there already is not run again.",
-        ),
-    ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.png", help="A picture of one figure, .png or .svg."),
-    ] = None,
-    svg: Annotated[
-        bool, typer.Option("--svg/--no-svg", help="Of a paper or all: pictures as SVG, too.")
-    ] = True,
-    as_json: options.Json = False,
-) -> None:
+@command("reproduce")
+class Reproduce:
     """Run the experiments behind published figures and tables.
 
     With --quick what can be run in small is compared with stored values, and the exit status is 1
@@ -77,33 +38,76 @@ def reproduce(
 
     Example: quietcrowd reproduce all --quick
     """
-    from quietcrowd_research.figures import FIGURES
 
-    if figure is None and not quick:
-        _refuse("a FIGURE, a PAPER or all", {"--output": output, "--plot": plot, "--json": as_json})
-        _list(FIGURES)
-        return
-    if quick:
-        beside = {"--output": output, "--plot": plot, "--json": as_json, "--trials": trials}
-        _refuse("full figures, not with --quick", beside)
-        raise typer.Exit(_compare(_chosen(figure or ALL, FIGURES), seed))
-    if figure is not None and figure in FIGURES and not (output and output.is_dir()):
-        _run_one(FIGURES[figure], trials or 3, seed, output, plot, as_json)
-        return
-    figures = _chosen(str(figure), FIGURES)
-    _refuse("one figure", {"--plot": plot, "--json": as_json})
-    if output is None:
-        raise ParameterError(
-            f"{figure} is {len(figures)} figures: name a folder for them with -o FOLDER"
-        )
-    _write_all(figures, output, trials or 3, seed, svg=svg)
+    figure: str | None = argument(
+        metavar="[FIGURE | PAPER | all]",
+        help="Which; without it they are listed.",
+        autocompletion=lambda: [ALL, *names.PAPERS, *names.FIGURES],
+        default=None,
+    )
+    quick: bool = option(help="In small, within minutes, against stored values.", default=False)
+    trials: int | None = option(
+        min=2,
+        metavar="NUMBER",
+        help="Crowds or randomisations per point. Default: 3.",
+        default=None,
+    )
+    seed: int = option(min=0, metavar="NUMBER", help="Of crowds and noise.", default=0)
+    output: Path | None = option(
+        "--output",
+        "-o",
+        metavar="FILE|FOLDER",
+        help="Of one figure a table, as x.csv, or a folder that is there; of a paper or all a "
+        "folder, where what is there already is not run again.",
+        default=None,
+    )
+    plot: Path | None = option(
+        metavar="FILE.png", help="A picture of one figure, .png or .svg.", default=None
+    )
+    svg: bool = option(
+        "--svg/--no-svg", help="Of a paper or all: pictures as SVG, too.", default=True
+    )
+    as_json: bool = options.JSON
+
+    def run(self) -> None:
+        """List figures, run them, or compare them with stored values."""
+        from quietcrowd_research.figures import FIGURES
+
+        outputs = {"--output": self.output, "--plot": self.plot, "--json": self.as_json}
+        if self.figure is None and not self.quick:
+            _refuse("a FIGURE, a PAPER or all", outputs)
+            _list(FIGURES)
+            return
+        if self.quick:
+            _refuse("full figures, not with --quick", outputs | {"--trials": self.trials})
+            raise typer.Exit(_compare(_chosen(self.figure or ALL, FIGURES), self.seed))
+        folder = self.output is not None and self.output.is_dir()
+        if self.figure is not None and self.figure in FIGURES and not folder:
+            self._run_one(FIGURES[self.figure])
+            return
+        figures = _chosen(str(self.figure), FIGURES)
+        _refuse("one figure", {"--plot": self.plot, "--json": self.as_json})
+        if self.output is None:
+            raise ParameterError(
+                f"{self.figure} is {len(figures)} figures: name a folder for them with -o FOLDER"
+            )
+        _write_all(figures, self.output, self.trials or 3, self.seed, svg=self.svg)
+
+    def _run_one(self, figure: Figure) -> None:
+        from quietcrowd_research.tables import print_figure
+
+        if self.plot is not None and not figure.has_picture:
+            raise ParameterError(f"{figure.title} is a table: leave --plot out")
+        check_targets(self.output, self.plot)
+        result = figure.run(trials=self.trials or 3, seed=self.seed, progress=sys.stderr.isatty())
+        hand_over(result, print_figure, self.output, self.plot, self.as_json)
 
 
 def _refuse(what: str, said: Mapping[str, Any]) -> None:
     """Raise where an option was given that goes with something else."""
-    for option, value in said.items():
+    for flag, value in said.items():
         if value:
-            raise ParameterError(f"{option} goes with {what}")
+            raise ParameterError(f"{flag} goes with {what}")
 
 
 def _chosen(name: str, figures: Mapping[str, Figure]) -> dict[str, Figure]:
@@ -138,18 +142,6 @@ def _list(figures: Mapping[str, Figure]) -> None:
         "Folders of real answers that a figure reads: docs/data-sets.md describes them.\n"
         "research/docs/reproduction.md says which have no name here, and why."
     )
-
-
-def _run_one(
-    figure: Figure, trials: int, seed: int, output: Path | None, plot: Path | None, as_json: bool
-) -> None:
-    from quietcrowd_research.tables import print_figure
-
-    if plot is not None and not figure.has_picture:
-        raise ParameterError(f"{figure.title} is a table: leave --plot out")
-    check_targets(output, plot)
-    result = figure.run(trials=trials, seed=seed, progress=sys.stderr.isatty())
-    hand_over(result, print_figure, output, plot, as_json)
 
 
 def _write_all(
@@ -203,3 +195,6 @@ def _compare(figures: Mapping[str, Figure], seed: int) -> int:
             flush=True,
         )
     return 1 if wrong else 0
+
+
+app = typer_app(Reproduce)

@@ -30,7 +30,7 @@ COMMANDS = {
     "plan": ("plan", "Predict the error of a campaign before the first answer."),
     "suggest": ("lab.suggest", "Suggest which tasks to ask next."),
     "best-mechanism": (
-        "best_mechanism",
+        "plan",
         "Tell which mechanism errs least, by public facts.",
     ),
     "evaluate": (

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 
-import typer
 from attrs import fields_dict
 
-from quietcrowd.commands import names
-from quietcrowd.commands.best_choice import BEST, BestMechanism
-from quietcrowd.commands.options import as_printed
+from quietcrowd.commands import options
+from quietcrowd.commands.declare import option, option_group
+from quietcrowd.commands.makers import BEST, BestMechanism
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.mechanisms.mechanism import require_kept
@@ -23,60 +22,92 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MECHANISMS",
+    "METHODS",
     "METHODS_LISTED",
-    "MechanismName",
-    "MechanismNames",
-    "MethodName",
-    "MethodNames",
+    "Privacy",
     "choose",
     "choose_mechanism",
     "choose_method",
+    "mechanism_option",
+    "method_option",
 ]
 
 T = TypeVar("T")
 
 MECHANISMS = Mechanism.registry()
 
+METHODS = {
+    "noise-aware": "prior",
+    "majority": "",
+    "weighted-vote": "smoothing",
+    "dawid-skene": "one_coin, smoothing, trust, class_smoothing",
+    "glad": "",
+    "mace": "smoothing, trust",
+    "mean": "",
+    "median": "",
+    "weighted-mean": "floor, smoothing",
+    "crh": "loss, divisor, normaliser, per_answer",
+    "catd": "loss, alpha, smoothing",
+    "gtm": "alpha, beta, prior_mean, prior_sd, outliers",
+    "kdem": "truth",
+    "moon": "variant, solver, alpha, prior_share, truth_prior",
+    "ratio-mean": "",
+}
+"""Parameters of each method that not all methods have.
 
-def _choice(*flags: str, known: Iterable[str], listed: str, more: str, several: bool) -> Any:
-    return typer.Option(
+Help and completion use them, as the import of all methods is slow; tests compare them with these.
+"""
+
+
+def _choice(
+    *flags: str, known: Iterable[str], listed: str, more: str, several: bool, default: Any
+) -> Any:
+    return option(
         *flags,
         metavar="NAMES" if several else "NAME",
         help=f"{f'Of {listed}; by commas or repeated.' if several else f'One of {listed}.'} {more}",
         autocompletion=lambda: list(known),
+        default=default,
     )
 
 
-_mechanism = partial(
-    _choice,
-    "--mechanism",
-    "-m",
-    known=[*MECHANISMS, BEST],
-    listed=", ".join([*MECHANISMS, BEST]),
-    more="Parameters after colons: laplace:fill=midpoint. best: the one of least error under "
-    "public facts, as best:workers=50:prior=no=0.9.",
-)
-_method = partial(_choice, "--method", known=names.METHODS, listed="those below")
-_METHOD_PARAMETERS = "Parameters after colons: crh:loss=absolute."
+def mechanism_option(*, several: bool = False, default: Any = None) -> Any:
+    """Declare the option for a mechanism, or for several."""
+    known = [*MECHANISMS, BEST]
+    more = (
+        "Parameters after colons: laplace:fill=midpoint. best: the one of least error under "
+        "public facts, as best:workers=50:prior=no=0.9."
+    )
+    flags = ("--mechanism", "-m")
+    listed = ", ".join(known)
+    return _choice(*flags, known=known, listed=listed, more=more, several=several, default=default)
 
-MechanismName = Annotated[str, _mechanism(several=False)]
-MechanismNames = Annotated[list[str] | None, _mechanism(several=True)]
-MethodName = Annotated[
-    str | None,
-    _method(
-        several=False,
-        more=f"{_METHOD_PARAMETERS} Default: noise-aware for labels, and for numbers whose noise "
-        "it knows; else weighted-vote or weighted-mean.",
-    ),
-]
-MethodNames = Annotated[list[str] | None, _method(several=True, more=_METHOD_PARAMETERS)]
+
+def method_option(*, several: bool = False, default: Any = None) -> Any:
+    """Declare the option for a method, or for several."""
+    more = "Parameters after colons: crh:loss=absolute."
+    if not several:
+        more += (
+            " Default: noise-aware for labels, and for numbers whose noise it knows; else "
+            "weighted-vote or weighted-mean."
+        )
+    known = METHODS
+    return _choice(known=known, listed="those below", more=more, several=several, default=default)
+
+
+@option_group("Privacy")
+class Privacy:
+    """Options for a mechanism and its epsilon."""
+
+    mechanism: str = mechanism_option(default="one-layer")
+    epsilon: float = options.EPSILON
 
 
 def _list_methods() -> str:
     """List all methods with their parameters, marked so that the help keeps the line breaks."""
-    width = max(map(len, names.METHODS))
+    width = max(map(len, METHODS))
     lines = ["\b", "Methods, and their parameters besides tolerance:"]
-    lines += [f"  {name:<{width}}  {own}".rstrip() for name, own in names.METHODS.items()]
+    lines += [f"  {name:<{width}}  {own}".rstrip() for name, own in METHODS.items()]
     return "\n".join(lines)
 
 
@@ -84,51 +115,49 @@ METHODS_LISTED = _list_methods()
 """Epilog of the help of commands with a method option."""
 
 
-def choose(name: str, known: Mapping[str, T], option: str) -> T:
+def choose(name: str, known: Mapping[str, T], flag: str) -> T:
     """Return the value of a name; raise ParameterError if it is unknown."""
     if name not in known:
         raise ParameterError(
-            f"{option} must be one of {', '.join(known)}; got {name!r}{did_you_mean(name, known)}"
+            f"{flag} must be one of {', '.join(known)}; got {name!r}{did_you_mean(name, known)}"
         )
     return known[name]
 
 
-def choose_mechanism(
-    text: str, option: str = "--mechanism"
-) -> tuple[str, Callable[..., Mechanism]]:
+def choose_mechanism(text: str, flag: str = "--mechanism") -> tuple[str, Callable[..., Mechanism]]:
     """Return a mechanism's name with parameters, and a factory that takes domain and epsilon.
 
     ``laplace:fill=midpoint`` is `LaplacePerturbation` with ``fill="midpoint"``; ``best:workers=50``
-    is the result of `best_mechanism` for 50 workers. Errors name `option`.
+    is the result of `best_mechanism` for 50 workers. Errors name `flag`.
     """
     elsewhere = {"epsilon": "--epsilon", "domain": "--labels, --levels or --between"}
     if text.split(":", maxsplit=1)[0] == BEST:
-        _, facts = _choose_with_parameters(text, {BEST: None}, option, elsewhere)
+        _, facts = _choose_with_parameters(text, {BEST: None}, flag, elsewhere)
         return text, BestMechanism(facts=facts)
     require_kept(text.split(":", maxsplit=1)[0])
-    kind, parameters = _choose_with_parameters(text, MECHANISMS, option, elsewhere)
+    kind, parameters = _choose_with_parameters(text, MECHANISMS, flag, elsewhere)
     return text, partial(kind.from_claimed_epsilon, **parameters)
 
 
-def choose_method(text: str, **options: Any) -> FittingMethod:
+def choose_method(text: str, **given: Any) -> FittingMethod:
     """Return a method from its name with parameters, and from the options that are not None.
 
     ``crh:loss=absolute`` is `CRH` with ``loss="absolute"``; ``noise-aware:prior=no=0.9/yes=0.1`` is
     `NoiseAware` with ``prior={"no": 0.9, "yes": 0.1}``. In a label ``%2F`` is a slash, ``%3A`` a
-    colon and ``%25`` a percent sign, as in URLs. Parameters in `options` have a separate option on
+    colon and ``%25`` a percent sign, as in URLs. Parameters in `given` have a separate option on
     the command line and are invalid in `text`.
     """
-    from quietcrowd.inference import METHODS
+    from quietcrowd.inference import METHODS as KINDS
 
-    elsewhere = {key: f"--{key.replace('_', '-')}" for key in options}
-    kind, parameters = _choose_with_parameters(text, METHODS, "--method", elsewhere)
+    elsewhere = {key: f"--{key.replace('_', '-')}" for key in given}
+    kind, parameters = _choose_with_parameters(text, KINDS, "--method", elsewhere)
     check_names(kind.name, parameters, [key for key in fields_dict(kind) if key not in elsewhere])
-    given = {key: value for key, value in options.items() if value is not None}
-    return kind(**given, **parameters)
+    written = {key: value for key, value in given.items() if value is not None}
+    return kind(**written, **parameters)
 
 
 def _choose_with_parameters(
-    text: str, known: Mapping[str, T], option: str, elsewhere: Mapping[str, str]
+    text: str, known: Mapping[str, T], flag: str, elsewhere: Mapping[str, str]
 ) -> tuple[T, dict[str, Any]]:
     """Parse ``name:key=value:key=value``; return the named value and its parameters.
 
@@ -136,20 +165,20 @@ def _choose_with_parameters(
     ``no=0.9/yes=0.1``. `elsewhere` maps parameters to the options that set them instead.
     """
     name, *given = text.split(":")
-    kind = choose(name, known, option)
+    kind = choose(name, known, flag)
     parameters: dict[str, Any] = {}
     for part in given:
         key, _, value = part.partition("=")
         if not key or not value:
             raise ParameterError(
-                f"{option}: parameters are written name:key=value:key=value; got {text!r}"
+                f"{flag}: parameters are written name:key=value:key=value; got {text!r}"
             )
         if key in elsewhere:
             raise ParameterError(
-                f"{option}: {key!r} belongs to another option, {elsewhere[key]}; got {text!r}"
+                f"{flag}: {key!r} belongs to another option, {elsewhere[key]}; got {text!r}"
             )
         if key in parameters:
-            raise ParameterError(f"{option}: {key!r} is given twice; got {text!r}")
+            raise ParameterError(f"{flag}: {key!r} is given twice; got {text!r}")
         parameters[key] = _parameter(value)
     return kind, parameters
 
@@ -175,4 +204,4 @@ def _parameter(text: str) -> Any:
         number = float(text)
     except ValueError:
         return text
-    return as_printed(number) if abs(number) < _LARGEST_WHOLE else number
+    return options.as_printed(number) if abs(number) < _LARGEST_WHOLE else number

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import typer
 
 from quietcrowd.answer_errors import ADVICE, check_ids
 from quietcrowd.commands import options
-from quietcrowd.commands.files import check_label_config
-from quietcrowd.commands.label_sets import SEPARATOR, questions_of
+from quietcrowd.commands.declare import argument, command, option, typer_app
+from quietcrowd.commands.files import LIST_FORMATS, check_label_config
 from quietcrowd.commands.printing import counted, note, print_frame
 from quietcrowd.commands.streams import STREAM, from_stdin, place_of, to_stdout
 from quietcrowd.exceptions import AnswerError, ParameterError
@@ -31,60 +30,29 @@ from quietcrowd.formats.platforms.label_studio_config import write_label_config
 from quietcrowd.formats.registry import find_format, holds_truths, read_names, read_note
 from quietcrowd.formats.reports import RANDOMISED, write_reports
 from quietcrowd.frames import as_frame, column_of
+from quietcrowd.several_labels import binary_answers
 
-__all__ = ["app", "convert"]
+__all__ = ["Convert", "app"]
 
-app = typer.Typer(rich_markup_mode=None)
+SEPARATOR = ","
+"""Default separator of labels in a text."""
+
+_PRINTED = (None, "csv", "crowd-kit")
+"""Formats that can be printed as CSV."""
 
 
 def _format(flag: str, what: str) -> Any:
-    return typer.Option(
+    return option(
         flag,
         metavar="FORMAT",
         help=f"Of {what}: one of {', '.join(FORMATS)}.",
         autocompletion=lambda: list(FORMATS),
+        default=None,
     )
 
 
-@app.command()
-def convert(
-    source: Annotated[
-        Path, typer.Argument(metavar="IN", help="File of answers or reports; - is standard input.")
-    ],
-    target: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="OUT",
-            help="Its suffix says how it is written; - is standard output. Default: printed as "
-            "CSV.",
-        ),
-    ] = None,
-    from_format: Annotated[
-        str | None, _format("--from", "IN, where its name and its header do not say so")
-    ] = None,
-    to_format: Annotated[str | None, _format("--to", "OUT, where its name does not say so")] = None,
-    field: options.Field = None,
-    columns: options.Columns = options.COLUMNS,
-    rejected: Annotated[
-        bool, typer.Option("--rejected", help="Take answers too that a requester rejected.")
-    ] = False,
-    label_config: options.NewLabelConfig = None,
-    several: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LABELS",
-            help="All labels, public, where an answer is a set of them: cat,dog. Each becomes a "
-            "question of its own, with no or yes.",
-        ),
-    ] = None,
-    separator: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT",
-            help=f"What stands between the labels of such an answer. Default: {SEPARATOR}",
-        ),
-    ] = None,
-) -> None:
+@command("convert")
+class Convert:
     """Convert answers, reports or truths into another format.
 
     Overwrites nothing. A table of paired comparisons, with columns worker, left, right and label,
@@ -106,64 +74,79 @@ def convert(
 
     Example: quietcrowd convert tags.csv questions.csv --several cat,dog,tree
     """
-    if separator is not None and several is None:
-        raise ParameterError("--separator goes with --several")
-    source = from_stdin(source)
-    if target == STREAM and to_format in _PRINTED:
-        target = None
-    suffix = ".csv" if to_format is None else find_format(STREAM, to_format).suffixes[0]
-    with to_stdout(target, suffix) if target is not None else nullcontext() as place:
-        _convert(
-            source,
-            place,
-            (from_format, to_format),
-            field,
-            columns,
-            label_config,
-            rejected=rejected,
-            several=None if several is None else (several, separator),
-        )
 
+    source: Path = argument(metavar="IN", help="File of answers or reports; - is standard input.")
+    target: Path | None = argument(
+        metavar="OUT",
+        help="Its suffix says how it is written; - is standard output. Default: printed as CSV.",
+        default=None,
+    )
+    from_format: str | None = _format("--from", "IN, where its name and its header do not say so")
+    to_format: str | None = _format("--to", "OUT, where its name does not say so")
+    field: str | None = options.FIELD
+    columns: str = options.COLUMNS
+    rejected: bool = option(help="Take answers too that a requester rejected.", default=False)
+    label_config: Path | None = options.NEW_LABEL_CONFIG
+    several: str | None = option(
+        metavar="LABELS",
+        help="All labels, public, where an answer is a set of them: cat,dog. Each becomes a "
+        "question of its own, with no or yes.",
+        default=None,
+    )
+    separator: str | None = option(
+        metavar="TEXT",
+        help=f"What stands between the labels of such an answer. Default: {SEPARATOR}",
+        default=None,
+    )
 
-_PRINTED = (None, "csv", "crowd-kit")
-"""Formats that can be printed as CSV."""
+    def run(self) -> None:
+        """Convert a file, or standard input."""
+        if self.separator is not None and self.several is None:
+            raise ParameterError("--separator goes with --several")
+        source, target = from_stdin(self.source), self.target
+        if target == STREAM and self.to_format in _PRINTED:
+            target = None
+        to_format = self.to_format
+        suffix = ".csv" if to_format is None else find_format(STREAM, to_format).suffixes[0]
+        with to_stdout(target, suffix) if target is not None else nullcontext() as place:
+            self._convert(source, place)
 
+    def _convert(self, source: Path, target: Path | None) -> None:
+        to_format = self.to_format
+        if target is not None:
+            to_format = find_format(target, to_format).name
+            check_target(target, to_format)
+            refuse_overwriting(source, target, sidecar(target), self.label_config)
+            refuse_overwriting(sidecar(source), target)
+            for place in (target, sidecar(target)):
+                check_new(place)
+        elif to_format not in _PRINTED:
+            raise ParameterError(
+                f"say where the file of {to_format} goes: quietcrowd convert IN OUT"
+            )
+        check_label_config(self.label_config, None if target is None else to_format)
+        held = read_note(source, self.from_format)
+        if held is None or "mechanism" not in held:
+            table, what = self._read(source)
+            _write_plain(table, what, target, to_format, self.label_config)
+            return
+        asked = (self.field, self.columns, self.rejected, self.several)
+        if asked != (None, options.USUAL_COLUMNS, False, None):
+            raise ParameterError(
+                "--field, --columns, --rejected and --several go with plain answers"
+            )
+        _convert_reports(source, target, (self.from_format, to_format), self.label_config)
 
-def _convert(
-    source: Path,
-    target: Path | None,
-    formats: tuple[str | None, str | None],
-    field: str | None,
-    columns: str,
-    label_config: Path | None,
-    *,
-    rejected: bool,
-    several: tuple[str, str | None] | None,
-) -> None:
-    from_format, to_format = formats
-    if target is not None:
-        to_format = find_format(target, to_format).name
-        check_target(target, to_format)
-        refuse_overwriting(source, target, sidecar(target), label_config)
-        refuse_overwriting(sidecar(source), target)
-        for place in (target, sidecar(target)):
-            check_new(place)
-    elif to_format not in _PRINTED:
-        raise ParameterError(f"say where the file of {to_format} goes: quietcrowd convert IN OUT")
-    check_label_config(label_config, None if target is None else to_format)
-    held = read_note(source, from_format)
-    if held is None or "mechanism" not in held:
-        choice = Choice(field=field, rejected=rejected)
-        table, what = _read(source, from_format, columns, choice, sets=several is not None)
-        if several is not None:
-            if what != "answer":
-                raise ParameterError(f"{source}: --several goes with answers; these are truths")
-            table = questions_of(source, from_format, table, *several)
-        _write_plain(table, what, target, to_format, label_config)
-        return
-    if (field, columns, rejected, several) != (None, options.COLUMNS, False, None):
-        raise ParameterError("--field, --columns, --rejected and --several go with plain answers")
-    _convert_reports(source, target, (from_format, to_format), label_config)
+    def _read(self, source: Path) -> tuple[pa.Table, str]:
+        """Read answers or truths, and say which they are."""
+        choice = Choice(field=self.field, rejected=self.rejected)
+        sets = self.several is not None
+        table, what = _read(source, self.from_format, self.columns, choice, sets=sets)
+        if self.several is None:
+            return table, what
+        if what != "answer":
+            raise ParameterError(f"{source}: --several goes with answers; these are truths")
+        return _questions_of(source, self.from_format, table, self.several, self.separator), what
 
 
 def _convert_reports(
@@ -215,12 +198,12 @@ def _read(
     source: Path, file_format: str | None, names: str, choice: Choice, *, sets: bool
 ) -> tuple[pa.Table, str]:
     if _of_comparisons(source, file_format, names):
-        wanted = COMPARISONS if names == options.COLUMNS else options.four_columns(names)
+        wanted = COMPARISONS if names == options.USUAL_COLUMNS else options.four_columns(names)
         answers = read_comparisons(source, wanted, file_format=file_format)
         return answers.to_frame("pyarrow"), "answer"
     columns = options.three_columns(names)
     if holds_truths(source, columns, file_format):
-        if columns != tuple(options.COLUMNS.split(",")):
+        if columns != tuple(options.USUAL_COLUMNS.split(",")):
             raise ParameterError("--columns names the columns of answers, not of truths")
         return read_scored_truths(source, file_format=file_format, field=choice.field), "truth"
     table = read_table(source, columns, file_format=file_format, choice=choice, sets=sets)
@@ -231,12 +214,12 @@ def _read(
     except AnswerError as error:
         raise AnswerError(f"{source}: {error}") from None
     _tell_other_columns(source, file_format, columns)
-    return pa.table(dict(zip(options.COLUMNS.split(","), found, strict=True))), "answer"
+    return pa.table(dict(zip(options.USUAL_COLUMNS.split(","), found, strict=True))), "answer"
 
 
 def _of_comparisons(source: Path, file_format: str | None, columns: str) -> bool:
     """Return whether a file contains paired comparisons, by its columns or by four given names."""
-    if columns == options.COLUMNS:
+    if columns == options.USUAL_COLUMNS:
         return holds_comparisons(source, file_format)
     return len(options.split(columns)) == 4
 
@@ -248,3 +231,31 @@ def _tell_other_columns(
     others = [name for name in names if name not in resolve(source, names, columns).values()]
     if others:
         note(f"left out: columns {', '.join(others)}")
+
+
+def _questions_of(
+    source: Path, file_format: str | None, table: pa.Table, labels: str, separator: str | None
+) -> pa.Table:
+    """Convert answers that are sets of labels to "no" and "yes" per label; print the privacy loss.
+
+    An empty cell is an empty set, except in formats with explicit missing values.
+    """
+    known, column, hint = options.split(labels), table["label"], ""
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        if separator is None:
+            hint = f" Labels are taken to stand between {SEPARATOR!r}; --separator names another."
+            separator = SEPARATOR
+        if find_format(source, file_format).name not in LIST_FORMATS:
+            table = table.set_column(2, "label", pc.fill_null(column, ""))
+    try:
+        answers = binary_answers(table, known, separator=separator)
+    except AnswerError as error:
+        raise AnswerError(f"{source}: {error}{hint}") from None
+    note(
+        f"{counted(len(known), 'label')}: a task becomes {counted(len(known), 'question')}. What a "
+        f"worker loses about it is {len(known)} times the epsilon of one answer."
+    )
+    return answers.to_frame("pyarrow")
+
+
+app = typer_app(Convert)

@@ -6,12 +6,13 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.commands import options
+from quietcrowd.commands.declare import argument, command, option, typer_app
 from quietcrowd.commands.files import is_store, read_gold
 from quietcrowd.commands.printing import console, note, plain_table
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
@@ -22,27 +23,11 @@ from quietcrowd.formats.registry import read_names, read_note
 if TYPE_CHECKING:
     from quietcrowd.datasets.description import Description, Spread
 
-__all__ = ["app", "describe"]
-
-app = typer.Typer(rich_markup_mode=None)
+__all__ = ["Describe", "app"]
 
 
-@app.command()
-def describe(
-    source: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", help="Answers or reports; or a dataset folder, with its truths."
-        ),
-    ],
-    truths: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Known truths of some tasks, columns task and label."),
-    ] = None,
-    columns: options.Columns = options.COLUMNS,
-    field: options.Field = None,
-    as_json: options.Json = False,
-) -> None:
+@command("describe")
+class Describe:
     """Tell how sparse answers are, and which labels occur.
 
     And how much each worker answered, how many rows repeat an answer, and what known truths say.
@@ -52,27 +37,45 @@ def describe(
 
     Example: quietcrowd describe FOLDER --json
     """
-    from quietcrowd.datasets.description import describe as description_of
 
-    if is_store(source):
-        raise ParameterError(f"{source} is a store: describe a file that it was made of")
-    if source.is_dir():
-        if truths is not None or field is not None or columns != options.COLUMNS:
+    source: Path = argument(
+        metavar="FILE", help="Answers or reports; or a dataset folder, with its truths."
+    )
+    truths: Path | None = option(
+        metavar="FILE", help="Known truths of some tasks, columns task and label.", default=None
+    )
+    columns: str = options.COLUMNS
+    field: str | None = options.FIELD
+    as_json: bool = options.JSON
+
+    def run(self) -> None:
+        """Count, and print."""
+        from quietcrowd.datasets.description import describe
+
+        if is_store(self.source):
+            raise ParameterError(f"{self.source} is a store: describe a file that it was made of")
+        answers, known = self._read()
+        try:
+            found = describe(answers, known)
+        except AnswerError as error:
+            raise AnswerError(f"{self.source}: {error}") from None
+        if self.as_json:
+            typer.echo(json.dumps(found.to_dict()))
+        else:
+            _print(found)
+
+    def _read(self) -> tuple[Any, Any]:
+        if not self.source.is_dir():
+            names = options.three_columns(self.columns)
+            answers = _in_file(self.source, names, self.field)
+            if self.truths is None:
+                return answers, None
+            return answers, read_gold(self.truths, self.field, beside_answers=True)
+        if (self.truths, self.field, self.columns) != (None, None, options.USUAL_COLUMNS):
             raise ParameterError(
                 "--truths, --field and --columns go with a file: a folder has its own"
             )
-        answers, known = _in_folder(source)
-    else:
-        answers = _in_file(source, options.three_columns(columns), field)
-        known = None if truths is None else read_gold(truths, field, beside_answers=True)
-    try:
-        found = description_of(answers, known)
-    except AnswerError as error:
-        raise AnswerError(f"{source}: {error}") from None
-    if as_json:
-        typer.echo(json.dumps(found.to_dict()))
-    else:
-        _print(found)
+        return _in_folder(self.source)
 
 
 def _in_folder(folder: Path) -> tuple[Any, Any]:
@@ -161,3 +164,6 @@ def _labels(found: Description) -> Any:
             cells += [f"{count:,}", f"{count / sum(counts.values()):.1%}"]
         table.add_row(Text(one_line(label)), *cells)
     return table
+
+
+app = typer_app(Describe)

@@ -11,6 +11,7 @@ import pyarrow as pa
 from quietcrowd.answer_errors import AdviceName, plain_type
 from quietcrowd.answers import Answers, DroppedRows
 from quietcrowd.commands import options
+from quietcrowd.commands.declare import option_group
 from quietcrowd.commands.printing import counted, note
 from quietcrowd.domains import Domain, FiniteDomain, as_numbers
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
@@ -25,6 +26,9 @@ from quietcrowd.report_domains import Reals
 if TYPE_CHECKING:
     from quietcrowd.inference.fitting import FittingMethod
 
+LIST_FORMATS = ("parquet", "jsonl")
+"""Formats that have lists, and distinguish texts from numbers."""
+
 MOST_NAMES = 8
 """Maximum number of labels printed if they come from the data."""
 
@@ -32,58 +36,72 @@ NEARLY_ALL = 0.9
 """Above this fraction of decimal numbers, answers are not taken as labels."""
 
 __all__ = [
+    "LIST_FORMATS",
+    "PlainAnswers",
     "check_label_config",
     "is_store",
     "read_gold",
     "read_ids",
-    "read_plain",
     "refuse_own_lists",
     "tell_dropped",
 ]
 
 
-def read_plain(
-    path: Path,
-    domain: tuple[str | None, str | None, str | None],
-    columns: str,
-    duplicates: str,
-    field: str | None = None,
-    *,
-    advice: AdviceName,
-    method: FittingMethod | None = None,
-    **lists: Any,
-) -> Answers:
-    """Read non-private answers; `domain` contains ``--labels``, ``--levels`` and ``--between``.
+@option_group("Non-private answers")
+class PlainAnswers(options.PossibleAnswers):
+    """Options for reading non-private answers."""
 
-    `advice` selects the hints in messages about a file. For a file without a domain option,
-    `method` infers the domain from the data.
-    """
-    if path.is_dir():
-        if any(domain) or field is not None:
-            raise ParameterError(
-                "--labels, --levels, --between and --field go with a file: a folder has its own"
-            )
-        from quietcrowd.datasets import load_dataset  # with pandas
+    columns: str = options.COLUMNS
+    duplicates: str = options.DUPLICATES
+    field: str | None = options.FIELD
+    skip_outside: bool = options.SKIP_OUTSIDE
 
-        ways = advice if advice == "claims" else "folder"
-        answers = load_dataset(path, duplicates=duplicates, advice=ways, **lists).answers
-    else:
-        names = options.three_columns(columns)
-        if method is not None and all(option is None for option in domain):
-            public = _found_domain(path, names, field, method)
+    def by_option(self) -> dict[str, Any]:
+        """Return the values by option."""
+        return {
+            **self.written,
+            "--columns": self.columns,
+            "--duplicates": self.duplicates,
+            "--field": self.field,
+            "--skip-outside": self.skip_outside,
+        }
+
+    def read(
+        self,
+        path: Path,
+        *,
+        advice: AdviceName,
+        method: FittingMethod | None = None,
+        **lists: Any,
+    ) -> Answers:
+        """Read the answers of a file or a dataset folder.
+
+        `advice` selects the hints in messages about a file. For a file without a domain option,
+        `method` infers the domain from the data.
+        """
+        written = self.written.values()
+        lists |= {
+            "duplicates": self.duplicates,
+            "out_of_domain": "skip" if self.skip_outside else "error",
+        }
+        if path.is_dir():
+            if any(written) or self.field is not None:
+                raise ParameterError(
+                    "--labels, --levels, --between and --field go with a file: a folder has its own"
+                )
+            from quietcrowd.datasets import load_dataset  # with pandas
+
+            ways = advice if advice == "claims" else "folder"
+            answers = load_dataset(path, advice=ways, **lists).answers
         else:
-            public = options.build_domain(*domain)
-        answers = read_answers(
-            path,
-            public,
-            *names,
-            duplicates=duplicates,
-            field=field,
-            advice=advice,
-            **lists,
-        )
-    tell_dropped(answers.dropped)
-    return answers
+            names = options.three_columns(self.columns)
+            if method is not None and all(text is None for text in written):
+                domain = _found_domain(path, names, self.field, method)
+            else:
+                domain = self.domain()
+            answers = read_answers(path, domain, *names, field=self.field, advice=advice, **lists)
+        tell_dropped(answers.dropped)
+        return answers
 
 
 def _found_domain(
@@ -113,7 +131,7 @@ def _found_domain(
 
 def _has_types(path: Path) -> bool:
     """Return whether the file's format distinguishes texts from numbers."""
-    return find_format(path).name in ("parquet", "jsonl")
+    return find_format(path).name in LIST_FORMATS
 
 
 def _tell_domain(domain: Domain) -> None:

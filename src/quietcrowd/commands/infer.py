@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
+import pyarrow.compute as pc
 import typer
 
 from quietcrowd.answers import Answers
 from quietcrowd.commands import options
-from quietcrowd.commands.choices import METHODS_LISTED, MethodName, choose_method
-from quietcrowd.commands.files import is_store, read_gold
-from quietcrowd.commands.label_sets import sets_for
-from quietcrowd.commands.plain_options import PlainOptions
+from quietcrowd.commands.choices import METHODS_LISTED, choose_method, method_option
+from quietcrowd.commands.declare import argument, command, option, typer_app
+from quietcrowd.commands.files import LIST_FORMATS, PlainAnswers, is_store, read_gold
 from quietcrowd.commands.printing import (
     closing_words,
     note,
@@ -28,6 +26,7 @@ from quietcrowd.commands.streams import STREAM, check_one_stream, from_stdin
 from quietcrowd.exceptions import AnswerError, NotConvergedWarning, ParameterError
 from quietcrowd.formats import check_target, read_reports, write_table
 from quietcrowd.formats.files import check_new, refuse_overwriting
+from quietcrowd.formats.registry import find_format
 from quietcrowd.gold import KnownTruthError
 from quietcrowd.mechanisms import Reports
 
@@ -35,69 +34,11 @@ if TYPE_CHECKING:
     from quietcrowd.inference import TruthEstimate
     from quietcrowd.inference.fitting import FittingMethod
 
-__all__ = ["app", "infer"]
-
-app = typer.Typer(rich_markup_mode=None)
+__all__ = ["Infer", "app"]
 
 
-_Reports = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="REPORTS",
-        help="Files of reports of one mechanism; or one of answers, with --plain. Or a "
-        "store. - is standard input.",
-    ),
-]
-_Workers = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Output file for the workers' quality; as --output."),
-]
-_Posterior = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Output file for the probability of every label, or for quantiles of numbers; "
-        "as --output.",
-    ),
-]
-_Sets = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Output file for the labels of each task, of questions that convert --several made; "
-        "as --output.",
-    ),
-]
-_Checkpoint = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Saves the state, to resume the inference of a store."),
-]
-_Seed = Annotated[int, typer.Option(metavar="NUMBER", help="For ties.")]
-
-
-@app.command(epilog=METHODS_LISTED)
-def infer(
-    reports: _Reports,
-    method: MethodName = None,
-    gold: options.Gold = None,
-    max_iterations: options.MaxIterations = None,
-    output: options.Output = None,
-    workers: _Workers = None,
-    posterior: _Posterior = None,
-    sets: _Sets = None,
-    checkpoint: _Checkpoint = None,
-    scheduler: options.Scheduler = None,
-    plain: options.Plain = False,
-    labels: options.Labels = None,
-    levels: options.Levels = None,
-    between: options.Between = None,
-    columns: options.Columns = options.COLUMNS,
-    duplicates: options.Duplicates = options.DUPLICATES,
-    field: options.Field = None,
-    skip_outside: options.SkipOutside = False,
-    seed: _Seed = 0,
-    as_json: options.Json = False,
-) -> None:
+@command("infer", epilog=METHODS_LISTED)
+class Infer(PlainAnswers):
     """Infer truths and workers' quality from reports.
 
     Overwrites nothing. With --plain, answers can be what occurs in the file, unless --labels,
@@ -115,40 +56,129 @@ def infer(
 
     Example: quietcrowd infer big -o truths.parquet --checkpoint big.checkpoint
     """
-    choose = partial(choose_method, max_iterations=max_iterations, seed=seed)
-    said = PlainOptions((labels, levels, between), columns, duplicates, field, skip_outside)
-    if any(map(is_store, reports)):
-        beside = {"--plain": plain, **said.by_option(with_field=gold is None)}
-        beside |= {"--posterior": posterior, "--sets": sets, "--json": as_json}
-        files = {"output": output, "workers": workers, "gold": gold, "checkpoint": checkpoint}
-        _infer_from_store(reports, choose, method, scheduler, beside, field=field, **files)
-        return
-    _refuse_of_stores({"--checkpoint": checkpoint, "--scheduler": scheduler})
-    chosen = None if method is None else choose(method)
-    reports, gold = _piped(reports, gold)
-    check_one_stream(output, workers, posterior, sets, as_json=as_json)
-    _check_files(reports, gold, output, workers, posterior, sets)
-    known = None if gold is None else read_gold(gold, field, beside_answers=plain)
-    data = _read_plain(reports, said, chosen) if plain else _read_reports(reports, said, gold)
-    from quietcrowd.inference import usual_method_of
 
-    estimate = _fit(chosen or choose(usual_method_of(data)), data, known, gold)
-    _show_estimate(estimate, output, workers, posterior, sets, as_json=as_json)
-    note(_closing_words(estimate, by_default=chosen is None))
-    for sentence in estimate.notes:
-        note(sentence)
+    reports: list[Path] = argument(
+        metavar="REPORTS",
+        help="Files of reports of one mechanism; or one of answers, with --plain. Or a "
+        "store. - is standard input.",
+    )
+    method: str | None = method_option()
+    gold: Path | None = options.GOLD
+    max_iterations: int | None = options.MAX_ITERATIONS
+    output: Path | None = options.OUTPUT
+    workers: Path | None = option(
+        metavar="FILE",
+        help="Output file for the workers' quality; as --output.",
+        default=None,
+    )
+    posterior: Path | None = option(
+        metavar="FILE",
+        help="Output file for the probability of every label, or for quantiles of numbers; "
+        "as --output.",
+        default=None,
+    )
+    sets: Path | None = option(
+        metavar="FILE",
+        help="Output file for the labels of each task, of questions that convert --several made; "
+        "as --output.",
+        default=None,
+    )
+    checkpoint: Path | None = option(
+        metavar="FILE",
+        help="Saves the state, to resume the inference of a store.",
+        default=None,
+    )
+    scheduler: str | None = options.SCHEDULER
+    plain: bool = options.PLAIN
+    seed: int = option(metavar="NUMBER", help="For ties.", default=0)
+    as_json: bool = options.JSON
 
+    def run(self) -> None:
+        """Infer from a store, or from files."""
+        if any(map(is_store, self.reports)):
+            self._infer_from_store()
+            return
+        for name, value in (("--checkpoint", self.checkpoint), ("--scheduler", self.scheduler)):
+            if value is not None:
+                raise ParameterError(f"{name} goes with a store: quietcrowd partition makes one")
+        chosen = None if self.method is None else self._choose(self.method)
+        if [*self.reports, self.gold].count(STREAM) > 1:
+            raise ParameterError("only one file can be -, standard input")
+        reports = [from_stdin(path) for path in self.reports]
+        gold = None if self.gold is None else from_stdin(self.gold)
+        targets = (self.output, self.workers, self.posterior, self.sets)
+        check_one_stream(*targets, as_json=self.as_json)
+        _check_files(reports, gold, *targets)
+        known = None if gold is None else read_gold(gold, self.field, beside_answers=self.plain)
+        data = self._read_plain(reports, chosen) if self.plain else self._read_reports(reports)
+        from quietcrowd.inference import usual_method_of
 
-def _refuse_of_stores(given: dict[str, Any]) -> None:
-    for option, value in given.items():
-        if value is not None:
-            raise ParameterError(f"{option} goes with a store: quietcrowd partition makes one")
+        estimate = _fit(chosen or self._choose(usual_method_of(data)), data, known, gold)
+        self._show(estimate)
+        note(_closing_words(estimate, by_default=chosen is None))
+        for sentence in estimate.notes:
+            note(sentence)
 
+    def _choose(self, name: str) -> FittingMethod:
+        return choose_method(name, max_iterations=self.max_iterations, seed=self.seed)
 
-def _piped(reports: list[Path], gold: Path | None) -> tuple[list[Path], Path | None]:
-    if [*reports, gold].count(STREAM) > 1:
-        raise ParameterError("only one file can be -, standard input")
-    return [from_stdin(path) for path in reports], None if gold is None else from_stdin(gold)
+    def _infer_from_store(self) -> None:
+        from quietcrowd.commands.stores import infer_from_store, refuse_beside_store
+
+        beside = {"--plain": self.plain, **self.by_option()}
+        if self.gold is not None:  # which --field is about
+            del beside["--field"]
+        beside |= {"--posterior": self.posterior, "--sets": self.sets, "--json": self.as_json}
+        refuse_beside_store(beside)
+        for file in filter(None, (self.output, self.workers)):
+            check_new(file)
+        infer_from_store(
+            self.reports,
+            self._choose,
+            self.method,
+            self.scheduler,
+            output=self.output,
+            workers=self.workers,
+            gold=self.gold,
+            field=self.field,
+            checkpoint=self.checkpoint,
+        )
+
+    def _read_plain(self, paths: list[Path], method: FittingMethod | None) -> Answers:
+        if len(paths) > 1:
+            raise ParameterError("--plain takes one file or folder")
+        from quietcrowd.inference import NoiseAware
+
+        takes = method or NoiseAware()  # which accepts labels and numbers
+        return self.read(paths[0], advice="infer", method=takes)
+
+    def _read_reports(self, paths: list[Path]) -> Reports:
+        if self.skip_outside or (self.columns, self.duplicates) != (
+            options.USUAL_COLUMNS,
+            options.USUAL_DUPLICATES,
+        ):
+            raise ParameterError("--columns, --skip-outside and --duplicates go with --plain")
+        if self.field is not None and self.gold is None:
+            raise ParameterError("--field goes with --plain, or with --gold")
+        if any(path.is_dir() for path in paths):
+            raise ParameterError("a dataset folder holds plain answers: say --plain")
+        if any(self.written.values()):
+            raise ParameterError(
+                "--labels, --levels and --between go with --plain: reports carry their own"
+            )
+        return read_reports(*paths)
+
+    def _show(self, estimate: TruthEstimate) -> None:
+        if self.sets is not None:  # first, because it raises for questions of another kind
+            _write(_sets_for(self.sets, estimate), self.sets)
+        if self.posterior is not None:
+            _write(estimate.posterior, self.posterior)
+        _write(estimate.truths, self.output)
+        _write(estimate.workers, self.workers)
+        if self.as_json:
+            typer.echo(_estimate_as_json(estimate))
+        elif self.output is None and STREAM not in (self.workers, self.posterior, self.sets):
+            print_frame(estimate.truths, "--output truths.csv")
 
 
 def _write(frame: Any, target: Path | None) -> None:
@@ -173,24 +203,6 @@ def _fit(
         raise AnswerError(error.in_file(gold)) from None
 
 
-def _infer_from_store(
-    folders: list[Path],
-    choose: Callable[..., Any],
-    method: str | None,
-    scheduler: str | None,
-    beside: dict[str, Any],
-    **files: Any,
-) -> None:
-    """Infer from a store; `beside` contains the options that are invalid for one."""
-    from quietcrowd.commands.stores import infer_from_store, refuse_beside_store
-
-    refuse_beside_store(beside)
-    for name in ("output", "workers"):
-        if files[name] is not None:
-            check_new(files[name])
-    infer_from_store(folders, choose, method, scheduler, **files)
-
-
 def _check_files(sources: list[Path], gold: Path | None, *targets: Path | None) -> None:
     """Raise unless the targets are new and can be written, before a long computation."""
     files = [target for target in targets if target not in (None, STREAM)]
@@ -200,27 +212,6 @@ def _check_files(sources: list[Path], gold: Path | None, *targets: Path | None) 
         refuse_overwriting(path, *files)
     for target in filter(None, files):
         check_new(target)
-
-
-def _show_estimate(
-    estimate: TruthEstimate,
-    output: Path | None,
-    workers: Path | None,
-    posterior: Path | None,
-    sets: Path | None,
-    *,
-    as_json: bool,
-) -> None:
-    if sets is not None:  # first, because it raises for questions of another kind
-        _write(sets_for(sets, estimate), sets)
-    if posterior is not None:
-        _write(estimate.posterior, posterior)
-    _write(estimate.truths, output)
-    _write(estimate.workers, workers)
-    if as_json:
-        typer.echo(_estimate_as_json(estimate))
-    elif output is None and STREAM not in (workers, posterior, sets):
-        print_frame(estimate.truths, "--output truths.csv")
 
 
 def _closing_words(estimate: TruthEstimate, *, by_default: bool) -> str:
@@ -237,32 +228,6 @@ def _closing_words(estimate: TruthEstimate, *, by_default: bool) -> str:
     )
 
 
-def _read_plain(paths: list[Path], said: PlainOptions, method: FittingMethod | None) -> Answers:
-    if len(paths) > 1:
-        raise ParameterError("--plain takes one file or folder")
-    from quietcrowd.inference import NoiseAware
-
-    takes = method or NoiseAware()  # which accepts labels and numbers
-    return said.read(paths[0], advice="infer", method=takes)
-
-
-def _read_reports(paths: list[Path], said: PlainOptions, gold: Path | None) -> Reports:
-    if said.skip_outside or (said.columns, said.duplicates) != (
-        options.COLUMNS,
-        options.DUPLICATES,
-    ):
-        raise ParameterError("--columns, --skip-outside and --duplicates go with --plain")
-    if said.field is not None and gold is None:
-        raise ParameterError("--field goes with --plain, or with --gold")
-    if any(path.is_dir() for path in paths):
-        raise ParameterError("a dataset folder holds plain answers: say --plain")
-    if any(said.domain):
-        raise ParameterError(
-            "--labels, --levels and --between go with --plain: reports carry their own"
-        )
-    return read_reports(*paths)
-
-
 def _estimate_as_json(estimate: TruthEstimate) -> str:
     return json.dumps(
         {
@@ -274,3 +239,22 @@ def _estimate_as_json(estimate: TruthEstimate) -> str:
             "workers": records_of(estimate.workers),
         }
     )
+
+
+def _sets_for(target: Path, estimate: TruthEstimate[Any]) -> Any:
+    """Return a table of the labels of each task, as lists or texts depending on the format."""
+    from quietcrowd.inference.label_sets import label_sets
+
+    table = label_sets(estimate, backend="pyarrow")
+    if target == STREAM or find_format(target).name not in LIST_FORMATS:
+        held = [one for one in pc.list_flatten(table["labels"]).unique().to_pylist() if "," in one]
+        if held:
+            raise ParameterError(
+                f"label {held[0]!r} holds a comma, which stands between the labels of a task here: "
+                "write the sets as .parquet or .jsonl, which hold lists"
+            )
+        table = table.set_column(1, "labels", pc.binary_join(table["labels"], ","))
+    return table.to_pandas()
+
+
+app = typer_app(Infer)

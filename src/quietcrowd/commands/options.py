@@ -4,190 +4,177 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import typer
-
+from quietcrowd.commands.declare import option, option_group
 from quietcrowd.domains import Categorical, Domain, Interval, Label, Ordinal
 from quietcrowd.exceptions import ParameterError
 
 __all__ = [
+    "BETWEEN",
     "COLUMNS",
-    "DOMAIN",
+    "DEPARTURES",
+    "DEPARTURES_LOST",
     "DUPLICATES",
-    "AllTasks",
-    "AllWorkers",
-    "Between",
-    "Columns",
-    "Departures",
-    "DeparturesLost",
-    "Duplicates",
-    "Epsilon",
-    "Epsilons",
-    "Field",
-    "Gold",
-    "Json",
-    "Labels",
-    "Levels",
-    "MaxIterations",
-    "NeededOutput",
-    "NewLabelConfig",
-    "Output",
-    "ParticipationPublic",
-    "Plain",
-    "Scheduler",
-    "Simulate",
-    "SkipOutside",
+    "EPSILON",
+    "FIELD",
+    "GOLD",
+    "JSON",
+    "MAX_ITERATIONS",
+    "NEW_LABEL_CONFIG",
+    "OUTPUT",
+    "PLAIN",
+    "SCHEDULER",
+    "SIMULATE",
+    "SKIP_OUTSIDE",
+    "USUAL_COLUMNS",
+    "USUAL_DUPLICATES",
+    "PossibleAnswers",
     "as_printed",
-    "build_domain",
+    "duplicates_option",
     "four_columns",
     "labels_as_printed",
+    "output_option",
     "parse_numbers",
     "split",
     "split_all",
     "three_columns",
 ]
 
-AllTasks = Annotated[
-    Path | None,
-    typer.Option(
-        "--all-tasks",
-        metavar="FILE",
-        help="The public list of all tasks, in a column task; for mechanisms that hide who "
-        "answered.",
-    ),
-]
-AllWorkers = Annotated[
-    Path | None,
-    typer.Option(
-        "--all-workers", metavar="FILE", help="All workers there are, in a column worker."
-    ),
-]
-Between = Annotated[
-    str | None,
-    typer.Option(metavar="LOW,HIGH", help="Public bounds, where answers are numbers: 0,10."),
-]
-COLUMNS = "task,worker,label"
+USUAL_COLUMNS = "task,worker,label"
 """Default columns of non-private answers."""
 
-Columns = Annotated[
-    str,
-    typer.Option(
-        metavar="TASK,WORKER,LABEL", help="Names of the columns of plain answers, by commas."
-    ),
-]
-Departures = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        envvar="QUIETCROWD_DEPARTURES",
-        help="The journal of who left, outside of the database and its copies: sqlite:///FILE, "
-        "postgresql://USER@HOST/OTHER or none. Default: a file beside that of SQLite.",
-    ),
-]
-DeparturesLost = Annotated[
-    bool,
-    typer.Option(
-        "--departures-lost",
-        help="Give it once if the journal of who left was lost: workers who left before come "
-        "back with a copy. Uses what is at --departures, or a new journal.",
-    ),
-]
-DUPLICATES = "error"
+USUAL_DUPLICATES = "error"
 """Default treatment of a second answer."""
 
-Duplicates = Annotated[
-    str,
-    typer.Option(
+
+def duplicates_option(text: str) -> Any:
+    """Declare what to do with a second answer, described by `text`."""
+    return option(
         metavar="error|first|last",
-        help="If a worker answered a task twice: stop, or use the first or last answer.",
+        help=text,
         autocompletion=lambda: ["error", "first", "last"],
-    ),
-]
-Epsilon = Annotated[
-    float,
-    typer.Option("--epsilon", "-e", metavar="NUMBER", help="Privacy loss per answer, as claimed."),
-]
-Epsilons = Annotated[
-    list[str],
-    typer.Option(
-        "--epsilon", "-e", metavar="NUMBERS", help="Claimed losses, by commas or repeated."
-    ),
-]
-Field = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Which answers are meant, where a file of MTurk, Toloka or Label Studio has several.",
-    ),
-]
-Gold = Annotated[
-    Path | None,
-    typer.Option(
+        default=USUAL_DUPLICATES,
+    )
+
+
+def output_option(text: str = "") -> Any:
+    """Declare the file that a command writes; its help begins with `text`."""
+    return option(
+        "--output",
+        "-o",
         metavar="FILE",
-        help="Known truths of some tasks, columns task and label; they are not changed.",
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Labels = Annotated[
-    str | None,
-    typer.Option(metavar="LABELS", help="All possible answers, public, by commas: no,yes."),
-]
-Levels = Annotated[
-    str | None,
-    typer.Option(metavar="NUMBERS", help="Numeric levels, increasing, instead of labels: 1,2,3."),
-]
-MaxIterations = Annotated[int | None, typer.Option(metavar="NUMBER", help="The most iterations.")]
-_SUFFIXES = (
-    "Ends in .csv, .tsv, .parquet, .jsonl or .xlsx; .csv.gz, .tsv.gz, .jsonl.gz. - is standard "
-    "output."
+        help=f"{text}Ends in .csv, .tsv, .parquet, .jsonl or .xlsx; .csv.gz, .tsv.gz, .jsonl.gz. "
+        "- is standard output.",
+        default=None,
+    )
+
+
+BETWEEN = option(
+    metavar="LOW,HIGH", help="Public bounds, where answers are numbers: 0,10.", default=None
+)
+COLUMNS = option(
+    metavar="TASK,WORKER,LABEL",
+    help="Names of the columns of plain answers, by commas.",
+    default=USUAL_COLUMNS,
+)
+DEPARTURES = option(
+    metavar="URL",
+    envvar="QUIETCROWD_DEPARTURES",
+    help="The journal of who left, outside of the database and its copies: sqlite:///FILE, "
+    "postgresql://USER@HOST/OTHER or none. Default: a file beside that of SQLite.",
+    default=None,
+)
+DEPARTURES_LOST = option(
+    help="Give it once if the journal of who left was lost: workers who left before come "
+    "back with a copy. Uses what is at --departures, or a new journal.",
+    default=False,
+)
+DUPLICATES = duplicates_option(
+    "If a worker answered a task twice: stop, or use the first or last answer."
+)
+EPSILON = option(
+    "--epsilon", "-e", metavar="NUMBER", help="Privacy loss per answer, as claimed.", default=1.0
+)
+FIELD = option(
+    metavar="NAME",
+    help="Which answers are meant, where a file of MTurk, Toloka or Label Studio has several.",
+    default=None,
+)
+GOLD = option(
+    metavar="FILE",
+    help="Known truths of some tasks, columns task and label; they are not changed.",
+    default=None,
+)
+JSON = option("--json", help="Print JSON.", default=False)
+MAX_ITERATIONS = option(metavar="NUMBER", help="The most iterations.", default=None)
+NEW_LABEL_CONFIG = option(
+    metavar="FILE",
+    help="Write the config of a project of Label Studio too, for its file of tasks.",
+    default=None,
+)
+OUTPUT = output_option()
+PLAIN = option(help="The file or folder holds plain answers, not reports.", default=False)
+SCHEDULER = option(
+    metavar="ADDRESS",
+    help="A Dask cluster that works on a store: tcp://host:port, or local:N for N processes "
+    "here. Default: threads of this process.",
+    default=None,
+)
+SIMULATE = option(
+    min=0,
+    metavar="SEED",
+    help="Reproducible noise for experiments; protects nobody.",
+    default=None,
+)
+SKIP_OUTSIDE = option(
+    help="Skip and count answers that are missing or not possible.", default=False
 )
 
-NewLabelConfig = Annotated[
-    Path | None,
-    typer.Option(
-        "--label-config",
-        metavar="FILE",
-        help="Write the config of a project of Label Studio too, for its file of tasks.",
-    ),
-]
-Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=_SUFFIXES)]
 
-NeededOutput = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help=f"Required. {_SUFFIXES}"),
-]
-Plain = Annotated[
-    bool, typer.Option("--plain", help="The file or folder holds plain answers, not reports.")
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="A Dask cluster that works on a store: tcp://host:port, or local:N for N processes "
-        "here. Default: threads of this process.",
-    ),
-]
-Simulate = Annotated[
-    int | None,
-    typer.Option(
-        min=0, metavar="SEED", help="Reproducible noise for experiments; protects nobody."
-    ),
-]
-SkipOutside = Annotated[
-    bool,
-    typer.Option("--skip-outside", help="Skip and count answers that are missing or not possible."),
-]
+@option_group("Possible answers")
+class PossibleAnswers:
+    """Options for the domain of answers."""
 
+    labels: str | None = option(
+        metavar="LABELS", help="All possible answers, public, by commas: no,yes.", default=None
+    )
+    levels: str | None = option(
+        metavar="NUMBERS",
+        help="Numeric levels, increasing, instead of labels: 1,2,3.",
+        default=None,
+    )
+    between: str | None = BETWEEN
 
-ParticipationPublic = Annotated[
-    bool,
-    typer.Option(
-        "--participation-public",
-        help="Randomise although rows were skipped: all may know whose answers were not possible.",
-    ),
-]
+    @property
+    def written(self) -> dict[str, str | None]:
+        """Values by option, None if not given."""
+        return {"--labels": self.labels, "--levels": self.levels, "--between": self.between}
+
+    def domain(self) -> Domain:
+        """Return the domain; labels that print as numbers become numbers.
+
+        Raises ParameterError unless exactly one of the options is given.
+        """
+        given = sum(text is not None for text in self.written.values())
+        if given > 1:
+            raise ParameterError("give one of --labels, --levels and --between, not several")
+        if not given:
+            raise ParameterError(
+                "give the possible answers with --labels no,yes or --levels 1,2,3 or "
+                "--between 0,10: they are public, and are not read off private answers"
+            )
+        if self.between is not None:
+            bounds = parse_numbers([self.between], "--between")
+            if len(bounds) != 2:
+                raise ParameterError(
+                    f"--between must be two numbers, by a comma; got {self.between!r}"
+                )
+            return Interval(low=bounds[0], high=bounds[1])
+        if self.levels is not None:
+            numbers = parse_numbers([self.levels], "--levels")
+            return Ordinal([as_printed(number) for number in numbers])
+        return Categorical(labels_as_printed(split(self.labels or "")))
 
 
 def split(text: str) -> list[str]:
@@ -239,30 +226,6 @@ def parse_numbers(texts: Iterable[str], option: str) -> list[float]:
         raise ParameterError(
             f"{option} must be numbers separated by commas; got {','.join(parts)!r}"
         ) from None
-
-
-DOMAIN = ("--labels", "--levels", "--between")
-"""Options for the possible answers, of which one is required."""
-
-
-def build_domain(labels: str | None, levels: str | None, between: str | None = None) -> Domain:
-    """Return the domain of one of three options; labels that print as numbers become numbers."""
-    given = sum(option is not None for option in (labels, levels, between))
-    if given > 1:
-        raise ParameterError("give one of --labels, --levels and --between, not several")
-    if not given:
-        raise ParameterError(
-            "give the possible answers with --labels no,yes or --levels 1,2,3 or --between 0,10: "
-            "they are public, and are not read off private answers"
-        )
-    if between is not None:
-        bounds = parse_numbers([between], "--between")
-        if len(bounds) != 2:
-            raise ParameterError(f"--between must be two numbers, by a comma; got {between!r}")
-        return Interval(low=bounds[0], high=bounds[1])
-    if levels is not None:
-        return Ordinal([as_printed(number) for number in parse_numbers([levels], "--levels")])
-    return Categorical(labels_as_printed(split(labels or "")))
 
 
 def labels_as_printed(parts: list[str]) -> list[Label]:

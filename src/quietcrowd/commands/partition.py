@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from quietcrowd.commands import options
-from quietcrowd.commands.campaign.client import LOCAL, Key, Server, check_id, requester_client
+from quietcrowd.commands.campaign.client import OnServer, check_id
 from quietcrowd.commands.campaign.export import download_parquet
+from quietcrowd.commands.declare import argument, command, option, typer_app
 from quietcrowd.commands.files import tell_dropped
+from quietcrowd.commands.options import PossibleAnswers
 from quietcrowd.commands.printing import counted, note
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats.files import check_new
@@ -23,58 +23,14 @@ from quietcrowd.validation import check_choice
 if TYPE_CHECKING:
     from quietcrowd.scale import Store
 
-__all__ = ["app", "partition"]
-
-app = typer.Typer(rich_markup_mode=None)
+__all__ = ["Partition", "app"]
 
 _ROWS_OF_CAMPAIGN = 1_000_000
 """Rows per partition of a campaign: half the default, so 10^7 reports need at most 0.5 GB."""
 
 
-def _check_campaign(one: str | None) -> str | None:
-    return None if one is None else check_id(one)
-
-
-@app.command()
-def partition(
-    reports: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="REPORTS",
-            help="Parquet files of reports of one mechanism; or of answers, with --plain.",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FOLDER", help="Required. A new folder for the store."
-        ),
-    ] = None,
-    plain: options.Plain = False,
-    labels: options.Labels = None,
-    levels: options.Levels = None,
-    between: options.Between = None,
-    columns: options.Columns = options.COLUMNS,
-    duplicates: options.Duplicates = options.DUPLICATES,
-    skip_outside: options.SkipOutside = False,
-    partitions: Annotated[
-        int | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="How many. Default: one for about 2 million rows each, 1 million of a campaign.",
-        ),
-    ] = None,
-    campaign: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CAMPAIGN",
-            help="Instead of files: all reports of a campaign, by its id.",
-            callback=_check_campaign,
-        ),
-    ] = None,
-    server: Server = LOCAL,
-    secret: Key = "",
-) -> None:
+@command("partition")
+class Partition(PossibleAnswers, OnServer):
     """Make a store for infer, of data larger than memory.
 
     A store is a folder of partitions, which infer passes over one by one.
@@ -86,47 +42,86 @@ def partition(
 
     Example: quietcrowd partition --campaign 0123456789abcdef0123456789abcdef -o big
     """
-    from quietcrowd.scale import partition_parquet
 
-    if output is None:
-        raise ParameterError("say where the store goes: --output FOLDER")
-    names = options.three_columns(columns)
-    changed = (columns, duplicates, skip_outside) != (options.COLUMNS, options.DUPLICATES, False)
-    if not plain and (changed or any((labels, levels, between))):
-        raise ParameterError(
-            "--labels, --levels, --between, --columns, --skip-outside and --duplicates go with "
-            "--plain: reports carry what they can be"
-        )
-    check_choice("--duplicates", duplicates, ("error", "first", "last"))
-    if bool(reports) == (campaign is not None) or (campaign is not None and plain):
-        raise ParameterError("name files, or the campaign whose reports they are: --campaign ID")
-    with ExitStack() as held:
-        if campaign is not None:
-            check_new(output, "folder")
-            file = held.enter_context(_reports_of(campaign, output, server, secret))
-            reports, partitions = [file], partitions or _few_rows_each(file)
-        store = partition_parquet(
-            reports or [],
-            output,
-            domain=options.build_domain(labels, levels, between) if plain else None,
-            columns=names,
-            partitions=partitions,
-            duplicates=duplicates,  # type: ignore[arg-type]
-            out_of_domain="skip" if skip_outside else "error",
-            threads=None if campaign is None else 1,  # the download is slower; saves memory
-            progress=sys.stderr.isatty(),
-        )
-    _tell(store)
+    reports: list[Path] | None = argument(
+        metavar="REPORTS",
+        help="Parquet files of reports of one mechanism; or of answers, with --plain.",
+        default=None,
+    )
+    output: Path | None = option(
+        "--output",
+        "-o",
+        metavar="FOLDER",
+        help="Required. A new folder for the store.",
+        default=None,
+    )
+    plain: bool = options.PLAIN
+    columns: str = options.COLUMNS
+    duplicates: str = options.DUPLICATES
+    skip_outside: bool = options.SKIP_OUTSIDE
+    partitions: int | None = option(
+        metavar="NUMBER",
+        help="How many. Default: one for about 2 million rows each, 1 million of a campaign.",
+        default=None,
+    )
+    campaign: str | None = option(
+        metavar="CAMPAIGN",
+        help="Instead of files: all reports of a campaign, by its id.",
+        callback=lambda one: None if one is None else check_id(one),
+        default=None,
+    )
 
+    def run(self) -> None:
+        """Make a store of files, or of a campaign's reports."""
+        from quietcrowd.scale import partition_parquet
 
-@contextmanager
-def _reports_of(campaign: str, output: Path, server: str, secret: str) -> Iterator[Path]:
-    """Provide a temporary Parquet file of a campaign's reports, next to the future store."""
-    with TemporaryDirectory(dir=output.parent) as folder:
-        file = Path(folder) / "reports.parquet"
-        with requester_client(server, secret) as client:
-            download_parquet(client, campaign, file)
-        yield file
+        if self.output is None:
+            raise ParameterError("say where the store goes: --output FOLDER")
+        names = options.three_columns(self.columns)
+        self._check()
+        reports, partitions = self.reports or [], self.partitions
+        with ExitStack() as held:
+            if self.campaign is not None:
+                check_new(self.output, "folder")
+                reports = [held.enter_context(self._reports_of(self.campaign, self.output))]
+                partitions = partitions or _few_rows_each(reports[0])
+            store = partition_parquet(
+                reports,
+                self.output,
+                domain=self.domain() if self.plain else None,
+                columns=names,
+                partitions=partitions,
+                duplicates=self.duplicates,  # type: ignore[arg-type]
+                out_of_domain="skip" if self.skip_outside else "error",
+                # one thread, as the download is slower; saves memory
+                threads=None if self.campaign is None else 1,
+                progress=sys.stderr.isatty(),
+            )
+        _tell(store)
+
+    def _check(self) -> None:
+        changed = (self.columns, self.duplicates, self.skip_outside)
+        usual = (options.USUAL_COLUMNS, options.USUAL_DUPLICATES, False)
+        if not self.plain and (changed != usual or any(self.written.values())):
+            raise ParameterError(
+                "--labels, --levels, --between, --columns, --skip-outside and --duplicates go with "
+                "--plain: reports carry what they can be"
+            )
+        check_choice("--duplicates", self.duplicates, ("error", "first", "last"))
+        from_campaign = self.campaign is not None
+        if bool(self.reports) == from_campaign or (from_campaign and self.plain):
+            raise ParameterError(
+                "name files, or the campaign whose reports they are: --campaign ID"
+            )
+
+    @contextmanager
+    def _reports_of(self, campaign: str, output: Path) -> Iterator[Path]:
+        """Provide a temporary Parquet file of a campaign's reports, next to the future store."""
+        with TemporaryDirectory(dir=output.parent) as folder:
+            file = Path(folder) / "reports.parquet"
+            with self.client() as client:
+                download_parquet(client, campaign, file)
+            yield file
 
 
 def _few_rows_each(file: Path) -> int:
@@ -152,3 +147,6 @@ def _tell(store: Store) -> None:
         note("The store holds the answers themselves: who can read the folder can read them.")
     elif store.simulated:
         note("These reports are simulated: they protect nobody.")
+
+
+app = typer_app(Partition)

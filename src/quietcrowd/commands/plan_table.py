@@ -1,17 +1,40 @@
-"""Campaign plan as a table of at most 80 columns."""
+"""Plans of campaigns in at most 80 columns: a table, or the least number for a target."""
 
 from __future__ import annotations
 
+import json
 import sys
 import textwrap
-from typing import TextIO
+from collections.abc import Sequence
+from typing import Any, TextIO
 
-from quietcrowd.commands.printing import console, plain_table
-from quietcrowd.planning import CampaignPlan, PlanRow
+import typer
+
+from quietcrowd.commands.printing import console, note, plain_table
+from quietcrowd.domains import FiniteDomain, Interval
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.planning import (
+    CampaignPlan,
+    CrowdSize,
+    LeastNumber,
+    PlanRow,
+    least_epsilon,
+    least_workers,
+)
+from quietcrowd.planning import plan as make_plan
+from quietcrowd.planning.crowd_assumption import assumption_for
+from quietcrowd.planning.equal_loss import exact_loss
+from quietcrowd.planning.least import DRAWS
+from quietcrowd.planning.pilot import assumption_of_pilot
+from quietcrowd.planning.planner import DRAWS_WITH_PILOT, default_makers
 from quietcrowd.privacy.guarantee import show_loss
 
-__all__ = ["print_plan"]
+__all__ = ["print_plan", "tell_least", "tell_plan"]
 
+_UNSURE = (
+    ". That is not known to 3 %: the error hardly changes there, or --draws allows too few crowds"
+)
 _SCORES = {"error_rate": "error rate", "mae": "mean absolute error"}
 SHOWN_MEETING = 3
 """Maximum number of rows described in words."""
@@ -88,3 +111,108 @@ def _told(row: PlanRow) -> str:
         f"{row.mechanism} at epsilon {show_loss(row.epsilon, 3)}, {row.workers:,} workers, "
         f"{row.answers:,} answers of each"
     )
+
+
+def tell_plan(
+    mechanism: Mechanism, name: str, *, tasks: int, workers: int | None, answers: int | None
+) -> None:
+    """Print the expected error of a campaign on standard error, from public facts.
+
+    `name` is the mechanism as given, and `answers` the maximum per worker, or None for all tasks.
+    Raises ParameterError if `workers` is missing or the campaign cannot be planned.
+    """
+    if workers is None:
+        raise ParameterError("--plan needs --participants: how many workers there are to be")
+    if not isinstance(mechanism.domain, FiniteDomain | Interval):
+        raise ParameterError(
+            "--plan is for labels, and for numbers between bounds; not for "
+            f"{mechanism.domain.example()}"
+        )
+    each = tasks if answers is None else min(answers, tasks)
+    size = CrowdSize(tasks=tasks, workers=workers, answers=each)
+    found = make_plan(
+        tasks=tasks,
+        workers=workers,
+        answers=each,
+        domain=mechanism.domain,
+        mechanisms={name: lambda **_: mechanism},
+        epsilon=exact_loss(mechanism, size, "answer"),
+    )
+    print_plan(found, errors=True)
+    note("Other crowds, more workers, another epsilon: quietcrowd plan --help.")
+
+
+def tell_least(
+    what: str,
+    *,
+    tasks: int,
+    workers: Sequence[int],
+    answers: Sequence[int] | None,
+    budget: int | None,
+    domain: Any,
+    quality: Any,
+    pilot: Any,
+    mechanisms: Any,
+    epsilon: Sequence[float],
+    per: Any,
+    target: float | None,
+    draws: int | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Print the least number for every mechanism and number of answers per worker.
+
+    `what` is ``workers`` (for each epsilon) or ``epsilon`` (for each number of workers); most other
+    parameters are those of `plan`. Raises ParameterError without a target, with a budget, or if no
+    number reaches the target.
+    """
+    if what not in ("workers", "epsilon"):
+        raise ParameterError(f"--least must be workers or epsilon; got {what!r}")
+    if target is None or budget is not None:
+        raise ParameterError("--least needs --target, and goes with --answers, not with --budget")
+    simulated = DRAWS if draws is None else draws
+    worlds = DRAWS_WITH_PILOT if draws is None else draws
+    law: Any = (
+        assumption_for(domain, quality)
+        if pilot is None
+        else assumption_of_pilot(pilot, worlds=worlds, seed=seed)
+    )
+    shared = {"per": per, "draws": simulated, "seed": seed}
+    rows = []
+    for name, maker in (mechanisms or default_makers(domain)).items():
+        for each in [tasks] if answers is None else answers:
+            row = {"mechanism": name, "answers": each, "target": target}
+            if what == "workers":
+                for loss in epsilon:
+                    found = least_workers(
+                        target, law, maker, loss, tasks=tasks, answers=each, **shared
+                    )
+                    rows.append(
+                        {**row, "epsilon": loss, "workers": found.value, **_how_sure(found)}
+                    )
+            else:
+                for crowd in workers:
+                    size = CrowdSize(tasks=tasks, workers=crowd, answers=each)
+                    least = least_epsilon(target, law, maker, size, **shared)
+                    rows.append(
+                        {**row, "epsilon": least.value, "workers": crowd, **_how_sure(least)}
+                    )
+    if as_json:
+        typer.echo(json.dumps(rows))
+        return
+    _say_in_lines(f"Assumed: {law.sentence()}.")
+    for row in rows:
+        _say_in_lines(
+            f"{row['mechanism']}: an expected error of {target:g} takes {row['workers']:,} workers "
+            f"with {row['answers']:,} answers of each, at epsilon {row['epsilon']:.3g} per {per} "
+            f"({what}: {row['low']:.3g} to {row['high']:.3g} in nine cases of ten, by "
+            f"{row['crowds']:,} crowds){'' if row['sure'] else _UNSURE}"
+        )
+
+
+def _how_sure(found: LeastNumber) -> dict[str, Any]:
+    return {"low": found.low, "high": found.high, "crowds": found.crowds, "sure": found.sure}
+
+
+def _say_in_lines(line: str) -> None:
+    typer.echo(textwrap.fill(line, 80, subsequent_indent="  ", break_on_hyphens=False))

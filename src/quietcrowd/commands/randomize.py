@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
 import numpy as np
-import typer
 
 from quietcrowd.answers import Answers
 from quietcrowd.commands import options
-from quietcrowd.commands.best_choice import BEST
-from quietcrowd.commands.choices import MechanismName, choose_mechanism
-from quietcrowd.commands.files import is_store, read_ids, refuse_own_lists
-from quietcrowd.commands.plain_options import PlainOptions
+from quietcrowd.commands.choices import Privacy, choose_mechanism
+from quietcrowd.commands.declare import argument, command, option, typer_app
+from quietcrowd.commands.files import PlainAnswers, is_store, read_ids, refuse_own_lists
+from quietcrowd.commands.makers import BEST
 from quietcrowd.commands.printing import announce_exact_noise, counted, note, tell_guarantee
 from quietcrowd.commands.streams import STREAM, from_stdin, place_of, to_stdout
 from quietcrowd.domains import Domain
@@ -24,39 +23,11 @@ from quietcrowd.formats import check_target, write_reports
 from quietcrowd.formats.files import check_new, refuse_overwriting
 from quietcrowd.mechanisms import Mechanism, Reports
 
-__all__ = ["app", "randomize"]
-
-app = typer.Typer(rich_markup_mode=None)
+__all__ = ["Randomize", "app"]
 
 
-_Answers = Annotated[
-    Path,
-    typer.Argument(
-        metavar="ANSWERS",
-        help="File of answers, dataset folder, or store; - is standard input.",
-    ),
-]
-
-
-@app.command()
-def randomize(
-    answers: _Answers,
-    output: options.NeededOutput = None,
-    mechanism: MechanismName = "one-layer",
-    epsilon: options.Epsilon = 1.0,
-    labels: options.Labels = None,
-    levels: options.Levels = None,
-    between: options.Between = None,
-    all_tasks: options.AllTasks = None,
-    all_workers: options.AllWorkers = None,
-    columns: options.Columns = options.COLUMNS,
-    duplicates: options.Duplicates = options.DUPLICATES,
-    field: options.Field = None,
-    skip_outside: options.SkipOutside = False,
-    participation_public: options.ParticipationPublic = False,
-    simulate: options.Simulate = None,
-    scheduler: options.Scheduler = None,
-) -> None:
+@command("randomize")
+class Randomize(Privacy, PlainAnswers):
     """Randomise answers, as the workers' devices do.
 
     Overwrites nothing: fresh noise on the same answers reveals more of them.
@@ -70,35 +41,105 @@ def randomize(
 
     Example: quietcrowd randomize big -o big-reports --scheduler tcp://10.0.0.1:8786
     """
-    if output is None:
-        raise ParameterError("say where the reports go: --output reports.parquet")
-    _, maker = choose_mechanism(mechanism)
-    said = PlainOptions((labels, levels, between), columns, duplicates, field, skip_outside)
-    if is_store(answers):
+
+    answers: Path = argument(
+        metavar="ANSWERS", help="File of answers, dataset folder, or store; - is standard input."
+    )
+    output: Path | None = options.output_option("Required. ")
+    all_tasks: Path | None = option(
+        metavar="FILE",
+        help="The public list of all tasks, in a column task; for mechanisms that hide who "
+        "answered.",
+        default=None,
+    )
+    all_workers: Path | None = option(
+        metavar="FILE", help="All workers there are, in a column worker.", default=None
+    )
+    participation_public: bool = option(
+        help="Randomise although rows were skipped: all may know whose answers were not possible.",
+        default=False,
+    )
+    simulate: int | None = options.SIMULATE
+    scheduler: str | None = options.SCHEDULER
+
+    def run(self) -> None:
+        """Randomize a store, or a file."""
+        if self.output is None:
+            raise ParameterError("say where the reports go: --output reports.parquet")
+        _, maker = choose_mechanism(self.mechanism)
+        if is_store(self.answers):
+            self._randomize_store(maker, self.output)
+            return
+        if self.scheduler is not None:
+            raise ParameterError("--scheduler goes with a store: quietcrowd partition makes one")
+        source, output = from_stdin(self.answers), self.output
+        _check_output(source, output)
+        make = partial(maker, epsilon=self.epsilon)
+        self._refuse_early(source, make)
+        everyone: dict[str, Any] = {
+            "tasks": read_ids(self.all_tasks, "task"),
+            "workers": read_ids(self.all_workers, "worker"),
+        }
+        table = self.read(source, advice="randomize", **everyone)
+        randomiser = make(domain=table.domain)
+        reports = self._randomized(randomiser, table)
+        _write(reports, output, table)
+        tell_guarantee(
+            randomiser,
+            self.mechanism,
+            table.answers_per_worker,
+            table.tasks,
+            simulated=reports.simulated,
+            listed=self.all_tasks is not None,
+            left_out=table.dropped.out_of_domain,
+        )
+
+    def _randomize_store(self, maker: Callable[..., Mechanism], output: Path) -> None:
         from quietcrowd.commands.stores import randomize_a_store, refuse_beside_store
 
-        refuse_beside_store(said.by_option())
-        asked = (answers, output, (mechanism, maker), epsilon, simulate, scheduler)
+        refuse_beside_store(self.by_option())
         randomize_a_store(
-            *asked,
-            tasks=all_tasks,
-            workers=all_workers,
-            participation_public=participation_public,
+            self.answers,
+            output,
+            (self.mechanism, maker),
+            self.epsilon,
+            self.simulate,
+            self.scheduler,
+            tasks=self.all_tasks,
+            workers=self.all_workers,
+            participation_public=self.participation_public,
         )
-        return
-    if scheduler is not None:
-        raise ParameterError("--scheduler goes with a store: quietcrowd partition makes one")
-    answers = from_stdin(answers)
-    _check_output(answers, output)
-    make = partial(maker, epsilon=epsilon)
-    listed = all_tasks is not None and all_workers is not None
-    _refuse_early(answers, said, mechanism, make, own_lists=simulate is None and not listed)
-    everyone = {"tasks": read_ids(all_tasks, "task"), "workers": read_ids(all_workers, "worker")}
-    table = said.read(answers, advice="randomize", **everyone)
-    randomiser = make(domain=table.domain)
-    reports = _randomized(randomiser, table, simulate, public=participation_public)
-    _write(reports, output, table)
-    _tell(mechanism, randomiser, table, reports, listed=all_tasks is not None)
+
+    def _refuse_early(self, source: Path, make: Callable[..., Mechanism]) -> None:
+        """Raise the errors that follow from public facts, before reading the answers.
+
+        No choice may depend on the answers, and no error on whether there are any.
+        """
+        if self.mechanism.partition(":")[0] == BEST:
+            make(domain=self._public_domain(source))
+        if self.simulate is None and None in (self.all_tasks, self.all_workers):
+            refuse_own_lists(self.mechanism, make(domain=self._public_domain(source)))
+
+    def _public_domain(self, path: Path) -> Domain:
+        if not path.is_dir():
+            return self.domain()
+        from quietcrowd.datasets import dataset_domain
+
+        return dataset_domain(path)
+
+    def _randomized(self, randomiser: Mechanism, table: Answers) -> Reports:
+        public = self.participation_public
+        if self.simulate is not None:
+            rng = np.random.default_rng(self.simulate)
+            return randomiser.randomize(table, rng=rng, participation_public=public)
+        # raises before the note on exact noise
+        randomiser.check_left_out(table.dropped.out_of_domain, participation_public=public)
+        announce_exact_noise(
+            randomiser.noise_draws(
+                answers=len(table), tasks=len(table.tasks), workers=len(table.workers)
+            )
+        )
+        return randomiser.randomize(table, participation_public=public)
 
 
 def _check_output(answers: Path, output: Path) -> None:
@@ -107,24 +148,6 @@ def _check_output(answers: Path, output: Path) -> None:
         check_target(output)
         refuse_overwriting(answers, output)
         check_new(output)
-
-
-def _refuse_early(
-    answers: Path,
-    said: PlainOptions,
-    mechanism: str,
-    make: Callable[..., Mechanism],
-    *,
-    own_lists: bool,
-) -> None:
-    """Raise the errors that follow from public facts, before reading the answers.
-
-    No choice may depend on the answers, and no error on whether there are any.
-    """
-    if mechanism.partition(":")[0] == BEST:
-        make(domain=_public_domain(answers, said.domain))
-    if own_lists:
-        refuse_own_lists(mechanism, make(domain=_public_domain(answers, said.domain)))
 
 
 def _write(reports: Reports, output: Path, table: Answers) -> None:
@@ -136,39 +159,4 @@ def _write(reports: Reports, output: Path, table: Answers) -> None:
     note(f"{written}; workers: {len(table.workers):,}.")
 
 
-def _tell(
-    name: str, randomiser: Mechanism, table: Answers, reports: Reports, *, listed: bool
-) -> None:
-    tell_guarantee(
-        randomiser,
-        name,
-        table.answers_per_worker,
-        table.tasks,
-        simulated=reports.simulated,
-        listed=listed,
-        left_out=table.dropped.out_of_domain,
-    )
-
-
-def _public_domain(path: Path, written: tuple[str | None, str | None, str | None]) -> Domain:
-    if not path.is_dir():
-        return options.build_domain(*written)
-    from quietcrowd.datasets import dataset_domain
-
-    return dataset_domain(path)
-
-
-def _randomized(
-    randomiser: Mechanism, table: Answers, seed: int | None, *, public: bool
-) -> Reports:
-    if seed is not None:
-        rng = np.random.default_rng(seed)
-        return randomiser.randomize(table, rng=rng, participation_public=public)
-    # raises before the note on exact noise
-    randomiser.check_left_out(table.dropped.out_of_domain, participation_public=public)
-    announce_exact_noise(
-        randomiser.noise_draws(
-            answers=len(table), tasks=len(table.tasks), workers=len(table.workers)
-        )
-    )
-    return randomiser.randomize(table, participation_public=public)
+app = typer_app(Randomize)

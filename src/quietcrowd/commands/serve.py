@@ -1,79 +1,116 @@
-"""``quietcrowd serve`` and ``campaign key``, for the operator of the database.
-
-They need no requester's key.
-"""
+"""``quietcrowd serve``: the server."""
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from quietcrowd.campaign.extra import require_server
-from quietcrowd.commands import options, serve_options
+from quietcrowd.commands import options
+from quietcrowd.commands.declare import command, option, option_group, option_names, typer_app
 from quietcrowd.commands.printing import note
 from quietcrowd.exceptions import ParameterError
 
 if TYPE_CHECKING:
     from quietcrowd.campaign.server.settings import Settings
 
-__all__ = ["app", "key", "serve"]
+__all__ = ["Serve", "app"]
 
-app = typer.Typer(rich_markup_mode=None)
 
-MAX_KEY_DAYS = 3_650
+@option_group("Database")
+class DatabaseSettings:
+    """Settings of the places where the server stores data."""
 
-DatabaseUrl = Annotated[
-    str,
-    typer.Option(
+    database: str | None = option(
         metavar="URL",
-        envvar="QUIETCROWD_DATABASE",
-        help="sqlite:///FILE or postgresql://USER@HOST/NAME; created where there is none.",
-    ),
-]
+        help="sqlite:///FILE or postgresql://USER@HOST/NAME; created where there is none. "
+        "Default: sqlite:///quietcrowd.db",
+        default=None,
+    )
+    departures: str | None = option(
+        metavar="URL",
+        help="The journal of who left, outside of the database and its copies: "
+        "sqlite:///FILE, postgresql://USER@HOST/OTHER or none. Default: a file beside that "
+        "of SQLite",
+        default=None,
+    )
 
 
-_SETTINGS = (
-    "database",
-    "departures",
-    "host",
-    "port",
-    "insecure",
-    "address",
-    "infer",
-    "longest_inference",
-    "inference_memory",
-    "inference_folder",
-    "scheduler",
-    "joins_per_minute",
-    "proxy",
-    "metrics_port",
-)
-"""Settings with an option of the same name, which is None if not given."""
+@option_group("Network")
+class NetworkSettings:
+    """Settings of the addresses, and of those who may connect."""
+
+    host: str | None = option(
+        metavar="ADDRESS", help="Where to listen. Default: 127.0.0.1", default=None
+    )
+    port: int | None = option(metavar="NUMBER", help="0: a free one. Default: 8000", default=None)
+    insecure: bool | None = option(
+        help="Listen on an address that is not this machine, without encryption: where a "
+        "server with HTTPS on another machine is before this one, and nobody else between.",
+        default=None,
+    )
+    address: str | None = option(
+        metavar="URL",
+        help="The address at which workers reach the server; it is written into the page "
+        "that they save. Default: the host name of the request.",
+        default=None,
+    )
+    joins_per_minute: float | None = option(
+        metavar="NUMBER",
+        help="New workers from one source, in campaigns that are open to all; 100 at once. 0: "
+        "no limit. Default: 30",
+        default=None,
+    )
+    proxy: str | None = option(
+        metavar="ADDRESS",
+        help="The address of the proxy in front of this server, or its network as "
+        "10.0.0.0/24: sources are the addresses that it states in X-Forwarded-For. "
+        "Default: connecting addresses",
+        default=None,
+    )
+    metrics_port: int | None = option(
+        metavar="NUMBER",
+        help="Serve /metrics there, to this machine alone; 0: a free one. Default: no metrics",
+        default=None,
+    )
 
 
-@app.command()
-def serve(
-    settings: serve_options.Settings = None,
-    database: serve_options.Database = None,
-    departures: serve_options.Departures = None,
-    departures_lost: options.DeparturesLost = False,
-    new: serve_options.New = False,
-    host: serve_options.Host = None,
-    port: serve_options.Port = None,
-    insecure: serve_options.Insecure = None,
-    address: serve_options.Address = None,
-    infer: serve_options.Infer = None,
-    longest_inference: serve_options.LongestInference = None,
-    inference_memory: serve_options.InferenceMemory = None,
-    inference_folder: serve_options.InferenceFolder = None,
-    scheduler: serve_options.Scheduler = None,
-    joins_per_minute: serve_options.JoinsPerMinute = None,
-    proxy: serve_options.Proxy = None,
-    metrics_port: serve_options.MetricsPort = None,
-    assignments: serve_options.Assignments = None,
-) -> None:
+@option_group("Inference")
+class InferenceSettings:
+    """Settings of the inference on the server."""
+
+    infer: bool | None = option(
+        "--infer/--no-infer",
+        help="Infer truths from the reports, in a separate process. Default: --infer",
+        default=None,
+    )
+    longest_inference: float | None = option(
+        metavar="SECONDS",
+        help="The longest time of an inference; it is ended then, and the results say so. "
+        "Default: 600",
+        default=None,
+    )
+    inference_memory: str | None = option(
+        metavar="BYTES",
+        help="The most memory of an inference; larger campaigns are inferred from files. "
+        "Default: 1GB",
+        default=None,
+    )
+    inference_folder: str | None = option(
+        metavar="FOLDER",
+        help="The folder for these files. Default: the system's folder for temporary files",
+        default=None,
+    )
+    scheduler: str | None = option(
+        metavar="ADDRESS",
+        help="A Dask cluster that reads these files, as tcp://HOST:PORT; its workers must "
+        "see --inference-folder under the same path. Default: this machine alone",
+        default=None,
+    )
+
+
+@command("serve")
+class Serve(DatabaseSettings, NetworkSettings, InferenceSettings):
     """Serve campaigns, until stopped.
 
     Put a server with HTTPS in front of it: workers' devices require HTTPS.
@@ -96,19 +133,41 @@ def serve(
 
     Example: quietcrowd serve --proxy 127.0.0.1 --joins-per-minute 10
     """
-    said = locals()
-    require_server()
-    from quietcrowd.campaign.server.app import serve as run
-    from quietcrowd.campaign.server.settings import read_settings
 
-    given = {name: said[name] for name in _SETTINGS}
-    found = read_settings(settings, given, assignments or ())
-    _require_departures(found)
-    if new:
-        _begin_new(found)
-    if departures_lost:
-        _accept_loss(found)
-    run(found, note)
+    settings: Path | None = option(
+        metavar="FILE",
+        envvar="QUIETCROWD_SETTINGS",
+        help="A TOML file of settings. Options override variables, and variables override "
+        "the file.",
+        default=None,
+    )
+    departures_lost: bool = options.DEPARTURES_LOST
+    new: bool = option(
+        help="Give it once to begin with a new database although an earlier one is missing.",
+        default=False,
+    )
+    assignments: list[str] | None = option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Any other setting of docs/operating.md, as often as you like.",
+        default=None,
+    )
+
+    def run(self) -> None:
+        """Read the settings, and serve."""
+        require_server()
+        from quietcrowd.campaign.server.app import serve
+        from quietcrowd.campaign.server.settings import read_settings
+
+        names = [name for group in Serve.__bases__ for name in option_names(group)]
+        given = {name: getattr(self, name) for name in names}  # None if not given
+        found = read_settings(self.settings, given, self.assignments or ())
+        _require_departures(found)
+        if self.new:
+            _begin_new(found)
+        if self.departures_lost:
+            _accept_loss(found)
+        serve(found, note)
 
 
 def _begin_new(settings: Settings) -> None:
@@ -142,37 +201,4 @@ def _require_departures(settings: Settings) -> None:
         )
 
 
-def key(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the requester.")],
-    database: DatabaseUrl = "sqlite:///quietcrowd.db",
-    replace: Annotated[
-        bool, typer.Option("--replace", help="End all earlier keys of the requester.")
-    ] = False,
-    days: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=MAX_KEY_DAYS, metavar="NUMBER", help="Days until it ends. Default: never."
-        ),
-    ] = None,
-    departures: options.Departures = None,
-) -> None:
-    """Make a key for a requester.
-
-    A requester of a new name is added. The key is printed once: what is
-    stored is a hash, and its last four characters.
-
-    Example: quietcrowd campaign key "bird group" --days 365
-
-    Example: quietcrowd campaign key "bird group" --replace
-    """
-    require_server()
-    from quietcrowd.campaign.server.settings import Settings
-    from quietcrowd.campaign.store.database import Database
-    from quietcrowd.campaign.store.opening import ready_beside_server
-    from quietcrowd.campaign.store.requesters import issue_key
-
-    end = None if days is None else int(time.time()) + days * 86_400
-    opened = Database.open(database)
-    ready_beside_server(opened, Settings(database=database, departures=departures))
-    typer.echo(issue_key(opened, name, replace=replace, expires_at=end))
-    opened.close()
+app = typer_app(Serve)

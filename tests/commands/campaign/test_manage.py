@@ -5,10 +5,14 @@ from xml.etree import ElementTree
 
 import httpx
 import pytest
+from sqlalchemy import update
 from tests.campaign.promises import PROMISES, WORDS
 
 import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.requesters import issue_key
+from quietcrowd.campaign.terms.tokens import key_id, token_hash
 from quietcrowd.formats.platforms.label_studio_config import read_label_config
 
 TASKS = 'task,question,gold\na,"Is it\na bird?",yes\nb,B?,\nc,C?,\n'
@@ -443,3 +447,66 @@ def test_columns_that_are_named_are_what_workers_see(run, at_desk, tmp_path):
     ):
         status, _, errors = run("campaign", "create", "T", *words, *named)
         assert (status, told in " ".join(errors.split())) == (2, True), errors
+
+
+@pytest.fixture
+def key(server, monkeypatch, request):
+    """Return a key of a new requester, which is in use."""
+    made = issue_key(server.database, request.node.name)
+    monkeypatch.setenv("QUIETCROWD_KEY", made)
+    monkeypatch.setenv("QUIETCROWD_SERVER", server.url)
+    return made
+
+
+def test_a_link_to_the_dashboard_holds_no_key_and_works_once(run, at_desk, server):
+    one = at_desk.draft()["id"]
+    status, link, told = run("campaign", "dashboard", one, "--server", f"{server.url}/")
+    assert status == 0
+    assert "once, within 10 minutes" in told
+    start, code = link.strip().split("#c=")
+    assert start == f"{server.url}/dashboard/{one}"
+    assert at_desk.key not in link
+    answers = [
+        server.client(code).post(f"/campaigns/{one}/dashboard-tokens").status_code for _ in "ab"
+    ]
+    assert answers == [201, 401]
+    assert "no such campaign" in run("campaign", "dashboard", "0" * 32)[2]
+
+
+def test_keys_are_told_by_their_ends(run, server, key, request):
+    other = issue_key(server.database, request.node.name, expires_at=4_000_000_000)
+    status, printed, _ = run("campaign", "keys")
+    assert status == 0
+    lines = [line.split() for line in printed.splitlines()]
+    assert [key[-4:], "valid", "no", "end", "in", "use", "now"] in lines
+    assert [other[-4:], "valid", "2096-10-02", "07:06", "UTC"] in lines
+    assert max(map(len, printed.splitlines())) <= 80
+    assert {one["last4"] for one in json.loads(run("campaign", "keys", "--json")[1])} == {
+        key[-4:],
+        other[-4:],
+    }
+    assert not any(one[:-4] in printed for one in (key, other))
+
+
+def test_one_of_them_is_revoked(run, server, key, request):
+    other = issue_key(server.database, request.node.name)
+    assert run("campaign", "keys", "--revoke", "none")[0] == 2
+    status, _, told = run("campaign", "keys", "--revoke", other[-4:])
+    assert (status, told) == (0, f"The key that ends in {other[-4:]} is good no more.\n")
+    assert server.client(other).get("/campaigns").status_code == 401
+    assert server.client(key).get("/campaigns").status_code == 200
+    status, _, told = run("campaign", "keys", "--revoke", other[-4:])
+    assert (status, f"0 of your keys that are good end in {other[-4:]!r}" in told) == (2, True)
+
+
+def test_keys_of_older_versions_are_told_by_their_ids(run, server, key, request):
+    old = issue_key(server.database, request.node.name)
+    hashed = token_hash(old)
+    with server.database.write() as connection:
+        older = update(tables.api_key).where(tables.api_key.c.token_sha256 == hashed)
+        connection.execute(older.values(last4=None))
+    name = key_id(hashed).hex()
+    assert f"? (id {name})" in " ".join(run("campaign", "keys")[1].split())
+    assert run("campaign", "keys", "--revoke", name)[0] == 0
+    assert server.client(old).get("/keys").status_code == 401
+    assert server.client(key).get("/keys").status_code == 200

@@ -7,7 +7,7 @@ from quietcrowd.campaign.server.app import serve_in_background
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.requesters import issue_key
 from quietcrowd.commands.demo import requester
-from quietcrowd.commands.demo.crowd import send_all
+from quietcrowd.commands.demo.campaign import send_all
 from quietcrowd.commands.demo.requester import requester_of
 from quietcrowd.exceptions import CampaignError
 

@@ -3,6 +3,7 @@
 import json
 import shlex
 from functools import partial
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,8 @@ import pytest
 
 from quietcrowd import synthesis
 from quietcrowd.commands.app import app
-from quietcrowd.commands.lab.synthesize import synthesize
-from quietcrowd.synthesis import CrowdDensity
+from quietcrowd.commands.lab import synthesize as module
+from quietcrowd.synthesis import CrowdDensity, kde, parameters, planner, weights
 
 
 @pytest.fixture
@@ -315,7 +316,7 @@ def test_help_fits_and_has_examples(run):
 
 
 def test_the_example_with_a_noise_of_its_own_is_sound(run, tmp_path):
-    words = shlex.split(synthesize.__doc__.split("Example: ")[3])
+    words = shlex.split(module.Synthesize.__doc__.split("Example: ")[3])
     options = words[words.index("--between") : words.index("-o")]
     path = tmp_path / "claims.csv"
     rng = np.random.default_rng(1)
@@ -340,3 +341,10 @@ def test_nothing_is_overwritten_without_force(run, claims, tmp_path):
     assert target.read_text() == "mine"
     assert run(claims, *GIVEN, "-o", target, "--force")[0] == 0
     assert target.read_text() != "mine"
+
+
+def test_words_of_synthesis():
+    assert list(get_args(planner.Budget)) == list(module.BUDGETS)
+    assert tuple(kde.KERNELS) == module.KERNELS
+    assert get_args(parameters.Procedure) == module.RELEASES
+    assert get_args(weights.Weighting) == module.WEIGHTS

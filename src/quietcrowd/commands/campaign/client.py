@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from quietcrowd.campaign.extra import require_client
 from quietcrowd.campaign.terms.plain_text import refusal
 from quietcrowd.campaign.terms.server_address import ServerAddress
+from quietcrowd.commands.declare import argument, option, option_group
+from quietcrowd.commands.printing import note
 from quietcrowd.exceptions import ParameterError
 
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["LOCAL", "Campaign", "Key", "Server", "check_id", "checked", "requester_client"]
+__all__ = ["OnCampaign", "OnServer", "check_id", "checked", "deleting_on_failure"]
 
 
 def check_id(one: str) -> str:
@@ -30,54 +30,63 @@ def check_id(one: str) -> str:
     return one
 
 
-Campaign = Annotated[str, typer.Argument(metavar="CAMPAIGN", help="Its id.", callback=check_id)]
-Server = Annotated[
-    str,
-    typer.Option(
+@option_group("Server")
+class OnServer:
+    """Options for commands that call a server as a requester."""
+
+    server: str = option(
         metavar="URL",
         envvar="QUIETCROWD_SERVER",
         help="Where the server is: https://, unless it is this machine.",
-    ),
-]
-Key = Annotated[
-    str,
-    typer.Option(
+        default="http://127.0.0.1:8000",
+    )
+    secret: str = option(
         "--key",
         metavar="KEY",
         envvar="QUIETCROWD_KEY",
         help="A requester's key; better in the environment than on the command line.",
-    ),
-]
-LOCAL = "http://127.0.0.1:8000"
+        default="",
+    )
+
+    @property
+    def address(self) -> str:
+        """URL of the server."""
+        return ServerAddress.read(self.server).url
+
+    @contextmanager
+    def client(self) -> Iterator[httpx.Client]:
+        """Provide a client of the server within a context; connection errors: ParameterError.
+
+        The key is never sent to another machine without encryption, or through a proxy to this
+        one. Raises ParameterError without a key or with an invalid address, and MissingExtraError
+        without httpx.
+        """
+        require_client()
+        import httpx
+
+        if not self.secret:
+            raise ParameterError(
+                "a requester's key is needed: QUIETCROWD_KEY or --key; quietcrowd campaign key "
+                "makes one"
+            )
+        address = ServerAddress.read(self.server)
+        try:
+            with httpx.Client(
+                base_url=f"{address.url}/api/v1",
+                headers={"Authorization": f"Bearer {self.secret}"},
+                timeout=60,
+                trust_env=not address.local,
+            ) as client:
+                yield client
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            raise ParameterError(f"the server {address.url} cannot be reached: {error}") from None
 
 
-@contextmanager
-def requester_client(server: str, secret: str) -> Iterator[httpx.Client]:
-    """Provide a client of a server within a context; connection errors become ParameterError.
+@option_group("Server")
+class OnCampaign(OnServer):
+    """Argument and options for commands about one campaign on a server."""
 
-    The key is never sent to another machine without encryption, or through a proxy to this one.
-    Raises ParameterError without a key or with an invalid address, and MissingExtraError without
-    httpx.
-    """
-    require_client()
-    import httpx
-
-    if not secret:
-        raise ParameterError(
-            "a requester's key is needed: QUIETCROWD_KEY or --key; quietcrowd campaign key makes "
-            "one"
-        )
-    address = ServerAddress.read(server)
-    try:
-        with httpx.Client(
-            base_url=f"{address.url}/api/v1",
-            headers={"Authorization": f"Bearer {secret}"},
-            timeout=60,
-            trust_env=not address.local,
-        ) as client:
-            yield client
-    except (httpx.TransportError, httpx.InvalidURL) as error:
-        raise ParameterError(f"the server {address.url} cannot be reached: {error}") from None
+    campaign_id: str = argument(metavar="CAMPAIGN", help="Its id.", callback=check_id)
 
 
 def checked(response: httpx.Response) -> httpx.Response:
@@ -85,3 +94,20 @@ def checked(response: httpx.Response) -> httpx.Response:
     if response.is_success:
         return response
     raise ParameterError(f"the server refuses: {refusal(response)}")
+
+
+@contextmanager
+def deleting_on_failure(client: httpx.Client, draft: str) -> Iterator[None]:
+    """Delete the draft if the upload of its tasks fails; print its id if the deletion fails too."""
+    import httpx
+
+    try:
+        yield
+    except BaseException:
+        try:
+            deleted = client.delete(f"/campaigns/{draft}").is_success
+        except httpx.TransportError:
+            deleted = False
+        if not deleted:
+            note(f"The draft {draft} stays on the server, perhaps with some of its tasks.")
+        raise

@@ -1,87 +1,198 @@
-"""Creation of a draft with its tasks, from the options of ``quietcrowd campaign create``."""
+"""``quietcrowd campaign create``: a draft with its tasks."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
-from attrs import frozen
 
-from quietcrowd.campaign.terms.allotment import Allotment
+from quietcrowd.campaign.terms.allotment import Allotment, AllotmentKind
 from quietcrowd.campaign.terms.configuration import check_as_of
-from quietcrowd.campaign.terms.near_copies import largest_group, look_alike_tasks
-from quietcrowd.campaign.terms.plain_text import one_line
-from quietcrowd.campaign.terms.promises import ANYONE
+from quietcrowd.campaign.terms.promises import (
+    ANYONE,
+    MAX_AT_LEAST,
+    MAX_RETENTION_DAYS,
+    USUAL_AT_LEAST,
+    USUAL_RETENTION_DAYS,
+)
 from quietcrowd.campaign.terms.tasks import TaskColumns, TaskRow
 from quietcrowd.commands import options
-from quietcrowd.commands.best_choice import BestMechanism
-from quietcrowd.commands.campaign.campaign_options import HandingOut
-from quietcrowd.commands.campaign.client import checked, requester_client
+from quietcrowd.commands.campaign.client import OnServer, checked, deleting_on_failure
 from quietcrowd.commands.campaign.images import TaskImages, upload_images
-from quietcrowd.commands.campaign.tasks import TaskFile, summarize_tasks
-from quietcrowd.commands.choices import choose_mechanism, choose_method
+from quietcrowd.commands.campaign.tasks import TaskFile, summarize_tasks, tell_alike_tasks
+from quietcrowd.commands.choices import (
+    METHODS_LISTED,
+    Privacy,
+    choose_mechanism,
+    choose_method,
+    method_option,
+)
+from quietcrowd.commands.declare import argument, command, option, option_group
+from quietcrowd.commands.makers import BestMechanism, TwoLayerChoice
+from quietcrowd.commands.options import PossibleAnswers
 from quietcrowd.commands.printing import note, tell_no_signal
-from quietcrowd.commands.two_layer_choice import TwoLayerChoice
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats.platforms.label_studio_config import read_label_config
 from quietcrowd.mechanisms import Mechanism
 
-if TYPE_CHECKING:
-    import httpx
-
-__all__ = ["NewCampaign"]
-
-_MOST_NOTES = 5
+__all__ = ["Create"]
 
 
-@frozen(kw_only=True, slots=False)
-class NewCampaign:
-    """Campaign as the options describe it, one attribute per option.
+class HandingOut(StrEnum):
+    """Assignment of tasks, as on the command line."""
 
-    The task file is read once and only when needed, so an invalid mechanism fails first.
+    EVENLY = "evenly"
+    SUGGESTED = "suggested"
+
+    @property
+    def allotment(self) -> AllotmentKind:
+        """Value in the configuration of a campaign."""
+        return "random" if self is HandingOut.EVENLY else "suggested"
+
+
+@option_group("Workers")
+class WorkerOptions:
+    """Options for who answers, and how many questions."""
+
+    answers: int | None = option(
+        min=1, metavar="NUMBER", help="Most answers of a worker.", default=None
+    )
+    answers_each: int | None = option(
+        min=1,
+        metavar="NUMBER",
+        help="Instead of --answers: each worker is asked so many of the tasks, drawn as they "
+        "join, so that all are asked equally often.",
+        default=None,
+    )
+    hand_out: HandingOut | None = option(
+        help="With --answers-each: evenly, or those where further reports are expected to help "
+        "most, by the results that you are shown. Default: evenly.",
+        default=None,
+    )
+    participants: int | None = option(
+        min=1,
+        metavar="NUMBER",
+        help="Full from the release on that shows so many workers. Default with --for-all: 10,000.",
+        default=None,
+    )
+    for_all: bool = option(
+        help="Nobody needs an invite: anyone who has the link can invent workers.", default=False
+    )
+    completion_code: str | None = option(
+        metavar="TEXT",
+        help="One code for all workers, shown to each once the reports are stored: for a "
+        "platform that pays.",
+        default=None,
+    )
+
+
+@option_group("Promises to workers")
+class Promises:
+    """Options for what workers agree to."""
+
+    requester: str = option(
+        metavar="TEXT", help="Who asks. Workers are told before they join.", default=""
+    )
+    contact: str = option(metavar="TEXT", help="How workers reach whoever asks.", default="")
+    purpose: str = option(metavar="TEXT", help="What the answers are for.", default="")
+    keep_days: int = option(
+        min=1,
+        max=MAX_RETENTION_DAYS,
+        metavar="NUMBER",
+        help="Days after closing until the server deletes all that it holds of workers.",
+        default=USUAL_RETENTION_DAYS,
+    )
+    at_least: int = option(
+        min=1,
+        max=MAX_AT_LEAST,
+        metavar="NUMBER",
+        help="You are shown reports of so many new workers at a time, or more; fewer that are "
+        "left at closing are never shown. 1: each worker's at once.",
+        default=USUAL_AT_LEAST,
+    )
+    closes: str | None = option(
+        metavar="DATE",
+        help="Last day on which anything is taken in, in UTC, as 2026-12-31: the server closes "
+        "it then. Default: it closes when you close it.",
+        default=None,
+    )
+
+
+@command("create", epilog=METHODS_LISTED)
+class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
+    """Make a draft with tasks, and print its id.
+
+    A note says how the file was read. Of -m two-layer, epsilon is what one answer loses at
+    most, given that a worker gives all answers that it may: its smallest flip probability is chosen
+    for that, unless you give one, as two-layer:low=0.
+
+    Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes -e 1
+    --requester "Bird group" --contact birds@example.org --purpose "A map of birds"
+
+    Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes
+    --as-of 2026-12-01
+
+    Example: quietcrowd campaign create Birds --tasks tasks.json --label-config project.xml
+
+    Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes --answers-each 5
+
+    Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes --answers-each 5
+    --hand-out suggested
     """
 
-    title: str
-    tasks: Path
-    show: str | None
-    id_column: str | None
-    mechanism: str
-    epsilon: float
-    labels: str | None
-    levels: str | None
-    between: str | None
-    label_config: Path | None
-    description: str
-    method: str | None
-    answers: int | None
-    answers_each: int | None
-    hand_out: HandingOut | None
-    linked: int | None
-    participants: int | None
-    requester: str
-    contact: str
-    purpose: str
-    keep_days: int
-    at_least: int
-    completion_code: str | None
-    closes: str | None
-    as_of: str | None
-    for_all: bool
-    planned: bool
-    server: str
-    secret: str
+    title: str = argument(metavar="TITLE", help="What workers see first.")
+    tasks: Path = option(
+        metavar="FILE",
+        help="Ends in .csv, .tsv, .jsonl or .json, also Label Studio's: id and gold where "
+        "there are such, all else is shown; a column image names files beside it.",
+    )
+    show: str | None = option(
+        metavar="COLUMNS",
+        help="The columns of that file that workers see, by commas. Default: all but id and gold; "
+        "a file that looks like answers is refused then.",
+        default=None,
+    )
+    id_column: str | None = option(
+        "--id",
+        metavar="COLUMN",
+        help="The column that names a task. Default: the first of task, external_id and id that "
+        "is there; without one, tasks are numbered.",
+        default=None,
+    )
+    label_config: Path | None = option(
+        metavar="FILE",
+        help="Of Label Studio: its choices, rating or number instead of labels, levels or bounds.",
+        default=None,
+    )
+    description: str = option(metavar="TEXT", help="What workers see below the title.", default="")
+    method: str | None = method_option()
+    linked: int | None = option(
+        min=1,
+        metavar="NUMBER",
+        help="Most answers of a worker that share one fact, if more than there are copies and "
+        "near-copies of one question.",
+        default=None,
+    )
+    as_of: str | None = option(
+        metavar="DATE",
+        help="The day that all questions are about, as 2026-12-01. Workers who answered the same "
+        "words about another day, or no day, get fresh noise.",
+        default=None,
+    )
+    planned: bool = option(
+        "--plan",
+        help="First print the expected error with --participants: quietcrowd plan.",
+        default=False,
+    )
 
-    def make(self) -> None:
+    def run(self) -> None:
         """Create the draft and print its id.
 
-        Raises ParameterError if options contradict each other or the server rejects the campaign,
-        and FormatError if the task file is invalid.
+        The task file is read once and only when needed, so an invalid mechanism fails first.
         """
         self._check()
         body, written, chosen = self._body(), self._rows, self._chosen
@@ -91,7 +202,7 @@ class NewCampaign:
                 kind, mechanism=self._chosen, answers=self.answers_each, tasks=len(written)
             )
         if self.planned:
-            from quietcrowd.commands.campaign.plan_campaign import tell_plan
+            from quietcrowd.commands.plan_table import tell_plan
 
             size = {"workers": self.participants, "answers": self._most}
             tell_plan(chosen, self.mechanism, tasks=len(written), **size)
@@ -101,7 +212,7 @@ class NewCampaign:
         if images.contents:
             note(images.summary)
         tell_no_signal(chosen)
-        self._tell_linked(rows)
+        tell_alike_tasks(rows, chosen, self._most, linked=self.linked)
         _tell_promises(body)
         typer.echo(made)
 
@@ -117,37 +228,16 @@ class NewCampaign:
                 "--hand-out goes with --answers-each: how many of the tasks each gets"
             )
 
-    def _tell_linked(self, rows: list[TaskRow]) -> None:
-        """Print how many answers share one question, and which tasks have look-alike letters."""
-        shown = [
-            (row.name or str(place), json.loads(row.data)) for place, row in enumerate(rows, 1)
-        ]
-        found = min(largest_group(shown, self._chosen), self._most or len(rows))
-        if self.linked is None and found > 1:
-            note(
-                f"Up to {found:,} answers of a worker count as answers to one question: their "
-                "tasks show the same letters, and may differ in numbers or ids alone. Workers are "
-                "told so. If these are different questions, write what differs in words."
-            )
-        for names in look_alike_tasks(shown)[:_MOST_NOTES]:
-            more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
-            note(
-                f"Tasks {', '.join(map(one_line, names[:3]))}{more} look alike, but contain "
-                "different characters, such as a Cyrillic and a Latin a. They count as one "
-                "question. Write each letter in one script."
-            )
-
     @property
     def _most(self) -> int | None:
         return self.answers if self.answers_each is None else self.answers_each
 
     @cached_property
     def _domain(self) -> Domain:
-        written = (self.labels, self.levels, self.between)
         if self.label_config is None:
-            return options.build_domain(*written)
-        if any(option is not None for option in written):
-            raise ParameterError(f"give --label-config or one of {', '.join(options.DOMAIN)}")
+            return self.domain()
+        if any(text is not None for text in self.written.values()):
+            raise ParameterError(f"give --label-config or one of {', '.join(self.written)}")
         return read_label_config(self.label_config)
 
     @cached_property
@@ -202,9 +292,9 @@ class NewCampaign:
     def _send(self, body: dict[str, Any], images: TaskImages, rows: list[TaskRow]) -> str:
         as_read = rows == self._rows and self._columns == TaskColumns()
         file = self._file if as_read else TaskFile.of(self.tasks, rows)
-        with requester_client(self.server, self.secret) as client:
+        with self.client() as client:
             made: str = checked(client.post("/campaigns", json=body)).json()["id"]
-            with _deleting_on_failure(client, made):
+            with deleting_on_failure(client, made):
                 upload_images(client, made, images.contents)
                 for part in file.parts():
                     url, headers = f"/campaigns/{made}/tasks", {"Content-Type": file.media_type}
@@ -224,20 +314,3 @@ def _tell_promises(body: dict[str, Any]) -> None:
     missing = [f"--{name}" for name in ("requester", "contact", "purpose") if not body[name]]
     if missing:
         note(f"It cannot be opened without {', '.join(missing)}: create it again with them.")
-
-
-@contextmanager
-def _deleting_on_failure(client: httpx.Client, draft: str) -> Iterator[None]:
-    """Delete the draft if the upload of its tasks fails; print its id if the deletion fails too."""
-    import httpx
-
-    try:
-        yield
-    except BaseException:
-        try:
-            deleted = client.delete(f"/campaigns/{draft}").is_success
-        except httpx.TransportError:
-            deleted = False
-        if not deleted:
-            note(f"The draft {draft} stays on the server, perhaps with some of its tasks.")
-        raise

@@ -1,23 +1,20 @@
-"""``quietcrowd campaign export``: reports in every format, truths, and label configs."""
+"""``quietcrowd campaign export`` and ``results``: files of reports and truths, and JSON."""
 
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from tempfile import SpooledTemporaryFile, TemporaryDirectory
+from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
 from quietcrowd.commands import options
-from quietcrowd.commands.campaign.client import (
-    LOCAL,
-    Campaign,
-    Key,
-    Server,
-    checked,
-    requester_client,
-)
+from quietcrowd.commands.campaign.client import OnCampaign, checked
+from quietcrowd.commands.campaign.workers import tell_excluded
+from quietcrowd.commands.declare import command, option
 from quietcrowd.commands.files import check_label_config
 from quietcrowd.commands.printing import note
 from quietcrowd.exceptions import ParameterError
@@ -32,31 +29,16 @@ from quietcrowd.mechanisms import Mechanism
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["download_parquet", "export"]
+__all__ = ["Export", "Results", "download_parquet"]
+
+_IN_MEMORY = 16 * 2**20
+"""Bytes of results in memory; larger ones go to a temporary file."""
+
+_TRIES = 5
 
 
-def export(
-    campaign_id: Campaign,
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="FILE", help="Its suffix says how it is written."),
-    ],
-    file_format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help=f"Where the suffix does not say so: one of {', '.join(FORMATS)}.",
-            autocompletion=lambda: list(FORMATS),
-        ),
-    ] = None,
-    truths: Annotated[
-        bool, typer.Option("--truths", help="The latest truths, and not the reports.")
-    ] = False,
-    label_config: options.NewLabelConfig = None,
-    server: Server = LOCAL,
-    secret: Key = "",
-) -> None:
+@command("export")
+class Export(OnCampaign):
     """Write all reports with their mechanism, or the truths.
 
     Example: quietcrowd campaign export 0123456789abcdef0123456789abcdef -o reports.jsonl
@@ -67,18 +49,36 @@ def export(
     Example: quietcrowd campaign export 0123456789abcdef0123456789abcdef --truths
     -o tasks.json --label-config project.xml
     """
-    chosen = find_format(output, file_format).name
-    check_target(output, chosen)
-    refuse_overwriting(None, output, sidecar(output), label_config)
-    check_label_config(label_config, chosen)
-    with requester_client(server, secret) as client:
-        if truths:
-            _export_truths(client, campaign_id, output, chosen)
-        else:
-            _export_reports(client, campaign_id, output, chosen)
-        if label_config is not None:
-            _export_label_config(client, campaign_id, output, label_config, truths=truths)
-    note(f"Written to {output}.")
+
+    output: Path = option(
+        "--output", "-o", metavar="FILE", help="Its suffix says how it is written."
+    )
+    file_format: str | None = option(
+        "--format",
+        metavar="FORMAT",
+        help=f"Where the suffix does not say so: one of {', '.join(FORMATS)}.",
+        autocompletion=lambda: list(FORMATS),
+        default=None,
+    )
+    truths: bool = option(help="The latest truths, and not the reports.", default=False)
+    label_config: Path | None = options.NEW_LABEL_CONFIG
+
+    def run(self) -> None:
+        """Write the file, and a config of Label Studio."""
+        chosen = find_format(self.output, self.file_format).name
+        check_target(self.output, chosen)
+        refuse_overwriting(None, self.output, sidecar(self.output), self.label_config)
+        check_label_config(self.label_config, chosen)
+        with self.client() as client:
+            if self.truths:
+                _export_truths(client, self.campaign_id, self.output, chosen)
+            else:
+                _export_reports(client, self.campaign_id, self.output, chosen)
+            if self.label_config is not None:
+                _export_label_config(
+                    client, self.campaign_id, self.output, self.label_config, truths=self.truths
+                )
+        note(f"Written to {self.output}.")
 
 
 def _export_truths(client: httpx.Client, campaign_id: str, output: Path, chosen: str) -> None:
@@ -139,3 +139,53 @@ def _download(client: httpx.Client, url: str, kind: str, target: Path) -> None:
         with target.open("wb") as file:
             for block in response.iter_bytes():
                 file.write(block)
+
+
+@command("results")
+class Results(OnCampaign):
+    """Print the latest results as JSON, and warnings as notes.
+
+    Notes say who is excluded, too.
+
+    Example: quietcrowd campaign results 0123456789abcdef0123456789abcdef
+    """
+
+    def run(self) -> None:
+        """Print the results and their notes."""
+        with SpooledTemporaryFile(_IN_MEMORY) as file, self.client() as client:
+            head = _fetch(client, f"/campaigns/{self.campaign_id}/results", file)
+            file.seek(0)
+            sys.stdout.flush()
+            shutil.copyfileobj(file, sys.stdout.buffer)
+            typer.echo()
+            for warning in head["warnings"]:
+                note(f"{warning['code']}: {warning['message']}")
+            tell_excluded(client, self.campaign_id)
+
+
+def _fetch(client: httpx.Client, url: str, file: IO[bytes]) -> dict[str, Any]:
+    """Download complete results to a file, and return their head.
+
+    Retries if other results replace them, and finally raises ParameterError.
+    """
+    import httpx
+
+    for _ in range(_TRIES):
+        head = checked(client.get(f"{url}/head"))
+        file.seek(0)
+        file.truncate()
+        try:
+            with client.stream("GET", url) as response:
+                if not response.is_success:
+                    response.read()
+                if checked(response).headers["ETag"] != head.headers["ETag"]:
+                    continue
+                for block in response.iter_bytes():
+                    file.write(block)
+        except httpx.RemoteProtocolError:
+            continue  # other results have replaced them
+        found: dict[str, Any] = head.json()
+        return found
+    raise ParameterError(
+        "results were replaced by others while they came, again and again: try again in a while"
+    )

@@ -8,14 +8,19 @@ from pathlib import Path
 
 from attrs import evolve, field, frozen
 
-from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.task_checks import check_no_answers
+from quietcrowd.campaign.terms.near_copies import largest_group, look_alike_tasks
+from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.tasks import READERS, TaskColumns, TaskRow, encode_known_truths
+from quietcrowd.commands.printing import note
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.mechanisms import Mechanism
 from quietcrowd.validation import parse_json
 
-__all__ = ["TaskFile", "summarize_tasks"]
+__all__ = ["TaskFile", "summarize_tasks", "tell_alike_tasks"]
+
+_MOST_NOTES = 5
 
 PART = 900_000
 """Bytes of tasks per request."""
@@ -143,3 +148,27 @@ def _naming(rows: Sequence[TaskRow]) -> str:
     if len(named) < len(rows):
         return f"{len(named):,} of them named by {columns}, the others numbered: {examples}"
     return f"named by {columns}: {examples}"
+
+
+def tell_alike_tasks(
+    rows: Sequence[TaskRow], mechanism: Mechanism, answers: int | None, *, linked: int | None
+) -> None:
+    """Print how many answers share one question, and which tasks have look-alike letters.
+
+    `answers` is the maximum per worker, and `linked` the number that the requester gave.
+    """
+    shown = [(row.name or str(place), json.loads(row.data)) for place, row in enumerate(rows, 1)]
+    found = min(largest_group(shown, mechanism), answers or len(rows))
+    if linked is None and found > 1:
+        note(
+            f"Up to {found:,} answers of a worker count as answers to one question: their "
+            "tasks show the same letters, and may differ in numbers or ids alone. Workers are "
+            "told so. If these are different questions, write what differs in words."
+        )
+    for names in look_alike_tasks(shown)[:_MOST_NOTES]:
+        more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+        note(
+            f"Tasks {', '.join(map(one_line, names[:3]))}{more} look alike, but contain "
+            "different characters, such as a Cyrillic and a Latin a. They count as one "
+            "question. Write each letter in one script."
+        )

@@ -8,20 +8,14 @@ from __future__ import annotations
 import json
 import re
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from quietcrowd.campaign.terms.tokens import PSEUDONYM, has_prefix
 from quietcrowd.commands import options
-from quietcrowd.commands.campaign.client import (
-    LOCAL,
-    Campaign,
-    Key,
-    Server,
-    checked,
-    requester_client,
-)
+from quietcrowd.commands.campaign.client import OnCampaign, checked
+from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.printing import counted, note
 from quietcrowd.commands.worker.questions import agreed
 from quietcrowd.exceptions import ParameterError
@@ -29,7 +23,7 @@ from quietcrowd.exceptions import ParameterError
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["erase", "exclude", "revoke", "tell_excluded"]
+__all__ = ["Erase", "Exclude", "Revoke", "tell_excluded"]
 
 _STATES = {
     "excluded": "excluded",
@@ -55,21 +49,8 @@ def _check_workers(some: list[str] | None) -> list[str]:
     return [_check_worker(one) for one in some or []]
 
 
-def exclude(
-    campaign_id: Campaign,
-    workers: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="WORKER",
-            help="Pseudonyms, as results have them; without: who is excluded.",
-            callback=_check_workers,
-        ),
-    ] = None,
-    undo: Annotated[bool, typer.Option("--undo", help="Exclude them no more.")] = False,
-    as_json: options.Json = False,
-    server: Server = LOCAL,
-    secret: Key = "",
-) -> None:
+@command("exclude")
+class Exclude(OnCampaign):
     """Leave workers out of results, and print who is left out.
 
     Their reports stay, and files of reports hold them. Where workers are shown together, results
@@ -79,23 +60,35 @@ def exclude(
 
     Example: quietcrowd campaign exclude 0123456789abcdef0123456789abcdef
     """
-    named = workers or []
-    if undo and not named:
-        raise ParameterError("--undo needs the workers who are to be excluded no more")
-    with requester_client(server, secret) as client:
-        for one in named:
-            url = f"/campaigns/{campaign_id}/excluded/{one}"
-            checked(client.delete(url) if undo else client.put(url))
-        found = _excluded(client, campaign_id)
-    if as_json:
-        typer.echo(json.dumps(found))
-        return
-    for item in found:
-        typer.echo(f"{item['worker']}  {_STATES[item['state']]}")
-    if not found:
-        note("Nobody is excluded.")
-    elif any(item["state"] != "excluded" for item in found):
-        note(_LATER)
+
+    workers: list[str] | None = argument(
+        metavar="WORKER",
+        help="Pseudonyms, as results have them; without: who is excluded.",
+        callback=_check_workers,
+        default=None,
+    )
+    undo: bool = option(help="Exclude them no more.", default=False)
+    as_json: bool = options.JSON
+
+    def run(self) -> None:
+        """Change who is excluded, and print it."""
+        named = self.workers or []
+        if self.undo and not named:
+            raise ParameterError("--undo needs the workers who are to be excluded no more")
+        with self.client() as client:
+            for one in named:
+                url = f"/campaigns/{self.campaign_id}/excluded/{one}"
+                checked(client.delete(url) if self.undo else client.put(url))
+            found = _excluded(client, self.campaign_id)
+        if self.as_json:
+            typer.echo(json.dumps(found))
+            return
+        for item in found:
+            typer.echo(f"{item['worker']}  {_STATES[item['state']]}")
+        if not found:
+            note("Nobody is excluded.")
+        elif any(item["state"] != "excluded" for item in found):
+            note(_LATER)
 
 
 def _excluded(client: httpx.Client, campaign: str) -> list[dict[str, Any]]:
@@ -115,15 +108,8 @@ def tell_excluded(client: httpx.Client, campaign: str) -> None:
             note(f"{words}: {counted(len(names), 'worker')} ({', '.join(names[:_TOLD])}{more})")
 
 
-def erase(
-    campaign_id: Campaign,
-    worker: Annotated[
-        str, typer.Argument(metavar="WORKER", help="The pseudonym.", callback=_check_worker)
-    ],
-    yes: Annotated[bool, typer.Option("--yes", help="Delete without being asked.")] = False,
-    server: Server = LOCAL,
-    secret: Key = "",
-) -> None:
+@command("erase")
+class Erase(OnCampaign):
     """Delete one worker with all reports, for good.
 
     As if the worker had withdrawn: the device takes part in the campaign no more, and results
@@ -131,31 +117,26 @@ def erase(
 
     Example: quietcrowd campaign erase 0123456789abcdef0123456789abcdef worker-0123456789abcdef
     """
-    with requester_client(server, secret) as client:
-        checked(client.get(f"/campaigns/{campaign_id}"))
-        if not (yes or agreed(f"Delete {worker} and all that came of it for good?")):
-            note("Nothing was deleted.")
-            raise typer.Exit(1)
-        checked(client.delete(f"/campaigns/{campaign_id}/workers/{worker}"))
-    note(
-        "The campaign holds nothing of such a worker any more. Copies of the database, and files "
-        "that you took out, still may: delete them too."
-    )
+
+    worker: str = argument(metavar="WORKER", help="The pseudonym.", callback=_check_worker)
+    yes: bool = option(help="Delete without being asked.", default=False)
+
+    def run(self) -> None:
+        """Ask, and delete the worker."""
+        with self.client() as client:
+            checked(client.get(f"/campaigns/{self.campaign_id}"))
+            if not (self.yes or agreed(f"Delete {self.worker} and all that came of it for good?")):
+                note("Nothing was deleted.")
+                raise typer.Exit(1)
+            checked(client.delete(f"/campaigns/{self.campaign_id}/workers/{self.worker}"))
+        note(
+            "The campaign holds nothing of such a worker any more. Copies of the database, and "
+            "files that you took out, still may: delete them too."
+        )
 
 
-def revoke(
-    campaign_id: Campaign,
-    links: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="LINK",
-            help="As they were handed out, or what follows #i=; without: standard input, one in a "
-            "line, which no list of commands keeps.",
-        ),
-    ] = None,
-    server: Server = LOCAL,
-    secret: Key = "",
-) -> None:
+@command("revoke")
+class Revoke(OnCampaign):
     """Revoke invites: nobody can join with them any more.
 
     Whether one was used before is not told, and nothing happens to whoever used it.
@@ -164,15 +145,29 @@ def revoke(
 
     Example: quietcrowd campaign revoke 0123456789abcdef0123456789abcdef 'https://example.org/j/...'
     """
-    written = links or [line.strip() for line in sys.stdin if line.strip()]
-    tokens = [_invite(one, campaign_id, place) for place, one in enumerate(written, start=1)]
-    if not tokens:
-        raise ParameterError("there is no link to revoke: give one, or one in a line on the input")
-    with requester_client(server, secret) as client:
-        for token in tokens:
-            url = f"/campaigns/{campaign_id}/invites/revoke"
-            checked(client.post(url, json={"invite": token}))
-    note(f"{counted(len(tokens), 'invite')} let nobody in from now on.")
+
+    links: list[str] | None = argument(
+        metavar="LINK",
+        help="As they were handed out, or what follows #i=; without: standard input, one in a "
+        "line, which no list of commands keeps.",
+        default=None,
+    )
+
+    def run(self) -> None:
+        """Revoke the invites."""
+        written = self.links or [line.strip() for line in sys.stdin if line.strip()]
+        tokens = [
+            _invite(one, self.campaign_id, place) for place, one in enumerate(written, start=1)
+        ]
+        if not tokens:
+            raise ParameterError(
+                "there is no link to revoke: give one, or one in a line on the input"
+            )
+        with self.client() as client:
+            for token in tokens:
+                url = f"/campaigns/{self.campaign_id}/invites/revoke"
+                checked(client.post(url, json={"invite": token}))
+        note(f"{counted(len(tokens), 'invite')} let nobody in from now on.")
 
 
 def _invite(link: str, campaign: str, place: int) -> str:

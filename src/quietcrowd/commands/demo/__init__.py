@@ -5,35 +5,33 @@ The crowd is simulated; the server, the devices and the noise are real.
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from quietcrowd.campaign.extra import require_client, require_server
 from quietcrowd.commands import options
+from quietcrowd.commands.declare import command, option, typer_app
 
-__all__ = ["app", "demo"]
-
-app = typer.Typer(rich_markup_mode=None)
+__all__ = ["Demo", "app"]
 
 
-@app.command()
-def demo(
-    epsilon: options.Epsilon = 1.0,
-    seed: Annotated[
-        int, typer.Option(min=0, metavar="NUMBER", help="Of the crowd, not of the noise.")
-    ] = 7,
-    stay: Annotated[
-        bool,
-        typer.Option("--stay", help="Serve until Ctrl-C: to look at the dashboard, or answer."),
-    ] = False,
-) -> None:
+@command("demo")
+class Demo:
     """Play a campaign on this machine, with a simulated crowd.
 
     Example: quietcrowd demo --epsilon 0.5
     """
-    require_server()
-    require_client()
-    from quietcrowd.commands.demo.campaign import play
 
-    play(epsilon=epsilon, seed=seed, stay=stay)
+    epsilon: float = options.EPSILON
+    seed: int = option(min=0, metavar="NUMBER", help="Of the crowd, not of the noise.", default=7)
+    stay: bool = option(
+        help="Serve until Ctrl-C: to look at the dashboard, or answer.", default=False
+    )
+
+    def run(self) -> None:
+        """Play the campaign."""
+        require_server()
+        require_client()
+        from quietcrowd.commands.demo.campaign import play
+
+        play(epsilon=self.epsilon, seed=self.seed, stay=self.stay)
+
+
+app = typer_app(Demo)

@@ -1,27 +1,32 @@
-"""Campaign of the demo, described while it runs, in 80 columns."""
+"""Campaign of the demo with a simulated crowd, described while it runs, in 80 columns.
+
+The devices are real clients, each with a separate directory.
+"""
 
 from __future__ import annotations
 
 import sys
 import textwrap
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
 from typing import Any
 
+import pyarrow as pa
+from attrs import evolve
 from rich.console import RenderableType
 
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.server.app import serve_in_background
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.requesters import issue_key
-from quietcrowd.commands.demo.crowd import draw_crowd, own_answers, send_all, true_labels
 from quietcrowd.commands.demo.requester import DemoCampaign, requester_of
 from quietcrowd.commands.printing import console, plain_table
-from quietcrowd.datasets import Dataset
+from quietcrowd.datasets import Dataset, synthetic_crowd
 from quietcrowd.domains import Label, check_finite
 from quietcrowd.evaluation.metrics import constant_error_rate
 from quietcrowd.formats import read_reports
@@ -29,7 +34,12 @@ from quietcrowd.inference import MajorityVote, NoiseAware, noise_ignored
 from quietcrowd.mechanisms import RandomizedResponse, Reports
 from quietcrowd.privacy.guarantee import show_loss
 
-__all__ = ["play"]
+__all__ = ["draw_crowd", "own_answers", "play", "send_all", "true_labels"]
+
+TASKS, WORKERS, ANSWERS_PER_TASK = 40, 80, 40
+
+_AT_ONCE = 8
+"""Devices that send at the same time."""
 
 _WIDTH = 80
 _SHOWN = 8
@@ -191,3 +201,50 @@ def _print(text: str) -> None:
 def _print_lines(what: RenderableType) -> None:
     """Print lines unwrapped, and an empty one."""
     console(_WIDTH).print(what, "", sep="\n", soft_wrap=True)
+
+
+def draw_crowd(seed: int) -> Dataset:
+    """Simulate workers of different accuracy and their answers to statements."""
+    crowd = synthetic_crowd(
+        tasks=TASKS, workers=WORKERS, answers_per_task=ANSWERS_PER_TASK, seed=seed
+    )
+    names = pa.array([f"statement {place + 1:02d}" for place in range(TASKS)])
+    truths = crowd.truths.set_column(0, "task", names)
+    return evolve(crowd, answers=evolve(crowd.answers, tasks=names), truths=truths)
+
+
+def own_answers(crowd: Dataset) -> list[dict[str, Label]]:
+    """Return each worker's answers by task."""
+    answers = crowd.answers
+    own: list[dict[str, Label]] = [{} for _ in range(len(answers.workers))]
+    labels = answers.domain.decode(answers.values).to_pylist()
+    for task, worker, label in zip(
+        answers.tasks.take(pa.array(answers.task_codes)).to_pylist(),
+        answers.worker_codes.tolist(),
+        labels,
+        strict=True,
+    ):
+        own[worker][task] = label
+    return own
+
+
+def true_labels(crowd: Dataset) -> dict[str, Label]:
+    """Return the true labels by task."""
+    return dict(zip(*(column.to_pylist() for column in crowd.truths.columns), strict=True))
+
+
+def send_all(
+    links: Sequence[str], answers: Sequence[Mapping[str, Label]], folder: Path
+) -> list[Client]:
+    """Let every worker join with a link, randomize and send; return the devices.
+
+    Their directories are created in `folder`.
+    """
+
+    def send(place: int) -> Client:
+        device = Client(links[place], folder=folder / f"device-{place}")
+        device.answer(answers[place])
+        return device
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return list(pool.map(send, range(len(links))))

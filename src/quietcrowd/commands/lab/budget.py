@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.text import Text
@@ -13,6 +13,7 @@ from rich.text import Text
 from quietcrowd.accounting.ledger import PrivacyLedger
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.commands import options
+from quietcrowd.commands.declare import argument, command, option, typer_app
 from quietcrowd.commands.printing import SHOWN, console, counted, note, plain_table, print_csv
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import read_reports
@@ -25,38 +26,11 @@ if TYPE_CHECKING:
 
     from quietcrowd.mechanisms import Reports
 
-__all__ = ["app", "budget"]
-
-app = typer.Typer(rich_markup_mode=None)
+__all__ = ["Budget", "app"]
 
 
-@app.command()
-def budget(
-    reports: Annotated[
-        list[Path],
-        typer.Argument(metavar="REPORTS", help="Files of reports; each is a campaign of its own."),
-    ],
-    delta: Annotated[
-        float,
-        typer.Option(
-            metavar="NUMBER",
-            help="Delta of the epsilon columns, chance of the tail columns.",
-        ),
-    ] = 0.0,
-    most: Annotated[
-        float | None,
-        typer.Option("--budget", metavar="EPSILON", help="Say who has spent more in total."),
-    ] = None,
-    honest: Annotated[
-        int | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Where each file is a poll with shuffling: at least so many of its reports are "
-            "honest. Tells a second number, with its assumption; needs --delta.",
-        ),
-    ] = None,
-    as_json: options.Json = False,
-) -> None:
+@command("budget")
+class Budget:
     """Tell what each worker has spent.
 
     That is what is lost about one answer, and about all in total. Losses of several files add
@@ -69,34 +43,58 @@ def budget(
 
     Example: quietcrowd budget poll.parquet --delta 1e-6 --honest 500
     """
-    if most is not None:
-        check_real("--budget", most, 0)
-    check_real("--delta", delta, 0)
-    if len({path.resolve() for path in reports}) < len(reports):
-        raise ParameterError("a file of reports is named twice; name each once")
-    parts = [read_reports(path) for path in reports]
-    ledger = PrivacyLedger.of_reports(*parts)
-    frame = ledger.to_frame(delta)
-    if most is not None:
-        totals = zip(frame["worker"], frame["total_epsilon"], strict=True)
-        frame["over_budget"] = [
-            total > most and ledger.used(worker, most) > most for worker, total in totals
-        ]
-    if honest is not None:
-        frame["shuffled_epsilon"] = _shuffled(ledger, parts, honest, delta)
-    if as_json:
-        typer.echo(_as_json(frame, delta, most, honest))
-    elif sys.stdout.isatty():
-        _print_table(frame, delta)
-    else:
-        print_csv(frame)
-    _tell_totals(frame, len(reports), delta, most)
-    if honest is not None and len(frame):
-        note(
-            f"Only if in each file {shuffled_assumption(honest)}: who sees one output of "
-            "each alone learns (epsilon, delta) = "
-            f"({show_loss(frame['shuffled_epsilon'].max())}, {delta:.12g}) in total at most."
-        )
+
+    reports: list[Path] = argument(
+        metavar="REPORTS", help="Files of reports; each is a campaign of its own."
+    )
+    delta: float = option(
+        metavar="NUMBER",
+        help="Delta of the epsilon columns, chance of the tail columns.",
+        default=0.0,
+    )
+    most: float | None = option(
+        "--budget", metavar="EPSILON", help="Say who has spent more in total.", default=None
+    )
+    honest: int | None = option(
+        metavar="NUMBER",
+        help="Where each file is a poll with shuffling: at least so many of its reports are "
+        "honest. Tells a second number, with its assumption; needs --delta.",
+        default=None,
+    )
+    as_json: bool = options.JSON
+
+    def run(self) -> None:
+        """Print the losses."""
+        if self.most is not None:
+            check_real("--budget", self.most, 0)
+        check_real("--delta", self.delta, 0)
+        if len({path.resolve() for path in self.reports}) < len(self.reports):
+            raise ParameterError("a file of reports is named twice; name each once")
+        parts = [read_reports(path) for path in self.reports]
+        ledger = PrivacyLedger.of_reports(*parts)
+        frame = ledger.to_frame(self.delta)
+        if self.most is not None:
+            totals = zip(frame["worker"], frame["total_epsilon"], strict=True)
+            frame["over_budget"] = [
+                total > self.most and ledger.used(worker, self.most) > self.most
+                for worker, total in totals
+            ]
+        if self.honest is not None:
+            frame["shuffled_epsilon"] = _shuffled(ledger, parts, self.honest, self.delta)
+        if self.as_json:
+            typer.echo(_as_json(frame, self.delta, self.most, self.honest))
+        elif sys.stdout.isatty():
+            _print_table(frame, self.delta)
+        else:
+            print_csv(frame)
+        _tell_totals(frame, len(self.reports), self.delta, self.most)
+        if self.honest is not None and len(frame):
+            note(
+                f"Only if in each file {shuffled_assumption(self.honest)}: who sees one output of "
+                "each alone learns (epsilon, delta) = "
+                f"({show_loss(frame['shuffled_epsilon'].max())}, {self.delta:.12g}) in total at "
+                "most."
+            )
 
 
 def _shuffled(
@@ -174,3 +172,6 @@ def _tell_totals(frame: pd.DataFrame, campaigns: int, delta: float, most: float 
     if most is not None:
         over = int(frame["over_budget"].sum())
         note(f"{over:,} of {len(frame):,} have spent more than the budget of {most:g}.")
+
+
+app = typer_app(Budget)

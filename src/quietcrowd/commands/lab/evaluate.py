@@ -8,20 +8,19 @@ import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import (
     METHODS_LISTED,
-    MechanismNames,
-    MethodNames,
     choose_mechanism,
     choose_method,
+    mechanism_option,
+    method_option,
 )
+from quietcrowd.commands.declare import argument, command, option, typer_app
 from quietcrowd.commands.printing import console, plain_table, records_of, tell
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.formats import check_target, write_table
@@ -30,41 +29,21 @@ from quietcrowd.privacy.guarantee import show_loss
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.table import Table
+    from rich.text import Text
 
-    from quietcrowd.evaluation import ExperimentResult
+    from quietcrowd.evaluation.experiment import ExperimentResult
 
-__all__ = ["app", "check_targets", "evaluate", "hand_over", "print_experiment"]
+__all__ = ["Evaluate", "app", "check_targets", "hand_over"]
 
-app = typer.Typer(rich_markup_mode=None)
-
-SCORE_HEADS = {
+_SCORE_HEADS = {
     "error_rate": ("error\nrate", "error rates"),
     "mae": ("\nMAE", "mean absolute errors"),
 }
 
 
-@app.command(epilog=METHODS_LISTED)
-def evaluate(
-    dataset: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Dataset folder with answers and truths.")
-    ],
-    mechanism: MechanismNames = None,
-    method: MethodNames = None,
-    epsilon: options.Epsilons = ["1,0.5,0.1"],  # noqa: B006
-    trials: Annotated[
-        int, typer.Option(min=2, metavar="NUMBER", help="Randomisations per cell.")
-    ] = 100,
-    seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Of the noise.")] = 0,
-    equal_exact: Annotated[
-        bool,
-        typer.Option(help="Also run one-layer at the exact epsilon of the others (one-layer*)."),
-    ] = True,
-    output: options.Output = None,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="A picture of the result, .png or .svg.")
-    ] = None,
-    as_json: options.Json = False,
-) -> None:
+@command("evaluate", epilog=METHODS_LISTED)
+class Evaluate:
     """Measure what privacy costs where truths are known.
 
     The folder holds answers.csv (columns task, worker, label), truth.csv (task, label) and
@@ -75,25 +54,53 @@ def evaluate(
     Example: quietcrowd evaluate FOLDER -m laplace,matrix-factorization:rank=20 -e 1
     --method mean,weighted-mean
     """
-    from quietcrowd.datasets import load_dataset
-    from quietcrowd.evaluation import Experiment
 
-    check_targets(output, plot)
-    crowd = load_dataset(dataset)
-    labels = isinstance(crowd.answers.domain, FiniteDomain)
-    kinds = mechanism or (["one-layer", "two-layer"] if labels else ["laplace"])
-    chosen = method or (["majority", "weighted-vote"] if labels else ["mean", "weighted-mean"])
-    experiment = Experiment(
-        dataset=crowd,
-        mechanisms=dict(map(choose_mechanism, options.split_all(kinds))),
-        epsilons=sorted(set(options.parse_numbers(epsilon, "--epsilon")), reverse=True),
-        methods={name: choose_method(name) for name in options.split_all(chosen)},
-        trials=trials,
-        seed=seed,
-        equal_exact=equal_exact,
+    dataset: Path = argument(metavar="FOLDER", help="Dataset folder with answers and truths.")
+    mechanism: list[str] | None = mechanism_option(several=True)
+    method: list[str] | None = method_option(several=True)
+    epsilon: list[str] = option(
+        "--epsilon",
+        "-e",
+        metavar="NUMBERS",
+        help="Claimed losses, by commas or repeated.",
+        default=["1,0.5,0.1"],
     )
-    result = experiment.run(progress=sys.stderr.isatty())
-    hand_over(result, print_experiment, output, plot, as_json)
+    trials: int = option(min=2, metavar="NUMBER", help="Randomisations per cell.", default=100)
+    seed: int = option(min=0, metavar="NUMBER", help="Of the noise.", default=0)
+    equal_exact: bool = option(
+        "--equal-exact/--no-equal-exact",
+        help="Also run one-layer at the exact epsilon of the others (one-layer*).",
+        default=True,
+    )
+    output: Path | None = options.OUTPUT
+    plot: Path | None = option(
+        metavar="FILE.png", help="A picture of the result, .png or .svg.", default=None
+    )
+    as_json: bool = options.JSON
+
+    def run(self) -> None:
+        """Run the experiment, and print its result."""
+        from quietcrowd.datasets import load_dataset
+        from quietcrowd.evaluation import Experiment
+
+        check_targets(self.output, self.plot)
+        crowd = load_dataset(self.dataset)
+        labels = isinstance(crowd.answers.domain, FiniteDomain)
+        kinds = self.mechanism or (["one-layer", "two-layer"] if labels else ["laplace"])
+        chosen = self.method or (
+            ["majority", "weighted-vote"] if labels else ["mean", "weighted-mean"]
+        )
+        experiment = Experiment(
+            dataset=crowd,
+            mechanisms=dict(map(choose_mechanism, options.split_all(kinds))),
+            epsilons=sorted(set(options.parse_numbers(self.epsilon, "--epsilon")), reverse=True),
+            methods={name: choose_method(name) for name in options.split_all(chosen)},
+            trials=self.trials,
+            seed=self.seed,
+            equal_exact=self.equal_exact,
+        )
+        result = experiment.run(progress=sys.stderr.isatty())
+        hand_over(result, _print_experiment, self.output, self.plot, self.as_json)
 
 
 def check_targets(output: Path | None, plot: Path | None) -> None:
@@ -124,14 +131,16 @@ def hand_over(
         show(result)
 
 
-def print_experiment(result: ExperimentResult) -> None:
-    """Print an experiment in 80 columns, its references first."""
+def _print_experiment(result: ExperimentResult) -> None:
+    """Print an experiment, its references first."""
+    from rich.table import Table
+
     out = console(None if sys.stdout.isatty() else 80)
     private = result.frame[result.frame["mechanism"] != "none"]
     references = result.frame[result.frame["mechanism"] == "none"]
     trials = int(private["trials"].max())
     out.print(
-        f"{result.dataset}: {SCORE_HEADS[result.score][1]}, mean of {trials} trials\n",
+        f"{result.dataset}: {_SCORE_HEADS[result.score][1]}, mean of {trials} trials\n",
         soft_wrap=True,
     )
     listed = Table.grid(padding=(0, 1))
@@ -161,7 +170,7 @@ def _experiment_table(result: ExperimentResult, private: pd.DataFrame, guess: fl
         "mechanism\n  method",
         f"exact\nat {result.mean_answers:,}",
         f"exact\nat {result.most_answers:,}",
-        SCORE_HEADS[result.score][0],
+        _SCORE_HEADS[result.score][0],
         "\nchange",
         "std.\nerror",
         *(("corre-\nlation",) if numbers else ()),
@@ -196,6 +205,8 @@ def _experiment_table(result: ExperimentResult, private: pd.DataFrame, guess: fl
 
 def _fold(name: str, width: int, indent: str = "") -> Text:
     """Return a name in lines that begin with it or with the colon before a parameter."""
+    from rich.text import Text
+
     first, *parameters = name.split(":")
     lines = [f"{indent}{first}"]
     for parameter in parameters:
@@ -230,3 +241,6 @@ def _experiment_notes(result: ExperimentResult, private: pd.DataFrame, guess: fl
     if _marks_participation(private) and not private["participation_protected"].all():
         notes += " ‡: does not hide which tasks were answered."
     return notes
+
+
+app = typer_app(Evaluate)

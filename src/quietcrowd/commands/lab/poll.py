@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from quietcrowd.commands import options
+from quietcrowd.commands.declare import argument, command, option, typer_app
 from quietcrowd.commands.lab.published_polls import Overlap, held_records, record_output
 from quietcrowd.commands.printing import counted, note, print_frame, records_of
 from quietcrowd.exceptions import ParameterError
@@ -25,34 +25,11 @@ from quietcrowd.polls import (
 from quietcrowd.privacy.rounding import show_loss
 from quietcrowd.validation import check_proportion
 
-__all__ = ["app", "poll"]
-
-app = typer.Typer(rich_markup_mode=None)
+__all__ = ["Poll", "app"]
 
 
-@app.command()
-def poll(
-    reports: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="REPORTS", help="Files of reports of one question and one mechanism."
-        ),
-    ],
-    honest: Annotated[
-        int | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="How many reports are honest at least, each worker's own among them. Default: "
-            "all, which is then said to be assumed.",
-        ),
-    ] = None,
-    delta: Annotated[
-        float,
-        typer.Option(metavar="NUMBER", help="Delta of the second number."),
-    ] = 1e-6,
-    output: options.Output = None,
-    as_json: options.Json = False,
-) -> None:
+@command("poll")
+class Poll:
     """Shuffle the reports of one question, and count.
 
     How frequent each answer is follows from the counts and the law of the reports: labels, by
@@ -70,29 +47,48 @@ def poll(
 
     Example: quietcrowd poll ann.csv ben.csv cem.csv --delta 1e-8 -o shares.csv
     """
-    check_proportion("--delta", delta)
-    if output is not None:
-        check_target(output)
-        for path in reports:
-            refuse_overwriting(path, output)
-        check_new(output)
-    found = shuffled_poll(read_reports(*reports))
-    if honest is not None and not 1 <= honest <= found.workers:
-        raise ParameterError(
-            f"--honest must be 1 to {found.workers:,}, as there are so many reports; got {honest:,}"
+
+    reports: list[Path] = argument(
+        metavar="REPORTS", help="Files of reports of one question and one mechanism."
+    )
+    honest: int | None = option(
+        metavar="NUMBER",
+        help="How many reports are honest at least, each worker's own among them. Default: "
+        "all, which is then said to be assumed.",
+        default=None,
+    )
+    delta: float = option(metavar="NUMBER", help="Delta of the second number.", default=1e-6)
+    output: Path | None = options.OUTPUT
+    as_json: bool = options.JSON
+
+    def run(self) -> None:
+        """Count, record the output, and print it."""
+        check_proportion("--delta", self.delta)
+        if self.output is not None:
+            check_target(self.output)
+            for path in self.reports:
+                refuse_overwriting(path, self.output)
+            check_new(self.output)
+        found = shuffled_poll(read_reports(*self.reports))
+        if self.honest is not None and not 1 <= self.honest <= found.workers:
+            raise ParameterError(
+                f"--honest must be 1 to {found.workers:,}, as there are so many reports; got "
+                f"{self.honest:,}"
+            )
+        told = shuffled_guarantee(
+            found.mechanism, honest=self.honest or found.workers, delta=self.delta
         )
-    told = shuffled_guarantee(found.mechanism, honest=honest or found.workers, delta=delta)
-    _publish(reports, found, told)
-    fewest = None
-    if told.epsilon == told.local.worker_epsilon:
-        fewest = fewest_honest(found.mechanism, delta=delta)
-    if output is not None:
-        write_table(found.to_frame(), output)
-    if as_json:
-        typer.echo(_as_json(found, told, fewest, assumed=honest is None))
-    elif output is None:
-        print_frame(found.to_frame(), "--output shares.csv")
-    _tell(found, told, fewest, assumed=honest is None)
+        _publish(self.reports, found, told)
+        fewest = None
+        if told.epsilon == told.local.worker_epsilon:
+            fewest = fewest_honest(found.mechanism, delta=self.delta)
+        if self.output is not None:
+            write_table(found.to_frame(), self.output)
+        if self.as_json:
+            typer.echo(_as_json(found, told, fewest, assumed=self.honest is None))
+        elif self.output is None:
+            print_frame(found.to_frame(), "--output shares.csv")
+        _tell(found, told, fewest, assumed=self.honest is None)
 
 
 def _publish(reports: Sequence[Path], found: ShuffledPoll, told: ShuffledGuarantee) -> None:
@@ -174,3 +170,6 @@ def _tell(
         )
     if found.simulated:
         note("The noise is simulated: these reports protect nobody.")
+
+
+app = typer_app(Poll)

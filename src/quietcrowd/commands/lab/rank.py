@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from quietcrowd.answers import Answers
 from quietcrowd.commands import options
+from quietcrowd.commands.declare import argument, command, option, typer_app
 from quietcrowd.commands.printing import counted, note, print_csv, print_frame, records_of
 from quietcrowd.commands.streams import STREAM, check_one_stream, from_stdin
 from quietcrowd.exceptions import NotConvergedWarning, ParameterError
@@ -22,64 +23,13 @@ from quietcrowd.mechanisms import Reports
 if TYPE_CHECKING:
     from quietcrowd.inference.ranking.items import ItemRanking
 
-__all__ = ["app", "rank"]
-
-app = typer.Typer(rich_markup_mode=None)
-
+__all__ = ["Rank", "app"]
 
 _USUAL_COLUMNS = ",".join(COMPARISONS)
 
-_Reports = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="REPORTS",
-        help="Files of reports of left and right, made alike; or one of comparisons, with "
-        "--plain. - is standard input.",
-    ),
-]
-_Plain = Annotated[
-    bool,
-    typer.Option(
-        "--plain",
-        help="The file holds plain comparisons: columns worker, left, right, and label, the "
-        "item that was chosen.",
-    ),
-]
-_Columns = Annotated[
-    str,
-    typer.Option(
-        metavar="WORKER,LEFT,RIGHT,LABEL",
-        help="Names of the columns of plain comparisons, by commas.",
-    ),
-]
-_Duplicates = Annotated[
-    str,
-    typer.Option(
-        metavar="error|first|last",
-        help="Where a worker compared a pair twice in the same order: stop, or keep one.",
-        autocompletion=lambda: ["error", "first", "last"],
-    ),
-]
-_Spread = Annotated[
-    float | None,
-    typer.Option(
-        metavar="NUMBER",
-        help="Standard deviation of the normal prior of each score. Default: 2.5.",
-    ),
-]
 
-
-@app.command()
-def rank(
-    reports: _Reports,
-    plain: _Plain = False,
-    columns: _Columns = _USUAL_COLUMNS,
-    duplicates: _Duplicates = options.DUPLICATES,
-    spread: _Spread = None,
-    max_iterations: options.MaxIterations = None,
-    output: options.Output = None,
-    as_json: options.Json = False,
-) -> None:
+@command("rank")
+class Rank:
     """Rank items by paired comparisons, from reports or plain.
 
     A task is a public pair, named as "tea | coffee"; the answer, left or right, is randomised.
@@ -92,30 +42,60 @@ def rank(
     Example: quietcrowd convert comparisons.csv - | quietcrowd randomize - --labels left,right -e 1
     -o reports.parquet
     """
-    if output not in (None, STREAM):
-        check_target(output)
-        for path in reports:
-            refuse_overwriting(path, output)
-        check_new(output)
-    check_one_stream(output, as_json=as_json)
-    if reports.count(STREAM) > 1:
-        raise ParameterError("only one file can be -, standard input")
-    files = [from_stdin(path) for path in reports]
-    data = _read(files, columns, duplicates, plain=plain)
-    found = _ranked(data, spread, max_iterations)
-    _show(found, output, as_json=as_json)
-    end = "converged" if found.converged else "NOT converged: try more with --max-iterations"
-    note(
-        f"{counted(len(found.items), 'item')}, {counted(found.reports, 'comparison')}, "
-        f"{counted(found.workers, 'worker')}; {end}."
+
+    reports: list[Path] = argument(
+        metavar="REPORTS",
+        help="Files of reports of left and right, made alike; or one of comparisons, with "
+        "--plain. - is standard input.",
     )
-    for sentence in found.notes:
-        note(sentence)
+    plain: bool = option(
+        help="The file holds plain comparisons: columns worker, left, right, and label, the "
+        "item that was chosen.",
+        default=False,
+    )
+    columns: str = option(
+        metavar="WORKER,LEFT,RIGHT,LABEL",
+        help="Names of the columns of plain comparisons, by commas.",
+        default=_USUAL_COLUMNS,
+    )
+    duplicates: str = options.duplicates_option(
+        "Where a worker compared a pair twice in the same order: stop, or keep one."
+    )
+    spread: float | None = option(
+        metavar="NUMBER",
+        help="Standard deviation of the normal prior of each score. Default: 2.5.",
+        default=None,
+    )
+    max_iterations: int | None = options.MAX_ITERATIONS
+    output: Path | None = options.OUTPUT
+    as_json: bool = options.JSON
+
+    def run(self) -> None:
+        """Rank the items, and print them."""
+        if self.output not in (None, STREAM):
+            check_target(self.output)
+            for path in self.reports:
+                refuse_overwriting(path, self.output)
+            check_new(self.output)
+        check_one_stream(self.output, as_json=self.as_json)
+        if self.reports.count(STREAM) > 1:
+            raise ParameterError("only one file can be -, standard input")
+        files = [from_stdin(path) for path in self.reports]
+        data = _read(files, self.columns, self.duplicates, plain=self.plain)
+        found = _ranked(data, self.spread, self.max_iterations)
+        _show(found, self.output, as_json=self.as_json)
+        end = "converged" if found.converged else "NOT converged: try more with --max-iterations"
+        note(
+            f"{counted(len(found.items), 'item')}, {counted(found.reports, 'comparison')}, "
+            f"{counted(found.workers, 'worker')}; {end}."
+        )
+        for sentence in found.notes:
+            note(sentence)
 
 
 def _read(files: list[Path], columns: str, duplicates: str, *, plain: bool) -> Reports | Answers:
     if not plain:
-        if (columns, duplicates) != (_USUAL_COLUMNS, options.DUPLICATES):
+        if (columns, duplicates) != (_USUAL_COLUMNS, options.USUAL_DUPLICATES):
             raise ParameterError("--columns and --duplicates go with --plain")
         return read_reports(*files)
     if len(files) > 1:
@@ -162,3 +142,6 @@ def _as_json(found: ItemRanking) -> str:
             "notes": list(found.notes),
         }
     )
+
+
+app = typer_app(Rank)

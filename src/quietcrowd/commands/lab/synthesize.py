@@ -9,17 +9,17 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
-import typer
 
 from quietcrowd.answers import Answers
-from quietcrowd.commands import names, options
+from quietcrowd.commands import options
 from quietcrowd.commands.choices import choose
-from quietcrowd.commands.files import read_plain
+from quietcrowd.commands.declare import argument, command, option, typer_app
+from quietcrowd.commands.files import PlainAnswers
 from quietcrowd.commands.lab.release_report import (
     print_plans,
     print_release,
@@ -39,9 +39,7 @@ if TYPE_CHECKING:
     from quietcrowd.synthesis import CrowdDensity
     from quietcrowd.synthesis.planner import Budget
 
-__all__ = ["app", "synthesize"]
-
-app = typer.Typer(rich_markup_mode=None)
+__all__ = ["Synthesize", "app"]
 
 LONGEST_NAME = 100
 """Maximum characters of a task id in the name of a picture."""
@@ -49,87 +47,28 @@ LONGEST_NAME = 100
 LEAST_WORTH = 0.5
 """Minimum expected number of synthetic claims per task."""
 
-BUDGETS: dict[str, Budget] = {budget: budget for budget in names.BUDGETS}
+BUDGETS: dict[str, Budget] = {"claim": "claim", "user": "user"}
+KERNELS = ("gaussian", "epanechnikov")
+RELEASES = ("attempts", "paper")
+WEIGHTS = ("uniform", "local", "global", "combined", "printed")
+"""Choices of `PrisCrowd`; tests compare them with its modules, which are slow to import."""
 
 
-def _words(*choices: str, text: str) -> Any:
-    return typer.Option(metavar="|".join(choices), help=text, autocompletion=lambda: list(choices))
+def _words(*choices: str, text: str, default: Any) -> Any:
+    return option(
+        metavar="|".join(choices),
+        help=text,
+        autocompletion=lambda: list(choices),
+        default=default,
+    )
 
 
-def _number(text: str, *flags: str) -> Any:
-    return typer.Option(*flags, metavar="NUMBER", help=text)
+def _number(text: str, *flags: str, default: Any = None) -> Any:
+    return option(*flags, metavar="NUMBER", help=text, default=default)
 
 
-Source = Annotated[
-    Path, typer.Argument(metavar="CLAIMS", help="File of claims, or dataset folder.")
-]
-Bandwidth = Annotated[
-    str | None,
-    _number("Of the kernel, public, in the unit of the claims; about spread * users^-0.2."),
-]
-Epsilon = Annotated[
-    float | None,
-    _number("Of one claim, at --delta; finds k, gamma, epsilon0.", "--epsilon", "-e"),
-]
-Per = Annotated[str, _words(*BUDGETS, text="What --epsilon bounds: a claim, or all of a user.")]
-Delta = Annotated[float, _number("Of the pair (epsilon, delta) of the bound.")]
-Claims = Annotated[int, _number("Synthetic claims wanted per task.")]
-K = Annotated[
-    int | None, _number("Users a task must have, and claims that a candidate must resemble.")
-]
-Gamma = Annotated[float | None, _number("How alike likelihoods must be; above 1.")]
-Epsilon0 = Annotated[
-    float | None, _number("Noise of the test is 1/epsilon0; instead of --epsilon.")
-]
-Weights = Annotated[str | None, _words(*names.WEIGHTS, text="Of the claims. Default: uniform.")]
-Kernel = Annotated[str, _words(*names.KERNELS, text="Of the densities.")]
-Release = Annotated[str, _words(*names.RELEASES, text="paper: as printed; has no finite loss.")]
-Force = Annotated[
-    bool, typer.Option("--force", help="Overwrite what is at --output, and pictures.")
-]
-Plan = Annotated[
-    bool, typer.Option("--plan", help="Print the releases that --epsilon allows; write nothing.")
-]
-Plot = Annotated[
-    list[str] | None,
-    typer.Option(metavar="TASK", help="Draw a task's densities, not private; repeatable."),
-]
-PlotFolder = Annotated[
-    Path | None,
-    typer.Option(metavar="FOLDER", help="Of the pictures. Default: collector-only."),
-]
-Truths = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Known truths for --plot, columns task and label."),
-]
-
-
-@app.command()
-def synthesize(
-    source: Source,
-    output: options.Output = None,
-    between: options.Between = None,
-    bandwidth: Bandwidth = None,
-    epsilon: Epsilon = None,
-    per: Per = "claim",
-    delta: Delta = 1e-6,
-    claims: Claims = 30,
-    k: K = None,
-    gamma: Gamma = None,
-    epsilon0: Epsilon0 = None,
-    weights: Weights = None,
-    kernel: Kernel = "gaussian",
-    release: Release = "attempts",
-    plan: Plan = False,
-    columns: options.Columns = options.COLUMNS,
-    duplicates: options.Duplicates = options.DUPLICATES,
-    plot: Plot = None,
-    plot_folder: PlotFolder = None,
-    truths: Truths = None,
-    simulate: options.Simulate = None,
-    force: Force = False,
-    as_json: options.Json = False,
-) -> None:
+@command("synthesize")
+class Synthesize:
     """Make synthetic claims from real ones (trusted collector).
 
     Overwrites nothing without --force: another release reveals more of the claims.
@@ -143,52 +82,118 @@ def synthesize(
     Example: quietcrowd synthesize claims.csv --between 0,10 --bandwidth 0.4
     --claims 5 --k 28 --gamma 4 --epsilon0 0.568 -o synthetic.csv --plot "drug A"
     """
-    from quietcrowd.synthesis import PrisCrowd, plan_for_claims
 
-    budget = choose(per, BUDGETS, "--per")
-    _check_budget(epsilon, epsilon0, release, plan=plan, plot=bool(plot))
-    parameters = _parameters(
-        bandwidth=bandwidth or ("silverman" if release == "paper" else None),
-        claims=claims,
-        k=k,
-        gamma=gamma,
-        weights=weights,
-        kernel=kernel,
-        release=release,
+    source: Path = argument(metavar="CLAIMS", help="File of claims, or dataset folder.")
+    output: Path | None = options.OUTPUT
+    between: str | None = options.BETWEEN
+    bandwidth: str | None = _number(
+        "Of the kernel, public, in the unit of the claims; about spread * users^-0.2.", default=None
     )
-    target = Path() if plan else _check_output(output)
-    pictures = _name_pictures(plot or [], plot_folder or target.parent / "collector-only")
-    if not plan:
-        _check_files((source, truths), target, pictures, force=force)
-    answers = _read_claims(source, between, columns, duplicates)
-    _check_bandwidth(parameters["bandwidth"], answers)
-    drawn = _truths_of(pictures, truths, answers)
-    progress, expected = sys.stderr.isatty(), None
-    if epsilon is None:
-        method = PrisCrowd(epsilon0=epsilon0, **parameters)
-    else:
-        plans = plan_for_claims(
-            answers, epsilon, per=budget, delta=delta, progress=progress, **parameters
+    epsilon: float | None = _number(
+        "Of one claim, at --delta; finds k, gamma, epsilon0.", "--epsilon", "-e", default=None
+    )
+    per: str = _words(
+        *BUDGETS, text="What --epsilon bounds: a claim, or all of a user.", default="claim"
+    )
+    delta: float = _number("Of the pair (epsilon, delta) of the bound.", default=1e-6)
+    claims: int = _number("Synthetic claims wanted per task.", default=30)
+    k: int | None = _number(
+        "Users a task must have, and claims that a candidate must resemble.", default=None
+    )
+    gamma: float | None = _number("How alike likelihoods must be; above 1.", default=None)
+    epsilon0: float | None = _number(
+        "Noise of the test is 1/epsilon0; instead of --epsilon.", default=None
+    )
+    weights: str | None = _words(*WEIGHTS, text="Of the claims. Default: uniform.", default=None)
+    kernel: str = _words(*KERNELS, text="Of the densities.", default="gaussian")
+    release: str = _words(
+        *RELEASES, text="paper: as printed; has no finite loss.", default="attempts"
+    )
+    plan: bool = option(
+        help="Print the releases that --epsilon allows; write nothing.", default=False
+    )
+    columns: str = options.COLUMNS
+    duplicates: str = options.DUPLICATES
+    plot: list[str] | None = option(
+        metavar="TASK", help="Draw a task's densities, not private; repeatable.", default=None
+    )
+    plot_folder: Path | None = option(
+        metavar="FOLDER", help="Of the pictures. Default: collector-only.", default=None
+    )
+    truths: Path | None = option(
+        metavar="FILE", help="Known truths for --plot, columns task and label.", default=None
+    )
+    simulate: int | None = options.SIMULATE
+    force: bool = option(help="Overwrite what is at --output, and pictures.", default=False)
+    as_json: bool = options.JSON
+
+    def run(self) -> None:
+        """Make a release, or print those that are possible."""
+        from quietcrowd.synthesis import PrisCrowd, plan_for_claims
+
+        budget = choose(self.per, BUDGETS, "--per")
+        _check_budget(
+            self.epsilon, self.epsilon0, self.release, plan=self.plan, plot=bool(self.plot)
         )
-        if plan:
-            (show_plans_as_json if as_json else print_plans)(plans, answers, epsilon, budget)
-            return
-        method, expected = plans[0].method, plans[0].expected
-        _check_worth(expected, claims, epsilon, budget)
-    density = method.fit(answers)
-    _check_loss(density.guarantee(delta), epsilon, budget, method.release, simulate)
-    if pictures:
-        _draw(density, pictures, drawn, truths)
-    rng = None if simulate is None else np.random.default_rng(simulate)
-    synthetic = density.release(rng, delta=delta, progress=progress)
-    write_table(synthetic.claims_as("pyarrow"), target)
-    told = (synthetic, answers, method, target, expected)
-    if as_json:
-        show_release_as_json(*told, list(pictures.values()))
-    else:
-        print_release(*told)
-    for path in pictures.values():
-        note(f"{path} is made from raw claims: for the collector's eyes only.")
+        parameters = _parameters(
+            bandwidth=self.bandwidth or ("silverman" if self.release == "paper" else None),
+            claims=self.claims,
+            k=self.k,
+            gamma=self.gamma,
+            weights=self.weights,
+            kernel=self.kernel,
+            release=self.release,
+        )
+        target = Path() if self.plan else _check_output(self.output)
+        pictures = _name_pictures(
+            self.plot or [], self.plot_folder or target.parent / "collector-only"
+        )
+        if not self.plan:
+            _check_files((self.source, self.truths), target, pictures, force=self.force)
+        answers = self._read_claims()
+        _check_bandwidth(parameters["bandwidth"], answers)
+        drawn = _truths_of(pictures, self.truths, answers)
+        progress, expected = sys.stderr.isatty(), None
+        if self.epsilon is None:
+            method = PrisCrowd(epsilon0=self.epsilon0, **parameters)
+        else:
+            plans = plan_for_claims(
+                answers, self.epsilon, per=budget, delta=self.delta, progress=progress, **parameters
+            )
+            if self.plan:
+                (show_plans_as_json if self.as_json else print_plans)(
+                    plans, answers, self.epsilon, budget
+                )
+                return
+            method, expected = plans[0].method, plans[0].expected
+            _check_worth(expected, self.claims, self.epsilon, budget)
+        density = method.fit(answers)
+        _check_loss(
+            density.guarantee(self.delta), self.epsilon, budget, method.release, self.simulate
+        )
+        if pictures:
+            _draw(density, pictures, drawn, self.truths)
+        rng = None if self.simulate is None else np.random.default_rng(self.simulate)
+        synthetic = density.release(rng, delta=self.delta, progress=progress)
+        write_table(synthetic.claims_as("pyarrow"), target)
+        told = (synthetic, answers, method, target, expected)
+        if self.as_json:
+            show_release_as_json(*told, list(pictures.values()))
+        else:
+            print_release(*told)
+        for path in pictures.values():
+            note(f"{path} is made from raw claims: for the collector's eyes only.")
+
+    def _read_claims(self) -> Answers:
+        if self.between is None and not self.source.is_dir():
+            raise ParameterError(
+                "give the range of the claims with --between LOW,HIGH: it is public, and is not "
+                "read off private claims"
+            )
+        claims = PlainAnswers(
+            between=self.between, columns=self.columns, duplicates=self.duplicates
+        )
+        return claims.read(self.source, advice="claims")
 
 
 def _draw(
@@ -284,15 +289,6 @@ def _check_files(
         raise ParameterError(f"{there[0]} is there already: name a new file, or say --force")
 
 
-def _read_claims(source: Path, between: str | None, columns: str, duplicates: str) -> Answers:
-    if between is None and not source.is_dir():
-        raise ParameterError(
-            "give the range of the claims with --between LOW,HIGH: it is public, and is not read "
-            "off private claims"
-        )
-    return read_plain(source, (None, None, between), columns, duplicates, advice="claims")
-
-
 def _truths_of(
     names: Iterable[str], truths: Path | None, answers: Answers
 ) -> dict[str, float | None]:
@@ -365,3 +361,6 @@ def _check_bandwidth(bandwidth: float | str, answers: Answers) -> None:
             QuietcrowdWarning,
             stacklevel=2,
         )
+
+
+app = typer_app(Synthesize)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from quietcrowd.campaign.extra import require_client
 from quietcrowd.commands import options
+from quietcrowd.commands.declare import argument, command, option, typer_app
 from quietcrowd.commands.printing import counted, note
 from quietcrowd.commands.worker.notices import (
     receipt_as_json,
@@ -29,9 +30,7 @@ if TYPE_CHECKING:
     from quietcrowd.campaign.device.client import Client
     from quietcrowd.campaign.device.receipt import WorkerReceipt
 
-__all__ = ["answer", "app"]
-
-app = typer.Typer(rich_markup_mode=None)
+__all__ = ["Answer", "app"]
 
 _COLUMNS = ("task", "label")
 _BECAUSE = (
@@ -40,51 +39,8 @@ _BECAUSE = (
 )
 
 
-@app.command()
-def answer(
-    link: Annotated[
-        str,
-        typer.Argument(
-            metavar="LINK",
-            envvar="QUIETCROWD_LINK",
-            help="As it was given to you: https://.../j/...#i=...",
-        ),
-    ],
-    answers: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Answers, columns task and label, instead of questions."),
-    ] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Agree, randomise and send without being asked.")
-    ] = False,
-    budget: Annotated[
-        float | None,
-        typer.Option(
-            metavar="EPSILON",
-            envvar="QUIETCROWD_BUDGET",
-            help="The most that you want to lose in all campaigns together.",
-        ),
-    ] = None,
-    delta: Annotated[
-        float,
-        typer.Option(
-            metavar="NUMBER", help="Of the pair of epsilon and delta that the budget is about."
-        ),
-    ] = 0.0,
-    folder: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER", help="The folder of this device, instead of your own data folder."
-        ),
-    ] = None,
-    show: Annotated[
-        bool, typer.Option("--show", help="Show what the server holds about you.")
-    ] = False,
-    withdraw: Annotated[
-        bool, typer.Option("--withdraw", help="Leave, and have all that you sent deleted.")
-    ] = False,
-    as_json: options.Json = False,
-) -> None:
+@command("answer")
+class Answer:
     """Answer a campaign's questions. They stay here: what is sent is randomised.
 
     You see what you agree to and how often which answer becomes which report, you answer, look
@@ -99,28 +55,62 @@ def answer(
 
     Example: quietcrowd answer LINK --withdraw
     """
-    require_client()
-    from quietcrowd.campaign.device.client import Client
 
-    if show and withdraw:
-        raise ParameterError("--show and --withdraw do not go together: give one")
-    if as_json and (withdraw or not (show or (yes and answers is not None))):
-        raise ParameterError("--json goes with --show, or --answers and --yes")
-    client = Client(link, folder=folder, budget=budget, delta=delta)
-    if withdraw:
-        _withdraw(client, yes=yes)
-    elif show:
-        show_held(client, as_json=as_json)
-    elif client.sent:
-        receipt = client.resume()
-        note("You have answered this campaign. --show shows what the server holds of you.")
-        _tell_code(receipt)
-        if as_json:
-            typer.echo(receipt_as_json(client, receipt))
-    elif client.committed:
-        _send_again(client, answers, as_json=as_json)
-    else:
-        _take_part(client, answers, yes=yes, as_json=as_json)
+    link: str = argument(
+        metavar="LINK",
+        envvar="QUIETCROWD_LINK",
+        help="As it was given to you: https://.../j/...#i=...",
+    )
+    answers: Path | None = option(
+        metavar="FILE", help="Answers, columns task and label, instead of questions.", default=None
+    )
+    yes: bool = option(help="Agree, randomise and send without being asked.", default=False)
+    budget: float | None = option(
+        metavar="EPSILON",
+        envvar="QUIETCROWD_BUDGET",
+        help="The most that you want to lose in all campaigns together.",
+        default=None,
+    )
+    delta: float = option(
+        metavar="NUMBER",
+        help="Of the pair of epsilon and delta that the budget is about.",
+        default=0.0,
+    )
+    folder: Path | None = option(
+        metavar="FOLDER",
+        help="The folder of this device, instead of your own data folder.",
+        default=None,
+    )
+    show: bool = option(help="Show what the server holds about you.", default=False)
+    withdraw: bool = option(help="Leave, and have all that you sent deleted.", default=False)
+    as_json: bool = options.JSON
+
+    def run(self) -> None:
+        """Take part, or do what the options ask for."""
+        require_client()
+        from quietcrowd.campaign.device.client import Client
+
+        if self.show and self.withdraw:
+            raise ParameterError("--show and --withdraw do not go together: give one")
+        if self.as_json and (
+            self.withdraw or not (self.show or (self.yes and self.answers is not None))
+        ):
+            raise ParameterError("--json goes with --show, or --answers and --yes")
+        client = Client(self.link, folder=self.folder, budget=self.budget, delta=self.delta)
+        if self.withdraw:
+            _withdraw(client, yes=self.yes)
+        elif self.show:
+            show_held(client, as_json=self.as_json)
+        elif client.sent:
+            receipt = client.resume()
+            note("You have answered this campaign. --show shows what the server holds of you.")
+            _tell_code(receipt)
+            if self.as_json:
+                typer.echo(receipt_as_json(client, receipt))
+        elif client.committed:
+            _send_again(client, self.answers, as_json=self.as_json)
+        else:
+            _take_part(client, self.answers, yes=self.yes, as_json=self.as_json)
 
 
 def _send_again(client: Client, file: Path | None, *, as_json: bool) -> None:
@@ -297,3 +287,6 @@ def _withdraw(client: Client, *, yes: bool) -> None:
         "files, except what it sends again if the server repeats a question. What was revealed "
         "before is not undone."
     )
+
+
+app = typer_app(Answer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import typer
@@ -12,23 +12,17 @@ from quietcrowd.campaign.device.link import CampaignLink
 from quietcrowd.campaign.extra import require_client
 from quietcrowd.campaign.terms.server_address import ServerAddress
 from quietcrowd.commands import options
+from quietcrowd.commands.declare import argument, command, typer_app
 from quietcrowd.commands.printing import counted, note
 
 if TYPE_CHECKING:
     from quietcrowd.campaign.web.verification import Verification
 
-__all__ = ["app", "verify_server"]
-
-app = typer.Typer(rich_markup_mode=None)
+__all__ = ["VerifyServer", "app"]
 
 
-@app.command(name="verify-server")
-def verify_server(
-    url: Annotated[
-        str, typer.Argument(metavar="URL", help="Of a server, or the link that a worker got.")
-    ],
-    as_json: options.Json = False,
-) -> None:
+@command("verify-server")
+class VerifyServer:
     """Compare a server's page for workers with this release.
 
     Prints a line for each file that differs, and the SHA-384 of the page that a worker can save
@@ -37,21 +31,27 @@ def verify_server(
 
     Example: quietcrowd verify-server https://example.org
     """
-    require_client()
-    from quietcrowd.campaign.web import verification, worker_page
 
-    server, campaign = _asked(url, worker_page.ANY_CAMPAIGN)
-    found = verification.verify_server(server, campaign)
-    if as_json:
-        typer.echo(json.dumps(found.to_dict()))
-    else:
-        for one in found.differences:
-            typer.echo(f"{one.path}: {one.reason}")
-        if found.saved_page is not None:
-            typer.echo(f"saved page: SHA-384 {found.saved_page}")
-    _tell(found)
-    if not found.same:
-        raise typer.Exit(1)
+    url: str = argument(metavar="URL", help="Of a server, or the link that a worker got.")
+    as_json: bool = options.JSON
+
+    def run(self) -> None:
+        """Compare, and print the differences."""
+        require_client()
+        from quietcrowd.campaign.web import verification, worker_page
+
+        server, campaign = _asked(self.url, worker_page.ANY_CAMPAIGN)
+        found = verification.verify_server(server, campaign)
+        if self.as_json:
+            typer.echo(json.dumps(found.to_dict()))
+        else:
+            for one in found.differences:
+                typer.echo(f"{one.path}: {one.reason}")
+            if found.saved_page is not None:
+                typer.echo(f"saved page: SHA-384 {found.saved_page}")
+        _tell(found)
+        if not found.same:
+            raise typer.Exit(1)
 
 
 def _asked(url: str, any_campaign: str) -> tuple[str, str]:
@@ -77,3 +77,6 @@ def _tell(found: Verification) -> None:
         note(
             f"{what} were compared with quietcrowd {found.version}: {differ}. Do not answer there."
         )
+
+
+app = typer_app(VerifyServer)

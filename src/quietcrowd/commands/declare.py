@@ -1,0 +1,113 @@
+"""Commands as attrs classes: fields are options, and base classes are groups of options."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar, dataclass_transform, get_type_hints
+
+import typer
+from attrs import NOTHING, Attribute, field, fields, frozen
+from typer.core import TyperCommand
+
+__all__ = ["argument", "command", "option", "option_group", "option_names", "typer_app"]
+
+C = TypeVar("C")
+
+
+def option(*names: str, help: str, default: Any = NOTHING, **settings: Any) -> Any:  # noqa: A002
+    """Declare a field as an option; `settings` are those of `typer.Option`.
+
+    Its name on the command line is that of the field, unless `names` are given.
+    """
+    metadata = {"info": typer.Option, "names": names, "settings": {"help": help, **settings}}
+    return field(default=default, metadata=metadata)
+
+
+def argument(*, help: str, default: Any = NOTHING, **settings: Any) -> Any:  # noqa: A002
+    """Declare a field as an argument; `settings` are those of `typer.Argument`."""
+    metadata = {"info": typer.Argument, "settings": {"help": help, **settings}}
+    return field(default=default, metadata=metadata)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option, argument))
+def option_group(title: str | None = None) -> Callable[[type[C]], type[C]]:
+    """Declare a base class of commands, whose options have a title in the help."""
+    return _declared(group_title=title)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option, argument))
+def command(name: str, *, epilog: str | None = None) -> Callable[[type[C]], type[C]]:
+    """Declare a command: its docstring is the help, and its method `run` the body."""
+    return _declared(command_settings={"name": name, "epilog": epilog})
+
+
+def _declared(**attributes: Any) -> Callable[[type[C]], type[C]]:
+    def declare(declared: type[C]) -> type[C]:
+        for name, value in attributes.items():
+            setattr(declared, name, value)
+        return frozen(kw_only=True, slots=False, eq=False, repr=False)(declared)
+
+    return declare
+
+
+def option_names(declared: type[Any]) -> list[str]:
+    """Return the names of the fields of a command or a group."""
+    return [one.name for one in fields(declared)]
+
+
+def typer_app(*declared: Any, **settings: Any) -> typer.Typer:
+    """Return an application with declared commands; `settings` are those of `typer.Typer`."""
+    app = typer.Typer(rich_markup_mode=None, **settings)
+    for one in declared:
+        app.command(cls=_TitledOptions, **one.command_settings)(_as_function(one))
+    return app
+
+
+def _as_function(declared: type[Any]) -> Callable[..., None]:
+    """Return a function with the parameters of a command, as Typer needs one."""
+
+    def call(**values: Any) -> None:
+        declared(**values).run()
+
+    hints = get_type_hints(declared)
+    places = list(declared.__mro__)
+    owners = {name: owner for owner in reversed(places) for name in inspect.get_annotations(owner)}
+    arguments = [one for one in fields(declared) if one.metadata["info"] is typer.Argument]
+    options = [one for one in fields(declared) if one.metadata["info"] is typer.Option]
+    options.sort(key=lambda one: places.index(owners[one.name]))  # those of bases last
+    parameters = [_parameter(one, hints[one.name], owners[one.name]) for one in arguments + options]
+    call.__doc__ = declared.__doc__
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {one.name: one.annotation for one in parameters}
+    return call
+
+
+def _parameter(one: Attribute[Any], hint: Any, owner: type[Any]) -> inspect.Parameter:
+    settings = dict(one.metadata["settings"])
+    names: tuple[str, ...] = ()
+    if one.metadata["info"] is typer.Option:
+        names = one.metadata["names"] or (f"--{one.name.replace('_', '-')}",)
+        settings["rich_help_panel"] = vars(owner).get("group_title")
+    return inspect.Parameter(
+        one.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        annotation=Annotated[hint, one.metadata["info"](*names, **settings)],
+        default=inspect.Parameter.empty if one.default is NOTHING else one.default,
+    )
+
+
+class _TitledOptions(TyperCommand):
+    """Command whose help lists the options of each group under its title."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                title = getattr(parameter, "rich_help_panel", None)
+                usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
+                sections.setdefault(title or usual, []).append(record)
+        for title, records in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
