@@ -1,0 +1,82 @@
+"""Commands as classes: what is declared is what a command line takes, and what its help lists."""
+
+import pytest
+from typer.testing import CliRunner
+
+from quietcrowd.commands.declare import argument, command, option, option_group, typer_app
+
+SHARED = option("--size", "-s", min=1, help="How large.", default=3)
+
+
+@option_group("Server")
+class OnServer:
+    campaign: str = argument(metavar="CAMPAIGN", help="Its id.")
+    server_url: str = option(help="Where it is.", default="here")
+
+
+@command("send", epilog="The end.")
+class Send(OnServer):
+    """Send something.
+
+    More of it.
+    """
+
+    worker: str | None = argument(help="Who.", default=None)
+    size: int = SHARED
+    quiet: bool = option(help="Say nothing.", default=False)
+
+    def run(self) -> None:
+        print(self.campaign, self.worker, self.server_url, self.size, self.quiet)
+
+
+@command("fetch")
+class Fetch:
+    """Fetch something."""
+
+    size: int = SHARED
+
+    def run(self) -> None:
+        print(self.size)
+
+
+@pytest.fixture
+def call():
+    """Return a function that calls a command line and gives its status and output."""
+    app = typer_app(Send, Fetch)
+
+    def called(*words):
+        done = CliRunner().invoke(app, words)
+        return done.exit_code, done.output
+
+    return called
+
+
+def test_fields_are_options_and_arguments(call):
+    assert call("send", "c") == (0, "c None here 3 False\n")
+    words = ("send", "c", "w", "-s", "5", "--quiet", "--server-url", "there")
+    assert call(*words) == (0, "c w there 5 True\n")
+    assert call("fetch", "--size", "4") == (0, "4\n")
+
+
+@pytest.mark.parametrize(
+    "words", [("send",), ("send", "c", "--size", "0"), ("send", "c", "--no-quiet"), ("fetch", "c")]
+)
+def test_what_is_not_declared_is_no_option(call, words):
+    assert call(*words)[0] == 2
+
+
+def test_help_has_a_section_for_each_group_and_own_options_first(call):
+    status, output = call("send", "--help")
+    assert status == 0
+    lines = [line.strip() for line in output.splitlines()]
+    places = [lines.index(f"{title}:") for title in ("Arguments", "Options", "Server")]
+    assert places == sorted(places)
+    arguments, own, server = (
+        [line.split()[0] for line in lines[start + 1 : end] if line]
+        for start, end in zip(places, [*places[1:], lines.index("The end.")], strict=True)
+    )
+    assert [one.strip("[]").lower() for one in arguments] == ["campaign", "worker"]
+    assert own == ["-s,", "--quiet", "--help"]
+    assert server == ["--server-url"]
+    assert "Send something." in lines
+    assert "More of it." in lines
