@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from quietcrowd.commands.campaign.plan_campaign import tell_plan
 
 import quietcrowd as qc
+from quietcrowd.commands.plan_table import tell_plan
 from quietcrowd.exceptions import ParameterError
 
 SMALL = ("plan", "--tasks", 40, "--answers", 20, "--draws", 3, "--labels", "no,yes")

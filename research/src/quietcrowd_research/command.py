@@ -11,7 +11,8 @@ import typer
 
 from quietcrowd.commands import options
 from quietcrowd.commands.declare import argument, command, option, typer_app
-from quietcrowd.commands.lab.evaluate import check_targets, hand_over
+from quietcrowd.commands.files import check_targets
+from quietcrowd.commands.lab.evaluate import hand_over
 from quietcrowd.commands.printing import note, plain_table, tell
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.validation import did_you_mean

@@ -185,8 +185,8 @@ class Clock(WithJournal):
         """Compare the clock, or confirm it."""
         require_server()
         from quietcrowd.campaign.store.clock import confirm_clock, read_clock
-        from quietcrowd.campaign.store.withdrawals.journal import Departures
         from quietcrowd.campaign.store.opening import require_current
+        from quietcrowd.campaign.store.withdrawals.journal import Departures
 
         settings = self.settings()
         with closing(existing(self.database)) as opened:

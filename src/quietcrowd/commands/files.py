@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +14,12 @@ from quietcrowd.answers import Answers, DroppedRows
 from quietcrowd.commands import options
 from quietcrowd.commands.declare import option_group
 from quietcrowd.commands.printing import counted, note
+from quietcrowd.commands.streams import STREAM
 from quietcrowd.domains import Domain, FiniteDomain, as_numbers
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
-from quietcrowd.formats import read_answers, read_table, read_truths
+from quietcrowd.formats import check_target, read_answers, read_table, read_truths
 from quietcrowd.formats.columns import Choice
-from quietcrowd.formats.files import check_folder, check_new
+from quietcrowd.formats.files import check_folder, check_new, refuse_overwriting
 from quietcrowd.formats.registry import find_format, read_names
 from quietcrowd.frames import as_frame
 from quietcrowd.mechanisms import Mechanism
@@ -39,6 +41,8 @@ __all__ = [
     "LIST_FORMATS",
     "PlainAnswers",
     "check_label_config",
+    "check_outputs",
+    "check_targets",
     "is_store",
     "read_gold",
     "read_ids",
@@ -228,3 +232,26 @@ def check_label_config(path: Path | None, file_format: str | None) -> None:
         )
     check_folder(path)
     check_new(path)
+
+
+def check_outputs(sources: Iterable[Path | None], *targets: Path | None) -> None:
+    """Raise unless new files can be written, before a long computation; - is always valid."""
+    files = [target for target in targets if target is not None and target != STREAM]
+    for target in files:
+        check_target(target)
+    for source in filter(None, sources):
+        refuse_overwriting(source, *files)
+    for target in files:
+        check_new(target)
+
+
+def check_targets(output: Path | None, plot: Path | None) -> None:
+    """Raise unless a table and a picture can be written, before a long computation."""
+    if output is not None:
+        check_target(output)
+        check_new(output)
+    if plot is not None:
+        from quietcrowd.evaluation.plots import check_picture
+
+        check_picture(plot)
+        check_new(plot)

@@ -14,7 +14,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import METHODS_LISTED, choose_method, method_option
 from quietcrowd.commands.declare import argument, command, option, typer_app
-from quietcrowd.commands.files import LIST_FORMATS, PlainAnswers, is_store, read_gold
+from quietcrowd.commands.files import LIST_FORMATS, PlainAnswers, check_outputs, is_store, read_gold
 from quietcrowd.commands.printing import (
     closing_words,
     note,
@@ -24,8 +24,8 @@ from quietcrowd.commands.printing import (
 )
 from quietcrowd.commands.streams import STREAM, check_one_stream, from_stdin
 from quietcrowd.exceptions import AnswerError, NotConvergedWarning, ParameterError
-from quietcrowd.formats import check_target, read_reports, write_table
-from quietcrowd.formats.files import check_new, refuse_overwriting
+from quietcrowd.formats import read_reports, write_table
+from quietcrowd.formats.files import check_new
 from quietcrowd.formats.registry import find_format
 from quietcrowd.gold import KnownTruthError
 from quietcrowd.mechanisms import Reports
@@ -108,7 +108,7 @@ class Infer(PlainAnswers):
         gold = None if self.gold is None else from_stdin(self.gold)
         targets = (self.output, self.workers, self.posterior, self.sets)
         check_one_stream(*targets, as_json=self.as_json)
-        _check_files(reports, gold, *targets)
+        check_outputs((*reports, gold), *targets)
         known = None if gold is None else read_gold(gold, self.field, beside_answers=self.plain)
         data = self._read_plain(reports, chosen) if self.plain else self._read_reports(reports)
         from quietcrowd.inference import usual_method_of
@@ -201,17 +201,6 @@ def _fit(
             return method.fit(data, gold=known)
     except KnownTruthError as error:
         raise AnswerError(error.in_file(gold)) from None
-
-
-def _check_files(sources: list[Path], gold: Path | None, *targets: Path | None) -> None:
-    """Raise unless the targets are new and can be written, before a long computation."""
-    files = [target for target in targets if target not in (None, STREAM)]
-    for target in filter(None, files):
-        check_target(target)
-    for path in (*sources, *([] if gold is None else [gold])):
-        refuse_overwriting(path, *files)
-    for target in filter(None, files):
-        check_new(target)
 
 
 def _closing_words(estimate: TruthEstimate, *, by_default: bool) -> str:

@@ -13,13 +13,13 @@ import typer
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import choose_mechanism, mechanism_option
 from quietcrowd.commands.declare import command, option, option_group, option_names, typer_app
+from quietcrowd.commands.files import check_targets
 from quietcrowd.commands.makers import BestMechanism, ranking_of, ranking_rows, sized_maker
 from quietcrowd.commands.options import PossibleAnswers
 from quietcrowd.commands.printing import tell
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.formats import check_target, write_table
-from quietcrowd.formats.files import check_new
+from quietcrowd.formats import write_table
 
 __all__ = ["Plan", "RankMechanisms", "app"]
 
@@ -127,7 +127,7 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowd, NumberCrowd):
 
     def run(self) -> None:
         """Print a plan, or the least number that reaches a target."""
-        _check_targets(self.output, self.plot)
+        check_targets(self.output, self.plot)
         if not self.workers and self.least != "workers":
             raise ParameterError("say how many are asked: --workers 50,100")
         asked = self._asked()
@@ -204,18 +204,6 @@ def _pilot(path: Path, domain: Any, plain: bool) -> Any:
             f"the plan in {domain.example()}"
         )
     return reports
-
-
-def _check_targets(output: Path | None, plot: Path | None) -> None:
-    """Raise unless the results can be written, before a long computation."""
-    if output is not None:
-        check_target(output)
-        check_new(output)
-    if plot is not None:
-        from quietcrowd.evaluation.plots import check_picture
-
-        check_picture(plot)
-        check_new(plot)
 
 
 def _whole(texts: list[str], option: str) -> list[int]:

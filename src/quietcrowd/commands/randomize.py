@@ -13,14 +13,20 @@ from quietcrowd.answers import Answers
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import Privacy, choose_mechanism
 from quietcrowd.commands.declare import argument, command, option, typer_app
-from quietcrowd.commands.files import PlainAnswers, is_store, read_ids, refuse_own_lists
+from quietcrowd.commands.files import (
+    PlainAnswers,
+    check_outputs,
+    is_store,
+    read_ids,
+    refuse_own_lists,
+)
 from quietcrowd.commands.makers import BEST
 from quietcrowd.commands.printing import announce_exact_noise, counted, note, tell_guarantee
 from quietcrowd.commands.streams import STREAM, from_stdin, place_of, to_stdout
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.formats import check_target, write_reports
-from quietcrowd.formats.files import check_new, refuse_overwriting
+from quietcrowd.formats import write_reports
+from quietcrowd.formats.files import check_new
 from quietcrowd.mechanisms import Mechanism, Reports
 
 __all__ = ["Randomize", "app"]
@@ -73,7 +79,7 @@ class Randomize(Privacy, PlainAnswers):
         if self.scheduler is not None:
             raise ParameterError("--scheduler goes with a store: quietcrowd partition makes one")
         source, output = from_stdin(self.answers), self.output
-        _check_output(source, output)
+        check_outputs([source], output)
         make = partial(maker, epsilon=self.epsilon)
         self._refuse_early(source, make)
         everyone: dict[str, Any] = {
@@ -140,14 +146,6 @@ class Randomize(Privacy, PlainAnswers):
             )
         )
         return randomiser.randomize(table, participation_public=public)
-
-
-def _check_output(answers: Path, output: Path) -> None:
-    """Raise unless the reports can be written to a new file, before a long computation."""
-    if output != STREAM:
-        check_target(output)
-        refuse_overwriting(answers, output)
-        check_new(output)
 
 
 def _write(reports: Reports, output: Path, table: Answers) -> None:

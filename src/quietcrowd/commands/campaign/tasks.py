@@ -8,9 +8,9 @@ from pathlib import Path
 
 from attrs import evolve, field, frozen
 
-from quietcrowd.campaign.terms.task_checks import check_no_answers
 from quietcrowd.campaign.terms.near_copies import largest_group, look_alike_tasks
 from quietcrowd.campaign.terms.plain_text import one_line
+from quietcrowd.campaign.terms.task_checks import check_no_answers
 from quietcrowd.campaign.terms.tasks import READERS, TaskColumns, TaskRow, encode_known_truths
 from quietcrowd.commands.printing import note
 from quietcrowd.domains import Domain

@@ -21,10 +21,10 @@ from quietcrowd.commands.choices import (
     method_option,
 )
 from quietcrowd.commands.declare import argument, command, option, typer_app
+from quietcrowd.commands.files import check_targets
 from quietcrowd.commands.printing import console, plain_table, records_of, tell
 from quietcrowd.domains import FiniteDomain
-from quietcrowd.formats import check_target, write_table
-from quietcrowd.formats.files import check_new
+from quietcrowd.formats import write_table
 from quietcrowd.privacy.guarantee import show_loss
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from quietcrowd.evaluation.experiment import ExperimentResult
 
-__all__ = ["Evaluate", "app", "check_targets", "hand_over"]
+__all__ = ["Evaluate", "app", "hand_over"]
 
 _SCORE_HEADS = {
     "error_rate": ("error\nrate", "error rates"),
@@ -101,18 +101,6 @@ class Evaluate:
         )
         result = experiment.run(progress=sys.stderr.isatty())
         hand_over(result, _print_experiment, self.output, self.plot, self.as_json)
-
-
-def check_targets(output: Path | None, plot: Path | None) -> None:
-    """Raise unless the results can be written, before a long computation."""
-    if output is not None:
-        check_target(output)
-        check_new(output)
-    if plot is not None:
-        from quietcrowd.evaluation.plots import check_picture
-
-        check_picture(plot)
-        check_new(plot)
 
 
 def hand_over(

@@ -12,12 +12,12 @@ import typer
 from quietcrowd.answers import Answers
 from quietcrowd.commands import options
 from quietcrowd.commands.declare import argument, command, option, typer_app
+from quietcrowd.commands.files import check_outputs
 from quietcrowd.commands.printing import counted, note, print_csv, print_frame, records_of
 from quietcrowd.commands.streams import STREAM, check_one_stream, from_stdin
 from quietcrowd.exceptions import NotConvergedWarning, ParameterError
-from quietcrowd.formats import check_target, read_reports, write_table
+from quietcrowd.formats import read_reports, write_table
 from quietcrowd.formats.answers import COMPARISONS, read_comparisons
-from quietcrowd.formats.files import check_new, refuse_overwriting
 from quietcrowd.mechanisms import Reports
 
 if TYPE_CHECKING:
@@ -72,11 +72,7 @@ class Rank:
 
     def run(self) -> None:
         """Rank the items, and print them."""
-        if self.output not in (None, STREAM):
-            check_target(self.output)
-            for path in self.reports:
-                refuse_overwriting(path, self.output)
-            check_new(self.output)
+        check_outputs(self.reports, self.output)
         check_one_stream(self.output, as_json=self.as_json)
         if self.reports.count(STREAM) > 1:
             raise ParameterError("only one file can be -, standard input")
