@@ -71,7 +71,7 @@ def test_a_copy_comes_first(run, first, tmp_path):
 def test_the_first_day_of_the_clock_is_stored_and_printed(run, first, monkeypatch):
     """Before, a server trusted its first reading after an upgrade, and deleted by it."""
     wrong = 1_900_000_000.0
-    monkeypatch.setattr("quietcrowd.commands.copies.time", SimpleNamespace(time=lambda: wrong))
+    monkeypatch.setattr("quietcrowd.commands.admin.time", SimpleNamespace(time=lambda: wrong))
     status, _, told = run("campaign", "migrate", "--database", first, "--no-backup")
     assert (status, "clock says 2030-03-17" in told) == (0, True)
     with closing(Database.open(first)) as database:

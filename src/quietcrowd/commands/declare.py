@@ -32,7 +32,7 @@ def argument(*, help: str, default: Any = NOTHING, **settings: Any) -> Any:  # n
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option, argument))
 def option_group(title: str | None = None) -> Callable[[type[C]], type[C]]:
-    """Declare a base class of commands, whose options have a title in the help."""
+    """Declare a base class of commands; the help shows its options under a title."""
     return _declared(group_title=title)
 
 
@@ -98,7 +98,7 @@ def _parameter(one: Attribute[Any], hint: Any, owner: type[Any]) -> inspect.Para
 
 
 class _TitledOptions(TyperCommand):
-    """Command whose help lists the options of each group under its title."""
+    """Command with a help that lists the options of each group under its title."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}

@@ -37,7 +37,7 @@ class AssumedCrowd:
 
 @option_group("Assumed crowd")
 class LabelCrowd:
-    """Assumptions about tasks and workers whose answers are labels."""
+    """Assumptions about a crowd that answers with labels."""
 
     accuracy: float | None = _assumption("Labels: how often the other workers are right: 0.75.")
     accuracy_sd: float | None = _assumption("Labels: its standard deviation over workers: 0.1.")
@@ -52,7 +52,7 @@ class LabelCrowd:
 
 @option_group("Assumed crowd")
 class NumberCrowd:
-    """Assumptions about tasks and workers whose answers are numbers."""
+    """Assumptions about a crowd that answers with numbers."""
 
     error: float | None = _assumption(
         "Numbers: deviation of a worker's own errors, above 0: a tenth of the range."
