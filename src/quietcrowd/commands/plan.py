@@ -21,7 +21,7 @@ from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import write_table
 
-__all__ = ["Plan", "RankMechanisms", "app"]
+__all__ = ["AssumedCrowd", "LabelCrowd", "NumberCrowd", "Plan", "RankMechanisms", "app"]
 
 
 def _assumption(text: str) -> Any:

@@ -39,7 +39,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats.platforms.label_studio_config import read_label_config
 from quietcrowd.mechanisms import Mechanism
 
-__all__ = ["Create"]
+__all__ = ["Create", "HandingOut", "Promises", "WorkerOptions"]
 
 
 class HandingOut(StrEnum):

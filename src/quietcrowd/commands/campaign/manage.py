@@ -29,7 +29,7 @@ from quietcrowd.exceptions import ParameterError
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["app"]
+__all__ = ["Close", "Dashboard", "Delete", "Invite", "Keys", "ListCampaigns", "Open", "app"]
 
 _PAGE = 200
 """Campaigns per request."""
