@@ -15,7 +15,7 @@ from quietcrowd.campaign.results.results import (
     Provenance,
     failed_findings,
     outdated_campaigns,
-    read_attempt,
+    read_provenance,
     write_failure,
     write_results,
 )
@@ -166,7 +166,7 @@ def test_a_method_that_was_changed_meanwhile_writes_nothing(server, desk, monkey
 def begin(server, campaign):
     """Return what an inference that begins now finds."""
     with server.database.read() as connection:
-        return read_attempt(connection, bytes.fromhex(campaign))
+        return read_provenance(connection, bytes.fromhex(campaign))
 
 
 def fail(server, attempt, reason="It failed."):

@@ -13,7 +13,7 @@ import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.results.results import (
     outdated_campaigns,
-    read_attempt,
+    read_provenance,
     write_failure,
 )
 from quietcrowd.campaign.server.settings import Settings
@@ -203,7 +203,7 @@ def test_a_failure_tells_of_those_who_are_shown(server, desk):
     for _ in range(3):
         desk.worker(campaign).send_values(1, 0)
     with server.database.write() as connection:
-        write_failure(connection, read_attempt(connection, bytes.fromhex(campaign)), "why")
+        write_failure(connection, read_provenance(connection, bytes.fromhex(campaign)), "why")
     found = results(desk, campaign)
     assert (found["participants"], found["reports"], found["method"]) == (2, 4, None)
     assert inferrer.infer(bytes.fromhex(campaign))

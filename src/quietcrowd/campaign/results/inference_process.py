@@ -36,7 +36,7 @@ from quietcrowd.campaign.results.results import (
     Provenance,
     failed_findings,
     is_settled,
-    read_attempt,
+    read_provenance,
     write_failure,
     write_results,
 )
@@ -91,9 +91,9 @@ class Inferrer:
                 return self._infer(campaign, held)
         except RemovedMechanismError as error:
             with self.database.write() as connection:
-                attempt = read_attempt(connection, campaign)
-                if attempt is not None:
-                    write_failure(connection, attempt, str(error))
+                provenance = read_provenance(connection, campaign)
+                if provenance is not None:
+                    write_failure(connection, provenance, str(error))
             return False
 
     def _infer(self, campaign: bytes, held: ExitStack) -> bool:

@@ -38,14 +38,13 @@ from quietcrowd.campaign.store.result_pages import (
 )
 
 __all__ = [
-    "Attempt",
     "Findings",
     "PagedFindings",
     "Provenance",
     "failed_findings",
     "is_settled",
     "outdated_campaigns",
-    "read_attempt",
+    "read_provenance",
     "without_reports",
     "write_failure",
     "write_results",
@@ -144,14 +143,6 @@ class Provenance:
     exclusions: int
 
 
-@frozen(kw_only=True)
-class Attempt:
-    """State of a campaign as an inference begins, for a failure message."""
-
-    provenance: Provenance
-    config_hash: str
-
-
 def write_results(connection: Connection, provenance: Provenance, found: PagedFindings) -> bool:
     """Write results unless the campaign changed meanwhile; return whether they were written.
 
@@ -222,36 +213,22 @@ def _put(connection: Connection, row: Mapping[str, Any], *, failed: bool) -> boo
 
 def outdated_campaigns(connection: Connection) -> list[bytes]:
     """Return campaigns whose results are missing or computed from another state."""
-    campaign, inference = tables.campaign, tables.inference
-    rows = connection.execute(
-        select(
-            campaign.c.id,
-            erasures_shown().label("erasures"),
-            method_shown().label("method"),
-            campaign.c.shown_reports,
-            campaign.c.exclusions,
-            inference.c.reports.label("made_of_reports"),
-            inference.c.erasures.label("made_after_erasures"),
-            inference.c.method.label("made_by_method"),
-            inference.c.exclusions.label("made_after_exclusions"),
+    campaign, inference = tables.campaign.c, tables.inference.c
+    mine = (inference.campaign_id == campaign.id) & are_paged()
+    wanted = (
+        select(campaign.id)
+        .select_from(tables.campaign.outerjoin(tables.inference, mine))
+        .where(campaign.state != "draft", campaign.shown_reports > 0, as_released())
+        .where(
+            or_(
+                inference.reports.is_distinct_from(campaign.shown_reports),
+                inference.erasures.is_distinct_from(erasures_shown()),
+                inference.method.is_distinct_from(method_shown()),
+                inference.exclusions.is_distinct_from(campaign.exclusions),
+            )
         )
-        .select_from(
-            campaign.outerjoin(inference, (inference.c.campaign_id == campaign.c.id) & are_paged())
-        )
-        .where(campaign.c.state != "draft", as_released())
     )
-    return [
-        row.id
-        for row in rows
-        if row.shown_reports
-        and (row.shown_reports, row.erasures, row.method, row.exclusions)
-        != (
-            row.made_of_reports,
-            row.made_after_erasures,
-            row.made_by_method,
-            row.made_after_exclusions,
-        )
-    ]
+    return list(connection.scalars(wanted))
 
 
 def without_reports(connection: Connection, campaigns: Collection[bytes]) -> set[bytes]:
@@ -261,27 +238,19 @@ def without_reports(connection: Connection, campaigns: Collection[bytes]) -> set
     return set(campaigns).difference(connection.scalars(wanted))
 
 
-def read_attempt(connection: Connection, campaign: bytes) -> Attempt | None:
+def read_provenance(connection: Connection, campaign: bytes) -> Provenance | None:
     """Return the state of a campaign as an inference begins, or None if it has no configuration."""
+    table = tables.campaign.c
     row = connection.execute(
         select(
-            tables.campaign.c.config_hash,
-            tables.campaign.c.exclusions,
+            table.id.label("campaign"),
+            table.shown_reports.label("reports"),
             erasures_shown().label("erasures"),
             method_shown().label("method"),
-            tables.campaign.c.shown_reports,
-        ).where(tables.campaign.c.id == campaign)
+            table.exclusions,
+        ).where(table.id == campaign, table.config_hash.is_not(None))
     ).one_or_none()
-    if row is None or row.config_hash is None:
-        return None
-    provenance = Provenance(
-        campaign=campaign,
-        reports=row.shown_reports,
-        erasures=row.erasures,
-        method=row.method,
-        exclusions=row.exclusions,
-    )
-    return Attempt(provenance=provenance, config_hash=row.config_hash.hex())
+    return None if row is None else Provenance(**row._mapping)
 
 
 def is_settled(connection: Connection, campaign: Any) -> bool:
@@ -293,8 +262,9 @@ def is_settled(connection: Connection, campaign: Any) -> bool:
         return False
     if campaign.erasures != campaign.shown_erasures:
         return True
+    held = tables.inference
     found = connection.execute(
-        select(tables.inference).where(tables.inference.c.campaign_id == campaign.id, are_paged())
+        select(held).where(held.c.campaign_id == campaign.id, are_paged())
     ).one_or_none()
     now = (
         campaign.shown_reports,
@@ -302,44 +272,45 @@ def is_settled(connection: Connection, campaign: Any) -> bool:
         campaign.shown_method,
         campaign.exclusions,
     )
-    if found is None or (found.reports, found.erasures, found.method, found.exclusions) != now:
-        return False
-    return json.loads(found.head)["method"] is not None
+    return (
+        found is not None
+        and (found.reports, found.erasures, found.method, found.exclusions) == now
+        and json.loads(found.head)["method"] is not None
+    )
 
 
-def write_failure(connection: Connection, attempt: Attempt, reason: str) -> None:
+def write_failure(connection: Connection, provenance: Provenance, reason: str) -> None:
     """Write the reason of a failure instead of results.
 
     Reports are counted when the inference begins, but participants now. Counting them takes as long
     as reading all reports, and few inferences fail.
     """
+    table = tables.campaign
+    row = connection.execute(select(table).where(table.c.id == provenance.campaign)).one_or_none()
+    if row is None:
+        return
     findings = failed_findings(
-        config_hash=attempt.config_hash,
-        reports=attempt.provenance.reports,
-        participants=_reporting(connection, attempt.provenance.campaign),
-        excluded=names_in_force(connection, attempt.provenance.campaign),
+        config_hash=row.config_hash.hex(),
+        reports=provenance.reports,
+        participants=_reporting(connection, row),
+        excluded=names_in_force(connection, row.id),
         reason=reason,
     )
     with findings.in_pages() as pages:
-        write_results(connection, attempt.provenance, pages)
+        write_results(connection, provenance, pages)
 
 
-def _reporting(connection: Connection, campaign: bytes) -> int:
+def _reporting(connection: Connection, campaign: Any) -> int:
     """Return the number of participants with reports or a sketch that the requester may know."""
-    row = connection.execute(
-        select(tables.campaign).where(tables.campaign.c.id == campaign)
-    ).one_or_none()
-    if row is not None and waits_for_others(row):
-        return int(row.shown_participants)
-    counts = [
-        connection.scalar(
-            select(func.count(table.c.participant_id.distinct())).where(
-                table.c.campaign_id == campaign
-            )
+    if waits_for_others(campaign):
+        return int(campaign.shown_participants)
+    counts = (
+        select(func.count(table.c.participant_id.distinct())).where(
+            table.c.campaign_id == campaign.id
         )
         for table in (tables.report, tables.sketch)
-    ]
-    return sum(filter(None, counts))
+    )
+    return sum(connection.scalar(count) or 0 for count in counts)
 
 
 def failed_findings(

@@ -12,9 +12,9 @@ from attrs import asdict, define, field
 
 from quietcrowd.campaign.results.large_campaigns import LargeCampaigns, sweep
 from quietcrowd.campaign.results.results import (
-    Attempt,
+    Provenance,
     outdated_campaigns,
-    read_attempt,
+    read_provenance,
     without_reports,
     write_failure,
 )
@@ -154,7 +154,7 @@ class InferenceJobs:
 
     def _serve(self, campaign: bytes) -> None:
         with self.database.read() as connection:
-            attempt = read_attempt(connection, campaign)
+            provenance = read_provenance(connection, campaign)
         with self._changed:
             self._since = self._asked.pop(campaign, time.monotonic())
         try:
@@ -164,25 +164,27 @@ class InferenceJobs:
             self._forget_process()
             log_failure("inference", error, timed=True)
             self.tally.count("releases", INFERENCES, "too-long")
-            self._write_failure(attempt, _TOO_LONG)
+            self._write_failure(provenance, _TOO_LONG)
         except (OSError, ValueError, _InferenceError) as error:
             self._forget_process()
             if not self._closed:
                 log_failure("inference", error, timed=True)
                 self.tally.count("releases", INFERENCES, "failed")
                 self._ask_again(campaign)
-                self._try_later(campaign, attempt)
+                self._try_later(campaign, provenance)
 
-    def _try_later(self, campaign: bytes, attempt: Attempt | None) -> None:
+    def _try_later(self, campaign: bytes, provenance: Provenance | None) -> None:
         failures = self._failures[campaign] = self._failures.get(campaign, 0) + 1
         self.request(campaign, least=min(_PAUSE * 2 ** min(failures - 1, 20), _LONGEST_PAUSE))
         if failures >= _FAILURES:
-            self._write_failure(attempt, "The inference failed several times; it is tried again.")
+            self._write_failure(
+                provenance, "The inference failed several times; it is tried again."
+            )
 
-    def _write_failure(self, attempt: Attempt | None, reason: str) -> None:
-        if attempt is not None:
+    def _write_failure(self, provenance: Provenance | None, reason: str) -> None:
+        if provenance is not None:
             with self.database.write() as connection:
-                write_failure(connection, attempt, reason)
+                write_failure(connection, provenance, reason)
 
     def _next(self) -> bytes | None:
         """Wait for the next campaign that is due; return None at the end."""
