@@ -149,7 +149,7 @@ def test_a_look_finds_damage_that_no_request_meets(start_server, monkeypatch):
         changed=lambda _: None,
     )
     keeper.close()
-    monkeypatch.setattr(Database, "is_intact", lambda one: one._damage.append("SQLITE_CORRUPT"))
+    monkeypatch.setattr(Database, "is_intact", lambda one: setattr(one, "damage", "SQLITE_CORRUPT"))
     assert server.client().get("/readyz").status_code == 200
     keeper._checked = None
     keeper.look()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 from attrs import frozen
-from sqlalchemy import ColumnElement, Connection, Select, Table, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, select, true
 
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
@@ -33,44 +33,23 @@ def known_among(connection: Connection, shown: Collection[Shown]) -> set[Shown]:
 
     A "campaign" must not be a draft; an "open-campaign" must be open to anyone.
     """
-    of = {kind: [one for one in shown if one.kind == kind] for kind in get_args(Kind)}
-    return {
-        *_credentials(connection, of["credential"]),
-        *_of_requesters(connection, tables.api_key, of["key"]),
-        *_of_requesters(connection, tables.dashboard_code, of["code"]),
-        *_of_requesters(connection, tables.dashboard_token, of["token"]),
-        *_campaigns(connection, of["campaign"], tables.campaign.c.state != "draft"),
-        *_campaigns(connection, of["open-campaign"], tables.campaign.c.join_mode == "open"),
+    person, campaign = tables.participant.c, tables.campaign.c
+    ids = [one.hash[:16] for one in shown if one.kind == "credential"]
+    wanted: dict[Kind, tuple[Any, ColumnElement[bool]]] = {
+        "key": (tables.api_key.c.token_sha256, true()),
+        "code": (tables.dashboard_code.c.token_sha256, true()),
+        "token": (tables.dashboard_token.c.token_sha256, true()),
+        "credential": (person.token_sha256, person.id.in_(ids)),  # ids have an index
+        "campaign": (campaign.id, campaign.state != "draft"),
+        "open-campaign": (campaign.id, campaign.join_mode == "open"),
     }
-
-
-def _credentials(connection: Connection, shown: Collection[Shown]) -> set[Shown]:
-    if not shown:
-        return set()
-    table = tables.participant.c
-    wanted = select(table.token_sha256).where(table.id.in_([one.hash[:16] for one in shown]))
-    found = set(connection.scalars(wanted))
-    return {one for one in shown if one.hash in found}
-
-
-def _of_requesters(connection: Connection, table: Table, shown: Collection[Shown]) -> set[Shown]:
-    if not shown:
-        return set()
-    hashed = table.c.token_sha256
-    wanted = select(hashed).where(hashed.in_([one.hash for one in shown]))
-    found = set(connection.scalars(wanted))
-    return {one for one in shown if one.hash in found}
-
-
-def _campaigns(
-    connection: Connection, shown: Collection[Shown], condition: ColumnElement[bool]
-) -> set[Shown]:
-    if not shown:
-        return set()
-    campaign = tables.campaign.c.id
-    wanted = select(campaign).where(campaign.in_([one.hash for one in shown]), condition)
-    found = set(connection.scalars(wanted))
-    return {one for one in shown if one.hash in found}
+    known: set[Shown] = set()
+    for kind, (column, condition) in wanted.items():
+        hashes = [one.hash for one in shown if one.kind == kind]
+        if hashes:
+            found = connection.scalars(select(column).where(column.in_(hashes), condition))
+            known.update(Shown(kind, one) for one in found)
+    return known
 
 
 def find_shown(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
 
-from attrs import field, frozen
+from attrs import define, field, frozen
 from sqlalchemy import Connection, Engine, Row, Table, create_engine, event, func, select
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import (
@@ -107,17 +107,19 @@ class FailedWrite:
     code: str
 
 
-@frozen(kw_only=True)
+@define(kw_only=True)
 class Database:
     """A database of campaigns: its URL and its connections.
 
-    Error messages do not contain the values to be stored.
+    Error messages do not contain the values to be stored. `failed_write` is the last write that
+    failed because nothing can be written. `damage` is the error code of damage found so far; it
+    stays until a restart with a restored copy.
     """
 
     url: URL
     engine: Engine = field(repr=False)
-    _failed: list[FailedWrite] = field(factory=list, init=False, repr=False)
-    _damage: list[str] = field(factory=list, init=False, repr=False)
+    failed_write: FailedWrite | None = field(default=None, init=False, repr=False)
+    damage: str | None = field(default=None, init=False, repr=False)
 
     @classmethod
     def open(
@@ -183,7 +185,7 @@ class Database:
         except BaseException as error:
             if isinstance(error, DBAPIError) and cannot_write(error):
                 code = str(database_code(error))
-                self._failed[:] = [FailedWrite(moment=time.monotonic(), code=code)]
+                self.failed_write = FailedWrite(moment=time.monotonic(), code=code)
             for done in failed:
                 done(self)
             raise
@@ -196,16 +198,11 @@ class Database:
         except DBAPIError as error:
             if cause_of(error) != "damaged":
                 raise
-            self._damage[:] = [str(database_code(error))]
+            self.damage = str(database_code(error))
             if isinstance(error, UNAVAILABLE):
                 raise
             found = error.orig or error
             raise OperationalError(error.statement, None, found, hide_parameters=True) from None
-
-    @property
-    def damage(self) -> str | None:
-        """The error code of damage found so far; it stays until a restart with a restored copy."""
-        return next(iter(self._damage[:1]), None)
 
     def is_intact(self) -> bool:
         """Check a whole SQLite file for damage.
@@ -223,31 +220,24 @@ class Database:
                 raise
             found = str(error)
         if found != "ok":
-            self._damage[:] = ["SQLITE_CORRUPT"]
+            self.damage = "SQLITE_CORRUPT"
         return self.damage is None
-
-    @property
-    def failed_write(self) -> FailedWrite | None:
-        """The last write that failed because nothing can be written."""
-        return next(iter(self._failed[:1]), None)
 
     def empty_journal(self) -> bool:
         """Empty SQLite's write-ahead log, which contains deleted data and the order of writes.
 
         Returns False if another connection is reading or checkpointing; the log is unchanged then.
         """
-        if self.path is None or not self._journal_holds_something():
+        if self.path is None:
+            return True
+        try:
+            if not self.path.with_name(f"{self.path.name}-wal").stat().st_size:
+                return True
+        except FileNotFoundError:
             return True
         with closing(sqlite3.connect(self.path, timeout=_BRIEFLY, isolation_level=None)) as raw:
             busy, *_ = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         return not busy
-
-    def _journal_holds_something(self) -> bool:
-        assert self.path is not None
-        try:
-            return self.path.with_name(f"{self.path.name}-wal").stat().st_size > 0
-        except FileNotFoundError:
-            return False
 
     def write_anew(self) -> bool:
         """Rewrite an SQLite file, so that the order within pages no longer reveals arrival.
@@ -261,7 +251,7 @@ class Database:
                 raw.execute("VACUUM")
         except sqlite3.DatabaseError as error:  # busy or damaged
             if cause_of(error) == "damaged":
-                self._damage[:] = [str(database_code(error))]
+                self.damage = str(database_code(error))
             return False
         return True
 

@@ -68,29 +68,25 @@ class WriteProbe:
             now = time.monotonic()
             if self._tried is None or now - self._tried >= _EVERY:
                 self._told, self._tried = self._try(), now
-            return self._damaged() or self._told or self._met(now)
+            places = list(self._places())
+            for place, database in places:
+                if database.damage is not None:
+                    return Unwritable(place, database.damage)
+            if self._told is not None:
+                return self._told
+            for place, database in places:
+                failed = database.failed_write
+                if failed is not None and now - failed.moment < _EVERY:
+                    return Unwritable(place, failed.code)
+        return None
 
-    @property
     def _places(self) -> Iterator[tuple[Place, Database]]:
         yield "database", self.database
         if self.departures.journal is not None:
             yield "departures", self.departures.journal
 
-    def _damaged(self) -> Unwritable | None:
-        for place, database in self._places:
-            if database.damage is not None:
-                return Unwritable(place, database.damage)
-        return None
-
-    def _met(self, now: float) -> Unwritable | None:
-        for place, database in self._places:
-            failed = database.failed_write
-            if failed is not None and now - failed.moment < _EVERY:
-                return Unwritable(place, failed.code)
-        return None
-
     def _try(self) -> Unwritable | None:
-        for place, database in self._places:
+        for place, database in self._places():
             try:
                 _write(database, *_COLUMNS[place])
             except UNAVAILABLE as error:

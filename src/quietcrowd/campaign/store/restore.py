@@ -29,7 +29,7 @@ from quietcrowd.campaign.store.opening import migrate, only_server
 from quietcrowd.campaign.store.replay import Replayed, replay
 from quietcrowd.campaign.store.withdrawals.copies import merge_journal
 from quietcrowd.campaign.store.withdrawals.ids import matching_departures, replace_journal
-from quietcrowd.campaign.store.withdrawals.journal import NOWHERE, place_of_departures
+from quietcrowd.campaign.store.withdrawals.journal import NOWHERE, missing_journal
 from quietcrowd.exceptions import ParameterError
 
 __all__ = ["restore"]
@@ -51,8 +51,14 @@ def restore(
     Raises `FormatError` if a newer version made the copy.
     """
     file = _require_whole(copy)
-    if not lost:
-        _require_departures(settings)
+    missing = None if lost else missing_journal(settings)
+    if missing is not None:
+        raise ParameterError(
+            f"there is no {missing}, which says who left since the copy was made: put it there, or "
+            "name another place with --departures. With --departures-lost, its copies are used, "
+            "and who left after the newest one comes back; with "
+            f"--departures {NOWHERE}, all come back."
+        )
     with closing(Database.open(settings.database)) as database:
         target = database.path
         _require_kind(file, dump=target is None)
@@ -89,21 +95,6 @@ def _require_kind(file: Path, *, dump: bool) -> None:
         if (content.read(5) == b"PGDMP") is not dump:
             kinds = ("PostgreSQL", "SQLite") if dump else ("SQLite", "PostgreSQL")
             raise ParameterError(f"--database is {kinds[0]}, and {file} is no copy of it")
-
-
-def _require_departures(settings: Places) -> None:
-    place = place_of_departures(settings)
-    if place is None:
-        return
-    journal = Database.open(place)
-    journal.close()
-    if journal.path is not None and not journal.path.exists():
-        raise ParameterError(
-            f"there is no {journal.path}, which says who left since the copy was made: put it "
-            "there, or name another place with --departures. With --departures-lost, its copies "
-            "are used, and who left after the newest one comes back; with "
-            f"--departures {NOWHERE}, all come back."
-        )
 
 
 def _read_copy(copy: Path, staged: Path) -> None:

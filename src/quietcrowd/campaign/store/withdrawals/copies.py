@@ -10,16 +10,11 @@ from urllib.parse import quote
 from sqlalchemy import inspect, select, text
 
 from quietcrowd.campaign.store.database import Database, insert_rows
-from quietcrowd.campaign.store.withdrawals.journal import departure, ending, metadata
+from quietcrowd.campaign.store.withdrawals.journal import LEAVE, departure, ending, metadata
 
 __all__ = ["copy_journal", "entries_of", "lost_entries", "merge_journal"]
 
 _SOME = 10_000
-
-_DEPARTURE = text(
-    "INSERT INTO departure (campaign_id, participant_id, credential_hash) "
-    "VALUES (:campaign_id, :participant_id, :credential_hash) ON CONFLICT DO NOTHING"
-)
 
 _ENDING = text(
     "INSERT INTO ending (campaign_id, kind, delete_at) VALUES (:campaign_id, :kind, :delete_at) "
@@ -90,7 +85,7 @@ def merge_journal(journal: Database, copy: Path) -> None:
     """Add the entries of a copy to a journal, and delete none."""
     with closing(_opened(copy)) as raw, journal.write() as connection:
         raw.row_factory = sqlite3.Row
-        for table, statement in ((departure, _DEPARTURE), (ending, _ENDING)):
+        for table, statement in ((departure, LEAVE), (ending, _ENDING)):
             columns = ", ".join(table.columns.keys())
             rows = raw.execute(f"SELECT {columns} FROM {table.name}")
             while some := rows.fetchmany(_SOME):

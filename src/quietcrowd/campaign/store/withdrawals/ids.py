@@ -16,7 +16,7 @@ from sqlalchemy import select, text
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database, Places
 from quietcrowd.campaign.store.withdrawals.copies import merge_journal
-from quietcrowd.campaign.store.withdrawals.journal import Departures, place_of_departures
+from quietcrowd.campaign.store.withdrawals.journal import Departures, missing_journal
 from quietcrowd.exceptions import ParameterError
 
 __all__ = ["journal_of", "leave_journal", "matching_departures", "replace_journal"]
@@ -42,8 +42,9 @@ def matching_departures(settings: Places, database: Database) -> Departures:
     written.
     """
     known = journal_of(database)
-    if known is not None:
-        _require_file(settings)
+    missing = None if known is None else missing_journal(settings)
+    if missing is not None:
+        _refuse(f"there is no {missing}")
     departures = Departures.open(settings, database)
     try:
         if departures.journal is None:
@@ -99,17 +100,6 @@ def _take(held: Database, new: bytes) -> bytes:
         connection.execute(_TAKE, {"id": new})
         found: bytes = connection.execute(select(tables.journal.c.id)).scalar_one()
         return found
-
-
-def _require_file(settings: Places) -> None:
-    """Raise an error if the journal is a missing file, before one is created."""
-    place = place_of_departures(settings)
-    if place is None:
-        return
-    journal = Database.open(place)
-    journal.close()
-    if journal.path is not None and not journal.path.exists():
-        _refuse(f"there is no {journal.path}")
 
 
 def _refuse(found: str) -> NoReturn:

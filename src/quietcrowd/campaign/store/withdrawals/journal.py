@@ -16,17 +16,18 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from threading import Event
 from typing import Any, Literal, TypeAlias
 
-from attrs import field, frozen
+from attrs import define, field
 from sqlalchemy import (
     Column,
     Connection,
     LargeBinary,
     MetaData,
+    Select,
     Table,
     Text,
     delete,
@@ -44,10 +45,12 @@ from quietcrowd.exceptions import ParameterError
 
 __all__ = [
     "CONNECTIONS",
+    "LEAVE",
     "NOWHERE",
     "Departures",
     "Ending",
     "ending",
+    "missing_journal",
     "place_of_departures",
     "same_database",
     "trace_of",
@@ -124,9 +127,9 @@ _PROBE = Table("probe", metadata, Column("line", Text, primary_key=True), **STRI
 
 _FIRST = text("INSERT INTO probe (line) VALUES ('') ON CONFLICT DO NOTHING")
 
-_LEAVE = text(
+LEAVE = text(
     "INSERT INTO departure (campaign_id, participant_id, credential_hash) "
-    "VALUES (:campaign, :participant, :kept) ON CONFLICT DO NOTHING"
+    "VALUES (:campaign_id, :participant_id, :credential_hash) ON CONFLICT DO NOTHING"
 )
 
 _END = text(
@@ -168,13 +171,13 @@ def place_of_departures(settings: Places) -> str | None:
         database.close()
 
 
-@frozen(kw_only=True)
+@define(kw_only=True)
 class Departures:
     """The journal of withdrawals and ended campaigns; without a database it stores nothing."""
 
     journal: Database | None
     _mixed: Event = field(factory=Event, init=False, repr=False, eq=False)
-    _settled: list[float] = field(factory=lambda: [time.monotonic()], init=False, repr=False)
+    _settled: float = field(factory=time.monotonic, init=False, repr=False)
 
     @classmethod
     def open(cls, settings: Places, database: Database | None = None) -> Departures:
@@ -207,11 +210,11 @@ class Departures:
         `kept` is the hash that identifies the credential, so that it cannot join again.
         """
         values = {
-            "campaign": trace_of(campaign),
-            "participant": trace_of(campaign, participant),
-            "kept": kept,
+            "campaign_id": trace_of(campaign),
+            "participant_id": trace_of(campaign, participant),
+            "credential_hash": kept,
         }
-        self._write(lambda connection: connection.execute(_LEAVE, values))
+        self._write(lambda connection: connection.execute(LEAVE, values))
 
     def end(self, campaign: bytes, kind: Ending, delete_at: int | None = None) -> None:
         """Record that a campaign was closed or deleted; it is on the disk when this returns.
@@ -272,7 +275,7 @@ class Departures:
         if self.journal is None or self.journal.path is None:
             return True
         large = self.journal.path.stat().st_size > _SMALL
-        if self._mixed.is_set() and (not large or time.monotonic() > self._settled[0] + _SELDOM):
+        if self._mixed.is_set() and (not large or time.monotonic() > self._settled + _SELDOM):
             self._settle(self.journal)
         return self.journal.empty_journal()
 
@@ -280,22 +283,22 @@ class Departures:
         self._mixed.clear()
         if not journal.write_anew():
             self._mixed.set()
-        self._settled[0] = time.monotonic()
+        self._settled = time.monotonic()
+
+    def _rows(self, wanted: Select[Any]) -> Sequence[Any]:
+        if self.journal is None:
+            return ()
+        with self.journal.read() as connection:
+            return connection.execute(wanted).all()
 
     def endings(self) -> dict[bytes, Any]:
         """Return how campaigns ended and the end of their retention, by trace."""
-        if self.journal is None:
-            return {}
-        with self.journal.read() as connection:
-            return {row.campaign_id: row for row in connection.execute(select(ending))}
+        return {row.campaign_id: row for row in self._rows(select(ending))}
 
     def ending_of(self, campaign: bytes) -> Any:
         """Return how a campaign ended and the end of its retention; None if it has not ended."""
-        if self.journal is None:
-            return None
-        with self.journal.read() as connection:
-            found = select(ending).where(ending.c.campaign_id == trace_of(campaign))
-            return connection.execute(found).one_or_none()
+        mine = ending.c.campaign_id == trace_of(campaign)
+        return next(iter(self._rows(select(ending).where(mine))), None)
 
     def ended(self, campaign: bytes) -> bool:
         """Return whether a campaign was closed or deleted."""
@@ -303,10 +306,7 @@ class Departures:
 
     def campaigns_left(self) -> set[bytes]:
         """Return the traces of campaigns with withdrawals."""
-        if self.journal is None:
-            return set()
-        with self.journal.read() as connection:
-            return set(connection.scalars(select(departure.c.campaign_id).distinct()))
+        return {row.campaign_id for row in self._rows(select(departure.c.campaign_id).distinct())}
 
     def left(self, campaign: bytes, participants: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return which of these workers have withdrawn, with the hashes of their credentials."""
@@ -321,19 +321,21 @@ class Departures:
 
     def credentials_left(self, campaign: bytes) -> Iterator[list[bytes]]:
         """Yield the hashes of the credentials withdrawn from a campaign, in batches."""
-        trace, last = trace_of(campaign), b""
-        while self.journal is not None:
-            with self.journal.read() as connection:
-                some = connection.execute(
-                    select(departure)
-                    .where(departure.c.campaign_id == trace, departure.c.participant_id > last)
-                    .order_by(departure.c.participant_id)
-                    .limit(_SOME)
-                ).all()
-            if not some:
-                return
+        table = departure.c
+        wanted = select(departure).where(table.campaign_id == trace_of(campaign))
+        wanted, last = wanted.order_by(table.participant_id).limit(_SOME), b""
+        while some := self._rows(wanted.where(table.participant_id > last)):
             yield [row.credential_hash for row in some]
             last = some[-1].participant_id
+
+
+def missing_journal(settings: Places) -> Path | None:
+    """Return the file of the journal if it should exist, and does not."""
+    place = place_of_departures(settings)
+    if place is None:
+        return None
+    with closing(Database.open(place)) as journal:
+        return None if journal.path is None or journal.path.exists() else journal.path
 
 
 def _make_tables(journal: Database, campaigns: Database | None) -> None:
