@@ -48,7 +48,6 @@ __all__ = [
     "EarlierReports",
     "Membership",
     "charge_records",
-    "committed_record",
     "default_folder",
     "read_record",
 ]
@@ -82,17 +81,11 @@ def default_folder() -> Path:
     return earlier
 
 
-def committed_record(folder: Path) -> bytes | None:
-    """Return the record stored with the committed reports of a directory, or None."""
-    committed = _committed(folder)
-    return None if committed is None else committed[0]
-
-
-def _committed(folder: Path) -> tuple[bytes, bytes] | None:
-    """Return the record and the upload in a directory, or None."""
+def _committed(folder: Path) -> tuple[bytes, bytes] | tuple[None, None]:
+    """Return the record and the upload that were committed in a directory."""
     content = _content(folder / _UPLOAD)
     if content is None:
-        return None
+        return None, None
     record, _, request = content.partition(b"\n")
     return record, request
 
@@ -202,8 +195,7 @@ class CampaignFolder:
 
     def upload(self) -> bytes | None:
         """Return the request with all reports if they were committed, else None."""
-        committed = _committed(self.path)
-        return None if committed is None else committed[1]
+        return _committed(self.path)[1]
 
     def keep_upload(self, content: bytes, record: bytes) -> None:
         """Commit reports and their one-line record atomically; no report is on disk before."""
@@ -331,7 +323,7 @@ def read_record(folder: Path) -> CampaignRecord | None:
     """
     path = folder / _FILE
     try:
-        content = read_private(path) if path.exists() else committed_record(folder)
+        content = read_private(path) if path.exists() else _committed(folder)[0]
         if content is None:
             return None
         document = json.loads(content)

@@ -40,48 +40,10 @@ from quietcrowd.campaign.terms.settings import (
 from quietcrowd.campaign.terms.tokens import hide_tokens
 from quietcrowd.exceptions import CampaignError, UnansweredError
 
-__all__ = ["CampaignServer", "Deadline", "fetch_images", "read_object", "require_success"]
-
-_WAY_OUT = "None of your answers was sent; withdraw, and ask who invited you."
-
-
-def fetch_images(
-    tasks: Sequence[CampaignTask], folder: CampaignFolder, server: CampaignServer, credential: str
-) -> None:
-    """Fetch the images that the tasks name and that are not stored yet.
-
-    Raises CampaignError if they are too many or too large, or if one has another hash or is no
-    image.
-    """
-    named = named_images(task.data for task in tasks)
-    if len(named) > MAX_IMAGES:
-        raise CampaignError(
-            f"the tasks show {len(named):,} images; at most {MAX_IMAGES:,} are fetched. {_WAY_OUT}"
-        )
-    kept, size = folder.images(), 0
-    for sha256 in named:
-        path = kept.get(sha256) or _fetch(sha256, folder, server, credential)
-        size += path.stat().st_size
-        if size > MAX_IMAGE_BYTES:
-            raise CampaignError(
-                f"the images of the tasks have more than {MAX_IMAGE_BYTES:,} bytes. {_WAY_OUT}"
-            )
-
-
-def _fetch(sha256: str, folder: CampaignFolder, server: CampaignServer, credential: str) -> Path:
-    content = server.read_image(sha256, credential)
-    shown = f"the image {sha256[:12]}... that the server sends"
-    if len(content) > MAX_IMAGE or hashlib.sha256(content).hexdigest() != sha256:
-        raise CampaignError(f"{shown} is not the one that the tasks name. {_WAY_OUT}")
-    try:
-        kind = image_kind(content)
-    except ValueError as error:
-        raise CampaignError(f"{shown} is not accepted: {error}. {_WAY_OUT}") from None
-    return folder.keep_image(sha256 + SUFFIXES[kind], content)
-
-
 if TYPE_CHECKING:
     import httpx
+
+__all__ = ["CampaignServer", "Deadline", "fetch_images", "read_object", "require_success"]
 
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
@@ -93,6 +55,8 @@ DEADLINE = 120.0
 
 MAX_ANSWER = 4 * MAX_TASK_TEXT + 200 * MAX_TASKS
 """Maximum bytes of an answer; the longest contains all tasks of a campaign."""
+
+_WAY_OUT = "None of your answers was sent; withdraw, and ask who invited you."
 
 _UNAUTHORIZED = 401
 _TRY_AGAIN = frozenset({408, 429, 500, 502, 503, 504})
@@ -338,3 +302,38 @@ def read_object(response: httpx.Response) -> dict[str, Any]:
             "the server answers with something else than a campaign: check the link"
         )
     return value
+
+
+def fetch_images(
+    tasks: Sequence[CampaignTask], folder: CampaignFolder, server: CampaignServer, credential: str
+) -> None:
+    """Fetch the images that the tasks name and that are not stored yet.
+
+    Raises CampaignError if they are too many or too large, or if one has another hash or is no
+    image.
+    """
+    named = named_images(task.data for task in tasks)
+    if len(named) > MAX_IMAGES:
+        raise CampaignError(
+            f"the tasks show {len(named):,} images; at most {MAX_IMAGES:,} are fetched. {_WAY_OUT}"
+        )
+    kept, size = folder.images(), 0
+    for sha256 in named:
+        path = kept.get(sha256) or _fetch(sha256, folder, server, credential)
+        size += path.stat().st_size
+        if size > MAX_IMAGE_BYTES:
+            raise CampaignError(
+                f"the images of the tasks have more than {MAX_IMAGE_BYTES:,} bytes. {_WAY_OUT}"
+            )
+
+
+def _fetch(sha256: str, folder: CampaignFolder, server: CampaignServer, credential: str) -> Path:
+    content = server.read_image(sha256, credential)
+    shown = f"the image {sha256[:12]}... that the server sends"
+    if len(content) > MAX_IMAGE or hashlib.sha256(content).hexdigest() != sha256:
+        raise CampaignError(f"{shown} is not the one that the tasks name. {_WAY_OUT}")
+    try:
+        kind = image_kind(content)
+    except ValueError as error:
+        raise CampaignError(f"{shown} is not accepted: {error}. {_WAY_OUT}") from None
+    return folder.keep_image(sha256 + SUFFIXES[kind], content)

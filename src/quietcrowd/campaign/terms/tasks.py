@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from attrs import field, frozen
 
@@ -235,7 +236,7 @@ def _text(content: bytes) -> str:
         raise FormatError("row 1: the file must be in UTF-8") from None
 
 
-def _read_table(content: bytes, columns: TaskColumns, usual: str) -> Iterator[TaskRow]:
+def _read_table(content: bytes, columns: TaskColumns = _USUAL, *, usual: str) -> Iterator[TaskRow]:
     """Read a table with an optional name and ``gold``; all other columns are data.
 
     The delimiter (comma, semicolon or tab) is inferred from the header.
@@ -307,26 +308,16 @@ def _record(number: int, record: Any, columns: TaskColumns) -> TaskRow:
     return _row(number, found, set_apart=True)
 
 
-class _Reader(Protocol):
-    def __call__(self, content: bytes, columns: TaskColumns = ...) -> Iterator[TaskRow]:
-        """Read the tasks of a file."""
-
-
-def _read_csv(content: bytes, columns: TaskColumns = _USUAL) -> Iterator[TaskRow]:
-    return _read_table(content, columns, ",")
-
-
-def _read_tsv(content: bytes, columns: TaskColumns = _USUAL) -> Iterator[TaskRow]:
-    return _read_table(content, columns, "\t")
-
-
-READERS: Mapping[str, _Reader] = {
-    "text/csv": _read_csv,
-    "text/tab-separated-values": _read_tsv,
+READERS: Mapping[str, Callable[..., Iterator[TaskRow]]] = {
+    "text/csv": partial(_read_table, usual=","),
+    "text/tab-separated-values": partial(_read_table, usual="\t"),
     "application/json": _read_json,
     "application/x-ndjson": _read_json_lines,
 }
-"""Readers by media type. Errors name the row, and do not quote its content."""
+"""Readers of content, and of columns if the requester names some, by media type.
+
+Errors name the row, and do not quote its content.
+"""
 
 
 def encode_known_truths(domain: Domain, rows: Sequence[TaskRow]) -> list[str | None]:
