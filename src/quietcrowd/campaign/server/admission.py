@@ -420,7 +420,7 @@ class Gate:
             send=send,
             in_flight=self.in_flight,
             credential=asker.name,
-            cut_off=_nothing if connection is None else connection.cut_off,
+            cut_off=(lambda: None) if connection is None else connection.cut_off,
         )
         self.in_flight.enter(len(body), asker.name)
         if connection is not None:
@@ -440,10 +440,6 @@ class Gate:
             raise ProblemError("busy", BUSY)
         if not self.in_flight.has_share(name):
             raise ProblemError("too-many-requests", "Take the answers to earlier requests first.")
-
-
-def _nothing() -> None:
-    """Close no connection."""
 
 
 def _bodiless(scope: Scope, send: Send) -> Send:

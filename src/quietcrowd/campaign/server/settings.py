@@ -6,7 +6,7 @@ Their sources, in order of precedence: options, environment, file, defaults.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from ipaddress import ip_network
 from pathlib import Path
@@ -158,6 +158,10 @@ def _scheduler(text: str) -> str:
     return text
 
 
+def _given(check: Callable[[str], str]) -> AfterValidator:
+    return AfterValidator(lambda text: text and check(text))
+
+
 class Settings(BaseSettings):
     """The settings of a server; invalid and contradictory values raise ParameterError.
 
@@ -191,12 +195,10 @@ class Settings(BaseSettings):
         False,
         description="Allow an address that is not this machine: what is sent is not encrypted.",
     )
-    address: Annotated[str | None, AfterValidator(lambda text: text and address_in_page(text))] = (
-        Field(
-            None,
-            description="The address at which workers reach the server; it is written into the "
-            "page that they save. Without it: the host name of the request.",
-        )
+    address: Annotated[str | None, _given(address_in_page)] = Field(
+        None,
+        description="The address at which workers reach the server; it is written into the "
+        "page that they save. Without it: the host name of the request.",
     )
     infer: bool = Field(True, description="Infer truths from the reports, in a separate process.")
     debounce: Annotated[float, Unit("seconds")] = Field(
@@ -219,19 +221,15 @@ class Settings(BaseSettings):
         description="The most memory of an inference, also as 1GB; larger campaigns are "
         "inferred from files.",
     )
-    inference_folder: Annotated[str | None, AfterValidator(lambda text: text and _folder(text))] = (
-        Field(
-            None,
-            description="The folder for these files, and for the state of the next inference; "
-            "it is tested at the start. Without it: the system's folder for temporary files.",
-        )
+    inference_folder: Annotated[str | None, _given(_folder)] = Field(
+        None,
+        description="The folder for these files, and for the state of the next inference; "
+        "it is tested at the start. Without it: the system's folder for temporary files.",
     )
-    scheduler: Annotated[str | None, AfterValidator(lambda text: text and _scheduler(text))] = (
-        Field(
-            None,
-            description="A Dask cluster that reads these files, as `tcp://HOST:PORT`; its "
-            "workers must see the folder under the same path. Without it: this machine alone.",
-        )
+    scheduler: Annotated[str | None, _given(_scheduler)] = Field(
+        None,
+        description="A Dask cluster that reads these files, as `tcp://HOST:PORT`; its "
+        "workers must see the folder under the same path. Without it: this machine alone.",
     )
     longest_plan: Annotated[float, Unit("seconds")] = Field(
         30.0,
@@ -283,7 +281,7 @@ class Settings(BaseSettings):
     joins_at_once: Annotated[int, Unit("workers")] = Field(
         100, ge=1, le=10**6, description="New workers from one source at once."
     )
-    proxy: Annotated[str | None, AfterValidator(lambda text: text and _network(text))] = Field(
+    proxy: Annotated[str | None, _given(_network)] = Field(
         None,
         description="The address or network of the proxy in front of this server: sources are "
         "the addresses that it states in `X-Forwarded-For`. Without it, sources are the "

@@ -163,7 +163,11 @@ def opened_resources(settings: Settings) -> Iterator[Resources]:
         ready_database(settings) as database,
         closing(Departures.open(settings)) as departures,
     ):
-        connections = _claimed(settings, database, departures)
+        if departures.journal is not None:  # first, so that its connections are counted, too
+            claim_connections(departures.journal, pool_size=CONNECTIONS, others=0)
+        connections = claim_connections(
+            database, pool_size=settings.pool_size, others=int(settings.infer)
+        )
         with (
             listener(settings) as found,
             running_metrics(settings, database, departures) as metrics,
@@ -176,13 +180,6 @@ def opened_resources(settings: Settings) -> Iterator[Resources]:
                 metrics=metrics,
                 clock=read_clock(time.time(), database, departures.journal),
             )
-
-
-def _claimed(settings: Settings, database: Database, departures: Departures) -> Connections | None:
-    """Claim the connections of a server; those of the journal first, so that all are counted."""
-    if departures.journal is not None:
-        claim_connections(departures.journal, pool_size=CONNECTIONS, others=0)
-    return claim_connections(database, pool_size=settings.pool_size, others=int(settings.infer))
 
 
 def start_lines(settings: Settings, resources: Resources, limits: OpenConnections) -> list[str]:
@@ -198,7 +195,8 @@ def start_lines(settings: Settings, resources: Resources, limits: OpenConnection
     if resources.metrics.port is not None:
         metrics = f"http://{place_of(one.metrics_host, resources.metrics.port)}/metrics"
     memory = f"{one.bytes_at_once:,} bytes of bodies worked on, as many coming in"
-    port = resources.listener.getsockname()[1]
+    port, limit = resources.listener.getsockname()[1], file_limit()
+    files = "no known limit" if limit is None else f"at most {limit:,}"
     database, sent = resources.database, asked_for()
     joins = "no limit"
     if one.joins_per_minute:
@@ -214,7 +212,8 @@ def start_lines(settings: Settings, resources: Resources, limits: OpenConnection
         f"  Joins of what is open to all, from one source: {joins};",
         f"    a source is {'who connects' if one.proxy is None else f'what {one.proxy} says'}",
         f"  Memory: {memory}",
-        f"  Connections: {_connections_line(limits)}",
+        f"  Connections: {limits.most:,}, {limits.each:,} of them from one source; "
+        f"open files: {files}",
         f"  Inference: {infer}",
         f"  Metrics: {metrics}{'' if sent is None else f'; OpenTelemetry: {sent}'}",
         *([f"  Warning: {resources.clock.describe()}"] if resources.clock.held else ()),
@@ -223,12 +222,6 @@ def start_lines(settings: Settings, resources: Resources, limits: OpenConnection
 
 def _rate(rate: float, burst: int) -> str:
     return f"{rate:g} a second, {burst:,} at once" if rate else "no limit of a rate"
-
-
-def _connections_line(one: OpenConnections) -> str:
-    limit = file_limit()
-    files = "no known limit" if limit is None else f"at most {limit:,}"
-    return f"{one.most:,}, {one.each:,} of them from one source; open files: {files}"
 
 
 def _database_line(url: URL, pool_size: int, connections: Connections | None) -> str:

@@ -41,7 +41,6 @@ __all__ = [
     "ReportQuery",
     "ResultQuery",
     "TruthQuery",
-    "etag_of",
     "export_reports",
     "export_truths",
     "exports",
@@ -74,11 +73,6 @@ def results_for(
     wanted = [kind for kind in kinds if kind != "workers" or reader.sees_workers]
     found = ShownResults.read(service.database, connection, campaign, wanted)
     return found if reader.sees_workers else found.without_workers()
-
-
-def etag_of(found: ShownResults) -> dict[str, str]:
-    """Return the ETag header of results."""
-    return {"ETag": found.tag}
 
 
 class ResultQuery(BaseModel):
@@ -114,7 +108,7 @@ def read_head(
     if known_already(found.tag, if_none_match):
         return not_modified(found.tag)
     counted = {**json.loads(found.head), **found.counts}
-    return Response(json.dumps(counted), headers=etag_of(found), media_type="application/json")
+    return Response(json.dumps(counted), headers={"ETag": found.tag}, media_type="application/json")
 
 
 _PAGE: dict[int | str, dict[str, Any]] = {
@@ -174,7 +168,7 @@ def _page(
     further = write_cursor(place) if more else None
     return Response(
         f'{{"items":{content},"next_cursor":{json.dumps(further)}}}',
-        headers=etag_of(found),
+        headers={"ETag": found.tag},
         media_type="application/json",
     )
 
@@ -214,7 +208,7 @@ def read_results(
             return not_modified(found.tag)
         found = results_for(reader, service, connection, row, KINDS)
     return StreamingResponse(
-        found.document(), headers=etag_of(found), media_type="application/json"
+        found.document(), headers={"ETag": found.tag}, media_type="application/json"
     )
 
 

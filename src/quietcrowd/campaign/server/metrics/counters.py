@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
 from threading import Lock
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from attrs import define, field, frozen
 
@@ -78,83 +78,69 @@ class Kind:
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _LONG = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 180.0, 600.0, 1_800.0)
 
-REQUESTS = Kind(
-    name="quietcrowd_requests",
-    about="Requests that were answered.",
-    labels=("method", "route", "status"),
-)
-REQUEST_SECONDS = Kind(
-    name="quietcrowd_request_seconds",
-    about="How long requests took, in seconds.",
-    labels=("method", "route"),
+KINDS: dict[str, Kind] = {}
+"""All metrics by name."""
+
+
+def _kind(name: str, about: str, *labels: str, **further: Any) -> Kind:
+    kind = KINDS[name] = Kind(name=name, about=about, labels=labels, **further)
+    return kind
+
+
+REQUESTS = _kind("quietcrowd_requests", "Requests that were answered.", "method", "route", "status")
+REQUEST_SECONDS = _kind(
+    "quietcrowd_request_seconds",
+    "How long requests took, in seconds.",
+    "method",
+    "route",
     form="histogram",
     bounds=_SECONDS,
 )
-REPORTS = Kind(
-    name="quietcrowd_reports",
-    about="Reports that came in: accepted, sent once more, or refused and why.",
-    labels=("outcome",),
+REPORTS = _kind(
+    "quietcrowd_reports",
+    "Reports that came in: accepted, sent once more, or refused and why.",
+    "outcome",
 )
-COMMITS = Kind(name="quietcrowd_commits", about="Transactions that took uploads in.")
-BATCH_UPLOADS = Kind(
-    name="quietcrowd_batch_uploads",
-    about="Uploads of a transaction.",
+COMMITS = _kind("quietcrowd_commits", "Transactions that took uploads in.")
+BATCH_UPLOADS = _kind(
+    "quietcrowd_batch_uploads",
+    "Uploads of a transaction.",
     form="histogram",
     bounds=(1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0),
 )
-QUEUE_DEPTH = Kind(
-    name="quietcrowd_queue_depth",
-    about="Most uploads that waited to be written, since this was published before.",
+QUEUE_DEPTH = _kind(
+    "quietcrowd_queue_depth",
+    "Most uploads that waited to be written, since this was published before.",
     form="gauge",
 )
-INFERENCES = Kind(
-    name="quietcrowd_inferences",
-    about="Inferences: done, failed, or ended since they took too long.",
-    labels=("outcome",),
+INFERENCES = _kind(
+    "quietcrowd_inferences",
+    "Inferences: done, failed, or ended since they took too long.",
+    "outcome",
 )
-INFERENCE_SECONDS = Kind(
-    name="quietcrowd_inference_seconds",
-    about="How long inferences took, in seconds.",
+INFERENCE_SECONDS = _kind(
+    "quietcrowd_inference_seconds",
+    "How long inferences took, in seconds.",
     form="histogram",
     bounds=_LONG,
 )
-INFERENCE_LAG = Kind(
-    name="quietcrowd_inference_lag_seconds",
-    about="From the first change of a campaign to its results, in seconds.",
+INFERENCE_LAG = _kind(
+    "quietcrowd_inference_lag_seconds",
+    "From the first change of a campaign to its results, in seconds.",
     form="histogram",
     bounds=_LONG,
 )
-WRITABLE = Kind(
-    name="quietcrowd_writable", about="1 while the database takes what is written.", form="gauge"
-)
-CLOCK_HELD = Kind(
-    name="quietcrowd_clock_held",
-    about="1 while the clock is implausible and nothing is closed or deleted by date.",
+WRITABLE = _kind("quietcrowd_writable", "1 while the database takes what is written.", form="gauge")
+CLOCK_HELD = _kind(
+    "quietcrowd_clock_held",
+    "1 while the clock is implausible and nothing is closed or deleted by date.",
     form="gauge",
 )
-AT_LEAST = Kind(
-    name="quietcrowd_at_least",
-    about="The largest number of workers who are shown together in a campaign that is open.",
+AT_LEAST = _kind(
+    "quietcrowd_at_least",
+    "The largest number of workers who are shown together in a campaign that is open.",
     form="gauge",
 )
-
-KINDS = {
-    kind.name: kind
-    for kind in (
-        REQUESTS,
-        REQUEST_SECONDS,
-        REPORTS,
-        COMMITS,
-        BATCH_UPLOADS,
-        QUEUE_DEPTH,
-        INFERENCES,
-        INFERENCE_SECONDS,
-        INFERENCE_LAG,
-        WRITABLE,
-        CLOCK_HELD,
-        AT_LEAST,
-    )
-}
 
 _NEVER = 2**62
 """Threshold while nothing is published."""
