@@ -17,8 +17,8 @@ from contextlib import ExitStack, suppress
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from attrs import define, evolve, field, frozen
-from sqlalchemy import Connection, select
+from attrs import define, evolve, field
+from sqlalchemy import select
 
 from quietcrowd.campaign.results.filed_reports import FiledReports, file_stored
 from quietcrowd.campaign.results.large_campaigns import LargeCampaigns, work_folder
@@ -62,22 +62,16 @@ _NICE = 10
 """Lower priority than uploads."""
 
 
-@frozen(kw_only=True)
-class _Earlier:
-    """Estimate to start from, and the state of the campaign that it belongs to."""
-
-    erasures: int
-    exclusions: int
-    estimate: Any
-
-
 @define
 class Inferrer:
-    """Inference of campaigns from a database, starting from earlier estimates."""
+    """Inference of campaigns from a database.
+
+    It starts from earlier estimates of the same withdrawals, exclusions and method.
+    """
 
     database: Database
     large: LargeCampaigns = field(factory=LargeCampaigns)
-    _earlier: dict[bytes, _Earlier] = field(factory=dict, init=False)
+    _earlier: dict[bytes, tuple[Any, Any]] = field(factory=dict, init=False)
 
     def infer(self, campaign: bytes) -> bool:
         """Write the results of a campaign; return whether there are any.
@@ -109,26 +103,18 @@ class Inferrer:
                 self._earlier.pop(campaign, None)
                 return False
             wanted = ReportsToInfer.of(connection, row)
-            stored = self._read(connection, wanted, held)
+            stored: _Reports | None
+            if self.large.include(row):
+                folder = held.enter_context(work_folder(self.large.folder))
+                stored = file_stored(connection, wanted, folder, self.large)
+            else:
+                stored = read_stored(connection, wanted)
             left_out = read_left_out(connection, row)
             given = read_given(connection, row)
         if stored is None and not left_out.reports:
             self._earlier.pop(campaign, None)
             return False
         return self._write(row, left_out, self._findings(wanted, stored, left_out, given))
-
-    def _read(
-        self, connection: Connection, given: ReportsToInfer, held: ExitStack
-    ) -> _Reports | None:
-        """Return the reports to infer from, or None if there are none.
-
-        A large campaign's are files that exist until `held` is closed.
-        """
-        row = given.campaign
-        if self.large.include(row):
-            folder = held.enter_context(work_folder(self.large.folder))
-            return file_stored(connection, given, folder, self.large)
-        return read_stored(connection, given)
 
     def _findings(
         self,
@@ -150,11 +136,9 @@ class Inferrer:
         rows = stored.rows
         name = usual_method(rows.domain, rows.mechanism)
         method = METHODS[name]() if row.named is None else method_from_dict(json.loads(row.named))
-        earlier = self._earlier.pop(row.id, None)
-        before = earlier and (earlier.erasures, earlier.exclusions, earlier.estimate.method)
-        warm = before == (row.withdrawals, row.exclusions, method)
-        start = earlier.estimate if earlier is not None and warm else None
-        del earlier
+        before, start = self._earlier.pop(row.id, (None, None))
+        if before != (row.withdrawals, row.exclusions, method):
+            start = None
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", QuietcrowdWarning)
             try:
@@ -170,9 +154,8 @@ class Inferrer:
                 )
         while len(self._earlier) >= _CACHED:
             self._earlier.pop(next(iter(self._earlier)))
-        self._earlier[row.id] = _Earlier(
-            erasures=row.withdrawals, exclusions=row.exclusions, estimate=found.start
-        )
+        now = (row.withdrawals, row.exclusions, found.start.method)
+        self._earlier[row.id] = now, found.start
         made = snapshot(
             found,
             rows,
