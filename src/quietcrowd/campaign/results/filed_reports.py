@@ -6,6 +6,7 @@ import json
 import pickle
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -200,49 +201,29 @@ def file_stored(
         )
         for name, tasks in files.items()
     }
-    writers = {name: _Writer(one) for name, one in rows.items()}
     again: Counter[str] = Counter()
-    for marked in _groups(given.blocks(connection)):
-        group, counts = take_again(marked)
-        again.update(counts)
-        writers["reports"].write(group)
-        if given.copies:
-            writers["independent"].write(merge_copies(group, given.copies))
-    for writer in writers.values():
-        writer.close()
-    if not writers["reports"].rows:
+    writers: dict[str, pq.ParquetWriter] = {}
+    with ExitStack() as opened:
+        for marked in _groups(given.blocks(connection)):
+            group, counts = take_again(marked)
+            again.update(counts)
+            for name, tasks in files.items():
+                table = group if name == "reports" else merge_copies(group, given.copies)
+                if name not in writers:
+                    note = json.dumps(report_note(given.mechanism, simulated=False, tasks=tasks))
+                    schema = table.schema.with_metadata({MARK: note})
+                    writer = pq.ParquetWriter(rows[name].path, schema, compression="zstd")
+                    writers[name] = opened.enter_context(writer)
+                writers[name].write_table(table, row_group_size=max(len(table), 1))
+    if not writers:
         return None
-    reports = rows["reports"]
     return FiledReports(
-        rows=reports,
-        independent=rows.get("independent", reports),
+        rows=rows["reports"],
+        independent=rows.get("independent", rows["reports"]),
         again=again,
         known_truths=given.known_truths,
         large=large,
     )
-
-
-class _Writer:
-    def __init__(self, target: FileRows) -> None:
-        self.rows, self._target = 0, target
-        self._file: pq.ParquetWriter | None = None
-
-    def write(self, group: pa.Table) -> None:
-        """Write whole workers as one row group."""
-        if self._file is None:
-            schema = group.schema.with_metadata({MARK: _note(self._target)})
-            self._file = pq.ParquetWriter(self._target.path, schema, compression="zstd")
-        self.rows += len(group)
-        self._file.write_table(group, row_group_size=max(len(group), 1))
-
-    def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-
-
-def _note(target: FileRows) -> str:
-    mechanism: Mechanism = target.mechanism
-    return json.dumps(report_note(mechanism, simulated=False, tasks=target.names.to_pylist()))
 
 
 def _groups(blocks: Iterable[pa.Table]) -> Iterator[pa.Table]:

@@ -26,7 +26,6 @@ __all__ = [
     "day_of",
     "delete_expired",
     "due_campaigns",
-    "end_of_retention",
     "keep_ending",
     "kept_until",
     "some_expired",
@@ -46,16 +45,6 @@ _DELETED = (
 )
 """In an order that satisfies foreign keys. Results contain data of workers; images are of no
 further use."""
-
-
-def end_of_retention(campaign: Any, now: float) -> int | None:
-    """Return the end of retention of a campaign (a row of its table) that closes now.
-
-    In seconds since 1970; None if no retention was promised.
-    """
-    if campaign.retention_days is None:
-        return None
-    return int(now) + int(campaign.retention_days) * _DAY
 
 
 def some_expired(connection: Connection, now: float) -> bool:
@@ -153,7 +142,8 @@ def close_campaign(connection: Connection, departures: Departures, row: Any, now
     Call it in a write transaction with the campaign locked. The journal of withdrawals is written
     first, and reverted if the transaction fails. Retention begins at `now` (seconds since 1970).
     """
-    end = end_of_retention(row, now)
+    days = row.retention_days
+    end = None if days is None else int(now) + int(days) * _DAY
     keep_ending(connection, departures, row, "closed", end)
     update_campaign(connection, row, state="closed", delete_at=end)
     if not waits_for_others(row):

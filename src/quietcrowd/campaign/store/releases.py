@@ -22,9 +22,7 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Select,
     Table,
-    Update,
     case,
     delete,
     func,
@@ -189,22 +187,15 @@ def reports_of(connection: Connection, wanted: Any) -> int:
 
 def recount(database: Database) -> None:
     """Correct the stored counts; lock only campaigns whose counts differ."""
+    campaign, counts = tables.campaign.c, _counts()
+    wrong = or_(*(campaign[name] != now for name, now in counts.items()))
     with database.read() as connection:
-        differing = connection.scalars(_differing()).all()
-    for campaign in differing:
+        differing = connection.scalars(select(campaign.id).where(wrong)).all()
+    for one in differing:
         with database.write() as connection:
-            row = tables.campaign.c.id == campaign
-            connection.execute(select(tables.campaign.c.id).where(row).with_for_update())
-            connection.execute(_corrected().where(row))
-
-
-def _differing() -> Select[tuple[bytes]]:
-    kept = tables.campaign.c
-    return select(kept.id).where(or_(*(kept[name] != now for name, now in _counts().items())))
-
-
-def _corrected() -> Update:
-    return update(tables.campaign).values(_counts())
+            mine = campaign.id == one
+            connection.execute(select(campaign.id).where(mine).with_for_update())
+            connection.execute(update(tables.campaign).where(mine).values(counts))
 
 
 def _counts() -> dict[str, ColumnElement[int]]:

@@ -52,7 +52,11 @@ def replay(database: Database, departures: Departures, now: float) -> Replayed:
         closed += done == "closed"
     with database.write() as connection:
         delete_expired(connection, now)
-    departures.forget(trace for trace, ended in endings.items() if _is_over(ended, now))
+    departures.forget(
+        trace
+        for trace, ended in endings.items()
+        if ended.kind == "deleted" or (ended.delete_at is not None and ended.delete_at <= int(now))
+    )
     left = departures.campaigns_left()
     workers = sum(
         _leave_again(database, departures, campaign)
@@ -65,10 +69,6 @@ def replay(database: Database, departures: Departures, now: float) -> Replayed:
 def _campaigns(database: Database) -> Sequence[Any]:
     with database.read() as connection:
         return connection.execute(select(tables.campaign.c.id, tables.campaign.c.state)).all()
-
-
-def _is_over(ended: Any, now: float) -> bool:
-    return ended.kind == "deleted" or (ended.delete_at is not None and ended.delete_at <= int(now))
 
 
 def _keep_endings(database: Database, departures: Departures) -> None:

@@ -82,8 +82,16 @@ class _NotingMaker:
 def planned(order: Mapping[str, Any]) -> dict[str, Any]:
     """Return the members of a `PlanDocument`, or raise RefusedOrderError."""
     domain = _domain(order)
-    assumption = _assumption(domain, order["crowd"])
-    sizes = _sizes(order)
+    crowd = {name: value for name, value in order["crowd"].items() if value is not None}
+    with _about("/crowd/guessers", *order["crowd"]):
+        assumption = assumption_for(domain, crowd)
+    each = [order["tasks"]] if order["answers"] is None else order["answers"]
+    with _about("/answers", "tasks", "workers"):
+        sizes = [
+            CrowdSize(tasks=order["tasks"], workers=workers, answers=answers)
+            for answers in dict.fromkeys(each)
+            for workers in dict.fromkeys(order["workers"])
+        ]
     makers = _makers(domain, order["mechanisms"])
     for epsilon in order["epsilon"]:
         with _about("/epsilon"):
@@ -123,22 +131,6 @@ def _domain(order: Mapping[str, Any]) -> Domain:
             return Ordinal(order["levels"])
         low, high = order["between"]
         return Interval(low=low, high=high)
-
-
-def _assumption(domain: Domain, crowd: Mapping[str, Any]) -> CrowdAssumption:
-    given = {name: value for name, value in crowd.items() if value is not None}
-    with _about("/crowd/guessers", *crowd):
-        return assumption_for(domain, given)
-
-
-def _sizes(order: Mapping[str, Any]) -> list[CrowdSize]:
-    each = [order["tasks"]] if order["answers"] is None else order["answers"]
-    with _about("/answers", "tasks", "workers"):
-        return [
-            CrowdSize(tasks=order["tasks"], workers=workers, answers=answers)
-            for answers in dict.fromkeys(each)
-            for workers in dict.fromkeys(order["workers"])
-        ]
 
 
 def _makers(domain: Domain, names: Sequence[str] | None) -> dict[str, _NotingMaker]:
