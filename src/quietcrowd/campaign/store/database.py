@@ -96,6 +96,30 @@ def _file(url: URL) -> Path:
     return Path(os.path.realpath(str(url.database)))
 
 
+class Places(Protocol):
+    """Location and connection pool of the databases."""
+
+    @property
+    def database(self) -> str:
+        """URL of the campaigns."""
+
+    @property
+    def departures(self) -> str | None:
+        """URL of the journal of withdrawals and ended campaigns, a separate database.
+
+        ``none`` means no journal. None means a file next to an SQLite database, and no journal for
+        PostgreSQL.
+        """
+
+    @property
+    def pool_size(self) -> int:
+        """Most connections to the campaigns."""
+
+    @property
+    def pool_seconds(self) -> float:
+        """Seconds to wait for a connection."""
+
+
 @frozen(kw_only=True)
 class FailedWrite:
     """The last write that failed because nothing can be written.
@@ -405,27 +429,3 @@ def _in_sqlite(
         f"ON found.campaign_id = ? AND found.{column} = wanted.id"
     )
     return statement, (*ids, campaign)
-
-
-class Places(Protocol):
-    """Location and connection pool of the databases."""
-
-    @property
-    def database(self) -> str:
-        """URL of the campaigns."""
-
-    @property
-    def departures(self) -> str | None:
-        """URL of the journal of withdrawals and ended campaigns, a separate database.
-
-        ``none`` means no journal. None means a file next to an SQLite database, and no journal for
-        PostgreSQL.
-        """
-
-    @property
-    def pool_size(self) -> int:
-        """Most connections to the campaigns."""
-
-    @property
-    def pool_seconds(self) -> float:
-        """Seconds to wait for a connection."""

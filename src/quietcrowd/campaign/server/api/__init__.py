@@ -26,7 +26,6 @@ ROUTES = tuple(
         images.router,
         participants.invites,
         workers.router,
-        results.pages,
         results.router,
         results.exports,
         keys.dashboards,

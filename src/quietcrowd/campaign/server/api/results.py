@@ -53,7 +53,9 @@ __all__ = [
     "router",
 ]
 
-pages = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}/results", tags=["results"])
+router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["results"])
+
+exports = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["exports"])
 
 _ETAG, _NUMBER = 16, 4
 """Bytes of a cursor: the ETag of the results, and the number of the page."""
@@ -86,8 +88,8 @@ class ResultQuery(BaseModel):
     ] = None
 
 
-@pages.get(
-    "/head",
+@router.get(
+    "/results/head",
     response_model=None,
     responses={
         200: {"model": ResultHead},
@@ -118,7 +120,7 @@ _PAGE: dict[int | str, dict[str, Any]] = {
 }
 
 
-@pages.get("/truths", response_model=None, responses=_PAGE)
+@router.get("/results/truths", response_model=None, responses=_PAGE)
 def read_truths(
     campaign: Id,
     reader: ReaderOf,
@@ -130,7 +132,7 @@ def read_truths(
     return _page("truths", campaign, reader, service, page.cursor, if_none_match)
 
 
-@pages.get("/workers", response_model=None, responses=_PAGE)
+@router.get("/results/workers", response_model=None, responses=_PAGE)
 def read_workers(
     campaign: Id,
     requester: Requester,
@@ -172,10 +174,6 @@ def _page(
         media_type="application/json",
     )
 
-
-router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["results"])
-
-exports = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["exports"])
 
 _TEXT = {"schema": {"type": "string"}}
 
