@@ -126,7 +126,7 @@ class Lookups:
         while going:
             jobs, going = self._next_jobs()
             if jobs:
-                self._settle(jobs)
+                self._look_up(jobs)
 
     def _next_jobs(self) -> tuple[list[_Job], bool]:
         jobs: list[_Job] = []
@@ -143,7 +143,7 @@ class Lookups:
                 return jobs, True
         return jobs, False
 
-    def _settle(self, jobs: list[_Job]) -> None:
+    def _look_up(self, jobs: list[_Job]) -> None:
         found: set[Shown] | None = None
         try:
             with self.database.read() as connection:
@@ -151,9 +151,9 @@ class Lookups:
         except Exception as error:
             log_failure("lookups", error)
         with suppress(RuntimeError):  # the loop has ended
-            jobs[0][2].get_loop().call_soon_threadsafe(self._tell, jobs, found)
+            jobs[0][2].get_loop().call_soon_threadsafe(self._answer, jobs, found)
 
-    def _tell(self, jobs: Iterable[_Job], found: set[Shown] | None) -> None:
+    def _answer(self, jobs: Iterable[_Job], found: set[Shown] | None) -> None:
         for shown, remember, answer in jobs:
             known = found is None or shown in found
             if found is not None and remember:
@@ -268,7 +268,7 @@ class Admission:
             return
         if asker.joins is not None and asker.shown is not None:
             await self._count(self.joins.sources.of_request(request))
-            await self._require_room(asker.joins, asker.shown, request)
+            await self._check_joins(asker.joins, asker.shown, request)
             return
         if asker.shown is None or not await self._is_known(asker.shown):
             await self._count(ANONYMOUS)
@@ -278,7 +278,7 @@ class Admission:
         if not self.limits.allow(asker.name):
             raise ProblemError("too-many-requests", "Wait a moment.")
 
-    async def _require_room(self, campaign: bytes, shown: Shown, request: HTTPConnection) -> None:
+    async def _check_joins(self, campaign: bytes, shown: Shown, request: HTTPConnection) -> None:
         """Raise if the worker is new to an open campaign and the source has no joins left."""
         if self.joins.has_room(request):
             return
@@ -404,10 +404,10 @@ class Gate:
         size = _announced(headers, asker.most)
         if size > asker.most:
             raise ProblemError("too-large", f"This request has at most {asker.most:,} bytes.")
-        self._require_room(size, asker.name)
+        self._check_capacity(size, asker.name)
         await self.admission().admit(asker, request)
         body = await self.incoming.whole(receive, most=asker.most, credential=asker.name)
-        self._require_room(len(body), asker.name)
+        self._check_capacity(len(body), asker.name)
         return body
 
     async def _work(
@@ -434,7 +434,7 @@ class Gate:
                 connection.work_ends()
             self.admission().learn(asker, answer.status)
 
-    def _require_room(self, size: int, name: bytes) -> None:
+    def _check_capacity(self, size: int, name: bytes) -> None:
         if not self.in_flight.has_room(size):
             self.in_flight.cut_off_slow()
             raise ProblemError("busy", BUSY)

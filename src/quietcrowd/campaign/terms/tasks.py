@@ -130,7 +130,7 @@ def _sort_service(
     filled = {low for low, name in spelled.items() if fields[name] not in (None, "", [])}
     labelled = "label" in filled and isinstance(fields[spelled["label"]], list)  # labels of doccano
     if filled & _ANNOTATIONS or labelled or (filled & _WORKERS and filled & _LABELS):
-        raise _refused(number)
+        raise _rejection(number)
     if not is_of_a_service(fields):
         return SortedColumns(name=name, named_by=named_by, shown=fields, known_truth=truth)
     if len(spelled) < len(fields):
@@ -139,7 +139,7 @@ def _sort_service(
     named = [low for low in _TASK_IDS if low in filled]
     known = [low for low in filled if low.startswith(_KNOWN)]
     if filled - {*shown, *named, *known}:
-        raise _refused(number)
+        raise _rejection(number)
     if not shown or len(known) + (truth is not None) > 1:
         raise FormatError(f"row {number}: it must have INPUT: or Input. columns, and one gold")
     if name is None and named:
@@ -161,7 +161,7 @@ def is_of_a_service(fields: Iterable[str]) -> bool:
     )
 
 
-def _refused(number: int) -> FormatError:
+def _rejection(number: int) -> FormatError:
     return FormatError(
         f"row {number}: workers would see hints, or answers and ids of other workers: take out "
         "such columns, or rename them (of Toloka leave INPUT: and GOLDEN:, of MTurk HITId and "

@@ -90,7 +90,7 @@ class PlanJobs:
         except TimeoutError:
             raise ProblemError("busy", "Others have plans made: ask again in a minute.") from None
         try:
-            return _told(await self._answered(line))
+            return _plan_in(await self._answered(line))
         except (OSError, ValueError, _PlanningError) as error:
             self._kill()
             log_failure("plan", error)
@@ -141,7 +141,7 @@ def _take_note(answer: asyncio.Future[str]) -> None:
         answer.exception()
 
 
-def _told(answer: str) -> dict[str, Any]:
+def _plan_in(answer: str) -> dict[str, Any]:
     """Return the plan in an answer, or raise ProblemError with the broken rule."""
     found = json.loads(answer)
     if "refused" in found:
