@@ -10,7 +10,7 @@ import httpx
 from attrs import frozen
 from tests.campaign.people import PLAIN
 from tests.campaign.ports import free_port
-from tests.campaign.waiting import in_time
+from tests.campaign.waiting import LONG, in_time
 from tests.programs import finished, running
 
 HOW_TO_GET_IT = (
@@ -36,7 +36,7 @@ class Prometheus:
     def query(self, expression: str) -> list[dict]:
         """Return what an expression gives now."""
         url = f"http://127.0.0.1:{self.port}/api/v1/query"
-        answer = httpx.get(url, params={"query": expression}, verify=PLAIN)
+        answer = httpx.get(url, params={"query": expression}, verify=PLAIN, timeout=LONG)
         assert answer.status_code == 200, answer.text
         return answer.json()["data"]["result"]
 
@@ -61,7 +61,7 @@ def prometheus(program: Path, folder: Path, target: int) -> Iterator[Prometheus]
 
 def _is_ready(port: int) -> bool:
     try:
-        answer = httpx.get(f"http://127.0.0.1:{port}/-/ready", verify=PLAIN)
+        answer = httpx.get(f"http://127.0.0.1:{port}/-/ready", verify=PLAIN, timeout=LONG)
     except httpx.TransportError:
         return False
     return answer.status_code == 200

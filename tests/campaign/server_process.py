@@ -13,7 +13,7 @@ import httpx
 from attrs import frozen
 from tests.campaign.people import PLAIN
 from tests.campaign.ports import free_port
-from tests.campaign.waiting import in_time
+from tests.campaign.waiting import LONG, in_time
 from tests.programs import QUIETCROWD, Program, running
 
 from quietcrowd.campaign.store.database import Database
@@ -47,7 +47,7 @@ def wait_until_ready(url: str, still_there: Callable[[], bool] = lambda: True) -
 
     def answers() -> bool:
         try:
-            assert httpx.get(f"{url}/readyz", verify=PLAIN).status_code == 200
+            assert httpx.get(f"{url}/readyz", verify=PLAIN, timeout=LONG).status_code == 200
         except httpx.TransportError:
             return False
         return True

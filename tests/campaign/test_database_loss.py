@@ -74,7 +74,7 @@ def test_restarting_postgresql_loses_nothing_and_breaks_no_connection(
             crowd.wait_for_each()
             assert in_time(lambda: seen >= both(200))
             with away(postgresql_server, mode):
-                gone = httpx.get(f"{base_url(port)}/readyz", verify=PLAIN)
+                gone = httpx.get(f"{base_url(port)}/readyz", verify=PLAIN, timeout=LONG)
                 check_problem(gone, 503, "unavailable")
                 assert in_time(lambda: seen >= both(503))
             crowd.wait_for_each()

@@ -155,6 +155,8 @@ def test_answers_that_are_not_taken_fill_no_memory(tmp_path, how, most):
         wait_until_ready(base_url(port), lambda: not server.has_ended)
         before = most_memory(server.process)
         with flood("slow", port, 32, f"/api/v1/campaigns/{how}", key) as answers:
-            assert httpx.get(f"{base_url(port)}/readyz", verify=PLAIN).status_code == 200
+            assert (
+                httpx.get(f"{base_url(port)}/readyz", verify=PLAIN, timeout=LONG).status_code == 200
+            )
         assert answers["200"]
         assert most_memory(server.process) - before < most * 2**20

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from tests.campaign.people import PLAIN
 from tests.campaign.server_process import server_process
-from tests.campaign.waiting import in_time
+from tests.campaign.waiting import LONG, in_time
 
 PAGE = Path(__file__).parents[2] / "docs" / "campaigns.md"
 
@@ -50,7 +50,7 @@ def there_are_results(campaign):
     """Ask without the command line, which would take the time of who infers."""
     key = {"Authorization": f"Bearer {os.environ['QUIETCROWD_KEY']}"}
     url = f"{os.environ['QUIETCROWD_SERVER']}/api/v1/campaigns/{campaign}/results/head"
-    return httpx.get(url, headers=key, verify=PLAIN).status_code == 200
+    return httpx.get(url, headers=key, verify=PLAIN, timeout=LONG).status_code == 200
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from tests.campaign.journals import can_be_emptied
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import PLAIN, new_desk
 from tests.campaign.pictures import hash_of, png
+from tests.campaign.waiting import LONG
 
 from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.server import logs
@@ -108,7 +109,7 @@ def test_the_log_says_routes_and_nothing_of_who_or_what(own, logged):
     desk = new_desk(own)
     campaign, workers, secrets = play(desk)
     for path in (f"/j/{campaign}", "/worker/page/main.js", "/nowhere"):
-        httpx.get(f"{own.url}{path}?PROLIFIC_PID={PLANTED}", verify=PLAIN)
+        httpx.get(f"{own.url}{path}?PROLIFIC_PID={PLANTED}", verify=PLAIN, timeout=LONG)
     lines = [json.loads(line) for line in logged.getvalue().splitlines()]
     assert len(lines) > 20
     assert {name for line in lines for name in line} <= set(logs.FIELDS)

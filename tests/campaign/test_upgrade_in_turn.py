@@ -73,7 +73,9 @@ def reading(port, campaign, statuses):
 
     def read():
         headers = {"Authorization": f"Bearer {campaign.key}"}
-        with httpx.Client(base_url=base_url(port), headers=headers, verify=PLAIN) as client:
+        with httpx.Client(
+            base_url=base_url(port), headers=headers, verify=PLAIN, timeout=LONG
+        ) as client:
             while not stop.is_set():
                 for path in ("", "/tasks", "/invites"):
                     answer = client.get(f"/campaigns/{campaign.id}{path}", timeout=LONG)

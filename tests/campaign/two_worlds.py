@@ -197,7 +197,7 @@ class World:
         """Return what is published now; sums and buckets of times differ by chance."""
         found = self.server.app.state.metrics
         found.publisher.look()
-        text = httpx.get(f"http://127.0.0.1:{found.port}/metrics", verify=PLAIN).text
+        text = httpx.get(f"http://127.0.0.1:{found.port}/metrics", verify=PLAIN, timeout=LONG).text
         return [line for line in text.splitlines() if "_seconds" not in line]
 
     def seen(self, answer: httpx.Response) -> tuple:

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import httpx
+from tests.campaign.waiting import LONG
 from tests.compatibility.crowds import rows_of
 from tests.compatibility.files import write_json
 from tests.compatibility.serving import served
@@ -119,7 +120,9 @@ def _write_interface(folder: Path) -> None:
     with TemporaryDirectory() as place:
         database = Path(place) / "new.db"
         with served(database, "--no-infer") as address:
-            document = httpx.get(f"{address}/api/v1/openapi.json", verify=False).json()
+            document = httpx.get(
+                f"{address}/api/v1/openapi.json", verify=False, timeout=LONG
+            ).json()
         with sqlite3.connect(database) as connection:
             tables = dict(connection.execute("SELECT name, sql FROM sqlite_schema ORDER BY name"))
         connection.close()

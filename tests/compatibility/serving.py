@@ -36,7 +36,7 @@ def served(database: Path, *options: str) -> Iterator[str]:
 
 def _is_ready(address: str) -> bool:
     try:
-        return httpx.get(f"{address}/api/v1/readyz", verify=False).is_success
+        return httpx.get(f"{address}/api/v1/readyz", verify=False, timeout=LONG).is_success
     except httpx.TransportError:
         return False
 
@@ -57,7 +57,7 @@ class Wire(httpx.BaseTransport):
                 raise httpx.ConnectError("lost")
         headers = {name: one for name, one in request.headers.items() if name != "host"}
         url = f"{self.address}{request.url.raw_path.decode()}"
-        with httpx.Client(verify=False) as client:
+        with httpx.Client(verify=False, timeout=LONG) as client:
             answer = client.request(request.method, url, headers=headers, content=content)
         return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 from attrs import frozen
 from tests.campaign.ports import free_port
-from tests.campaign.waiting import in_time
+from tests.campaign.waiting import LONG, in_time
 from tests.programs import finished, running
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -140,6 +140,9 @@ def nginx(program: Path, folder: Path, *servers: int) -> Iterator[Proxy]:
 
 def _answers(proxy: Proxy) -> bool:
     try:
-        return httpx.get(f"{proxy.url}/api/v1/healthz", verify=proxy.trust).status_code == 200
+        return (
+            httpx.get(f"{proxy.url}/api/v1/healthz", verify=proxy.trust, timeout=LONG).status_code
+            == 200
+        )
     except httpx.TransportError:
         return False

@@ -9,7 +9,7 @@ from tests.campaign.people import PLAIN
 from tests.campaign.ports import free_port
 from tests.campaign.server_process import base_url, wait_until_ready
 from tests.campaign.uploading import Uploader, open_campaign
-from tests.campaign.waiting import in_time
+from tests.campaign.waiting import LONG, in_time
 from tests.deploy import container
 from tests.programs import finished
 
@@ -61,7 +61,7 @@ def test_a_server_runs_as_nobody_on_a_root_that_is_read_only(image, tmp_path):
         url = f"{base_url(port)}/campaigns/{campaign.id}/results"
 
         def inferred():
-            return httpx.get(url, headers=authorized, verify=PLAIN).status_code == 200
+            return httpx.get(url, headers=authorized, verify=PLAIN, timeout=LONG).status_code == 200
 
         assert in_time(inferred, every=1), log.read_text()[-1000:]
         assert image.run(*health).status == 0

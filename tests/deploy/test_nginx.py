@@ -103,7 +103,7 @@ def test_workers_answer_through_it_and_nothing_of_it_is_written_down(site):
 
 def test_http_leads_to_https(site):
     url = f"http://localhost:{site.proxy.plain_port}/w/?a=1"
-    told = httpx.get(url, verify=PLAIN)
+    told = httpx.get(url, verify=PLAIN, timeout=LONG)
     assert (told.status_code, told.headers["location"]) == (301, "https://localhost/w/?a=1")
 
 

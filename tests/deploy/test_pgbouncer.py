@@ -11,6 +11,7 @@ from tests.campaign.postgresql import HOW_TO_GET_IT as HOW_TO_GET_POSTGRESQL
 from tests.campaign.postgresql import find_programs, postgresql
 from tests.campaign.server_process import new_key, server_process
 from tests.campaign.uploading import Uploader, open_campaign
+from tests.campaign.waiting import LONG
 from tests.deploy.pgbouncer import HOW_TO_GET_IT, find_pgbouncer, pgbouncer
 
 from quietcrowd.campaign.store.copies import copy_to
@@ -63,6 +64,7 @@ def test_a_campaign_goes_through_it(urls, tmp_path):
             f"{server.base_url}/campaigns/{campaign.id}/reports",
             headers={"authorization": f"Bearer {key}"},
             verify=PLAIN,
+            timeout=LONG,
         ).raise_for_status()
         assert shown.content.count(b"\n") > UPLOADS
         assert "Traceback" not in server.log.read_text()

@@ -372,7 +372,7 @@ def test_without_a_database_nobody_is_a_stranger(looked, monkeypatch):
 
 @pytest.mark.parametrize("path", ["/api/v1/healthz", "/secret", "/api/v1/openapi.json"])
 def test_every_answer_carries_the_headers_of_a_careful_server(server, path):
-    headers = httpx.get(f"{server.url}{path}", verify=PLAIN).headers
+    headers = httpx.get(f"{server.url}{path}", verify=PLAIN, timeout=LONG).headers
     assert headers["cache-control"] == "no-store"
     assert headers["content-security-policy"].startswith("default-src 'none'")
     assert headers["referrer-policy"] == "no-referrer"

@@ -5,6 +5,7 @@ import httpx
 import pytest
 from tests.campaign.people import PLAIN
 from tests.campaign.ports import has_ipv6
+from tests.campaign.waiting import LONG
 
 from quietcrowd.campaign.server.app import serve_in_background
 from quietcrowd.campaign.server.settings import Settings
@@ -29,7 +30,9 @@ def no_thread_is_left():
 def test_a_server_lasts_as_long_as_its_block(tmp_path, error):
     try:
         with serve_in_background(settings(tmp_path)) as server:
-            assert httpx.get(f"{server.url}/api/v1/readyz", verify=PLAIN).json() == {"status": "ok"}
+            assert httpx.get(f"{server.url}/api/v1/readyz", verify=PLAIN, timeout=LONG).json() == {
+                "status": "ok"
+            }
             if error is not None:
                 raise error
     except KeyboardInterrupt:
@@ -37,7 +40,9 @@ def test_a_server_lasts_as_long_as_its_block(tmp_path, error):
     with listener(settings(tmp_path, httpx.URL(server.url).port)):  # nobody is there any more
         pass
     with serve_in_background(settings(tmp_path)) as again:  # the file is free
-        assert httpx.get(f"{again.url}/api/v1/readyz", verify=PLAIN).status_code == 200
+        assert (
+            httpx.get(f"{again.url}/api/v1/readyz", verify=PLAIN, timeout=LONG).status_code == 200
+        )
 
 
 def test_a_server_may_listen_on_ipv6(tmp_path):
@@ -45,7 +50,9 @@ def test_a_server_may_listen_on_ipv6(tmp_path):
         pytest.skip("this machine has no IPv6")
     with serve_in_background(settings(tmp_path).model_copy(update={"host": "::1"})) as server:
         assert server.url.startswith("http://[::1]:")
-        assert httpx.get(f"{server.url}/api/v1/readyz", verify=PLAIN).json() == {"status": "ok"}
+        assert httpx.get(f"{server.url}/api/v1/readyz", verify=PLAIN, timeout=LONG).json() == {
+            "status": "ok"
+        }
 
 
 def test_a_port_that_is_taken_is_one_sentence(tmp_path):

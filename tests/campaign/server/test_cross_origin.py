@@ -1,6 +1,7 @@
 import httpx
 import pytest
 from tests.campaign.people import PLAIN, check_problem, documented_paths
+from tests.campaign.waiting import LONG
 from tests.campaign.web.browser import chromium
 
 OPERATIONS = [
@@ -44,7 +45,11 @@ def test_there_are_routes_of_workers_and_others():
 def test_a_saved_page_may_ask_what_workers_ask_and_nothing_else(server, method, path):
     beforehand = preflight(server, method, path, "null")
     answer = httpx.request(
-        method, f"{server.url}{filled(path)}", headers={"Origin": "null"}, verify=PLAIN
+        method,
+        f"{server.url}{filled(path)}",
+        headers={"Origin": "null"},
+        verify=PLAIN,
+        timeout=LONG,
     )
     if (method, path) not in WORKERS:
         assert told(beforehand) == told(answer) == {}
@@ -67,14 +72,20 @@ def test_no_other_origin_may_ask(server, method, path, origin):
     assert beforehand.status_code == 405
     assert told(beforehand) == {}
     answer = httpx.request(
-        method, f"{server.url}{filled(path)}", headers={"Origin": origin}, verify=PLAIN
+        method,
+        f"{server.url}{filled(path)}",
+        headers={"Origin": origin},
+        verify=PLAIN,
+        timeout=LONG,
     )
     assert told(answer) == {}
 
 
 def test_what_only_looks_like_a_path_of_workers_is_none(server):
     for path in ("/api/v1/mere", "/api/v1/public", "/api/v1/campaigns/me", "/api/v1/me.json"):
-        answer = httpx.get(f"{server.url}{path}", headers={"Origin": "null"}, verify=PLAIN)
+        answer = httpx.get(
+            f"{server.url}{path}", headers={"Origin": "null"}, verify=PLAIN, timeout=LONG
+        )
         assert answer.status_code in (401, 404)
         assert told(answer) == {}
 
@@ -84,6 +95,7 @@ def test_refusals_can_be_read_too(server):
         f"{server.url}/api/v1/me",
         headers={"Origin": "null", "Authorization": "Bearer qck_x"},
         verify=PLAIN,
+        timeout=LONG,
     )
     check_problem(answer, 401, "credential")
     assert answer.headers["access-control-allow-origin"] == "null"

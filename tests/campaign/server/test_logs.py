@@ -10,7 +10,7 @@ import pytest
 from tests.campaign.people import PLAIN, check_problem
 from tests.campaign.ports import free_port
 from tests.campaign.server_process import base_url
-from tests.campaign.waiting import in_time
+from tests.campaign.waiting import LONG, in_time
 
 from quietcrowd.campaign.server import logs
 
@@ -40,7 +40,7 @@ def first_refusal(url, server):
 
     def refuses():
         with suppress(httpx.TransportError):
-            answers.append(httpx.get(url, verify=PLAIN))
+            answers.append(httpx.get(url, verify=PLAIN, timeout=LONG))
         return server.has_ended or (answers and answers[-1].status_code != 200)
 
     assert in_time(refuses)

@@ -16,6 +16,7 @@ from tests.campaign.older_databases import (
     with_a_later_revision,
 )
 from tests.campaign.people import PLAIN, Running
+from tests.campaign.waiting import LONG
 
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store import revisions
@@ -217,6 +218,7 @@ def test_a_server_goes_on_with_what_a_later_version_added(
         f"{running.url}/api/v1/campaigns/{then['campaigns']['open']}",
         headers={"Authorization": f"Bearer {then['key']}"},
         verify=PLAIN,
+        timeout=LONG,
     )
     running.stop()
     assert answer.status_code == 200

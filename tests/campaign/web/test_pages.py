@@ -9,6 +9,7 @@ import httpx
 import pytest
 from sqlalchemy.exc import OperationalError
 from tests.campaign.people import PLAIN, check_problem, documented_paths
+from tests.campaign.waiting import LONG
 
 from quietcrowd.campaign.web.manifest import MANIFEST, SERVED
 from quietcrowd.campaign.web.saved_page import saved_page
@@ -37,37 +38,45 @@ HEADERS = {
 
 
 def test_the_dashboard_is_the_same_for_all_campaigns(server):
-    page = httpx.get(f"{server.url}/dashboard/{CAMPAIGN}", verify=PLAIN)
+    page = httpx.get(f"{server.url}/dashboard/{CAMPAIGN}", verify=PLAIN, timeout=LONG)
     assert page.status_code == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
-    assert page.content == httpx.get(f"{server.url}/dashboard/{'f' * 32}", verify=PLAIN).content
+    assert (
+        page.content
+        == httpx.get(f"{server.url}/dashboard/{'f' * 32}", verify=PLAIN, timeout=LONG).content
+    )
 
 
 @pytest.mark.parametrize("path", ["/", "/dashboard", "/dashboard/"])
 def test_addresses_without_a_campaign_lead_to_the_dashboard(server, path):
-    page = httpx.get(f"{server.url}{path}", follow_redirects=True, verify=PLAIN)
+    page = httpx.get(f"{server.url}{path}", follow_redirects=True, verify=PLAIN, timeout=LONG)
     assert (page.status_code, page.url.path) == (200, "/dashboard/")
-    assert page.content == httpx.get(f"{server.url}/dashboard/{CAMPAIGN}", verify=PLAIN).content
+    assert (
+        page.content
+        == httpx.get(f"{server.url}/dashboard/{CAMPAIGN}", verify=PLAIN, timeout=LONG).content
+    )
     steps = [answer.headers["location"] for answer in page.history]
     assert steps == ([] if path == "/dashboard/" else ["dashboard/"])  # below any address
 
 
 def test_the_page_for_workers_is_the_same_for_all_campaigns(desk, server):
-    page = httpx.get(f"{server.url}/j/{desk.campaign()}", verify=PLAIN)
+    page = httpx.get(f"{server.url}/j/{desk.campaign()}", verify=PLAIN, timeout=LONG)
     assert page.status_code == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
-    kept = httpx.get(f"{server.url}/j/{'0' * 32}", verify=PLAIN)
+    kept = httpx.get(f"{server.url}/j/{'0' * 32}", verify=PLAIN, timeout=LONG)
     assert kept.status_code == 200
     assert page.content == kept.content == WORKER_PAGE.content
     for name in re.findall(r' (?:src|href)="([^"]*)"', page.text):
         if name != "data:,":
-            assert httpx.get(urljoin(str(page.url), name)).status_code == 200
-    check_problem(httpx.get(f"{server.url}/j/secret", verify=PLAIN), 422, "validation")
+            assert httpx.get(urljoin(str(page.url), name), timeout=LONG).status_code == 200
+    check_problem(
+        httpx.get(f"{server.url}/j/secret", verify=PLAIN, timeout=LONG), 422, "validation"
+    )
 
 
 def test_the_page_of_no_campaign_says_so(desk, server):
     for campaign in ("f" * 32, desk.draft()["id"]):
-        found = httpx.get(f"{server.url}/j/{campaign}", verify=PLAIN)
+        found = httpx.get(f"{server.url}/j/{campaign}", verify=PLAIN, timeout=LONG)
         assert found.status_code == 404
         assert found.content == WORKER_PAGE.content
 
@@ -77,11 +86,11 @@ def test_the_page_for_workers_needs_no_database(server, monkeypatch):
         raise OperationalError("", None, Exception())
 
     monkeypatch.setattr("quietcrowd.campaign.server.admission.known_among", fail)
-    assert httpx.get(f"{server.url}/j/{'f' * 32}", verify=PLAIN).status_code == 200
+    assert httpx.get(f"{server.url}/j/{'f' * 32}", verify=PLAIN, timeout=LONG).status_code == 200
 
 
 def test_a_browser_is_told_what_the_page_for_workers_may_do(server):
-    headers = httpx.get(f"{server.url}/j/{CAMPAIGN}", verify=PLAIN).headers
+    headers = httpx.get(f"{server.url}/j/{CAMPAIGN}", verify=PLAIN, timeout=LONG).headers
     assert headers.get_list("content-security-policy") == [WORKER_POLICY]
     others = {name: value for name, value in HEADERS.items() if "policy" not in name[:23]}
     assert {name: headers.get(name) for name in others} == others
@@ -89,7 +98,7 @@ def test_a_browser_is_told_what_the_page_for_workers_may_do(server):
 
 @pytest.mark.parametrize("path", SERVED)
 def test_files_for_workers_are_those_of_the_package(server, path):
-    found = httpx.get(f"{server.url}/{path}", verify=PLAIN)
+    found = httpx.get(f"{server.url}/{path}", verify=PLAIN, timeout=LONG)
     source = WORKER / path.removeprefix("worker/").removeprefix("j/")
     assert found.content == source.read_bytes()
     kind = KINDS[path.rpartition(".")[2]]
@@ -103,13 +112,13 @@ def test_all_files_of_the_folder_are_served_or_filled():
 
 
 def test_the_manifest_is_served(server):
-    found = httpx.get(f"{server.url}/worker/manifest.json", verify=PLAIN)
+    found = httpx.get(f"{server.url}/worker/manifest.json", verify=PLAIN, timeout=LONG)
     assert found.json() == json.loads(MANIFEST.text)
     assert found.headers["content-type"] == "application/json; charset=utf-8"
 
 
 def test_the_page_can_be_saved_as_a_file(server):
-    saved = httpx.get(f"{server.url}/worker/saved.html", verify=PLAIN)
+    saved = httpx.get(f"{server.url}/worker/saved.html", verify=PLAIN, timeout=LONG)
     assert saved.content == saved_page(server.url).content
     assert saved.headers["content-disposition"] == 'attachment; filename="quietcrowd.html"'
 
@@ -119,7 +128,9 @@ def test_the_page_can_be_saved_as_a_file(server):
     [("Crowd.Example", "https://crowd.example"), ("localhost:81", "http://localhost:81")],
 )
 def test_the_saved_page_holds_the_address_that_was_asked_for(server, host, address):
-    saved = httpx.get(f"{server.url}/worker/saved.html", headers={"Host": host}, verify=PLAIN)
+    saved = httpx.get(
+        f"{server.url}/worker/saved.html", headers={"Host": host}, verify=PLAIN, timeout=LONG
+    )
     assert saved.content == saved_page(address).content
 
 
@@ -127,7 +138,9 @@ def test_the_saved_page_holds_the_address_that_was_asked_for(server, host, addre
     "host", ['a"><script>secret', "secret;b", "secret b", "[::1]:secret", "-?"]
 )
 def test_no_other_host_is_written_into_a_page(server, host):
-    answer = httpx.get(f"{server.url}/worker/saved.html", headers={"Host": host}, verify=PLAIN)
+    answer = httpx.get(
+        f"{server.url}/worker/saved.html", headers={"Host": host}, verify=PLAIN, timeout=LONG
+    )
     check_problem(answer, 400, "malformed")
     assert "secret" not in answer.text
 
@@ -135,7 +148,10 @@ def test_no_other_host_is_written_into_a_page(server, host):
 def test_a_server_that_knows_its_address_writes_that_one(server, monkeypatch):
     monkeypatch.setattr(server.app.state, "address", "https://crowd.example/below")
     saved = httpx.get(
-        f"{server.url}/worker/saved.html", headers={"Host": "other.example"}, verify=PLAIN
+        f"{server.url}/worker/saved.html",
+        headers={"Host": "other.example"},
+        verify=PLAIN,
+        timeout=LONG,
     )
     assert saved.content == saved_page("https://crowd.example/below").content
 
@@ -149,7 +165,7 @@ def test_a_server_that_knows_its_address_writes_that_one(server, monkeypatch):
     ],
 )
 def test_a_query_is_refused_in_words_and_not_repeated(server, path):
-    refused = httpx.get(f"{server.url}{path}?PROLIFIC_PID=secret", verify=PLAIN)
+    refused = httpx.get(f"{server.url}{path}?PROLIFIC_PID=secret", verify=PLAIN, timeout=LONG)
     assert refused.status_code == 400
     assert refused.headers["content-type"] == "text/html; charset=utf-8"
     assert "behind a question mark" in refused.text
@@ -159,7 +175,7 @@ def test_a_query_is_refused_in_words_and_not_repeated(server, path):
 
 @pytest.mark.parametrize("name", FILES)
 def test_files_of_a_page_are_those_of_the_package(server, name):
-    found = httpx.get(f"{server.url}/web/dashboard/{name}", verify=PLAIN)
+    found = httpx.get(f"{server.url}/web/dashboard/{name}", verify=PLAIN, timeout=LONG)
     assert found.content == (files("quietcrowd.campaign.web") / "dashboard" / name).read_bytes()
     assert found.headers["content-type"] == f"{KINDS[name.rpartition('.')[2]]}; charset=utf-8"
 
@@ -177,7 +193,7 @@ def test_files_of_a_page_are_those_of_the_package(server, name):
     ],
 )
 def test_a_browser_is_told_to_load_nothing_from_elsewhere(server, path):
-    headers = httpx.get(f"{server.url}{path}", verify=PLAIN).headers
+    headers = httpx.get(f"{server.url}{path}", verify=PLAIN, timeout=LONG).headers
     assert {name: headers.get(name) for name in HEADERS} == HEADERS
     assert "set-cookie" not in headers
     assert "server" not in headers
@@ -226,7 +242,7 @@ def test_nothing_else_is_served(server, path):
 
 
 def test_what_is_no_campaign_is_refused(server):
-    refused = httpx.get(f"{server.url}/dashboard/secret", verify=PLAIN)
+    refused = httpx.get(f"{server.url}/dashboard/secret", verify=PLAIN, timeout=LONG)
     check_problem(refused, 422, "validation")
     assert "secret" not in refused.text
 

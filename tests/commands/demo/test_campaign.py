@@ -8,7 +8,7 @@ from subprocess import PIPE
 
 import httpx
 import pytest
-from tests.campaign.waiting import in_time
+from tests.campaign.waiting import LONG, in_time
 from tests.programs import QUIETCROWD
 
 from quietcrowd.campaign import Client
@@ -36,6 +36,7 @@ def exchanged(link):
         f"{server}/api/v1/campaigns/{campaign}/dashboard-tokens",
         headers={"Authorization": f"Bearer {code}"},
         verify=False,
+        timeout=LONG,
     )
 
 
@@ -44,7 +45,7 @@ def reader_of(link):
     token = exchanged(link).json()["token"]
     address = link.partition("#")[0].replace("/dashboard/", "/api/v1/campaigns/")
     headers = {"Authorization": f"Bearer {token}"}
-    return lambda: httpx.get(f"{address}/results", headers=headers, verify=False)
+    return lambda: httpx.get(f"{address}/results", headers=headers, verify=False, timeout=LONG)
 
 
 def is_gone(link):
@@ -64,12 +65,12 @@ def test_a_campaign_from_the_first_line_to_ctrl_c(start, tmp_path):
     assert max(len(line) for line in lines if line not in (*links, *guests)) <= 80
     assert (len(set(links)), len(set(guests))) == (2, 1)
     check_what_is_told("\n".join(lines))
-    assert httpx.get(links[0].partition("#")[0], verify=False).status_code == 200
+    assert httpx.get(links[0].partition("#")[0], verify=False, timeout=LONG).status_code == 200
     read = reader_of(links[0])
     assert exchanged(links[0]).status_code == 401
     results = read().json()
     assert (results["participants"], len(results["truths"])) == (WORKERS, TASKS)
-    assert httpx.get(guests[0].partition("#")[0], verify=False).status_code == 200
+    assert httpx.get(guests[0].partition("#")[0], verify=False, timeout=LONG).status_code == 200
     Client(guests[0], folder=tmp_path / "guest").answer({"statement 01": "yes"})
     assert in_time(lambda: read().json()["participants"] == WORKERS + 1)
     demo.tell("")

@@ -8,6 +8,7 @@ from sqlalchemy.exc import OperationalError
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import PLAIN, new_desk
 from tests.campaign.ports import has_ipv6
+from tests.campaign.waiting import LONG
 
 from quietcrowd.campaign.server.metrics import exposition
 from quietcrowd.campaign.server.metrics.counters import (
@@ -38,7 +39,7 @@ def published():
 
 def test_what_is_published_is_read_as_prometheus_reads_it():
     with metrics_port("127.0.0.1", 0, published) as port:
-        text = httpx.get(f"http://127.0.0.1:{port}/metrics", verify=PLAIN).text
+        text = httpx.get(f"http://127.0.0.1:{port}/metrics", verify=PLAIN, timeout=LONG).text
     read = list(text_string_to_metric_families(text))
     assert {family.name for family in read} == set(KINDS)
     values = {(one.name, *one.labels.values()): one.value for each in read for one in each.samples}
@@ -63,7 +64,9 @@ def test_the_port_is_free_again_and_one_that_is_not_is_told_of():
 @pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6")
 def test_it_may_listen_on_ipv6():
     with metrics_port("::1", 0, published) as port:
-        assert httpx.get(f"http://[::1]:{port}/metrics", verify=PLAIN).status_code == 200
+        assert (
+            httpx.get(f"http://[::1]:{port}/metrics", verify=PLAIN, timeout=LONG).status_code == 200
+        )
 
 
 LEAST = 3
@@ -81,7 +84,9 @@ def measured(start_server, monkeypatch):
 def scrape(server):
     """Return what a scrape shows now."""
     port = server.app.state.metrics.port
-    answer = httpx.get(f"http://127.0.0.1:{port}/metrics", verify=PLAIN).raise_for_status()
+    answer = httpx.get(
+        f"http://127.0.0.1:{port}/metrics", verify=PLAIN, timeout=LONG
+    ).raise_for_status()
     return {
         name: float(value)
         for name, _, value in (
@@ -221,7 +226,7 @@ def test_a_scrape_holds_no_id_and_no_time_of_the_process(measured):
     desk.client.get("/readyz").raise_for_status()
     pass_minute(measured)
     port = measured.app.state.metrics.port
-    told = httpx.get(f"http://127.0.0.1:{port}/metrics", verify=PLAIN).text
+    told = httpx.get(f"http://127.0.0.1:{port}/metrics", verify=PLAIN, timeout=LONG).text
     pseudonym = worker.client.get("/me").json()["pseudonym"]
     for secret in (campaign, worker.id, worker.credential, desk.key, pseudonym, "planted"):
         assert secret not in told.lower()
