@@ -52,9 +52,7 @@ def faults(source: str) -> list[str]:
                 words = [name] if name in CLOCKS else []
             case ast.Call(func=ast.Attribute(value=ast.Name(id="asyncio"), attr="sleep")):
                 words = [] if ast.unparse(node.args[0]) == "0" else ["sleep"]
-            case ast.Call(
-                func=ast.Attribute(value=ast.Name(id="httpx"), attr=name), keywords=given
-            ):
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="httpx"), attr=name), keywords=kw):
                 told = {one.arg for one in kw} & {"timeout", "transport", None}
                 words = [] if told or name not in REQUESTS else [f"httpx.{name} in 5 seconds"]
             case ast.Call(func=ast.Attribute(attr=name), args=[ast.Constant(value=most)]):
