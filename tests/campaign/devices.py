@@ -12,7 +12,7 @@ from tests.campaign.promises import PROMISES
 from quietcrowd.campaign.device.checked_terms import Terms, read_tasks
 from quietcrowd.campaign.device.draw import CommittedReports, coded_reports
 from quietcrowd.campaign.terms.canonical import canonical_hash
-from quietcrowd.campaign.terms.channel_config import report_rule
+from quietcrowd.campaign.terms.channels import report_rule
 from quietcrowd.campaign.terms.configuration import build_configuration
 from quietcrowd.campaign.terms.promises import Promises
 

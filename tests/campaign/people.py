@@ -22,7 +22,7 @@ from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.requesters import issue_key
 from quietcrowd.campaign.store.withdrawals.journal import Departures
 from quietcrowd.campaign.terms.canonical import canonical_json
-from quietcrowd.campaign.terms.mechanisms import why_not_in_page
+from quietcrowd.campaign.terms.channels import why_not_in_page
 from quietcrowd.campaign.terms.tokens import new_token, participant_id
 
 PLAIN = False

@@ -8,9 +8,8 @@ from fractions import Fraction
 
 from quietcrowd.accounting.spending import counted_loss
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.channels.per_worker import beta_weights
+from quietcrowd.mechanisms.channels.per_worker import MAX_SHAPE, beta_weights
 from quietcrowd.mechanisms.mechanism import Mechanism, check_mechanism
-from quietcrowd.mechanisms.two_layer import MAX_SHAPE
 from quietcrowd.privacy.guarantee import MOST_REPORTS
 from quietcrowd.privacy.loss_distribution import compose_losses
 from quietcrowd.privacy.rounding import as_entered

@@ -234,6 +234,7 @@ class MatrixFactorization(Mechanism):
             centre=centre,
             noise=DiscreteLaplace.for_loss(distance, self.epsilon),
             moments_epsilon=self.epsilon / 2 if self.variant == "statistics" else 0.0,
+            solution=None if self.variant in _HIDING else self.variant,
         )
 
     def _steps_per_epsilon(self, grid: Grid, centre: int) -> int:
@@ -249,8 +250,7 @@ class MatrixFactorization(Mechanism):
     @property
     def sketch_length(self) -> int:
         """Number of numbers that a worker sends."""
-        moments = self.rank * (self.rank + 1) // 2 if self.variant == "statistics" else 0
-        return self.rank + moments
+        return self.channel.length
 
     def sketch_bounds(self, tasks: int) -> SketchBounds:
         """Return bounds of the noisy sums, or of the profile that a device solves for from them.

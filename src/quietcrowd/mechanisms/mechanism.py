@@ -100,6 +100,9 @@ class Mechanism(ABC):
     )
     """Why a memo cannot contain its reports; None if it can: see `fixed_reports`."""
 
+    is_taskwise: ClassVar[bool] = False
+    """Whether it reports on each task separately: see `TaskwiseMechanism`."""
+
     domain: Domain
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

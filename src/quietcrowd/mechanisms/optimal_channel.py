@@ -167,7 +167,7 @@ class OptimalChannel(LabelMechanism):
     @cached_property
     def channel(self) -> FiniteChannel:
         """Distribution of a report given its answer, the same for every worker."""
-        return FiniteChannel(weights=self.weights)
+        return FiniteChannel(weights=self.weights, numbered=True)
 
     @property
     @override

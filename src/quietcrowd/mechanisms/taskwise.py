@@ -52,6 +52,7 @@ class TaskwiseMechanism(Mechanism):
     draw, the loss of each report is that of the channel, and the total loss is the sum.
     """
 
+    is_taskwise: ClassVar[bool] = True
     freshness: ClassVar[str] = "reported once, with fresh noise"
     """Assumption about each answer, or task."""
 

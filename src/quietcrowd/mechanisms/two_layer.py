@@ -17,6 +17,7 @@ from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channels.base import MAX_EPSILON, TOTAL
 from quietcrowd.mechanisms.channels.per_worker import (
+    MAX_SHAPE,
     BetaFlips,
     ReportLaw,
     UniformEpsilons,
@@ -53,9 +54,6 @@ __all__ = ["TwoLayerRandomizedResponse"]
 BLOCK = 2**16
 
 Law: TypeAlias = Literal["flip", "epsilon", "beta"]
-
-MAX_SHAPE = 16
-"""Largest shape of a beta distribution: its numbers stay below 2^1100."""
 
 USUAL_SHAPE = 2
 
@@ -159,15 +157,13 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         if self.low > self.high:
             raise ParameterError(f"low must not exceed high; got low={self.low}, high={self.high}")
         if self.law == "flip":
-            return UniformFlips(size=self.size, low=self.low, high=self.high)
+            return UniformFlips.of_flips(self.size, self.low, self.high)
         if self.alpha is None or self.beta is None:
             raise ParameterError(
                 f'the law "beta" takes alpha and beta, whole numbers from 1 to {MAX_SHAPE}; '
                 f"got alpha={self.alpha}, beta={self.beta}"
             )
-        return BetaFlips(
-            size=self.size, low=self.low, high=self.high, alpha=self.alpha, beta=self.beta
-        )
+        return BetaFlips.of_flips(self.size, self.low, self.high, self.alpha, self.beta)
 
     def _epsilon_law(self) -> UniformEpsilons:
         if self.low is not None or self.high is not None or self.epsilon is None:
@@ -269,7 +265,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         Several answers of one worker share the flip probability, so their joint distribution is no
         product of this channel.
         """
-        return FiniteChannel.randomized_response(self.size, self.worker_law.mean)
+        return FiniteChannel.of_workers(self.worker_law)
 
     @property
     def worker_channel(self) -> None:
@@ -426,7 +422,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
             "law": self.law,
             "null": self.null,
             **({"alpha": self.alpha, "beta": self.beta} if self.law == "beta" else {}),
-            **self.worker_law.public,
+            "other_weights": list(self.worker_law.bounds),
         }
 
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from shutil import rmtree
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import numpy as np
@@ -146,14 +146,14 @@ def check_randomizable(
     if store.mechanism is not None:
         raise AnswerError(f"{store.folder}: these are reports, randomised already")
     mechanism.check_domain(store.domain)
-    if not isinstance(mechanism, TaskwiseMechanism):
+    if not mechanism.is_taskwise:
         raise ParameterError(
             f"{mechanism.name} makes what a worker sends of all its answers at once, and a store "
             "is partitioned by task: randomise in memory, groups of workers one by one, or take "
             "another mechanism"
         )
     mechanism.check_left_out(store.dropped.out_of_domain, participation_public=participation_public)
-    return mechanism
+    return cast("TaskwiseMechanism", mechanism)
 
 
 @frozen(kw_only=True, eq=False)

@@ -13,6 +13,7 @@ from tests.campaign.promises import PROMISES
 
 import quietcrowd as qc
 from quietcrowd.campaign.terms.canonical import canonical_json
+from quietcrowd.campaign.terms.channels import earlier_document
 from quietcrowd.campaign.terms.configuration import agreed_sentences, build_configuration
 from quietcrowd.campaign.terms.promises import Promises
 from quietcrowd.mechanisms import Mechanism
@@ -231,10 +232,6 @@ TAMPERED = {
     "shown by none": ("one-layer", changed(["at_least"], 0)),
     "another weight": ("one-layer", changed(["channel", "weights", 0, 0], lambda one: one - 1)),
     "answers as they are": ("one-layer", changed(["channel", "weights"], [[2**32, 0], [0, 2**32]])),
-    "another table": ("one-layer", changed(["mechanism", "other_weight"], lambda one: one + 1)),
-    "another epsilon of the mechanism": ("one-layer", changed(["mechanism", "epsilon"], 2.0)),
-    "another mechanism": ("one-layer", changed(["mechanism", "mechanism"], "none")),
-    "another version of it": ("one-layer", changed(["mechanism", "version"], 2)),
     "a report more": ("one-layer", changed(["report", "value", 1], 2)),
     "every task": ("one-layer", changed(["report", "every_task"], True)),
     "reports of another kind": ("one-layer", changed(["report", "kind"], "sketch")),
@@ -255,7 +252,20 @@ TAMPERED = {
     "less noise": ("laplace", changed(["channel", "noise_scale"], lambda scale: scale / 2)),
     "a finer grid": ("laplace", changed(["channel", "grid", "step"], lambda step: step / 2)),
     "a wider report": ("laplace", changed(["report", "value", 1], lambda most: most + 1)),
-    "no NULL": ("one-layer with NULL", changed(["mechanism", "null"], None)),
+    "a label more": (
+        "one-layer",
+        changed(["mechanism", "domain", "labels"], ["no", "yes", "both"]),
+    ),
+    "a channel of another kind": ("one-layer", changed(["channel", "kind"], "sets")),
+    "a channel of no kind": ("one-layer", changed(["channel", "kind"], None)),
+    "a channel with a member more": (
+        "sets of labels",
+        lambda config: config["channel"].update(x=1),
+    ),
+    "a weight that each worker draws": (
+        "one-layer",
+        lambda config: config["channel"].update(per_worker={"kind": "epsilon", "epsilon": 1.0}),
+    ),
     "an accurate bit": (
         "laplace with a bit",
         changed(["channel", "participation", "noise_scale"], lambda scale: scale / 4),
@@ -292,14 +302,31 @@ TAMPERED = {
         "one-layer",
         lambda config: config.update(allotment="random"),
     ),
-    "another seed": ("matrix factorisation", changed(["channel", "profile", "seed"], 77)),
 }
 """What no client takes part in: the configuration that it is made of, and what is changed in it."""
+
+RENAMED = {
+    "another table": ("one-layer", changed(["mechanism", "other_weight"], lambda one: one + 1)),
+    "another epsilon of the mechanism": ("one-layer", changed(["mechanism", "epsilon"], 2.0)),
+    "another mechanism": ("one-layer", changed(["mechanism", "mechanism"], "none")),
+    "another version of it": ("one-layer", changed(["mechanism", "version"], 2)),
+    "no NULL": ("one-layer with NULL", changed(["mechanism", "null"], None)),
+    "another seed": ("matrix factorisation", changed(["channel", "profile", "seed"], 77)),
+    "numbered reports": ("one-layer", lambda config: config["channel"].update(numbered=True)),
+}
+"""Sound channels that are not those of the mechanism: a client that knows it refuses them."""
+
+
+def with_earlier_channel(name):
+    """Return a campaign that was opened before channels had the kinds of today."""
+    campaign = VALID[name]
+    channel = earlier_document(campaign.config["channel"])
+    return campaign.saying({**campaign.config, "channel": channel})
 
 
 def tampered(name):
     """Return the campaign of a dishonest server: its hash is right, and what it says is not."""
-    kind, change = TAMPERED[name]
+    kind, change = {**TAMPERED, **RENAMED}[name]
     campaign = VALID[kind]
     config = copy.deepcopy(campaign.config)
     change(config)

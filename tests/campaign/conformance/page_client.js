@@ -1,10 +1,10 @@
 // The page's modules, as the conformance suite drives them; python_client.py does the same.
 
+import { describe, percentages } from "./worker/channels/index.js";
 import { Device } from "./worker/device/device.js";
 import { drawUpload, toDraw } from "./worker/device/reports.js";
 import { speaker } from "./worker/page/messages.js";
 import { consentSentences } from "./worker/terms/consent.js";
-import { lawSentences, lawTable } from "./worker/terms/law.js";
 import { channelHash, taskQuestions } from "./worker/terms/questions.js";
 import { askedOf, readTasks, readTerms, Refusal } from "./worker/terms/terms.js";
 
@@ -42,8 +42,8 @@ export function read(campaign, id) {
       consent: consentSentences(
         terms.guarantee, terms.promises, speak, terms.allotment, terms.asOf,
       ),
-      law: lawSentences(terms, speak),
-      table: lawTable(terms, speak),
+      law: describe(terms, speak),
+      table: percentages(terms, speak),
     };
   });
 }

@@ -14,7 +14,7 @@ from attrs import Factory, define
 from quietcrowd.campaign.device.checked_terms import Terms, read_allotment, read_tasks
 from quietcrowd.campaign.device.client import Client
 from quietcrowd.campaign.device.draw import Draw
-from quietcrowd.campaign.device.law import law_sentences, law_table
+from quietcrowd.campaign.device.noise_text import noise_sentences, noise_table
 from quietcrowd.campaign.device.questions import TaskQuestions, channel_hash
 from quietcrowd.exceptions import QuietcrowdError
 from quietcrowd.mechanisms.memo.worker_table import worker_table
@@ -87,8 +87,8 @@ class PythonClient:
         return {
             "losses": _losses(guarantee),
             "consent": list(terms.consent),
-            "law": list(law_sentences(terms.mechanism, terms.tasks)),
-            "table": [list(row) for row in law_table(terms.mechanism)],
+            "law": list(noise_sentences(terms.mechanism, terms.tasks)),
+            "table": [list(row) for row in noise_table(terms.mechanism)],
         }
 
     def questions(self, campaign, listed=None):

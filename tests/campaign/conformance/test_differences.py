@@ -8,8 +8,11 @@ from tests.campaign.conformance.cases import (
     ASKED,
     CAMPAIGN,
     LABELS,
+    RENAMED,
     RIDGE,
     campaign_of,
+    tampered,
+    with_earlier_channel,
 )
 from tests.campaign.conformance.plays import BOTH, LIKE_IT, ONE, OTHER, REFUSED
 from tests.campaign.conformance.server import ORIGIN, OTHER_ORIGIN, Server
@@ -48,7 +51,14 @@ DIFFERENCES = {
         "losses are summed; each question shows how many answers fit, and further ones cannot be "
         "given; what does not fit is refused at sending",
     ),
-    "mechanisms": ("all", "not the sketch that solves a ridge regression"),
+    "mechanisms": (
+        "those that it knows: the channel must follow from the mechanism's parameters",
+        "any sound channel, except sketches that solve a ridge regression; parameters are not read",
+    ),
+    "channels of earlier campaigns": (
+        "read, with the kinds laplace and bounded, or without a draw per worker",
+        "refused",
+    ),
     "answers as texts": (
         '"7" is the number 7, as files have it',
         "no: answers have the type of their domain",
@@ -126,6 +136,20 @@ def test_a_memo_is_there_before_the_first_answer(python, page):
 def test_the_sketch_that_solves(request, kind, given):
     ridge = campaign_of(MECHANISMS[RIDGE])
     assert outcomes(request.getfixturevalue(kind), [("join", CAMPAIGN)], ridge) == [given]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RENAMED)
+def test_parameters_of_a_mechanism(python, page, name):
+    assert python.read(tampered(name)) == REFUSED
+    assert page.read(tampered(name)) != REFUSED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["two-layer", "laplace", "duchi"])
+def test_channels_of_earlier_campaigns(python, page, name):
+    assert python.read(with_earlier_channel(name)) != REFUSED
+    assert page.read(with_earlier_channel(name)) == REFUSED
 
 
 @pytest.mark.slow

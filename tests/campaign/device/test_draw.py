@@ -12,7 +12,7 @@ from quietcrowd.campaign.device.checked_terms import Terms, read_tasks
 from quietcrowd.campaign.device.draw import Draw
 from quietcrowd.campaign.device.questions import TaskQuestions, read_report
 from quietcrowd.campaign.protocol.worker_documents import Upload
-from quietcrowd.campaign.terms.channel_config import report_rule
+from quietcrowd.campaign.terms.channels import report_rule
 from quietcrowd.exceptions import AnswerError, CampaignError
 from quietcrowd.mechanisms import Memo
 

@@ -15,7 +15,7 @@ from quietcrowd.campaign.device.questions import (
     readable_values,
     spell_report,
 )
-from quietcrowd.campaign.terms.channel_config import report_rule
+from quietcrowd.campaign.terms.channels import report_rule
 
 YES_NO = qc.Categorical(["no", "yes"])
 

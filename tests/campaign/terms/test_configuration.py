@@ -8,8 +8,8 @@ from tests.campaign.promises import PROMISES
 import quietcrowd as qc
 from quietcrowd.accounting.consent import consent_sentences
 from quietcrowd.campaign.terms.canonical import canonical_json
+from quietcrowd.campaign.terms.channels import parse_mechanism
 from quietcrowd.campaign.terms.configuration import build_configuration
-from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 from quietcrowd.campaign.terms.promises import Promises
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
 from quietcrowd.exceptions import ParameterError

@@ -1,7 +1,7 @@
 // Many workers' answers, each drawn for by the page's own modules, as a device does it once.
 
-import { draw } from "./worker/mechanisms/draw.js";
-import { systemWords } from "./worker/mechanisms/words.js";
+import { draw } from "./worker/channels/index.js";
+import { systemWords } from "./worker/channels/random.js";
 
 /**
  * Return what each worker sends, as JSON: a value and a bit of each task, null where there is none;

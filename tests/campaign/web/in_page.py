@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import fields
 
-from quietcrowd.campaign.terms.channel_config import describe_channel, report_rule
+from quietcrowd.campaign.terms.channels import report_rule
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.mechanisms import Reports
 from quietcrowd.mechanisms.taskwise import dense_table
@@ -22,7 +22,7 @@ def terms_of(mechanism, tasks):
     """Return what a configuration says of a mechanism, for so many tasks."""
     return {
         "mechanism": mechanism.to_dict(),
-        "channel": describe_channel(mechanism),
+        "channel": mechanism.channel.describe(),
         "report": report_rule(mechanism, tasks).to_dict(),
     }
 

@@ -10,7 +10,6 @@ import json
 
 import quietcrowd as qc
 from quietcrowd.campaign.terms.canonical import canonical_json
-from quietcrowd.campaign.terms.channel_config import describe_channel
 from quietcrowd.mechanisms import Mechanism
 
 NEAR, ROUNDING = 1e-12, 2e-14
@@ -27,7 +26,7 @@ def shared_losses(one):
 
 
 def _terms(mechanism):
-    described = {"mechanism": mechanism.to_dict(), "channel": describe_channel(mechanism)}
+    described = {"mechanism": mechanism.to_dict(), "channel": mechanism.channel.describe()}
     return json.loads(canonical_json(described))
 
 

@@ -3,24 +3,23 @@
 import { costOf, requireBudget, spentIn } from "./worker/device/ledger.js";
 import { canonicalHash, canonicalJson } from "./worker/terms/canonical.js";
 import { readable } from "./worker/device/reports.js";
-import { twoLayerLosses } from "./worker/terms/shared_losses.js";
-import { decaying, logistic } from "./worker/mechanisms/coins.js";
-import { draw } from "./worker/mechanisms/draw.js";
-import { placeOf } from "./worker/mechanisms/grid.js";
-import { laplaceNoise } from "./worker/mechanisms/laplace.js";
-import { floatUp } from "./worker/mechanisms/rational.js";
-import { shake256 } from "./worker/mechanisms/shake.js";
-import { taskProfiles } from "./worker/mechanisms/sketch.js";
-import { reportOf, weightsOf } from "./worker/mechanisms/table.js";
-import { systemWords, uniformIntegers } from "./worker/mechanisms/words.js";
+import { check, describe, draw, guaranteeOf, percentages } from "./worker/channels/index.js";
+import { placeOf } from "./worker/channels/grid.js";
+import { laplaceNoise } from "./worker/channels/noise.js";
+import { weightsOf } from "./worker/channels/per_worker.js";
+import { decaying, logistic, systemWords, uniformIntegers } from "./worker/channels/random.js";
+import { floatUp } from "./worker/channels/rational.js";
+import { sharedLosses } from "./worker/channels/shared_losses.js";
+import { shake256 } from "./worker/channels/shake.js";
+import { taskProfiles } from "./worker/channels/sketch.js";
+import { lossOfNamed } from "./worker/channels/sketch_losses.js";
+import { reportOf } from "./worker/channels/table.js";
 import { speaker } from "./worker/page/messages.js";
 import { consentSentences } from "./worker/terms/consent.js";
-import { guaranteeOf } from "./worker/terms/guarantee.js";
-import { lawSentences, lawTable, pointsTo } from "./worker/terms/law.js";
 import { meaningsOf } from "./worker/terms/meanings.js";
+import { pointsTo } from "./worker/terms/names.js";
 import { withDigits } from "./worker/terms/numbers.js";
 import { channelHash, largestGroup, lettersOf, taskQuestions } from "./worker/terms/questions.js";
-import { lossOfNamed } from "./worker/terms/sketch_losses.js";
 import { readTasks, readTerms } from "./worker/terms/terms.js";
 
 /** Return a source of given words. */
@@ -72,7 +71,7 @@ export async function refusals(inputs, tag) {
 /** Return what sketches of tasks lose, and how many ms it took to find. */
 export function namedLoss(channel, names) {
   const start = performance.now();
-  return [lossOfNamed({ channel }, names), performance.now() - start];
+  return [lossOfNamed(channel, names), performance.now() - start];
 }
 
 /** Return all that a page says of configurations, in a language. */
@@ -84,8 +83,8 @@ export async function sayings(inputs, tag) {
     const { guarantee, promises, allotment, asOf } = terms;
     given.push([
       ...consentSentences(guarantee, promises, say, allotment, asOf),
-      ...lawSentences(terms, say),
-      ...lawTable(terms, say).flat(),
+      ...describe(terms, say),
+      ...percentages(terms, say).flat(),
     ]);
   }
   return given;
@@ -107,6 +106,20 @@ export async function meanings(terms, others, values) {
 /** Return the value of each meaning; null for what no report means. */
 export function valuesOf(terms, all) {
   return all.map(meaningsOf(terms).valueOf);
+}
+
+/** Return the loss of one report by each channel, a text, about a domain; null if it is refused. */
+export function channelLosses(inputs) {
+  return inputs.map(([text, domain]) => {
+    try {
+      const channel = JSON.parse(text);
+      const counts = { answers_per_participant: 1, linked: 1, tasks: 1 };
+      const report = check(channel, domain, counts.tasks);
+      return guaranteeOf({ channel, report, ...counts }).epsilon;
+    } catch {
+      return null;
+    }
+  });
 }
 
 /** Return the hashes of channels. */
@@ -183,9 +196,8 @@ const GIVES = {
     withWords(words, (source) => ({ noise: exact(laplaceNoise(scale)(count, source)) })),
   letters: async ({ tasks: pairs }) => {
     const tasks = pairs.map(([name, data]) => ({ name, data }));
-    const largest = ["one-layer", "two-layer"].map((mechanism) =>
-      largestGroup(tasks, { mechanism: { mechanism } }),
-    );
+    const [alone, shared] = [{ kind: "table" }, { kind: "table", per_worker: {} }];
+    const largest = [alone, shared].map((channel) => largestGroup(tasks, { channel }));
     const hashes = tasks.map(async ({ name, data }) =>
       (await Promise.all(lettersOf(name, data).map(hashOf))).sort(),
     );
@@ -200,10 +212,10 @@ const GIVES = {
       const guarantee = { answers: 1, tasks: null, linked: 1, linkedEpsilon: loss };
       return consentSentences(guarantee, null, english)[0].match(/most (.*) sure|hidden/)[1];
     });
-    const mechanism = { mechanism: "one-layer", domain: { labels: ["a", "b"] } };
+    const mechanism = { domain: { labels: ["a", "b"] } };
     const printed = shares.map((share) => {
       const channel = { kind: "table", weights: [[share * 2 ** 32, 0]] };
-      return lawTable({ mechanism, channel }, english)[1][1];
+      return percentages({ mechanism, channel }, english)[1][1];
     });
     return [...sure, ...printed, ...numbers.map((number) => withDigits(number, 3, english))];
   },
@@ -213,13 +225,14 @@ const GIVES = {
     Array.from(shake256(new TextEncoder().encode(message), size), (byte) =>
       byte.toString(16).padStart(2, "0"),
     ).join(""),
-  shared_losses: ({ terms, counts }) => counts.map((count) => twoLayerLosses(terms, count)),
+  shared_losses: ({ terms: { mechanism, channel }, counts }) =>
+    counts.map((count) => sharedLosses(channel, mechanism.null === "category", count)),
   table: ({ row, words }) => parsed(words).map((word) => reportOf(row, word)),
   terms: async (input) => {
     const { terms, tasks } = await termsOf(input);
     const { hashes, first } = await taskQuestions(tasks, terms);
     return {
-      ...{ law: lawSentences(terms, english), table: lawTable(terms, english) },
+      ...{ law: describe(terms, english), table: percentages(terms, english) },
       ...{ questions: Object.fromEntries(hashes), first: Object.fromEntries(first) },
       channel: await channelHash(terms),
     };

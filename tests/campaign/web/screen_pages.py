@@ -10,7 +10,7 @@ from tests.campaign.promises import PROMISES
 from tests.campaign.web.browser import MEDIA, ORIGIN
 
 import quietcrowd as qc
-from quietcrowd.campaign.terms.channel_config import describe_channel, report_rule
+from quietcrowd.campaign.terms.channels import report_rule
 from quietcrowd.campaign.web.files import PAGE, WORKER, fill
 from quietcrowd.campaign.web.worker_page import (
     IMPORT_MAP,
@@ -72,7 +72,7 @@ def given(mechanism=BIRDS, tasks=3, answers=None, **changes):
         "title": "Birds",
         "description": "You hear a song.\nSay what you think.",
         "mechanism": mechanism.to_dict(),
-        "channel": describe_channel(mechanism),
+        "channel": mechanism.channel.describe(),
         "report": report_rule(mechanism, len(listed)).to_dict(),
         "answers": most,
         "linked": 1,

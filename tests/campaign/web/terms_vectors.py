@@ -13,9 +13,9 @@ from tests.campaign.promises import PROMISES
 import quietcrowd as qc
 from quietcrowd.accounting.consent import consent_sentences, show_most_sure
 from quietcrowd.campaign.device.checked_terms import Terms, read_tasks
-from quietcrowd.campaign.device.law import law_sentences, law_table, show_share
+from quietcrowd.campaign.device.noise_text import noise_sentences, noise_table, show_share
 from quietcrowd.campaign.device.questions import TaskQuestions, channel_hash
-from quietcrowd.campaign.terms.channel_config import describe_channel, report_rule
+from quietcrowd.campaign.terms.channels import report_rule
 from quietcrowd.campaign.terms.configuration import build_configuration, campaign_guarantee
 from quietcrowd.campaign.terms.near_copies import largest_group, letters_hashes
 from quietcrowd.campaign.terms.promises import Promises
@@ -61,8 +61,8 @@ def terms(one):
     tasks = read_tasks({"config_hash": hashed, "tasks": one["tasks"]}, read)
     asked = TaskQuestions(tasks=tasks, mechanism=read.mechanism, as_of=read.as_of)
     return {
-        "law": list(law_sentences(read.mechanism, read.tasks)),
-        "table": [list(row) for row in law_table(read.mechanism)],
+        "law": list(noise_sentences(read.mechanism, read.tasks)),
+        "table": [list(row) for row in noise_table(read.mechanism)],
         "questions": dict(asked.hashes),
         "first": {task.name: asked.first_of(task.name) for task in tasks},
         "channel": channel_hash(read.mechanism),
@@ -142,7 +142,7 @@ def loss_inputs():
     return [
         {
             "mechanism": mechanism.to_dict(),
-            "channel": dict(describe_channel(mechanism)),
+            "channel": mechanism.channel.describe(),
             "report": report_rule(mechanism, tasks).to_dict(),
             "answers_per_participant": answers,
             "linked": linked,

@@ -40,7 +40,7 @@ def check_never_joined(worker):
 
 @pytest.mark.parametrize(
     "module",
-    ["mechanisms/draw.js", *map(nightly, ["page/main.js", "terms/guarantee.js"])],
+    ["channels/index.js", *map(nightly, ["page/main.js", "terms/terms.js"])],
 )
 def test_a_module_with_one_more_byte_starts_nothing(person, desk, module):
     worker = person(service_workers="block")

@@ -26,13 +26,13 @@ def test_names_at_the_top_of_modules_are_unique():
         for name in top_level_names(re.sub(r"^export ", "", file.text, flags=re.MULTILINE))
     )
     assert [name for name, count in names.items() if count > 1] == []
-    assert {"speaker", "draw", "DRAWS"} <= names.keys()
+    assert {"speaker", "draw", "CHANNELS"} <= names.keys()
 
 
 def test_modules_follow_what_they_import():
-    order = modules_in_order("mechanisms/draw.js")
-    assert order[-1] == "mechanisms/draw.js"
-    assert order.index("mechanisms/words.js") < order.index("mechanisms/table.js")
+    order = modules_in_order("channels/index.js")
+    assert order[-1] == "channels/index.js"
+    assert order.index("channels/random.js") < order.index("channels/table.js")
     assert len(set(order)) == len(order)
 
 

@@ -27,7 +27,7 @@ from tests.campaign.web.screen_pages import (
 from tests.nightly import nightly
 
 import quietcrowd as qc
-from quietcrowd.campaign.device.law import law_sentences
+from quietcrowd.campaign.device.noise_text import noise_sentences
 from quietcrowd.campaign.terms.allotment import ALLOTMENTS, Allotment
 from quietcrowd.campaign.terms.configuration import agreed_sentences
 from quietcrowd.campaign.terms.promises import Promises
@@ -89,7 +89,7 @@ def test_a_worker_is_told_what_to_decide_on(browser):
         guarantee = BIRDS.guarantee(answers=20)
         for sentence in (
             *agreed_sentences(guarantee, promises),
-            *law_sentences(BIRDS, 20),
+            *noise_sentences(BIRDS, 20),
             *("Birds", "You hear a song.\nSay what you think.", "There are 20 questions."),
             *(PROMISES["requester"], PROMISES["contact"], PROMISES["purpose"]),
             *("1.5 until now, and at most 21.5 after", "a program that does the same"),
@@ -140,7 +140,7 @@ def test_consent_says_how_often_which_answer_becomes_which_report(browser):
     mechanism = MECHANISMS["one-layer"]
     with screens(browser, given(mechanism)) as page:
         text = page.locator("main").inner_text()
-        for sentence in law_sentences(mechanism, 3):
+        for sentence in noise_sentences(mechanism, 3):
             assert sentence in text
 
 

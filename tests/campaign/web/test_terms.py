@@ -17,7 +17,9 @@ import quietcrowd as qc
 from quietcrowd.campaign.device.checked_terms import Terms, read_tasks
 from quietcrowd.campaign.terms import configuration, look_alikes
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
-from quietcrowd.exceptions import CampaignError
+from quietcrowd.domains import Domain
+from quietcrowd.exceptions import CampaignError, ParameterError
+from quietcrowd.mechanisms.channels import read_channel
 
 LANGUAGES = ("en", "de")
 CATALOGS = {
@@ -159,6 +161,25 @@ def changes(value, path=""):
         yield from ((f"{path}={one}", one) for one in others)
 
 
+OWN = re.compile(
+    r"\.mechanism(\+|\.(?!domain))|\.channel\.(fill=|profile\.seed=|moments_epsilon=0\.25$)"
+)
+"""Paths of changes to the parameters of a mechanism, or to a channel that then loses no more.
+
+A page does not compare one with the other, because it does not know mechanisms.
+"""
+
+
+def is_sound(one):
+    """Return whether a configuration has a channel that a page may take."""
+    config = json.loads(one["text"])
+    try:
+        domain = Domain.from_dict(config["mechanism"]["domain"])
+        return read_channel(config["channel"], domain) is not None
+    except ParameterError:
+        return False
+
+
 SOON = ("one-layer", "matrix factorisation, statistics")
 EACH = [
     pytest.param(name, marks=pytest.mark.slow if name in SOON else pytest.mark.nightly)
@@ -178,10 +199,11 @@ def test_a_page_refuses_each_change_that_python_refuses(page, name):
     wrong = [
         (path, said)
         for (path, one), said in zip(changed, given, strict=True)
-        if (said is None) == python_refuses(one)
+        if (said is None) == (not is_sound(one) if OWN.match(path) else python_refuses(one))
     ]
     assert wrong == []
-    assert sum(said is not None for said in given) > 0.8 * len(given) > 100
+    compared = [said for (path, _), said in zip(changed, given, strict=True) if not OWN.match(path)]
+    assert sum(said is not None for said in compared) > 0.8 * len(compared) > 80
     assert all(said is None or said[0].startswith("refusal.") for said in given)
     assert refusals(page, [honest]) == [None]
 
@@ -222,7 +244,6 @@ def softened(mechanism, **members):
 
 
 LIES = {
-    "another epsilon": {"mechanism__epsilon": 0.5},
     "another table": {"channel__weights": [[2**32 - 1, 1], [1, 2**32 - 1]]},
     "other bounds of reports": {"report__value": [0, 2]},
     "another sentence": {"consent": ["You lose nothing."]},
@@ -232,8 +253,7 @@ LIES = {
     "participation": {"guarantee__participation_protected": True},
     "no assumption": {"guarantee__assumptions": []},
     "fewer linked": {"linked": 1},
-    "another kind": {"mechanism__mechanism": "toString"},
-    "a later version": {"mechanism__version": 2},
+    "another kind": {"channel__kind": "toString"},
 }
 
 
@@ -246,10 +266,21 @@ def test_lies_are_refused_in_sentences(page):
             assert said.endswith("."), name
             assert "{" not in said, name
     named = dict(zip(LIES, refusals(page, inputs), strict=True))
-    assert named["another epsilon"][0] == "refusal.terms"
     assert named["a lower loss"][0] == named["another sentence"][0] == "refusal.loss"
     assert "epsilon = 4.99999999" in named["a lower loss"][1]
-    assert named["another kind"][0] == named["a later version"][0] == "refusal.mechanism"
+    assert named["another table"][0] == "refusal.unsound"
+    assert named["another kind"][0] == "refusal.mechanism"
+
+
+@pytest.mark.slow
+def test_a_page_reads_only_the_domain_of_a_mechanism(page):
+    """Its name, its version and its parameters say where the channel comes from, and no more."""
+    others = ({"mechanism__epsilon": 0.5}, {"mechanism__mechanism": "x"}, {"mechanism__version": 2})
+    inputs = [softened(MECHANISMS["one-layer"], **other) for other in others]
+    assert refusals(page, inputs) == [None, None, None]
+    one_label = {"kind": "categorical", "labels": ["no"]}
+    other = softened(MECHANISMS["one-layer"], mechanism__domain=one_label)
+    assert [said[0] for said in refusals(page, [other])] == ["refusal.unsound"]
 
 
 @pytest.mark.slow
@@ -328,7 +359,7 @@ def test_what_named_tasks_lose_is_found_alike(page, kind, rank, tasks, variant):
     )
     names = [f"t{place}" for place in range(tasks)]
     there = mechanism.guarantee(tasks=names).worker_epsilon
-    channel = dict(mechanism.channel.describe())
+    channel = mechanism.channel.describe()
     here, _ = page.evaluate(
         "async (given) => (await import('./run_vectors.js')).namedLoss(...given)", [channel, names]
     )

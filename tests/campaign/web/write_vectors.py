@@ -20,7 +20,7 @@ from tests.campaign.web.terms_vectors import TERMS_GIVES, TERMS_INPUTS
 import quietcrowd as qc
 from quietcrowd.campaign.device.draw import coded_reports
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
-from quietcrowd.campaign.terms.channel_config import describe_channel, report_rule
+from quietcrowd.campaign.terms.channels import report_rule
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.mechanisms.channels.coins import decaying, logistic
 from quietcrowd.mechanisms.channels.grid import Grid
@@ -386,7 +386,7 @@ def draw_inputs():
     for seed, (mechanism, edits) in enumerate(mechanisms()):
         described = {
             "mechanism": mechanism.to_dict(),
-            "channel": describe_channel(mechanism),
+            "channel": mechanism.channel.describe(),
             "report": report_rule(mechanism, len(NAMES)).to_dict(),
         }
         if isinstance(mechanism.domain, qc.Interval):
@@ -442,7 +442,7 @@ def described_for(mechanism):
     losses = {"epsilon": stated.epsilon, "workerEpsilon": stated.worker_epsilon, "tasks": 1}
     described = {
         "mechanism": mechanism.to_dict(),
-        "channel": describe_channel(mechanism),
+        "channel": mechanism.channel.describe(),
         "report": report_rule(mechanism, 1).to_dict(),
         "guarantee": losses,
     }

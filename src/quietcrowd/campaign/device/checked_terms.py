@@ -16,6 +16,7 @@ from attrs import field, frozen
 
 from quietcrowd.campaign.terms.allotment import Allotment
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
+from quietcrowd.campaign.terms.channels import earlier_document, usable_mechanism
 from quietcrowd.campaign.terms.configuration import (
     ALLOTTING_VERSION,
     FIRST_VERSION,
@@ -27,7 +28,6 @@ from quietcrowd.campaign.terms.configuration import (
     hash_tasks,
     loss_of_tasks,
 )
-from quietcrowd.campaign.terms.mechanisms import usable_mechanism
 from quietcrowd.campaign.terms.near_copies import largest_group
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.promises import Promises
@@ -123,12 +123,15 @@ class Terms:
             mechanism = usable_mechanism(config["mechanism"])
             allotment = _allotment(config, mechanism)
             expected = _expected(config, mechanism, promises, allotment)
+            earlier = earlier_document(expected["channel"])
         except CampaignError:
             raise
         except (QuietcrowdError, ArithmeticError) as error:
             raise CampaignError(
                 f"the campaign's mechanism cannot be had: {one_line(str(error))} {_WAY_OUT}"
             ) from None
+        if _hash(config.get("channel")) == _hash(earlier):
+            expected["channel"] = earlier
         _compare(config, expected)
         return cls(
             campaign=campaign,

@@ -24,9 +24,9 @@ from quietcrowd.campaign.device.folder import (
     read_record,
 )
 from quietcrowd.campaign.device.http_client import CampaignServer, fetch_images
-from quietcrowd.campaign.device.law import law_sentences
 from quietcrowd.campaign.device.ledger import Budget, Cost, DeviceLedger
 from quietcrowd.campaign.device.link import CampaignLink
+from quietcrowd.campaign.device.noise_text import noise_sentences
 from quietcrowd.campaign.device.questions import channel_hash
 from quietcrowd.campaign.device.reading import CampaignReading
 from quietcrowd.campaign.device.receipt import HeldReports, WorkerReceipt
@@ -157,7 +157,7 @@ class Client:
 
         Workers should decide by them before they answer: after `answer` nothing is left to decide.
         """
-        return law_sentences(self.terms.mechanism, self.terms.tasks)
+        return noise_sentences(self.terms.mechanism, self.terms.tasks)
 
     @property
     def copies(self) -> tuple[tuple[str, ...], ...]:

@@ -22,8 +22,7 @@ from quietcrowd.campaign.device.questions import (
     spell_report,
 )
 from quietcrowd.campaign.terms.canonical import canonical_json
-from quietcrowd.campaign.terms.channel_config import ReportRule, report_rule
-from quietcrowd.campaign.terms.mechanisms import decoded
+from quietcrowd.campaign.terms.channels import ReportRule, decoded, report_rule
 from quietcrowd.campaign.terms.settings import MAX_BODY
 from quietcrowd.campaign.terms.tokens import new_id
 from quietcrowd.exceptions import CampaignError

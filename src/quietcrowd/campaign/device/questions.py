@@ -15,7 +15,7 @@ from attrs import frozen
 
 from quietcrowd.campaign.device.checked_terms import CampaignTask
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
-from quietcrowd.campaign.terms.mechanisms import decoded
+from quietcrowd.campaign.terms.channels import decoded
 from quietcrowd.campaign.terms.near_copies import letters_hashes, sent_again
 from quietcrowd.domains import Domain, FiniteDomain, Label
 from quietcrowd.mechanisms import Mechanism

@@ -22,8 +22,8 @@ from quietcrowd.campaign.protocol.fields import (
     State,
     Whole,
 )
-from quietcrowd.campaign.terms.channel_config import MAX_NUMBERS
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
+from quietcrowd.mechanisms.channels.reading import MAX_NUMBERS
 
 __all__ = [
     "JoinRequest",

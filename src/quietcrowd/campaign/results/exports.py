@@ -17,7 +17,7 @@ from quietcrowd.campaign.results.reports import copies_of
 from quietcrowd.campaign.results.shown import ShownResults
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.terms.mechanisms import parse_mechanism
+from quietcrowd.campaign.terms.channels import parse_mechanism
 from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.formats.csv import guard_cell
 from quietcrowd.formats.parquet import arrow_stream

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from quietcrowd.campaign.terms.channels import parse_mechanism
 from quietcrowd.campaign.terms.file_lock import file_lock
-from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 
 __all__ = ["LargeCampaigns", "sweep", "work_folder"]
 

@@ -15,7 +15,7 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database, look_up
 from quietcrowd.campaign.store.releases import waits_for_others
-from quietcrowd.campaign.terms.mechanisms import decoded, parse_mechanism, stored_rule
+from quietcrowd.campaign.terms.channels import decoded, parse_mechanism, stored_rule
 from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.mechanisms import Mechanism
 

@@ -22,7 +22,7 @@ from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.exclusions import is_excluded, names_in_force
 from quietcrowd.campaign.store.releases import reports_of
 from quietcrowd.campaign.terms.canonical import canonical_hash
-from quietcrowd.campaign.terms.mechanisms import parse_mechanism
+from quietcrowd.campaign.terms.channels import parse_mechanism
 from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.domains import Domain
 from quietcrowd.formats.reports import merge_copies

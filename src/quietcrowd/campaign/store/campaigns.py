@@ -12,8 +12,8 @@ from quietcrowd.campaign.protocol.campaign_documents import CampaignDocument
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import fixed_allotment
+from quietcrowd.campaign.terms.channels import parse_mechanism
 from quietcrowd.campaign.terms.configuration import Configuration, build_configuration
-from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 from quietcrowd.campaign.terms.promises import Promises
 from quietcrowd.exceptions import QuietcrowdError
 

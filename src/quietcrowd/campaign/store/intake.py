@@ -21,8 +21,7 @@ from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import allotted_tasks
 from quietcrowd.campaign.store.database import insert_rows, look_up
 from quietcrowd.campaign.store.releases import release_waiting, show_at_once, waits_for_others
-from quietcrowd.campaign.terms.channel_config import ReportRule
-from quietcrowd.campaign.terms.mechanisms import stored_rule
+from quietcrowd.campaign.terms.channels import ReportRule, stored_rule
 from quietcrowd.campaign.terms.tokens import participant_id, same_hash, token_hash
 from quietcrowd.exceptions import RemovedMechanismError
 

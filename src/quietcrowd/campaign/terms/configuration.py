@@ -16,7 +16,7 @@ from attrs import evolve, frozen
 from quietcrowd.accounting.consent import consent_sentences
 from quietcrowd.campaign.terms.allotment import Allotment
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
-from quietcrowd.campaign.terms.channel_config import describe_channel, report_rule
+from quietcrowd.campaign.terms.channels import report_rule
 from quietcrowd.campaign.terms.near_copies import largest_group
 from quietcrowd.campaign.terms.promises import Promises
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
@@ -194,7 +194,7 @@ def describe_campaign(
         "title": title,
         "description": description,
         "mechanism": mechanism.to_dict(),
-        "channel": describe_channel(mechanism),
+        "channel": mechanism.channel.describe(),
         "report": report_rule(mechanism, tasks).to_dict(),
         "answers_per_participant": answers,
         "linked": linked,

@@ -92,10 +92,10 @@ def _cost(guarantee: PrivacyGuarantee) -> str:
 
 
 def _tell_law(client: Client) -> None:
-    from quietcrowd.campaign.device.law import law_table
+    from quietcrowd.campaign.device.noise_text import noise_table
 
     show_text("This device randomises your answers before they are sent:")
-    rows = law_table(client.terms.mechanism)
+    rows = noise_table(client.terms.mechanism)
     if rows:
         table = plain_table("answer", *(f"sent as {name}" for name in rows[0][1:]), numeric_from=1)
         for name, *shares in rows[1:]:

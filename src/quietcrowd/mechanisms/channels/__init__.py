@@ -1,1 +1,38 @@
-"""Channels by kind: what a device does to an answer."""
+"""Channels by kind: what a device does to an answer, as documents that two languages read.
+
+Each kind is one module here and one in ``campaign/web/worker/channels/``. A mechanism needs no
+other code on a page: its parameters end in a document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from quietcrowd.domains import Domain
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms.channels.base import Channel
+from quietcrowd.mechanisms.channels.sets import SetChannel
+from quietcrowd.mechanisms.channels.shift import LaplaceChannel
+from quietcrowd.mechanisms.channels.sketch import SketchChannel
+from quietcrowd.mechanisms.channels.table import FiniteChannel
+from quietcrowd.mechanisms.channels.weights import BoundedChannel
+
+__all__ = ["KINDS", "read_channel"]
+
+_READ = (FiniteChannel, LaplaceChannel, BoundedChannel, SetChannel, SketchChannel)
+
+KINDS = {kind.kind: kind for kind in _READ}
+"""Classes of channels by the kind of their document."""
+
+
+def read_channel(document: Any, domain: Domain) -> Channel:
+    """Return the channel of a document about answers in a domain.
+
+    Raises ParameterError if the kind is unknown, or a member is missing, unknown or invalid. The
+    page refuses the same documents.
+    """
+    kind = document.get("kind") if isinstance(document, Mapping) else None
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise ParameterError(f"channel: its kind must be one of {', '.join(KINDS)}")
+    return KINDS[kind].read(document, domain)

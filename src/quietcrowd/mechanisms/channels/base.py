@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,9 @@ class Channel(ABC):
     a `bounded_law`, which imply `log_likelihood`, or only as `log_likelihood`. Callers ask for a
     form that they can use, not for the class.
     """
+
+    kind: ClassVar[str | None] = None
+    """Kind of the document that `describe` returns; None if there is no document."""
 
     @property
     @abstractmethod
@@ -130,11 +133,11 @@ class Channel(ABC):
         raise ParameterError(f"{type(self).__name__} gives no law of a report given its answer")
 
     def describe(self) -> Mapping[str, Any]:
-        """Return the numbers that define the channel, JSON-ready.
+        """Return the channel document, JSON-ready: all that a device does to an answer.
 
-        They are part of a campaign's configuration: a table of integers, or a grid and the scale of
-        the noise in its steps; never only an epsilon. Raises ParameterError if a subclass does not
-        define it.
+        It is part of a campaign's configuration: a table of integers, or a grid and the scale of
+        the noise in its steps; never only an epsilon. `read_channel` reads it. Raises
+        ParameterError if a subclass does not define it.
         """
         raise ParameterError(
             f"{type(self).__name__} has no method describe, and a campaign publishes what its "

@@ -112,6 +112,32 @@ class BoundedLaw:
             slope=slope,
         )
 
+    def check(self) -> None:
+        """Raise ParameterError unless the weights sum to 2^32 and their loss is at most 16.
+
+        Also raises if the numbers of reports exceed the range of floats, or do not depend on the
+        answer.
+        """
+        total = self.windows + 2 * self.least + self.slope * self.steps
+        first, last = self.ends
+        parts = (
+            (self.window > 0) == (self.base > 0) == (self.lift > 0)
+            and self.window <= self.steps <= MOST_STEPS
+            and 0 <= first < last == self.reports - 1 - first
+            and self.window + self.slope > 0
+            and (self.least > 0 or not self.slope)
+        )
+        try:
+            if parts and total == TOTAL and self.epsilon <= MOST_EPSILON:
+                _ = self.numbers
+                return
+        except (ArithmeticError, ParameterError):
+            pass
+        raise ParameterError(
+            "channel: its weights must sum to 2^32 for each answer, with a privacy loss of at most "
+            f"{MOST_EPSILON:g}"
+        )
+
     @property
     def steps(self) -> int:
         """Number of steps of the answers' grid."""

@@ -11,6 +11,7 @@ from attrs import frozen
 
 from quietcrowd.domains import Domain, Interval, Ordinal
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms.channels.reading import check_members, real, refused, whole
 from quietcrowd.report_domains import Lattice
 
 __all__ = ["Grid", "bounded_domain", "cut_off"]
@@ -86,6 +87,21 @@ class Grid:
                 f"{domain.example()} lies too far from 0, or is too wide, for floats on a grid: "
                 "move or scale the answers by public numbers first"
             )
+        return grid
+
+    @classmethod
+    def read(cls, document: Any, domain: Domain) -> Grid:
+        """Return the grid of a channel document; raise ParameterError unless it fits the domain."""
+        check_members(document, "low step steps high")
+        bounded_domain(None, None, domain)
+        assert isinstance(domain, Interval | Ordinal)
+        grid = cls.over(domain, real("step", document["step"], 0, domain.width))
+        low, high = (
+            real(name, document[name], domain.low, domain.high) for name in ("low", "high")
+        )
+        steps = whole("steps", document["steps"], 2, grid.steps)
+        if (low, steps, high) != (grid.low, grid.steps, grid.high):
+            raise refused("grid", "that of the domain")
         return grid
 
     @property

@@ -35,6 +35,7 @@ from quietcrowd.mechanisms.channels.coins import (
     throw,
 )
 from quietcrowd.mechanisms.channels.grid import Grid
+from quietcrowd.mechanisms.channels.reading import real
 from quietcrowd.mechanisms.randomness import Randomness, WordSource, word_source
 from quietcrowd.privacy.rounding import least_meant, ratio_up
 
@@ -189,6 +190,11 @@ class DiscreteLaplace(Noise):
                 "another epsilon, or another step."
             )
         return cls(scale=ratio_up(wanted))
+
+    @classmethod
+    def read(cls, scale: Any) -> DiscreteLaplace:
+        """Return the noise of a channel document; raise ParameterError for an invalid scale."""
+        return cls(scale=real("noise_scale", scale, 1, 2**LARGEST_POWER))
 
     def loss(self, distance: Fraction | int) -> float:
         """Return the privacy loss between two numbers `distance` steps apart, rounded up."""

@@ -16,16 +16,18 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 from typing_extensions import override
 
-from quietcrowd.mechanisms.channels.base import TOTAL, Channel, other_weight_for
+from quietcrowd.mechanisms.channels.base import MAX_EPSILON, TOTAL, Channel, other_weight_for
+from quietcrowd.mechanisms.channels.reading import check_members, real, refused, whole
 from quietcrowd.mechanisms.randomness import WordSource, uniform_integers
 from quietcrowd.privacy.loss_law import LossLaw
 from quietcrowd.privacy.shared_flip import (
@@ -45,6 +47,7 @@ from quietcrowd.privacy.shared_weight import (
 )
 
 __all__ = [
+    "MAX_SHAPE",
     "STEPS",
     "BetaFlips",
     "ReportLaw",
@@ -54,18 +57,27 @@ __all__ = [
     "WorkerLaw",
     "beta_high",
     "beta_weights",
+    "read_worker_law",
 ]
 
 MAX_LISTED = 2**16
 """Largest number of answers for which the loss distribution is summed over 1,024 weights."""
 
 
+MAX_SHAPE = 16
+"""Largest shape of a beta distribution: its numbers stay below 2^1100."""
+
 STEPS = 1024
 """Number of equally likely weights in a table."""
 
 
 class WorkerLaw(ABC):
-    """Distribution of the weight, out of 2^32, that a worker gives each value except the answer."""
+    """Distribution of the weight, out of 2^32, that a worker gives each value except the answer.
+
+    `size` is the number of possible reports.
+    """
+
+    size: int
 
     @property
     @abstractmethod
@@ -98,33 +110,35 @@ class WorkerLaw(ABC):
 
     @property
     @abstractmethod
-    def public(self) -> dict[str, list[int]]:
-        """Public numbers of the distribution, JSON-ready."""
+    def bounds(self) -> tuple[int, int]:
+        """Smallest and largest weight."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Return the member ``per_worker`` of a channel document, JSON-ready."""
 
 
 @frozen(kw_only=True, slots=False)
 class UniformFlips(WorkerLaw):
-    """Uniform flip probability from `low` to `high`.
-
-    `size` is the number of possible reports.
-    """
+    """Uniform weight from `low` to `high`, whole numbers with an even sum: their mean is whole."""
 
     size: int
-    low: float
-    high: float
+    low: int
+    high: int
 
-    @cached_property
+    @classmethod
+    def of_flips(cls, size: int, low: float, high: float) -> UniformFlips:
+        """Return the distribution for bounds of the flip probability; weights are rounded up."""
+        largest = TOTAL // (size - 1)
+        least, most = _weights_of_flips(size, low, high, largest)
+        if (least + most) % 2:
+            least, most = (least, most + 1) if most < largest else (least + 1, most)
+        return cls(size=size, low=least, high=most)
+
+    @property
+    @override
     def bounds(self) -> tuple[int, int]:
-        """Bounds of the weight, rounded up, with an even sum, so that their mean is whole."""
-        others = self.size - 1
-        largest = TOTAL // others
-        low, high = (
-            min(math.ceil(Fraction(flip) * TOTAL / others), largest)
-            for flip in (self.low, self.high)
-        )
-        if (low + high) % 2:
-            low, high = (low, high + 1) if high < largest else (low + 1, high)
-        return low, high
+        return self.low, self.high
 
     @property
     @override
@@ -162,19 +176,17 @@ class UniformFlips(WorkerLaw):
         low, high = self.bounds
         return cell_law(answers, labels=self.size, low=low, high=high)
 
-    @property
-    def public(self) -> dict[str, list[int]]:
-        """Bounds of the weight; see `WorkerLaw.public`."""
-        return {"other_weights": list(self.bounds)}
+    @override
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "uniform", "low": self.low, "high": self.high}
 
 
 class TableLaw(WorkerLaw):
     """Uniform choice among the 1,024 weights of a public table with a whole mean.
 
-    `size` is the number of possible reports; `null` is whether NULL is one, with its own draw.
+    `null` is whether NULL is a report, with its own draw.
     """
 
-    size: int
     null: bool
 
     @property
@@ -223,35 +235,43 @@ class TableLaw(WorkerLaw):
         )
 
     @property
-    def public(self) -> dict[str, list[int]]:
-        """Smallest and largest weight of the table; see `WorkerLaw.public`."""
-        return {"other_weights": [min(self.table), max(self.table)]}
+    @override
+    def bounds(self) -> tuple[int, int]:
+        return min(self.table), max(self.table)
 
 
 @frozen(kw_only=True, slots=False)
 class BetaFlips(TableLaw):
-    """Flip probability with a beta distribution truncated to `low` to `high`, on 1,024 weights.
+    """Flip probability with a truncated beta distribution, on 1,024 weights from `low` to `high`.
 
-    `size` is the number of possible reports. The shapes `alpha` and `beta` are at least 1; both 1
-    make it uniform.
+    The shapes `alpha` and `beta` are at least 1; both 1 make it uniform.
     """
 
     size: int
-    low: float
-    high: float
+    low: int
+    high: int
     alpha: int
     beta: int
     null = False
 
+    @classmethod
+    def of_flips(cls, size: int, low: float, high: float, alpha: int, beta: int) -> BetaFlips:
+        """Return the distribution for bounds of the flip probability.
+
+        Weights are rounded up; an answer is kept with a weight of at least 1.
+        """
+        least, most = _weights_of_flips(size, low, high, (TOTAL - 1) // (size - 1))
+        return cls(size=size, low=least, high=most, alpha=alpha, beta=beta)
+
     @cached_property
     def table(self) -> tuple[int, ...]:
-        """Weights; an answer is kept with a weight of at least 1."""
-        others = self.size - 1
-        most = (TOTAL - 1) // others
-        low, high = (
-            min(math.ceil(Fraction(flip) * TOTAL / others), most) for flip in (self.low, self.high)
-        )
-        return beta_weights(others, low, high, self.alpha, self.beta)
+        """Weights, in order."""
+        return beta_weights(self.size - 1, self.low, self.high, self.alpha, self.beta)
+
+    @override
+    def describe(self) -> dict[str, Any]:
+        bounds = {"low": self.low, "high": self.high}
+        return {"kind": "beta", **bounds, "alpha": self.alpha, "beta": self.beta}
 
     @override
     def cell_law(self, answers: int) -> LossLaw | None:
@@ -265,12 +285,16 @@ class BetaFlips(TableLaw):
 class UniformEpsilons(TableLaw):
     """Worker's epsilon, one of 1,024 equidistant numbers between 0 and twice the mean, `epsilon`.
 
-    `size` is the number of possible reports; `null` is whether NULL is one, with its own draw.
+    `null` is whether NULL is a report, with its own draw.
     """
 
     size: int
     epsilon: float
     null: bool
+
+    @override
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "epsilon", "epsilon": self.epsilon}
 
     @cached_property
     def table(self) -> tuple[int, ...]:
@@ -289,6 +313,38 @@ class UniformEpsilons(TableLaw):
             weights[place] += added
             missing -= added
         return tuple(weights) if not missing else (most,) * STEPS
+
+
+def _weights_of_flips(size: int, low: float, high: float, largest: int) -> tuple[int, int]:
+    """Return the weights of each other label for two flip probabilities, rounded up."""
+    least, most = (
+        min(math.ceil(Fraction(flip) * TOTAL / (size - 1)), largest) for flip in (low, high)
+    )
+    return least, most
+
+
+def read_worker_law(document: Any, size: int, *, null: bool) -> WorkerLaw:
+    """Return the distribution in a channel document; raise ParameterError if it is invalid.
+
+    `size` is the number of possible reports, and `null` whether NULL is one.
+    """
+    kind = document.get("kind") if isinstance(document, Mapping) else None
+    if kind == "epsilon":
+        check_members(document, "kind epsilon")
+        epsilon = real("epsilon", document["epsilon"], 0, MAX_EPSILON / 2)
+        return UniformEpsilons(size=size, epsilon=epsilon, null=null)
+    if kind not in ("uniform", "beta") or null:
+        raise refused("per_worker", "of the kind uniform, beta or epsilon; NULL needs epsilon")
+    largest = (TOTAL - (kind == "beta")) // (size - 1)
+    check_members(document, "kind low high" + " alpha beta" * (kind == "beta"))
+    high = whole("high", document["high"], 0, largest)
+    low = whole("low", document["low"], 0, high)
+    if kind == "beta":
+        alpha, beta = (whole(name, document[name], 1, MAX_SHAPE) for name in ("alpha", "beta"))
+        return BetaFlips(size=size, low=low, high=high, alpha=alpha, beta=beta)
+    if (low + high) % 2:
+        raise refused("low and high", "of an even sum")
+    return UniformFlips(size=size, low=low, high=high)
 
 
 def _distribution(others: int, alpha: int, beta: int) -> Callable[[int], int]:

@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 from typing_extensions import override
 
+from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.mechanisms.channels.base import Channel
-from quietcrowd.mechanisms.channels.set_law import SetLaw
+from quietcrowd.mechanisms.channels.reading import MAX_LABELS, check_members, refused, whole
+from quietcrowd.mechanisms.channels.set_law import TOTAL, SetLaw
 from quietcrowd.mechanisms.report_meanings import ReportMeanings, in_order
 
 __all__ = ["SetChannel"]
+
+_MEMBERS = ("labels", "members", "inside", "outside")
 
 
 @frozen(kw_only=True, slots=False)
 class SetChannel(Channel):
     """Distribution of a set of labels given the answer, with the weights `law`."""
 
+    kind: ClassVar[str] = "sets"
     law: SetLaw
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], domain: Domain) -> SetChannel:
+        """Return the channel of a document; raise ParameterError if it is invalid."""
+        check_members(document, "kind " + " ".join(_MEMBERS))
+        law = SetLaw(**{name: whole(name, document[name], 1, TOTAL) for name in _MEMBERS})
+        if not isinstance(domain, FiniteDomain) or law.labels != domain.size:
+            raise refused("labels", "the number of labels of the domain")
+        if law.labels > MAX_LABELS:
+            raise refused("labels", f"at most {MAX_LABELS}")
+        return cls(law=law)
 
     @property
     @override
@@ -39,14 +55,7 @@ class SetChannel(Channel):
 
     @override
     def describe(self) -> Mapping[str, Any]:
-        law = self.law
-        return {
-            "kind": "sets",
-            "labels": law.labels,
-            "members": law.members,
-            "inside": law.inside,
-            "outside": law.outside,
-        }
+        return {"kind": self.kind, **{name: getattr(self.law, name) for name in _MEMBERS}}
 
     @override
     def identity(self, answers: Any, reports: ReportMeanings) -> Mapping[str, Any]:

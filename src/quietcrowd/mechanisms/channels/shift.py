@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 from typing_extensions import override
 
+from quietcrowd.domains import Domain, Interval
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.channels.grid import Grid
 from quietcrowd.mechanisms.channels.noise import DiscreteLaplace, Shift
+from quietcrowd.mechanisms.channels.reading import check_members, real, refused
 from quietcrowd.mechanisms.report_meanings import ReportMeanings
 from quietcrowd.privacy.rounding import ratio_up
 
@@ -45,10 +47,32 @@ class LaplaceChannel(Channel):
         Noise of the participation bit, in steps of 1/1024.
     """
 
+    kind: ClassVar[str] = "shift"
     grid: Grid
     noise: DiscreteLaplace
     fill: Fill
     participation_noise: DiscreteLaplace | None = None
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], domain: Domain) -> LaplaceChannel:
+        """Return the channel of a document; raise ParameterError if it is invalid.
+
+        With a participation bit, a missing answer must count as the middle: only then is the loss
+        the stated one.
+        """
+        check_members(document, "kind grid noise_scale fill participation")
+        grid = Grid.read(document["grid"], domain)
+        noise = DiscreteLaplace.read(document["noise_scale"])
+        fill, bit = document["fill"], document["participation"]
+        if fill not in (None, "uniform", "midpoint"):
+            fill = real("fill", fill, grid.low, grid.high)
+        if bit is None:
+            return cls(grid=grid, noise=noise, fill=fill)
+        check_members(bit, "grid noise_scale")
+        if Grid.read(bit["grid"], Interval(low=0, high=1)) != BIT_GRID or fill != "midpoint":
+            raise refused("participation", "on its grid, with the fill midpoint")
+        bit_noise = DiscreteLaplace.read(bit["noise_scale"])
+        return cls(grid=grid, noise=noise, fill=fill, participation_noise=bit_noise)
 
     @cached_property
     def shift(self) -> Shift:
@@ -108,7 +132,7 @@ class LaplaceChannel(Channel):
     def describe(self) -> Mapping[str, Any]:
         bit = self.participation_noise
         return {
-            "kind": "laplace",
+            "kind": self.kind,
             "grid": self.grid.describe(),
             "noise_scale": self.noise.scale,
             "fill": self.fill,

@@ -16,7 +16,7 @@ import hashlib
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +24,12 @@ import pyarrow as pa
 from attrs import field, frozen
 from typing_extensions import override
 
+from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.channels.grid import Grid
 from quietcrowd.mechanisms.channels.noise import DiscreteLaplace, Floats
+from quietcrowd.mechanisms.channels.reading import MAX_NUMBERS, check_members, real, refused, whole
 from quietcrowd.privacy.rounding import least_meant, ratio_up
 from quietcrowd.privacy.signed_sums import largest_signed_norm
 from quietcrowd.validation import one_of, whole_number
@@ -58,6 +60,8 @@ MAX_RANK = 4096
 _SUMMANDS = 12  # uniform 16-bit numbers whose sum is nearly normal
 _MIDDLE = _SUMMANDS * (2**16 - 1) // 2
 _EXACT = 2**53
+
+_SOLUTIONS = ("ridge", "paper")
 
 _MOST_NUMBERS = 2**24
 """Largest number of products of all tasks in memory at once."""
@@ -242,13 +246,54 @@ class SketchChannel(Channel):
         Noise of each profile sum, in units of 2^-24 steps.
     moments_epsilon : float
         Loss about one cell by the noisy second moments; 0 if none are sent.
+    solution : str or None
+        The variant of `MatrixFactorization`, if devices solve for a profile and send it instead
+        of the sums.
     """
+
+    kind: ClassVar[str] = "sketch"
 
     profile: TaskProfile
     grid: Grid
     centre: int
     noise: DiscreteLaplace
     moments_epsilon: float = 0.0
+    solution: str | None = None
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], domain: Domain) -> SketchChannel:
+        """Return the channel of a document; raise ParameterError if it is invalid."""
+        names = "kind grid centre noise_scale noise_unit moments_epsilon profile"
+        check_members(document, names, "solution")
+        solution, profile = document.get("solution"), document["profile"]
+        if (solution is None) == ("solution" in document) or solution not in (None, *_SOLUTIONS):
+            raise refused("solution", "ridge or paper, or absent")
+        check_members(profile, "kind rank seed")
+        law = TaskProfile(
+            rank=whole("rank", profile["rank"], 1, MAX_RANK),
+            kind=profile["kind"],
+            seed=whole("seed", profile["seed"], 0, 2**64 - 1),
+        )
+        grid = Grid.read(document["grid"], domain)
+        beyond = 0 if solution is None else 2**31
+        channel = cls(
+            profile=law,
+            grid=grid,
+            centre=whole("centre", document["centre"], -beyond, grid.steps + beyond),
+            noise=DiscreteLaplace.read(document["noise_scale"]),
+            moments_epsilon=real("moments_epsilon", document["moments_epsilon"], 0, 2**48),
+            solution=solution,
+        )
+        real("noise_unit", document["noise_unit"], 1 / UNIT, 1 / UNIT)
+        if channel.length > MAX_NUMBERS:
+            raise refused("rank", f"so low that at most {MAX_NUMBERS:,} numbers are sent")
+        return channel
+
+    @property
+    def length(self) -> int:
+        """Number of numbers that a worker sends."""
+        rank = self.profile.rank
+        return rank + (rank * (rank + 1) // 2 if self.moments_epsilon else 0)
 
     @cached_property
     def epsilon(self) -> float:
@@ -293,7 +338,7 @@ class SketchChannel(Channel):
     @override
     def describe(self) -> Mapping[str, Any]:
         return {
-            "kind": "sketch",
+            "kind": self.kind,
             "grid": self.grid.describe(),
             "centre": self.centre,
             "noise_scale": self.noise.scale,
@@ -304,6 +349,7 @@ class SketchChannel(Channel):
                 "rank": self.profile.rank,
                 "seed": self.profile.seed,
             },
+            **({} if self.solution is None else {"solution": self.solution}),
         }
 
 

@@ -10,16 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 from typing_extensions import override
 
+from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channels.base import MAX_EPSILON, TOTAL, Channel
 from quietcrowd.mechanisms.channels.noise import Floats
+from quietcrowd.mechanisms.channels.per_worker import WorkerLaw, read_worker_law
+from quietcrowd.mechanisms.channels.reading import MAX_LABELS, check_members, refused, wholes
 from quietcrowd.mechanisms.randomness import WordSource
 from quietcrowd.mechanisms.report_meanings import ReportMeanings, in_order
 from quietcrowd.privacy.rounding import log_ratio_up
@@ -64,6 +67,11 @@ class FiniteChannel(Channel):
     ----------
     weights : ndarray of int, shape (answers, reports)
         ``weights[a, r] / 2**32`` is the probability of report r given answer a; rows sum to 2^32.
+    numbered : bool
+        Whether reports are numbers of columns instead of labels.
+    per_worker : WorkerLaw, optional
+        If each worker draws a secret table once: the distribution of its weights. The table is
+        then their mean.
 
     Raises
     ------
@@ -77,7 +85,10 @@ class FiniteChannel(Channel):
     1.0986122886681098
     """
 
+    kind: ClassVar[str] = "table"
     weights: npt.NDArray[np.uint64] = field(converter=_weights, validator=_check_weights)
+    numbered: bool = False
+    per_worker: WorkerLaw | None = None
 
     def __attrs_post_init__(self) -> None:
         if self.epsilon > MAX_EPSILON:
@@ -100,6 +111,39 @@ class FiniteChannel(Channel):
         weights = np.full((size, size), other_weight, dtype=np.uint64)
         np.fill_diagonal(weights, TOTAL - (size - 1) * other_weight)
         return cls(weights=weights)
+
+    @classmethod
+    def of_workers(cls, law: WorkerLaw) -> FiniteChannel:
+        """Return the channel of workers who each draw the weight of the other labels."""
+        mean = cls.randomized_response(law.size, law.mean)
+        return cls(weights=mean.weights, per_worker=law)
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], domain: Domain) -> FiniteChannel:
+        """Return the channel of a document; raise ParameterError if it is invalid.
+
+        There is a row for each label of the domain, and perhaps one for NULL. Columns are the same
+        labels, unless they are numbered.
+        """
+        check_members(document, "kind weights", "numbered per_worker")
+        rows, numbered = document["weights"], document.get("numbered", False)
+        labels = domain.size if isinstance(domain, FiniteDomain) else 0
+        size = len(rows) if isinstance(rows, list | tuple) else 0
+        if not 2 <= labels <= size <= min(labels + (not numbered), MAX_LABELS):
+            raise refused("weights", "a row for each label of the domain")
+        if not isinstance(numbered, bool) or numbered != ("numbered" in document):
+            raise refused("numbered", "true, or absent")
+        columns = len(rows[0]) if numbered and isinstance(rows[0], list | tuple) else size
+        if not 1 <= columns <= MAX_LABELS:
+            raise refused("weights", f"a table with at most {MAX_LABELS} columns")
+        table = [wholes("weights", row, columns, TOTAL) for row in rows]
+        if "per_worker" not in document:
+            return cls(weights=table, numbered=numbered)
+        law = read_worker_law(document["per_worker"], size, null=size > labels)
+        channel = cls.of_workers(law)
+        if numbered or channel.weights.tolist() != table:
+            raise refused("weights", "the mean of those that workers draw")
+        return channel
 
     @classmethod
     def rounded(cls, probabilities: npt.ArrayLike) -> FiniteChannel:
@@ -156,7 +200,12 @@ class FiniteChannel(Channel):
 
     @override
     def describe(self) -> Mapping[str, Any]:
-        return {"kind": "table", "weights": self.weights.tolist()}
+        return {
+            "kind": self.kind,
+            "weights": self.weights.tolist(),
+            **({"numbered": True} if self.numbered else {}),
+            **({} if self.per_worker is None else {"per_worker": self.per_worker.describe()}),
+        }
 
     @override
     def identity(self, answers: Any, reports: ReportMeanings) -> Mapping[str, Any]:

@@ -44,14 +44,14 @@ from quietcrowd.campaign.store.releases import take_stock, waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.store.withdrawals.journal import trace_of
 from quietcrowd.campaign.terms.canonical import canonical_json
-from quietcrowd.campaign.terms.configuration import check_as_of
-from quietcrowd.campaign.terms.images import named_images
-from quietcrowd.campaign.terms.mechanisms import (
+from quietcrowd.campaign.terms.channels import (
     UNREADABLE,
     parse_mechanism,
     usable_mechanism,
     why_not_in_page,
 )
+from quietcrowd.campaign.terms.configuration import check_as_of
+from quietcrowd.campaign.terms.images import named_images
 from quietcrowd.campaign.terms.promises import PROMISED
 from quietcrowd.campaign.terms.settings import MAX_ITERATIONS, PREFIX
 from quietcrowd.campaign.terms.tokens import new_id

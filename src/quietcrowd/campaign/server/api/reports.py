@@ -21,7 +21,7 @@ from quietcrowd.campaign.server.service import Credential, ServiceOf
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.intake import WorkerUpload
 from quietcrowd.campaign.store.participants import find_participant
-from quietcrowd.campaign.terms.mechanisms import stored_rule
+from quietcrowd.campaign.terms.channels import stored_rule
 from quietcrowd.campaign.terms.settings import PREFIX
 
 __all__ = ["read_own_reports", "router", "send_reports"]

@@ -33,7 +33,7 @@ from quietcrowd.campaign.store.dashboards import Reader
 from quietcrowd.campaign.store.releases import waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.store.result_pages import KINDS
-from quietcrowd.campaign.terms.mechanisms import parse_mechanism
+from quietcrowd.campaign.terms.channels import parse_mechanism
 from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.formats.parquet import MEDIA_TYPE
 

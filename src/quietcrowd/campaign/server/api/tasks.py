@@ -24,7 +24,7 @@ from quietcrowd.campaign.server.service import (
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.campaigns import update_campaign
 from quietcrowd.campaign.store.requesters import owned_campaign
-from quietcrowd.campaign.terms.mechanisms import parse_mechanism
+from quietcrowd.campaign.terms.channels import parse_mechanism
 from quietcrowd.campaign.terms.settings import MAX_TASK_TEXT, MAX_TASKS, PREFIX
 from quietcrowd.campaign.terms.task_checks import check_no_answers
 from quietcrowd.campaign.terms.tasks import READERS, TaskRow, encode_known_truths

@@ -1,7 +1,7 @@
 // A worker's device in one campaign: its storage and its requests.
 
+import { reportsAll } from "../channels/index.js";
 import { canonicalHash, canonicalJson } from "../terms/canonical.js";
-import { reportsAll } from "../terms/guarantee.js";
 import { channelHash, lettersOf, taskQuestions } from "../terms/questions.js";
 import { askedOf, readTasks, readTerms } from "../terms/terms.js";
 import { fetchImages, imagesOf } from "./images.js";

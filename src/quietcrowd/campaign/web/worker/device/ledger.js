@@ -3,8 +3,8 @@
 // Losses are added as the decimals that they print as: three times 0.1 is 0.3, as a worker expects.
 // docs/theory/budgets.md proves that no more is lost.
 
-import { decimalOf, decimalUp, isNoMore, ratioOf } from "../mechanisms/rational.js";
-import { exactLoss, guaranteeOf } from "../terms/guarantee.js";
+import { exactLoss, guaranteeOf } from "../channels/index.js";
+import { decimalOf, decimalUp, isNoMore, ratioOf, sumOf } from "../channels/rational.js";
 import { refuseIf } from "./refusing.js";
 
 const FOR_ROUNDING = 2 ** -38; // more than the error of losses computed with floats
@@ -17,7 +17,7 @@ export function costOf({ mechanism, channel, report, guarantee }, count) {
   }
   const isSketch = report.kind === "sketch"; // all of them depend on the tasks' names
   const most = { answers_per_participant: count, linked: 1, tasks: count };
-  const stated = isSketch ? guarantee : guaranteeOf({ mechanism, channel, report, ...most });
+  const stated = isSketch ? guarantee : guaranteeOf({ channel, report, ...most });
   const { epsilon, workerEpsilon } = stated;
   if (!(workerEpsilon < Infinity)) {
     return Infinity;
@@ -33,7 +33,7 @@ export function costOf({ mechanism, channel, report, guarantee }, count) {
 
 /** Return the entered epsilon if the loss of a report equals it up to rounding; else the loss. */
 function entered(epsilon, loss) {
-  if (epsilon === null || epsilon === undefined) {
+  if (typeof epsilon !== "number") {
     return loss;
   }
   const decimal = decimalOf(epsilon);
@@ -42,22 +42,19 @@ function entered(epsilon, loss) {
 }
 
 /** Return the smallest number with a decimal of at least the sum of costs. */
-function sumOf(costs) {
+function totalOf(costs) {
   if (costs.includes(Infinity)) {
     return Infinity;
   }
-  const add = (sum, { over, under }) => ({
-    over: sum.over * under + over * sum.under,
-    under: sum.under * under,
-  });
-  return decimalUp(costs.map(decimalOf).reduce(add, { over: 0n, under: 1n }));
+  const zero = { over: 0n, under: 1n };
+  return decimalUp(costs.map(decimalOf).reduce((sum, cost) => sumOf(sum, cost), zero));
 }
 
 /** Return the loss of all campaigns, without and with `more`, and the budget or null. */
 export function spentIn(entries, more = 0) {
   const costs = entries.map(({ cost = 0 }) => cost);
   const budget = entries.find(({ name }) => name === "")?.budget ?? null;
-  return { spent: sumOf(costs), after: sumOf([...costs, more]), budget };
+  return { spent: totalOf(costs), after: totalOf([...costs, more]), budget };
 }
 
 export function requireBudget(entries, cost) {

@@ -1,12 +1,11 @@
 // Reports: one per question, channel and requester at a server, drawn once and stored.
 
-import { numbersOf } from "../mechanisms/bounded.js";
-import { draw } from "../mechanisms/draw.js";
-import { systemWords } from "../mechanisms/words.js";
+import { draw, reportsAll } from "../channels/index.js";
+import { systemWords } from "../channels/random.js";
+import { numbersOf } from "../channels/weights.js";
 import { canonicalJson } from "../terms/canonical.js";
-import { reportsAll } from "../terms/guarantee.js";
-import { labelText } from "../terms/law.js";
 import { favouredBy, isNumbered, meaningsOf } from "../terms/meanings.js";
+import { labelText } from "../terms/names.js";
 import { newId } from "./membership.js";
 import { refuseIf } from "./refusing.js";
 
@@ -73,9 +72,9 @@ export function readable(items, terms, tasks) {
   const { grid, participation, kind } = terms.channel;
   const { meaningOf } = meaningsOf(terms);
   const number = ({ low, step }, steps) => low + step * steps;
-  const { origin, step } = kind === "bounded" ? numbersOf(terms.channel) : {};
+  const { origin, step } = kind === "weights" ? numbersOf(terms.channel) : {};
   const own = step === undefined ? grid : { low: origin, step };
-  const table = isNumbered(terms) ? favouredBy : (label) => label;
+  const table = isNumbered(terms.channel) ? favouredBy : (label) => label;
   const sets = (labels) => labels.map(labelText).join(", ");
   const shown = { table, sets }[kind] ?? ((place) => number(own, place));
   return items.map(({ task_id: id, value, bit }) => ({

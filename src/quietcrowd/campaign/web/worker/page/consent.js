@@ -1,7 +1,7 @@
 // The consent screen: terms and privacy loss, before a worker joins.
 
+import { describe, percentages } from "../channels/index.js";
 import { consentSentences } from "../terms/consent.js";
-import { lawSentences, lawTable } from "../terms/law.js";
 import { byId, filled, tables } from "./elements.js";
 import { answersWithin } from "./limit.js";
 
@@ -13,8 +13,8 @@ export function factsOf(app, { spent, after, budget, reused, repeated }) {
     length > 0 ? say(key, { count: length, tasks: app.count(length) }) : "";
   return {
     law: filled("law", app, {
-      table: tables(headed(lawTable(terms, say), say), say("screen.law.table")),
-      sentences: lawSentences(terms, say),
+      table: tables(headed(percentages(terms, say), say), say("screen.law.table")),
+      sentences: describe(terms, say),
     }),
     spending: filled("spending", app, {
       ...{ ...names, spent: app.loss(spent), after: app.loss(after) },

@@ -1,8 +1,8 @@
 // The page: start, navigation between screens, and language.
 
 import { Device, whyNotHere } from "../device/device.js";
-import { systemWords, uniformIntegers } from "../mechanisms/words.js";
-import { reportsAll } from "../terms/guarantee.js";
+import { reportsAll } from "../channels/index.js";
+import { systemWords, uniformIntegers } from "../channels/random.js";
 import { consent } from "./consent.js";
 import { byId, element, filled } from "./elements.js";
 import { answersWithin } from "./limit.js";

@@ -1,6 +1,6 @@
 // Questions, one at a time, as often as the worker likes; nothing is randomized or sent here.
 
-import { labelsOf } from "../mechanisms/draw.js";
+import { labelsOf } from "../terms/domain.js";
 import { imageIn } from "../terms/images.js";
 import { byId, element } from "./elements.js";
 

@@ -2,7 +2,7 @@
 
 import { byId, tables } from "./elements.js";
 import { lineOf, spell } from "./questions.js";
-import { pointsTo } from "../terms/law.js";
+import { pointsTo } from "../terms/names.js";
 
 export async function receipt(app) {
   const { device, terms, say, link } = app;

@@ -1,7 +1,7 @@
 // The meaning of a guarantee in sentences. Percentages are rounded up, so that "at most" is true.
 
-import { digitsOf } from "../mechanisms/coins.js";
-import { ratioOf } from "../mechanisms/rational.js";
+import { digitsOf } from "../channels/random.js";
+import { ratioOf } from "../channels/rational.js";
 import { counted, inWords, pointed } from "./numbers.js";
 
 /** @import { Say } from "../page/messages.js" */

@@ -1,11 +1,12 @@
 // Meanings of reports, independent of the order of labels: see Python's report_meanings.py.
 
-import { byCodePoint, fillingPlace, labelsOf } from "../mechanisms/draw.js";
-import { membersOfSet, rankOfSet } from "../mechanisms/sets.js";
+import { membersOfSet, rankOfSet } from "../channels/sets.js";
+import { fillingPlace } from "../channels/shift.js";
+import { byCodePoint, labelsOf } from "./domain.js";
 
 /** Return whether reports have no names, only numbers of columns. */
-export function isNumbered({ mechanism }) {
-  return mechanism.mechanism === "optimal";
+export function isNumbered({ numbered }) {
+  return numbered === true;
 }
 
 /**
@@ -19,7 +20,7 @@ export function meaningsOf({ mechanism, channel }) {
   const labels = labelsOf(mechanism.domain);
   if (channel.kind === "table") {
     const names = [...labels, null].slice(0, channel.weights[0].length);
-    const listed = isNumbered({ mechanism }) ? likelihoods(labels, channel.weights) : names;
+    const listed = isNumbered(channel) ? likelihoods(labels, channel.weights) : names;
     const texts = listed.map((meaning) => JSON.stringify(meaning));
     const valueOf = (meaning) => placeIn(texts, JSON.stringify(meaning));
     return { listed, meaningOf: (value) => listed[value], valueOf };
@@ -45,7 +46,7 @@ export function channelIdentity(terms) {
   const { mechanism, channel, report } = terms;
   const labels = labelsOf(mechanism.domain);
   const answers = labels === null ? mechanism.domain : inOrder(labels);
-  const fill = channel.kind === "laplace" && { fill: placeFilled(channel) };
+  const fill = channel.kind === "shift" && { fill: placeFilled(channel) };
   const law = channel.kind === "table" ? tableLaw(terms) : { answers, ...channel, ...fill };
   return { law, every_task: report.every_task, shared: null };
 }
@@ -55,8 +56,9 @@ function placeFilled(channel) {
 }
 
 /** Return a table with sorted answers, and one column per meaning, also sorted. */
-function tableLaw({ mechanism, channel: { kind, weights } }) {
-  const { listed, valueOf } = meaningsOf({ mechanism, channel: { kind, weights } });
+function tableLaw({ mechanism, channel }) {
+  const { kind, weights } = channel;
+  const { listed, valueOf } = meaningsOf({ mechanism, channel });
   const given = [...labelsOf(mechanism.domain), null].slice(0, weights.length);
   const firsts = listed.map(valueOf); // the same for reports with the same meaning
   const reports = inOrder(listed.filter((_, value) => firsts[value] === value));

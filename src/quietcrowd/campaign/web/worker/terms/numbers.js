@@ -1,6 +1,6 @@
 // Formatting of numbers: rounded as in Python, written as in the language.
 
-import { ratioOf } from "../mechanisms/rational.js";
+import { ratioOf } from "../channels/rational.js";
 
 /** @import { Say } from "../page/messages.js" */
 

@@ -1,9 +1,10 @@
 // Equality of questions, and of the channels of their reports.
 
-import { byCodePoint, labelsOf } from "../mechanisms/draw.js";
+import { isSentAgain } from "../channels/index.js";
 import { canonicalHash, canonicalJson } from "./canonical.js";
 import { lettersAlike, skeleton } from "./look_alikes.js";
-import { isSentAgain, labelText } from "./law.js";
+import { labelText } from "./names.js";
+import { byCodePoint, labelsOf } from "./domain.js";
 import { imageIn } from "./images.js";
 import { channelIdentity } from "./meanings.js";
 
@@ -44,7 +45,7 @@ export async function taskQuestions(tasks, { mechanism, asOf }) {
 
 /** Return the hash of a channel's identity; null if a worker's answers share noise. */
 export async function channelHash(terms) {
-  return isSentAgain(terms) ? canonicalHash(channelIdentity(terms)) : null;
+  return isSentAgain(terms.channel) ? canonicalHash(channelIdentity(terms)) : null;
 }
 
 /** Return the maximum number of reports on one question, its copies and similar questions. */
@@ -67,7 +68,7 @@ export function largestGroup(tasks, terms) {
   tasks.forEach(({ name, data }, i) => {
     const root = rootOf(firsts[i]);
     const members = groups.get(root) ?? groups.set(root, new Set()).get(root);
-    members.add(isSentAgain(terms) ? canonicalJson(alone(name, data)) : name);
+    members.add(isSentAgain(terms.channel) ? canonicalJson(alone(name, data)) : name);
   });
   return [...groups.values()].reduce((most, { size }) => Math.max(most, size), 1);
 }

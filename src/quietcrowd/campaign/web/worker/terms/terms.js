@@ -1,12 +1,11 @@
 // The terms of a worker, recomputed on the device: the server is not trusted.
 
-import { whyNot } from "../mechanisms/draw.js";
+import { assumptionsOf, check, guaranteeOf, reportsAll, whyNot } from "../channels/index.js";
+import { lossOfNamed } from "../channels/sketch_losses.js";
 import { canonicalHash, canonicalJson } from "./canonical.js";
-import { describedBy } from "./channel.js";
 import { consentSentences } from "./consent.js";
-import { assumptionsOf, guaranteeOf, reportsAll } from "./guarantee.js";
+import { checkedDomain } from "./domain.js";
 import { largestGroup } from "./questions.js";
-import { lossOfNamed } from "./sketch_losses.js";
 
 /** @import { Say } from "../page/messages.js" */
 
@@ -75,11 +74,14 @@ export async function readTerms(text, { campaign, configHash, english }) {
   checkMembers(config, campaign);
   const hash = async () => canonicalJson(config) === text && (await canonicalHash(config));
   refuseUnless((await attempt(hash, "config")) === configHash, "config");
-  refuseUnless(whyNot(config.mechanism) === null, "mechanism");
-  const described = await attempt(() => describedBy(config.mechanism, config.tasks), "unsound");
+  const { mechanism, channel } = config; // only the mechanism's domain is read, not its parameters
+  refuseUnless(whyNot(channel) === null, "mechanism");
+  const domain = await attempt(() => checkedDomain(mechanism.domain), "unsound");
+  const report = await attempt(() => check(channel, domain, config.tasks), "unsound");
   const kinds = kindsOf(config);
   const strangers = Object.keys(config).filter((name) => !Object.hasOwn(kinds, name));
-  const wrong = [...differing(config, described), ...strangers].join(", ");
+  const others = [...differing(config, { report }), ...differing(mechanism, { domain })];
+  const wrong = [...others, ...strangers].join(", ");
   refuseUnless(wrong === "", "terms", { names: wrong });
   const promised = Object.keys(PROMISES).map((name) => [name, config[name]]);
   const promises = config.version === 1 ? null : Object.fromEntries(promised);
@@ -91,11 +93,12 @@ export async function readTerms(text, { campaign, configHash, english }) {
   refuseUnless(!allotment || !reportsAll(config), "counts");
   const { requester_id: requesterId = null, as_of: asOf = null } = config;
   const consent = consentSentences(guarantee, promises, english, allotment, asOf);
-  const lost = { guarantee: figuresOf(guarantee, config.mechanism, english), consent };
+  const lost = { guarantee: figuresOf(guarantee, config, english), consent };
   const isSaid = !differing(config, lost).length;
   refuseUnless(isSaid, "loss", { epsilon: found.workerEpsilon });
   return {
-    ...{ campaign, title: config.title, description: config.description, ...described },
+    ...{ campaign, title: config.title, description: config.description },
+    ...{ mechanism, channel, report },
     ...{ answers, linked: config.linked, tasks, tasksHash: config.tasks_hash },
     ...{ configHash, guarantee, promises, allotment, requesterId, asOf },
   };
@@ -139,14 +142,14 @@ function checkMembers(config, campaign) {
   refuseUnless(isSound && tasks <= MOST_TASKS, "counts");
 }
 
-function figuresOf(guarantee, mechanism, english) {
+function figuresOf(guarantee, config, english) {
   const shown = Object.entries(FIGURES).map(([name, own]) => {
     return [name, guarantee[own] === Infinity ? null : guarantee[own]];
   });
   return {
     ...Object.fromEntries(shown),
     participation_protected: guarantee.participationProtected,
-    assumptions: assumptionsOf(mechanism, guarantee, english),
+    assumptions: assumptionsOf(config, guarantee, english),
   };
 }
 
@@ -183,7 +186,7 @@ export async function readTasks(document, terms) {
   const isHidden = Math.min(found, terms.answers) > terms.linked;
   refuseUnless(!isHidden, "copies", { found, linked: terms.linked });
   if (terms.report.kind === "sketch") {
-    requireLoss([...names], terms);
+    await requireLoss([...names], terms);
   }
   return tasks;
 }
@@ -206,8 +209,9 @@ export function askedOf({ allotted }, tasks, { allotment }) {
 const follows = ({ id }, i, tasks) => i === 0 || tasks[i - 1].id < id;
 
 /** Refuse tasks with names for which the loss exceeds the agreed one. */
-function requireLoss(names, { channel, guarantee: { epsilon, workerEpsilon } }) {
-  const loss = Math.min(names.length * epsilon, lossOfNamed({ channel }, names));
+async function requireLoss(names, { channel, guarantee: { epsilon, workerEpsilon } }) {
+  const named = await attempt(() => lossOfNamed(channel, names), "unsound");
+  const loss = Math.min(names.length * epsilon, named);
   const isMore = loss > workerEpsilon && !isNear(loss, workerEpsilon);
   refuseUnless(!isMore, "loss", { epsilon: loss });
 }

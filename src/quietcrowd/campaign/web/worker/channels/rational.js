@@ -39,6 +39,14 @@ export function decimalOf(number) {
   };
 }
 
+/** Return the sum of two ratios. @param {Ratio} one @param {Ratio} other @returns {Ratio} */
+export function sumOf(one, other) {
+  return {
+    over: one.over * other.under + other.over * one.under,
+    under: one.under * other.under,
+  };
+}
+
 /** Return whether a ratio is at most another. @param {Ratio} one @param {Ratio} other */
 export function isNoMore(one, other) {
   return one.over * other.under <= other.over * one.under;

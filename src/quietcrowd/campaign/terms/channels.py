@@ -1,29 +1,47 @@
-"""Public description of a mechanism's channel, and validation of its reports."""
+"""Mechanisms of campaigns: descriptions, channel documents, and reports."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from attrs import frozen
 
-from quietcrowd.campaign.terms.canonical import LARGEST_WHOLE
+from quietcrowd.campaign.terms.canonical import LARGEST_WHOLE, canonical_json
 from quietcrowd.domains import Domain, FiniteDomain
-from quietcrowd.exceptions import ParameterError
+from quietcrowd.exceptions import (
+    FormatError,
+    ParameterError,
+    QuietcrowdError,
+    RemovedMechanismError,
+)
 from quietcrowd.mechanisms import Mechanism
+from quietcrowd.mechanisms.channels import read_channel
 from quietcrowd.mechanisms.channels.noise import Shift
+from quietcrowd.mechanisms.channels.reading import MAX_LABELS, MAX_NUMBERS
 from quietcrowd.mechanisms.mechanism import SketchBounds
 from quietcrowd.report_domains import LabelSets, Lattice, Numbers, OrNull
 
-__all__ = ["MAX_LABELS", "MAX_NUMBERS", "ReportRule", "describe_channel", "report_rule"]
+__all__ = [
+    "UNREADABLE",
+    "ReportRule",
+    "decoded",
+    "earlier_document",
+    "parse_mechanism",
+    "report_rule",
+    "stored_rule",
+    "usable_mechanism",
+    "why_not_in_page",
+]
 
-MAX_LABELS = 64
-"""Most labels of a report: the configuration contains their table of integers."""
-
-MAX_NUMBERS = 20_000
-"""Most numbers of a sketch, which must fit into one request."""
+_MOST_LEVELS = 1_000
+UNREADABLE = (QuietcrowdError, ArithmeticError, AttributeError, TypeError, ValueError)
+"""Exceptions that an invalid description may raise."""
 
 
 @frozen(kw_only=True)
@@ -155,11 +173,72 @@ def _sketch_rule(bounds: SketchBounds) -> ReportRule:
     )
 
 
-def describe_channel(mechanism: Mechanism) -> Mapping[str, Any]:
-    """Return the channel document, JSON-ready.
+def usable_mechanism(described: Mapping[str, Any]) -> Mechanism:
+    """Return a described mechanism if a campaign can use it; otherwise raise `FormatError`.
 
-    It contains a table of integers, or a grid and the noise scale in grid steps, and never only an
-    epsilon. If the device samples a distribution per worker, it describes one report of a worker
-    about whom nothing else is known.
+    The message does not quote the description. Mechanisms of earlier versions raise
+    `RemovedMechanismError`.
     """
-    return mechanism.channel.describe()
+    domain = described.get("domain")
+    levels = (
+        [len(one) for one in domain.values() if isinstance(one, list)]
+        if isinstance(domain, dict)
+        else []
+    )
+    try:
+        if max(levels, default=0) > _MOST_LEVELS:
+            raise ValueError
+        mechanism = Mechanism.from_dict(described)
+        report_rule(mechanism, 1)
+        canonical_json(mechanism.to_dict())
+        document = json.loads(canonical_json(mechanism.channel.describe()))
+        read_channel(document, mechanism.domain)
+        return mechanism
+    except RemovedMechanismError:
+        raise
+    except UNREADABLE:
+        raise FormatError(
+            "It must be what Mechanism.to_dict gives, of a mechanism whose reports a campaign can "
+            "take in: at most 64 labels, 20,000 numbers of a sketch, whole numbers below 2^53."
+        ) from None
+
+
+def why_not_in_page(mechanism: Mechanism) -> str | None:
+    """Return why a web page cannot run a mechanism, and a remedy; None if it can."""
+    solution = mechanism.channel.describe().get("solution")
+    if solution is None:
+        return None
+    return (
+        f'Workers answer in a page, and variant "{solution}" solves for numbers that no '
+        'page can compute to the last digit. Take variant "fill" or "statistics".'
+    )
+
+
+@lru_cache(maxsize=256)
+def parse_mechanism(text: str) -> Mechanism:
+    """Return the mechanism of a stored description."""
+    return Mechanism.from_dict(json.loads(text))
+
+
+def stored_rule(text: str, tasks: int = 1) -> ReportRule:
+    """Return the range of a stored mechanism's reports.
+
+    The length and the type of a sketch do not depend on `tasks`, but its bounds do.
+    """
+    return report_rule(parse_mechanism(text), tasks)
+
+
+def decoded(domain: Domain, codes: Sequence[int]) -> pa.Array:
+    """Decode stored values of reports into labels or numbers."""
+    dtype: np.dtype[Any] = domain.dtype
+    return domain.decode(np.array(codes, dtype))
+
+
+def earlier_document(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a channel document as campaigns contain it that were opened before kinds had names.
+
+    Such a campaign can still be answered by the command-line device.
+    """
+    kinds = {"shift": "laplace", "weights": "bounded"}
+    kept = {k: v for k, v in document.items() if k not in ("numbered", "per_worker", "solution")}
+    return {**kept, "kind": kinds.get(document["kind"], document["kind"])}

@@ -1,15 +1,48 @@
-// Sets of labels: numbers, weights and sampling. See Python's mechanisms/channels/set_law.py.
+// Sets of labels that contain the answer more often than others; see Python's set_law.py.
 
-import { digitsOf } from "./coins.js";
-import { ratioOf } from "./rational.js";
-import { uniformIntegers } from "./words.js";
+import { labelsOf } from "../terms/domain.js";
+import { chanceOf, nameOf, quoted } from "../terms/names.js";
+import { uniformIntegers } from "./random.js";
+import { MOST_LABELS, TOTAL, requireMembers, isWhole, must, reportsTo } from "./reading.js";
 
 const MOST_SETS = 2 ** 53; // smaller whole numbers are exact
 const SETS_AT_ONCE = 2 ** 14;
-const EXPONENT_BITS = 160n;
+
+export const sets = Object.freeze({
+  /** Check a channel: a set with the answer has the weight `inside`, any other `outside`. */
+  check(channel, domain) {
+    requireMembers(channel, "kind labels members inside outside");
+    const { labels, members, inside, outside } = channel;
+    must(isWhole(2, MOST_LABELS, labels) && labels === labelsOf(domain)?.length);
+    must(isWhole(1, labels - 1, members) && isCountable(labels, members));
+    must(isWhole(1, TOTAL, inside) && isWhole(1, inside, outside));
+    must(members * inside + (labels - members) * outside <= TOTAL);
+    return reportsTo(countSets(labels, members) - 1);
+  },
+
+  /** Draw the number of a set for each answer. */
+  draw({ channel }, codes, words) {
+    return { values: drawSets(channel, codes, words) };
+  },
+
+  /** Return the privacy loss of one report. */
+  loss({ inside, outside }) {
+    return Math.log1p((inside - outside) / outside);
+  },
+
+  describe({ mechanism: { domain }, channel }, say) {
+    const { labels, members, inside, outside } = channel;
+    const name = quoted(nameOf(labelsOf(domain)[0]));
+    const total = members * inside + (labels - members) * outside;
+    const kept = chanceOf((members * inside) / total, say);
+    const others = chanceOf((members * (total - inside)) / (total * (labels - 1)), say);
+    const values = { members, labels, name, kept, others };
+    return [say("law.sets", values)];
+  },
+});
 
 /** Return `C(code, place + 1)` for places and codes, at most 2^53. */
-export function setBinomials(labels, members) {
+function setBinomials(labels, members) {
   let row = new Array(labels).fill(1);
   return Array.from({ length: members }, () => {
     let sum = 0;
@@ -23,7 +56,7 @@ export function setBinomials(labels, members) {
 }
 
 /** Return the number of sets, exact up to 2^53. */
-export function countSets(labels, members) {
+function countSets(labels, members) {
   const few = Math.min(members, labels - members);
   return setBinomials(labels + 1, few)[few - 1][labels];
 }
@@ -50,25 +83,13 @@ export function membersOfSet(rank, labels, members) {
 }
 
 /** Return whether there are at most 2^53 sets. */
-export function isCountable(labels, members) {
+function isCountable(labels, members) {
   const few = Math.min(members, labels - members);
   let count = 1n;
   for (let i = 1n; i <= BigInt(few); i += 1n) {
     count = (count * (BigInt(labels - few) + i)) / i;
   }
   return count <= BigInt(MOST_SETS);
-}
-
-/** Return the weights of a set with and without the answer, for a loss of at most epsilon. */
-export function setWeights(labels, members, epsilon) {
-  const others = BigInt(labels - members);
-  const one = 1n << EXPONENT_BITS;
-  const fall = epsilon === 0 ? one : digitsOf(ratioOf(epsilon), 0n, Number(EXPONENT_BITS));
-  const inside = ((2n ** 32n - others) * one) / (BigInt(members) * one + others * fall);
-  const outside = (inside * fall + one - 1n) / one;
-  return outside >= inside
-    ? { inside: 1, outside: 1 }
-    : { inside: Number(inside), outside: Number(outside) };
 }
 
 /**
@@ -80,7 +101,7 @@ export function setWeights(labels, members, epsilon) {
  * @param {number[]} codes  of answers
  * @param {WordSource} words
  */
-export function drawSets(law, codes, words) {
+function drawSets(law, codes, words) {
   const reports = [];
   for (let start = 0; start < codes.length; start += SETS_AT_ONCE) {
     reports.push(...drawSomeSets(law, codes.slice(start, start + SETS_AT_ONCE), words));

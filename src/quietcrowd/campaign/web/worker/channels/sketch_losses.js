@@ -1,7 +1,6 @@
 // The privacy loss of sketches: the effect of all answers together on the sums, given task names.
 
-import { momentScale, norm, products, taskProfiles } from "../mechanisms/sketch.js";
-import { lossOfReport } from "./guarantee.js";
+import { momentScale, norm, products, sketch, taskProfiles } from "./sketch.js";
 
 const MOST_PROFILES = 2 ** 26;
 const MOST_HELD = 2 ** 24; // numbers of a table that is processed whole
@@ -13,7 +12,7 @@ const ROUNDING = 2 ** -52;
 const total = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
 
 /** Return the loss of all answers to tasks; infinite if only the sum of single losses is known. */
-export function lossOfNamed({ channel }, names) {
+export function lossOfNamed(channel, names) {
   const { grid, noise_scale: scale, profile, moments_epsilon: epsilon } = channel;
   if (names.length * profile.rank > MOST_PROFILES) {
     return Infinity;
@@ -23,7 +22,7 @@ export function lossOfNamed({ channel }, names) {
   if (epsilon) {
     moved += largestMoments(profiles, profile.rank) / momentScale(profiles, epsilon);
   }
-  return Math.max(lossOfReport(channel), moved);
+  return Math.max(sketch.loss(channel), moved);
 }
 
 function largestMoments(profiles, rank) {

@@ -1,13 +1,51 @@
-// Coins with an irrational probability p, tossed exactly with random words.
+// Random words, and coins with an irrational probability p, tossed exactly with them.
 //
-// A coin shows heads if a word is below the first 32 binary digits of p. If it equals them, the
-// next word is compared with the next 32 digits, and so on: no probability is rounded.
+// A source of words is a function that returns `count` 32-bit words as a Uint32Array. A coin shows
+// heads if a word is below the first 32 binary digits of p. If it equals them, the next word is
+// compared with the next 32 digits, and so on: no probability is rounded.
 
 /** @import { Ratio } from "./rational.js" */
+/** @typedef {(count: number) => Uint32Array} WordSource */
+
 /** @typedef {(bits: number) => bigint} Chance  returns floor(p 2^bits) */
 
+const AT_ONCE = 65_536 / 4; // maximum words of one browser call
 const WORD_BITS = 32;
 const GUARD = 24;
+
+/** Return words of the browser's cryptographic generator. @type {WordSource} */
+export function systemWords(count) {
+  const words = new Uint32Array(count);
+  for (let start = 0; start < count; start += AT_ONCE) {
+    crypto.getRandomValues(words.subarray(start, start + AT_ONCE));
+  }
+  return words;
+}
+
+/**
+ * Return integers that are exactly uniform on 0 to `size - 1`.
+ *
+ * Two words make a 64-bit number, lower half first. Numbers at or above the largest multiple of the
+ * size are drawn again, together and in order.
+ * @param {WordSource} words
+ * @param {number} size  at most 2^32 + 1
+ * @param {number} count
+ */
+export function uniformIntegers(words, size, count) {
+  const whole = BigInt(size);
+  const limit = (2n ** 64n / whole) * whole;
+  const integers = new Array(count);
+  let open = [...integers.keys()];
+  while (open.length) {
+    const drawn = words(2 * open.length);
+    open = open.filter((place, i) => {
+      const number = BigInt(drawn[2 * i]) | (BigInt(drawn[2 * i + 1]) << 32n);
+      integers[place] = Number(number % whole);
+      return number >= limit;
+    });
+  }
+  return integers;
+}
 
 /** Return the probability exp(-rate). @param {Ratio} rate @returns {Chance} */
 export function decaying(rate) {

@@ -1,12 +1,12 @@
-// Privacy loss of the reports of a two-layer worker, who draws one secret weight w for all of them.
+// Privacy loss of a worker's reports that share one secret weight w.
 //
 // Each report is the answer with weight kept = 2^32 - others * w, and each other label with weight
 // w. The probability of a row of n reports depends on the mean over w of kept^c w^(n-c), if c of
 // them agree.
 
-import { tableOf } from "../mechanisms/table.js";
+import { tableOf } from "./per_worker.js";
+import { TOTAL } from "./reading.js";
 
-const ALL_WEIGHT = 2 ** 32;
 const MANY_WEIGHTS = 2 ** 20;
 const SLACK = 1e-40; // as in Python, for rounding up
 
@@ -23,27 +23,28 @@ const END_COUNTS = [1 + 17 / 5760, 23 / 24 - 17 / 1920, 1 / 24 + 17 / 1920, -17 
 
 /**
  * Return the loss of one report, given all others, and the loss of all reports together.
- * @param {{mechanism: object, channel: object}} terms  as described
+ * @param {{weights: number[][], per_worker: object}} channel
+ * @param {boolean} isNull  whether NULL is a label
  * @param {number} count  of answers; with NULL, of tasks
  */
-export function twoLayerLosses({ mechanism, channel }, count) {
-  const others = channel.weights.length - 1;
+export function sharedLosses({ weights: rows, per_worker: shared }, isNull, count) {
+  const others = rows.length - 1;
   if (count === 1) {
-    const loss = Math.abs(logRatio(...channel.weights[0]));
+    const loss = Math.abs(logRatio(...rows[0]));
     return { cell: loss, row: loss };
   }
-  if (mechanism.law !== "flip") {
-    const table = tableOf(mechanism, others + 1);
+  if (shared.kind !== "uniform") {
+    const table = tableOf(shared, others + 1);
     const { cell, logs } = meansOver(table.map((weight) => [weight, 1]), others, count);
-    if (mechanism.law === "beta") {
+    if (shared.kind === "beta") {
       const row = rowRange((agreements) => logs(agreements, count - agreements), count);
       return { cell: Math.max(SLACK, cell), row: Math.max(SLACK, row) };
     }
-    const half = mechanism.null ? Math.floor(count / 2) : 0; // of the other row's cells: NULL
+    const half = isNull ? Math.floor(count / 2) : 0; // of the other row's cells: NULL
     const row = logs(count, 0) - logs(0, half) - logs(0, count - half);
     return { cell: Math.max(SLACK, cell), row: Math.max(SLACK, row) };
   }
-  const [low, high] = mechanism.other_weights;
+  const { low, high } = shared;
   const weights = standIns(low, high, others, count);
   const { cell } = meansOver(weights, others, count);
   const row = flipRow(low, high, others, count, weights);
@@ -58,10 +59,10 @@ const logRatio = (a, b) => (2 * a > b ? Math.log1p((a - b) / b) : Math.log(a / b
  * function for ln of the mean over weights of kept^agreements w^flips, relative to uniform weights.
  */
 function meansOver(weights, others, count) {
-  const even = ALL_WEIGHT / (others + 1);
+  const even = TOTAL / (others + 1);
   const total = weights.reduce((sum, [, counts]) => sum + counts, 0);
   const chances = weights.map(([, counts]) => counts / total);
-  const kept = weights.map(([weight]) => logRatio(ALL_WEIGHT - others * weight, even));
+  const kept = weights.map(([weight]) => logRatio(TOTAL - others * weight, even));
   const given = weights.map(([weight]) => logRatio(weight, even));
   const power = (log, times) => times && times * log; // 0^0 is 1
   const logs = (agreements, flips) =>
@@ -105,7 +106,7 @@ function flipRow(low, high, others, count, weights) {
   const { logs } = meansOver(taken, others, count);
   const near = (agreements) => logs(agreements, count - agreements);
   const bound = (agreements, side) => {
-    const even = ((count - agreements) / count) * (ALL_WEIGHT / others);
+    const even = ((count - agreements) / count) * (TOTAL / others);
     const peak = Math.min(Math.max(even, low), high);
     const top = meansOver([[peak, 1]], others, count).logs(agreements, count - agreements);
     const more = areMany ? side / (high - low) : 0;
@@ -140,7 +141,7 @@ function standIns(low, high, others, count) {
  * So intervals are narrow near the ends, and then a fraction of the distance to the end.
  */
 function integralOver(low, high, others, count) {
-  const most = ALL_WEIGHT / others;
+  const most = TOTAL / others;
   const [start, end] = [low, high].map((weight) => Math.asin(Math.sqrt(weight / most)));
   const reach = (end - start) / 2;
   const least = Math.min(Math.tan(end), 1 / Math.tan(start)) / (16 * count);

@@ -15,14 +15,12 @@ from quietcrowd.campaign.device.questions import points_to, spell_label
 from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.domains import FiniteDomain
-from quietcrowd.mechanisms import Mechanism, SketchChannel
-from quietcrowd.mechanisms.channels.base import TOTAL
-from quietcrowd.mechanisms.channels.bounded_law import BoundedLaw
-from quietcrowd.mechanisms.channels.noise import Floats, Shift
+from quietcrowd.mechanisms import FiniteChannel, LaplaceChannel, Mechanism, SketchChannel
+from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
 from quietcrowd.mechanisms.channels.set_law import SetLaw
 from quietcrowd.mechanisms.report_meanings import Likelihoods, ListedMeanings
 
-__all__ = ["law_sentences", "law_table", "show_share"]
+__all__ = ["noise_sentences", "noise_table", "show_share"]
 
 _LONGEST = 24
 """Most characters shown of an answer's name."""
@@ -36,25 +34,20 @@ _HARDLY = 0.0005
 """Smaller shares print as "under 0.1 %"."""
 
 
-def law_sentences(mechanism: Mechanism, tasks: int) -> tuple[str, ...]:
+def noise_sentences(mechanism: Mechanism, tasks: int) -> tuple[str, ...]:
     """Return sentences on how often each answer becomes which report in a campaign of n tasks."""
-    channel, one_law = mechanism.channel, mechanism.worker_channel is not None
-    if channel.probabilities is not None:
-        law = _of_labels(mechanism, channel.probabilities)
-    elif channel.sets is not None:
-        law = (_of_sets(mechanism, channel.sets),)
-    elif channel.shift is not None and one_law:
-        law = _of_numbers(mechanism, channel.shift)
-    elif channel.bounded_law is not None:
-        law = _of_bounds(channel.bounded_law)
-    elif isinstance(channel, SketchChannel):
-        spread = math.sqrt(2) * channel.scale
-        law = (
-            "Nothing is sent for single answers: what is sent comes of noisy sums over all "
-            f"{tasks:,} questions alone. The standard deviation of their noise is {spread:.3g}.",
-        )
-    else:
-        law = ("How answers become reports stands in the campaign's configuration alone.",)
+    channel: Any = mechanism.channel
+    match channel.kind:
+        case "table":
+            law = _of_labels(mechanism, channel)
+        case "shift":
+            law = _of_numbers(mechanism, channel)
+        case "weights":
+            law = _of_bounds(channel.law)
+        case "sets":
+            law = _of_sets(mechanism, channel.law)
+        case _:
+            law = _of_sums(channel, tasks)
     return (*law, _again(mechanism))
 
 
@@ -73,7 +66,7 @@ def _again(mechanism: Mechanism) -> str:
     )
 
 
-def law_table(mechanism: Mechanism) -> tuple[tuple[str, ...], ...]:
+def noise_table(mechanism: Mechanism) -> tuple[tuple[str, ...], ...]:
     """Return the channel as a table of percentages, with a header row of reports.
 
     Each further row begins with an answer. The table is empty if reports are not labels or more
@@ -128,7 +121,8 @@ def _short(name: str) -> str:
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
-def _of_labels(mechanism: Mechanism, table: Floats) -> tuple[str, ...]:
+def _of_labels(mechanism: Mechanism, channel: FiniteChannel) -> tuple[str, ...]:
+    table = channel.probabilities
     [name], reports = _answers(mechanism, 1), _reports(mechanism)
     often = reports.index(name) if name in reports else int(table[0].argmax())
     others = np.delete(table[0], often).tolist()
@@ -139,21 +133,21 @@ def _of_labels(mechanism: Mechanism, table: Floats) -> tuple[str, ...]:
         f"An example: the answer {name!r} is reported as {reports[often]!r} in "
         f"{show_share(table[0, often])} of all cases, and {which} {of_others}."
     ]
-    if mechanism.worker_channel is None:
+    if channel.per_worker is not None:
+        fewest = len(others) * channel.per_worker.bounds[0] / TOTAL
         law.append(
             "That is the mean of all devices: each draws for itself, once for all its answers, how "
-            f"often it replaces one. {_of_least(mechanism, table.shape[1] - 1)}"
+            f"often it replaces one. {_of_least(fewest)}"
         )
     return tuple(law)
 
 
-def _of_least(mechanism: Mechanism, others: int) -> str:
+def _of_least(share: float) -> str:
     """Describe the device that replaces the smallest fraction of answers."""
-    least = others * mechanism.to_dict().get("other_weights", [0])[0] / TOTAL
     return (
         "Some replace hardly any."
-        if least < _HARDLY
-        else f"None replaces fewer than {show_share(least)}."
+        if share < _HARDLY
+        else f"None replaces fewer than {show_share(share)}."
     )
 
 
@@ -167,18 +161,26 @@ def _of_bounds(bounded: BoundedLaw) -> tuple[str, ...]:
     )
 
 
-def _of_sets(mechanism: Mechanism, law: SetLaw) -> str:
+def _of_sets(mechanism: Mechanism, law: SetLaw) -> tuple[str, ...]:
     [name] = _answers(mechanism, 1)
     return (
         f"An example: a report is a set of {law.members} of the {law.labels} answers. That of the "
         f"answer {name!r} holds {name!r} in {show_share(float(law.held))} of all cases, and each "
-        f"of the others in {show_share(float(law.held_other))}."
+        f"of the others in {show_share(float(law.held_other))}.",
     )
 
 
-def _of_numbers(mechanism: Mechanism, shift: Shift) -> tuple[str, ...]:
-    grid = shift.grid
-    half, most = (grid.step * shift.noise.within(share) for share in (_HALF, _MOST))
+def _of_sums(channel: SketchChannel, tasks: int) -> tuple[str, ...]:
+    spread = math.sqrt(2) * channel.scale
+    return (
+        "Nothing is sent for single answers: what is sent comes of noisy sums over all "
+        f"{tasks:,} questions alone. The standard deviation of their noise is {spread:.3g}.",
+    )
+
+
+def _of_numbers(mechanism: Mechanism, channel: LaplaceChannel) -> tuple[str, ...]:
+    grid = channel.grid
+    half, most = (grid.step * channel.noise.within(share) for share in (_HALF, _MOST))
     middle = (grid.low + grid.high) / 2
     law = [
         f"Noise is added to each number. Half of all reports lie within {half:.3g} of the answer, "
@@ -187,7 +189,7 @@ def _of_numbers(mechanism: Mechanism, shift: Shift) -> tuple[str, ...]:
     ]
     if mechanism.every_task:
         law.append("A question without an answer gets a number, and noise, all the same.")
-    bit = mechanism.channel.participation
+    bit = channel.participation
     if bit is not None:
         spread = bit.grid.step * bit.noise.within(_MOST)
         law.append(

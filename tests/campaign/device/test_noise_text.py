@@ -7,12 +7,12 @@ import pytest
 from tests.campaign.mechanisms import MECHANISMS
 
 import quietcrowd as qc
-from quietcrowd.campaign.device.law import law_sentences, law_table, show_share
+from quietcrowd.campaign.device.noise_text import noise_sentences, noise_table, show_share
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_mechanism_has_its_law_in_sentences(name):
-    law = law_sentences(MECHANISMS[name], 20)
+    law = noise_sentences(MECHANISMS[name], 20)
     assert all(sentence.endswith(".") for sentence in law)
     assert re.search(r"\d", law[0])
     again = "same report again" if MECHANISMS[name].name in ("one-layer", "laplace") else "fresh"
@@ -22,32 +22,32 @@ def test_every_mechanism_has_its_law_in_sentences(name):
 @pytest.mark.parametrize("name", ["one-layer", "one-layer with NULL", "two-layer"])
 def test_the_table_is_the_channel(name):
     mechanism = MECHANISMS[name]
-    head, *rows = law_table(mechanism)
+    head, *rows = noise_table(mechanism)
     assert list(head[1:]) == [row[0] for row in rows]
     shares = np.array([[float(one.removesuffix(" %")) for one in row[1:]] for row in rows]) / 100
     assert np.abs(shares - mechanism.channel.probabilities).max() <= 0.0005
     kept = show_share(mechanism.channel.probabilities[0, 0])
     assert (
         f"the answer 'no' is reported as 'no' in {kept} of all cases"
-        in law_sentences(mechanism, 3)[0]
+        in noise_sentences(mechanism, 3)[0]
     )
 
 
 def test_a_table_of_many_labels_is_none():
     many = qc.RandomizedResponse(domain=qc.Categorical([f"l{i}" for i in range(40)]), epsilon=3.0)
-    assert law_table(many) == ()
+    assert noise_table(many) == ()
     assert (
         "as 'l0' in 34.0 % of all cases, and as each of the others in 1.7 %"
-        in (law_sentences(many, 3)[0])
+        in (noise_sentences(many, 3)[0])
     )
-    assert law_table(MECHANISMS["laplace"]) == ()
+    assert noise_table(MECHANISMS["laplace"]) == ()
 
 
 @pytest.mark.parametrize("name", ["laplace", "laplace, filled"])
 def test_the_spread_of_numbers_is_that_of_the_noise(name):
     channel = MECHANISMS[name].channel
     told = re.search(
-        r"within (\S+) of the .* within (\S+)\. An", law_sentences(MECHANISMS[name], 3)[0]
+        r"within (\S+) of the .* within (\S+)\. An", noise_sentences(MECHANISMS[name], 3)[0]
     )
     reach = np.arange(1, round(40 * channel.noise.scale))
     weights = np.exp(-reach / channel.noise.scale)
@@ -59,7 +59,7 @@ def test_the_spread_of_numbers_is_that_of_the_noise(name):
 
 def test_the_deviation_that_is_told_is_that_of_the_noise():
     mechanism = MECHANISMS["matrix factorisation"]
-    told = float(re.search(r"deviation .*is ([\d.]*\d)", law_sentences(mechanism, 3)[0])[1])
+    told = float(re.search(r"deviation .*is ([\d.]*\d)", noise_sentences(mechanism, 3)[0])[1])
     channel = mechanism.channel
     exact = np.sqrt(channel.noise.variance) * channel.scale / channel.noise.scale
     assert told == pytest.approx(exact, rel=0.005)
@@ -86,9 +86,9 @@ def test_answers_and_reports_of_other_names():
     mechanism = UnaryEncoding(domain=qc.Categorical(["no", "yes"]), epsilon=1.0)
     assert (
         "the answer 'no' is reported as '10' in 56.2 % of all cases, and as each of the others in "
-        "6.2 % to 18.8 %." in law_sentences(mechanism, 3)[0]
+        "6.2 % to 18.8 %." in noise_sentences(mechanism, 3)[0]
     )
-    assert law_table(mechanism) == (
+    assert noise_table(mechanism) == (
         ("", "00", "01", "10", "11"),
         ("no", "18.8 %", "6.2 %", "56.2 %", "18.8 %"),
         ("yes", "18.8 %", "56.2 %", "6.2 %", "18.8 %"),

@@ -3,13 +3,46 @@
 // A value is the difference of two geometric numbers. Their lower binary digits are independent
 // coins. The rest above these digits is geometric again, and almost always 0.
 
-import { decaying, firstDigits, logistic, settle, showsHeads } from "./coins.js";
-import { ratioOf } from "./rational.js";
+import { decaying, firstDigits, logistic, settle, showsHeads } from "./random.js";
+import { floatUp, leastMeant, ratioOf } from "./rational.js";
+import { isFrom, must } from "./reading.js";
 
 const BLOCK = 4096; // values whose first words are drawn together
 const REACH = 32; // digits cover numbers up to this many scales; above is the rest
 const LARGEST_SCALE = 2 ** 46;
+export const REACHED = 64; // noise is clipped beyond this many scales
 const HALF = 30; // digits are collected in two integers of this many bits
+
+/** Check a scale of noise, in steps. */
+export function checkScale(scale) {
+  must(isFrom(1, LARGEST_SCALE, scale));
+}
+
+/** Return the smallest and largest place with noise. */
+export function noisyPlaces(steps, scale) {
+  const most = steps + REACHED * scale < 2 ** 31 ? 2 ** 31 - 1 : Number.MAX_SAFE_INTEGER;
+  const beyond = Math.ceil(REACHED * scale);
+  return [Math.max(-beyond, -most), Math.min(steps + beyond, most)];
+}
+
+/** Return the largest size of a sum of answers up to `farthest` steps, with noise. */
+export function largestNoisy(farthest, scale) {
+  return Math.ceil(farthest + REACHED * scale);
+}
+
+/** Return the exact privacy loss of two numbers, given their distance in steps. @returns {Ratio} */
+export function lossApart(steps, scale) {
+  const { over, under } = ratioOf(scale);
+  return { over: BigInt(steps) * under, under: over };
+}
+
+/** Return the smallest scale of noise for whole numbers that differ by up to `most`. */
+export function scaleFor(most, epsilon) {
+  const { over, under } = leastMeant(epsilon);
+  const wanted = { over: BigInt(most) * under, under: over };
+  must(wanted.over >= wanted.under && wanted.over <= wanted.under << 46n);
+  return floatUp(wanted);
+}
 
 /**
  * Return a function that draws `count` independent values of noise.

@@ -1,23 +1,47 @@
-// Labels: reports sampled from rows of weights that sum to 2^32, with one word each.
+// A secret weight that a worker draws once for all reports: that of each label except the answer.
+//
+// NULL, if it is a label, has a second draw.
 
-import { digitsOf } from "./coins.js";
+import { digitsOf, uniformIntegers } from "./random.js";
 import { ratioOf } from "./rational.js";
-import { uniformIntegers } from "./words.js";
+import { TOTAL, requireMembers, isFrom, isWhole, must } from "./reading.js";
 
-const TOTAL = 2 ** 32;
 const EPSILONS = 1024; // number of epsilons, or weights of a beta distribution, to sample from
+const MOST_MEAN = 8; // epsilon: a worker may draw twice as much
+const MOST_SHAPE = 16; // of a beta distribution
 
-/** Return the report of a word; the weights of a row sum to 2^32. */
-export function reportOf(row, word) {
-  let edge = 0;
-  const report = row.findIndex((weight) => {
-    edge += weight;
-    return word < edge;
-  });
-  if (report < 0) {
-    throw new RangeError("the weights of a row must sum to 2^32");
+/** Check the distribution of a weight, and that its mean gives the rows of a table. */
+export function checkSharedWeight(shared, rows, isNull) {
+  const { length: size } = rows;
+  const { kind, low, high } = shared ?? {};
+  const names = { uniform: "low high", beta: "low high alpha beta", epsilon: "epsilon" };
+  must(typeof kind === "string" && Object.hasOwn(names, kind));
+  requireMembers(shared, `kind ${names[kind]}`);
+  if (kind === "epsilon") {
+    must(isFrom(0, MOST_MEAN, shared.epsilon));
+  } else {
+    const most = Math.floor((kind === "beta" ? TOTAL - 1 : TOTAL) / (size - 1));
+    must(!isNull && isWhole(0, most, high) && isWhole(0, high, low));
+    const shapes = kind === "beta" ? [shared.alpha, shared.beta] : [];
+    must(shapes.every((one) => isWhole(1, MOST_SHAPE, one)));
+    must(kind === "beta" || (low + high) % 2 === 0);
   }
-  return report;
+  const mean = meanWeight(shared, size);
+  rows.forEach((row, answer) => {
+    const expected = rowOf(answer, size, mean);
+    must(row.every((weight, report) => weight === expected[report]));
+  });
+}
+
+function meanWeight(shared, size) {
+  return shared.kind === "uniform"
+    ? (shared.low + shared.high) / 2
+    : tableOf(shared, size).reduce((sum, weight) => sum + weight) / EPSILONS;
+}
+
+/** Return the smallest weight that a worker may draw. */
+export function leastWeight(shared, size) {
+  return shared.kind === "uniform" ? shared.low : tableOf(shared, size)[0];
 }
 
 /** Return the row that gives each of `size` reports except the answer the weight `other`. */
@@ -28,55 +52,31 @@ export function rowOf(answer, size, other) {
 }
 
 /**
- * Return a report for each answer, with one word each.
- * @param {(number | null)[]} codes  of answers
- * @param {number} missing  code of NULL, "no answer"
- * @param {(code: number) => number[]} row  returns the weights of an answer's reports
- * @param {WordSource} words
- */
-export function drawLabels(codes, missing, row, words) {
-  const drawn = words(codes.length);
-  return codes.map((code, i) => reportOf(row(code ?? missing), drawn[i]));
-}
-
-/**
- * Draw the weight of each other label, which a worker of the two-layer mechanism keeps secret.
- * @param {object} mechanism  as described
+ * Draw the weight of each other label, which a worker keeps secret.
+ * @param {object} shared  as described
  * @param {number} size  number of possible reports
  * @param {WordSource} words
  */
-export function drawWeight(mechanism, size, words) {
-  const [low, high] = mechanism.other_weights;
-  if (mechanism.law === "flip") {
-    return low + uniformIntegers(words, high - low + 1, 1)[0];
-  }
-  const table = tableOf(mechanism, size);
-  if (table[0] !== low || table[EPSILONS - 1] !== high) {
-    throw new RangeError(`the weights of the law "${mechanism.law}" are others here`);
-  }
-  return table[uniformIntegers(words, EPSILONS, 1)[0]];
+export function drawWeight(shared, size, words) {
+  const { kind, low, high } = shared;
+  return kind === "uniform"
+    ? low + uniformIntegers(words, high - low + 1, 1)[0]
+    : tableOf(shared, size)[uniformIntegers(words, EPSILONS, 1)[0]];
 }
+
+const known = new Map(); // a page needs each table several times
 
 /** Return the equally likely weights, sorted, of the distribution "epsilon" or "beta". */
-export function tableOf(mechanism, size) {
-  return mechanism.law === "beta"
-    ? betaWeightsOf(mechanism, size)
-    : weightsOf(mechanism.epsilon, size);
-}
-
-const known = new Map(); // tables of beta distributions: a page needs each several times
-
-function betaWeightsOf({ low, high, alpha, beta }, size) {
-  const others = BigInt(size - 1);
-  const most = (BigInt(TOTAL) - 1n) / others;
-  const bounds = [low, high].map((flip) => {
-    const { over, under } = ratioOf(flip);
-    const weight = (over * BigInt(TOTAL) + under * others - 1n) / (under * others);
-    return weight < most ? weight : most;
-  });
-  const key = [size, ...bounds, alpha, beta].join(" ");
+export function tableOf(shared, size) {
+  const { kind, low, high, alpha, beta, epsilon } = shared;
+  const key = [kind, size, low, high, alpha, beta, epsilon].join(" ");
   if (!known.has(key)) {
-    known.set(key, Object.freeze(drawnTable(others, bounds, alpha, beta)));
+    const bounds = kind === "beta" ? [low, high].map(BigInt) : [];
+    const table =
+      kind === "beta"
+        ? drawnTable(BigInt(size - 1), bounds, alpha, beta)
+        : weightsOf(epsilon, size);
+    known.set(key, Object.freeze(table));
   }
   return known.get(key);
 }

@@ -6,15 +6,22 @@ from tests.campaign.mechanisms import MECHANISMS, reports_of
 
 import quietcrowd as qc
 from quietcrowd.campaign.terms.canonical import canonical_json
-from quietcrowd.campaign.terms.channel_config import describe_channel, report_rule
-from quietcrowd.exceptions import ParameterError
+from quietcrowd.campaign.terms.channels import (
+    decoded,
+    earlier_document,
+    report_rule,
+    usable_mechanism,
+    why_not_in_page,
+)
+from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.mechanisms import FiniteChannel
 from quietcrowd.mechanisms.channels.base import TOTAL
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_what_is_public_fixes_the_channel_and_is_json(name):
     mechanism = MECHANISMS[name]
-    told = json.loads(canonical_json(describe_channel(mechanism)))
+    told = json.loads(canonical_json(mechanism.channel.describe()))
     if told["kind"] == "table":
         weights = np.array(told["weights"])
         assert (weights == mechanism.channel.weights).all()
@@ -23,7 +30,7 @@ def test_what_is_public_fixes_the_channel_and_is_json(name):
         law = mechanism.channel.sets
         assert (told["inside"], told["outside"]) == (law.inside, law.outside)
         assert (told["labels"], told["members"]) == (law.labels, law.members)
-    elif told["kind"] == "bounded":
+    elif told["kind"] == "weights":
         law = mechanism.channel.law
         assert told["grid"] == law.grid.describe()
         weights = law.weights(np.arange(law.reports), 0).tolist()
@@ -134,3 +141,51 @@ def test_what_is_cut_off_is_accepted(name):
     else:
         numbers = [values.tolist()[place % 2] for place in range(bounds.sketch_length)]
         assert bounds.packed(numbers) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "codes", "values"),
+    [
+        ("one-layer", [1, 0], ["yes", "no"]),
+        ("one-layer with NULL", [2, 1], [None, "yes"]),
+        ("laplace, filled", [-256, 0], [-1.0, 0.0]),
+    ],
+)
+def test_whole_numbers_become_what_they_stand_for(name, codes, values):
+    assert decoded(MECHANISMS[name].report_domain, codes).to_pylist() == values
+    assert decoded(MECHANISMS[name].report_domain, []).to_pylist() == []
+
+
+def test_a_channel_that_does_not_say_what_devices_do_is_refused_at_once(monkeypatch):
+    described = MECHANISMS["one-layer"].to_dict()
+    assert usable_mechanism(described) == MECHANISMS["one-layer"]
+
+    def silent(_):
+        raise ParameterError("no word")
+
+    monkeypatch.setattr(FiniteChannel, "describe", silent)
+    with pytest.raises(FormatError, match="whose reports a campaign can take in"):
+        usable_mechanism(described)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_pages_randomise_with_all_that_needs_no_equations_solved(name):
+    reason = why_not_in_page(MECHANISMS[name])
+    assert (reason is None) == (name != "matrix factorisation, ridge")
+    assert reason is None or 'variant "ridge" solves' in reason
+
+
+def test_a_mechanism_whose_channel_no_page_reads_is_refused_at_once(monkeypatch):
+    described = MECHANISMS["one-layer"].to_dict()
+    document = {**MECHANISMS["one-layer"].channel.describe(), "kind": "unknown"}
+    monkeypatch.setattr(FiniteChannel, "describe", lambda _: document)
+    with pytest.raises(FormatError, match="whose reports a campaign can take in"):
+        usable_mechanism(described)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_documents_of_earlier_campaigns_have_other_kinds_and_no_draws(name):
+    document = MECHANISMS[name].channel.describe()
+    earlier = earlier_document(document)
+    assert earlier.keys() == document.keys() - {"numbered", "per_worker", "solution"}
+    assert earlier["kind"] in {"table", "laplace", "bounded", "sets", "sketch"}
