@@ -13,9 +13,14 @@ import numpy as np
 import quietcrowd as qc
 from plan_coverage import DRAWS, drawn_setting, mechanism_for
 from quietcrowd.planning import CrowdSize, LabelAssumption
-from quietcrowd.planning.error_interval import expected_errors, on_scale, transformed
+from quietcrowd.planning.error_interval import (
+    SmoothedCell,
+    expected_errors,
+    on_scale,
+    smooth,
+    transformed,
+)
 from quietcrowd.planning.planner import simulate_size
-from quietcrowd.planning.smoothing import SmoothedCell, smooth
 from quietcrowd.planning.theory import theory_error
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)

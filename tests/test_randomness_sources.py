@@ -31,7 +31,7 @@ OWN_SAMPLERS = {"noise.sample", "channel.sample", "law.sample", "channel.noise.s
 """Methods called `sample` that are ours: exact unless they are given a generator."""
 
 SIMULATIONS = {
-    "datasets/assignment.py": "makes synthetic crowds",
+    "datasets/drawn.py": "makes synthetic crowds",
     "datasets/label_crowd.py": "makes synthetic crowds",
     "datasets/number_crowd.py": "makes synthetic crowds",
     "datasets/synthetic.py": "makes synthetic crowds",

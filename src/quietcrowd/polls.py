@@ -23,7 +23,7 @@ from quietcrowd.mechanisms.mechanism import Mechanism, Reports, check_mechanism,
 from quietcrowd.privacy.guarantee import MOST_REPORTS, PrivacyGuarantee
 from quietcrowd.privacy.rounding import show_loss
 from quietcrowd.privacy.shuffling import KeepOrReplace, ShuffledLoss, fewest_others, shuffled_loss
-from quietcrowd.privacy.tail_bound import tail_at
+from quietcrowd.privacy.tails import tail_at
 from quietcrowd.report_domains import OrNull, sets_with
 from quietcrowd.validation import check_proportion, check_whole
 

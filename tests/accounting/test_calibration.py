@@ -12,7 +12,7 @@ import quietcrowd as qc
 from quietcrowd.accounting.calibration import noise_step, tasks_within, two_layer_bounds
 from quietcrowd.accounting.ledger import PrivacyLedger
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.privacy.shared_flip import cell_epsilon
+from quietcrowd.privacy.two_layer.flips import cell_epsilon
 
 BINARY = qc.Categorical(["no", "yes"])
 

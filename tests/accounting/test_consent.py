@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import quietcrowd as qc
 from quietcrowd.accounting.consent import consent_sentences, most_sure, show_most_sure
-from quietcrowd.privacy.tail_bound import TailBound
+from quietcrowd.privacy.tails import TailBound
 
 YES_NO = qc.Categorical(["no", "yes"])
 

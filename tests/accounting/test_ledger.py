@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from tests.removed_mechanism import REMOVED, SENTENCE
 
 import quietcrowd as qc
-from quietcrowd.accounting.charges import Charge
 from quietcrowd.accounting.ledger import PrivacyLedger
-from quietcrowd.accounting.spending import Spending
+from quietcrowd.accounting.spending import Charge, Spending
 from quietcrowd.exceptions import FormatError, ParameterError, RemovedMechanismError
 
 BINARY = qc.Categorical(["no", "yes"])

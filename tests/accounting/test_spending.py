@@ -13,8 +13,8 @@ from tests.nightly import by_day, nightly
 import quietcrowd as qc
 from quietcrowd.accounting.spending import counted_loss, filter_used
 from quietcrowd.mechanisms.channels.noise import DiscreteLaplace
+from quietcrowd.privacy.loss import pure_law
 from quietcrowd.privacy.loss_distribution import compose_losses
-from quietcrowd.privacy.loss_law import pure_law
 from quietcrowd.privacy.rounding import as_entered
 
 YES_NO = qc.Categorical(["no", "yes"])

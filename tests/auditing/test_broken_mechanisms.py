@@ -21,7 +21,7 @@ from quietcrowd import (
     TwoLayerRandomizedResponse,
     audit,
 )
-from quietcrowd.auditing.attacks import plan_audit
+from quietcrowd.auditing.audit import plan_audit
 from quietcrowd.mechanisms.channels.base import TOTAL
 from quietcrowd.mechanisms.channels.noise import DiscreteLaplace
 from quietcrowd.mechanisms.channels.shift import BIT_GRID

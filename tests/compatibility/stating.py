@@ -19,7 +19,7 @@ from tests.compatibility.inferring import Case
 from tests.compatibility.spelling import plain
 
 import quietcrowd as qc
-from quietcrowd.auditing.attacks import plan_audit
+from quietcrowd.auditing.audit import plan_audit
 from quietcrowd.exceptions import QuietcrowdError, QuietcrowdWarning
 from quietcrowd_research.huai2019.baselines import Basic, Histogram
 from quietcrowd_research.moon2025.baselines import PrivTDSILike, TeslaLike

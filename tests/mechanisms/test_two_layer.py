@@ -235,7 +235,7 @@ def test_a_beta_law_loses_what_all_rows_of_reports_say(labels, low, high, shapes
 
 
 def test_the_loss_of_a_beta_law_at_a_delta_is_that_of_its_weights():
-    from quietcrowd.privacy.shared_weight import SharedWeight
+    from quietcrowd.privacy.two_layer.weights import SharedWeight
 
     mechanism = TwoLayerRandomizedResponse(domain=Ordinal(range(3)), low=0.1, high=0.6, **BETA)
     table = np.array(mechanism.worker_law.table, float)

@@ -3,7 +3,10 @@ import math
 
 import pytest
 
+from quietcrowd.evaluation.plots import new_figure
+from quietcrowd.exceptions import ParameterError
 from quietcrowd.planning import CampaignPlan, PlanRow
+from quietcrowd.planning.campaign_plan import _draw, plot_plan
 
 
 def row(workers=10, answers=5, error=0.2, epsilon=1.0, mechanism="one-layer"):
@@ -28,6 +31,17 @@ def plan(*rows, target=None):
 
 
 PLAIN = row(mechanism="none", epsilon=math.inf, error=0.05)
+
+
+def test_a_row_that_does_no_better_than_a_guess_is_useless():
+    assert row(error=0.5).useless
+    assert not row().useless
+
+
+def test_a_row_without_a_mechanism_has_no_loss_in_json():
+    assert not PLAIN.private
+    assert PLAIN.to_dict()["epsilon"] is None
+    assert row().to_dict()["worker_epsilon"] == 5.0
 
 
 def test_the_cheapest_rows_that_reach_the_target_come_first():
@@ -59,3 +73,23 @@ def test_a_plan_is_drawn(tmp_path):
         tmp_path / "plan.png"
     )
     assert (tmp_path / "plan.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_every_line_is_named_and_what_there_is_beside_it():
+    pytest.importorskip("matplotlib")
+    found = plan(row(), row(epsilon=2.0), row(20), PLAIN, row(20, mechanism="none"), target=0.1)
+    axes = new_figure().add_subplot()
+    _draw(axes, found.rows, found.private, found.target)
+    names = axes.get_legend_handles_labels()[1]
+    assert names == [
+        "10 workers, 5 answers of each",
+        "20 workers, 5 answers of each",
+        "constant guess",
+        "target",
+        "not private",
+    ]
+
+
+def test_a_picture_ends_in_png(tmp_path):
+    with pytest.raises(ParameterError, match=r"\.png"):
+        plot_plan([row(), PLAIN], tmp_path / "plan.pdf", score="mae", target=None)

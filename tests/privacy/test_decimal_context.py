@@ -9,8 +9,8 @@ from quietcrowd.mechanisms.channels.base import other_weight_for
 from quietcrowd.mechanisms.channels.noise import laplace_thresholds
 from quietcrowd.privacy.guarantee import show_loss
 from quietcrowd.privacy.rounding import exp_of, log_ratio_up
-from quietcrowd.privacy.shared_flip import cell_epsilon
-from quietcrowd.privacy.shared_weight import drawn_cell_epsilon, drawn_row_epsilon
+from quietcrowd.privacy.two_layer.flips import cell_epsilon
+from quietcrowd.privacy.two_layer.weights import drawn_cell_epsilon, drawn_row_epsilon
 
 WEIGHTS = range(10**8, 2**31, 10**8)
 NUMBERS = {

@@ -15,13 +15,13 @@ from scipy.stats import binom
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import FiniteChannel
 from quietcrowd.mechanisms.channels.noise import DiscreteLaplace
+from quietcrowd.privacy.loss import LossLaw, channel_law, laplace_law, pure_law
 from quietcrowd.privacy.loss_distribution import (
     LossDistribution,
     compose_losses,
     grid_step,
     sum_losses,
 )
-from quietcrowd.privacy.loss_law import LossLaw, channel_law, laplace_law, pure_law
 
 PEERS = Path(__file__).parents[2] / ".venv-peers" / "bin" / "python"
 TOTAL = 2**32

@@ -4,8 +4,7 @@ import pyarrow as pa
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.datasets.dataset import Dataset
-from quietcrowd.datasets.folder import load_dataset
+from quietcrowd.datasets.dataset import Dataset, load_dataset
 from quietcrowd_research.li2018.clean_accuracy import WEIGHTS, clean_accuracies
 
 

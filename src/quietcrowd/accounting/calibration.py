@@ -13,8 +13,8 @@ from quietcrowd.mechanisms.mechanism import Mechanism, check_mechanism
 from quietcrowd.privacy.guarantee import MOST_REPORTS
 from quietcrowd.privacy.loss_distribution import compose_losses
 from quietcrowd.privacy.rounding import as_entered
-from quietcrowd.privacy.shared_flip import cell_epsilon
-from quietcrowd.privacy.shared_weight import drawn_cell_epsilon
+from quietcrowd.privacy.two_layer.flips import cell_epsilon
+from quietcrowd.privacy.two_layer.weights import drawn_cell_epsilon
 from quietcrowd.validation import check_real, check_whole
 
 __all__ = ["noise_step", "tasks_within", "two_layer_bounds"]

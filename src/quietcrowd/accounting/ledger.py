@@ -9,15 +9,17 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from quietcrowd.accounting.charges import (
+from quietcrowd.accounting.spending import (
     Charge,
     ChargeKey,
+    Spending,
     add_charge,
     check_worker,
     read_charges,
+    spend,
+    used_of_budget,
     write_charges,
 )
-from quietcrowd.accounting.spending import Spending, spend, used_of_budget
 from quietcrowd.exceptions import ParameterError, SimulatedNoiseWarning
 from quietcrowd.frames import Backend, to_native
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports, check_mechanism, check_reports

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from quietcrowd.auditing.reused_randomness import EqualMessages
+from quietcrowd.auditing.reuse import EqualMessages
 from quietcrowd.privacy.guarantee import CLAIM_ROUNDING, PrivacyGuarantee, finite_loss, show_loss
 
 __all__ = ["AuditReport"]

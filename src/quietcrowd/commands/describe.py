@@ -80,7 +80,7 @@ class Describe:
 
 def _in_folder(folder: Path) -> tuple[Any, Any]:
     """Read answers and truths of a dataset directory; repeated answers are allowed."""
-    from quietcrowd.datasets.folder import answers_file, truth_file
+    from quietcrowd.datasets.dataset import answers_file, truth_file
 
     path = answers_file(folder)
     return _in_file(path, ("task", "worker", "label"), None), read_gold(

@@ -1,8 +1,7 @@
 """Synthetic crowds, and loaders of data sets."""
 
-from quietcrowd.datasets.dataset import Dataset
+from quietcrowd.datasets.dataset import Dataset, dataset_domain, load_dataset
 from quietcrowd.datasets.description import Description, describe
-from quietcrowd.datasets.folder import dataset_domain, load_dataset
 from quietcrowd.datasets.label_crowd import LabelCrowd, LabelLaw, label_crowd
 from quietcrowd.datasets.number_crowd import NumberCrowd, NumberLaw, number_crowd
 from quietcrowd.datasets.synthetic import opinion_crowd, sensor_crowd, sparse_crowd, synthetic_crowd

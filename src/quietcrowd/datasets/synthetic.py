@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from quietcrowd.answers import Answers
-from quietcrowd.datasets.assignment import assign_uniformly
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.datasets.drawn import (
+    assign_uniformly,
     check_above_zero,
     check_accuracy,
     check_assigned_sizes,

@@ -27,7 +27,7 @@ from quietcrowd.mechanisms.taskwise import (
     fixed_table,
 )
 from quietcrowd.privacy.guarantee import Tasks, check_counts
-from quietcrowd.privacy.loss_law import ReleaseLoss
+from quietcrowd.privacy.loss import ReleaseLoss
 from quietcrowd.report_domains import Numbers
 from quietcrowd.validation import number, optional_number
 

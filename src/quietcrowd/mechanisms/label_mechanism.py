@@ -34,7 +34,7 @@ from quietcrowd.mechanisms.taskwise import (
     fixed_table,
 )
 from quietcrowd.privacy.guarantee import Tasks, check_counts
-from quietcrowd.privacy.loss_law import ReleaseLoss, channel_law
+from quietcrowd.privacy.loss import ReleaseLoss, channel_law
 from quietcrowd.report_domains import OrNull
 from quietcrowd.validation import one_of
 

@@ -44,7 +44,7 @@ from quietcrowd.privacy.guarantee import (
     Tasks,
     check_counts,
 )
-from quietcrowd.privacy.loss_law import ReleaseLoss, laplace_law, pure_law
+from quietcrowd.privacy.loss import ReleaseLoss, laplace_law, pure_law
 from quietcrowd.report_domains import Lattice
 from quietcrowd.validation import number, one_of, optional_number
 

@@ -37,8 +37,8 @@ from quietcrowd.mechanisms.randomness import Randomness, Secret, WordSource
 from quietcrowd.mechanisms.report_meanings import ReportMeanings, meanings_in
 from quietcrowd.mechanisms.sent_again import Marks
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
-from quietcrowd.privacy.loss_law import ReleaseLoss, pure_law
-from quietcrowd.privacy.tail_bound import TailBound, composed_tail
+from quietcrowd.privacy.loss import ReleaseLoss, pure_law
+from quietcrowd.privacy.tails import TailBound, composed_tail
 from quietcrowd.report_domains import OrNull
 from quietcrowd.validation import check_names, check_proportion, find_described
 

@@ -20,7 +20,7 @@ from quietcrowd.mechanisms.mechanism import Reports
 from quietcrowd.mechanisms.randomness import Randomness, Secret, word_source
 from quietcrowd.mechanisms.taskwise import TaskwiseMechanism, cell_name, cells_of, fixed_table
 from quietcrowd.privacy.guarantee import Tasks, check_counts
-from quietcrowd.privacy.loss_law import ReleaseLoss
+from quietcrowd.privacy.loss import ReleaseLoss
 from quietcrowd.report_domains import LabelSets
 from quietcrowd.validation import number, plain, whole_number
 

@@ -44,9 +44,9 @@ from quietcrowd.privacy.guarantee import (
     check_linked,
     show_loss,
 )
-from quietcrowd.privacy.loss_law import LossLaw, ReleaseLoss
-from quietcrowd.privacy.shared_row import own_row_laws, row_law
-from quietcrowd.privacy.tail_bound import TailBound, tail_of_law
+from quietcrowd.privacy.loss import LossLaw, ReleaseLoss
+from quietcrowd.privacy.tails import TailBound, tail_of_law
+from quietcrowd.privacy.two_layer.rows import own_row_laws, row_law
 from quietcrowd.validation import check_real, check_whole, number, one_of, optional_number
 
 __all__ = ["TwoLayerRandomizedResponse"]

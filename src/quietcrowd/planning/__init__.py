@@ -5,17 +5,15 @@ from quietcrowd.planning.best_mechanism import (
     RankedMechanism,
     best_mechanism,
 )
-from quietcrowd.planning.campaign_plan import CampaignPlan
-from quietcrowd.planning.crossing import LeastNumber
+from quietcrowd.planning.campaign_plan import CampaignPlan, PlanRow
 from quietcrowd.planning.crowd_assumption import (
     CrowdAssumption,
     CrowdSize,
     LabelAssumption,
     NumberAssumption,
 )
-from quietcrowd.planning.least import least_epsilon, least_workers
+from quietcrowd.planning.least import LeastNumber, least_epsilon, least_workers
 from quietcrowd.planning.pilot import PilotAssumption, assumption_of_pilot
-from quietcrowd.planning.plan_row import PlanRow
 from quietcrowd.planning.planner import plan
 from quietcrowd.planning.public_facts import PublicFacts
 from quietcrowd.planning.simulation import SimulatedError, simulate

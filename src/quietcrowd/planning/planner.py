@@ -1,4 +1,4 @@
-"""Simulation of the expected errors of a campaign."""
+"""Plans of campaigns: simulated errors, and the rows made of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
+import numpy as np
+from attrs import frozen
+
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError, QuietcrowdWarning
@@ -15,15 +18,32 @@ from quietcrowd.inference.loop import available_threads
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.mechanisms.laplace import LaplacePerturbation
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
-from quietcrowd.planning.campaign_plan import CampaignPlan
+from quietcrowd.planning.campaign_plan import CampaignPlan, PlanRow
 from quietcrowd.planning.crowd_assumption import CrowdAssumption, CrowdSize, assumption_for
-from quietcrowd.planning.equal_loss import Maker, Per, mechanism_within
+from quietcrowd.planning.equal_loss import Maker, Per, exact_loss, mechanism_within
+from quietcrowd.planning.error_interval import (
+    ExpectedError,
+    SmoothedCell,
+    expected_errors,
+    on_scale,
+    smooth,
+    transformed,
+)
 from quietcrowd.planning.pilot import assumption_of_pilot
-from quietcrowd.planning.plan_table import PlannedCell, rows_of
 from quietcrowd.planning.simulation import SimulatedError, simulate, simulated_size
+from quietcrowd.planning.theory import theory_error
 from quietcrowd.validation import check_real, check_whole, did_you_mean
 
-__all__ = ["DEFAULT_EPSILONS", "default_makers", "known_makers", "plan", "simulate_size"]
+__all__ = [
+    "DEFAULT_EPSILONS",
+    "PlannedCell",
+    "default_makers",
+    "known_makers",
+    "plan",
+    "rows_of",
+    "simulate_size",
+]
+
 
 DEFAULT_EPSILONS = (0.5, 1.0, 2.0, 4.0)
 
@@ -286,3 +306,88 @@ def _simulate_draw(
 ) -> list[SimulatedError]:
     crowd = assumption.draw(size, draw, seed)
     return [simulate(crowd, mechanism, (seed, draw, 1)) for mechanism in mechanisms]
+
+
+@frozen(kw_only=True, eq=False)
+class PlannedCell:
+    """Mechanism for one size of the crowd; for non-private answers None, with the name "none"."""
+
+    name: str
+    mechanism: Mechanism | None
+    size: CrowdSize
+
+
+def rows_of(
+    found: Mapping[PlannedCell, Sequence[SimulatedError]], assumption: CrowdAssumption
+) -> list[PlanRow]:
+    """Return the rows of a plan, size by size, with non-private answers last in each.
+
+    `found` contains simulations of the same draws in each cell, in the order of the rows. Theory
+    smooths the cells of one mechanism if they have several sizes. Cells of one size are not
+    smoothed, as their errors come from the same crowds and vary together.
+    """
+    errors: dict[PlannedCell, ExpectedError] = {}
+    for name in dict.fromkeys(cell.name for cell in found):
+        named = [cell for cell in found if cell.name == name]
+        smoothed = _smoothed(named, found, assumption)
+        for size in dict.fromkeys(cell.size for cell in named):
+            errors.update(_of_one_size(size, smoothed, found, assumption))
+    plain = {cell.size: found[cell] for cell in found if cell.mechanism is None}
+    constants = {
+        size: sum(one.constant for one in draws) / len(draws) for size, draws in plain.items()
+    }
+    return [_row(cell, errors[cell], constants[cell.size]) for cell in found]
+
+
+def _smoothed(
+    cells: Sequence[PlannedCell],
+    found: Mapping[PlannedCell, Sequence[SimulatedError]],
+    assumption: CrowdAssumption,
+) -> dict[PlannedCell, SmoothedCell]:
+    labels, tasks = isinstance(assumption.domain, FiniteDomain), cells[0].size.tasks
+    draws = [on_scale(found[cell], labels=labels) for cell in cells]
+    if len({cell.size for cell in cells}) == 1:
+        return {cell: SmoothedCell(draws=row) for cell, row in zip(cells, draws, strict=True)}
+    expected = [theory_error(assumption, cell.size, cell.mechanism) for cell in cells]
+    theory = [
+        None if error is None else float(transformed(np.array(error), tasks, labels=labels))
+        for error in expected
+    ]
+    return dict(zip(cells, smooth(np.array(draws), theory), strict=True))
+
+
+def _of_one_size(
+    size: CrowdSize,
+    smoothed: Mapping[PlannedCell, SmoothedCell],
+    found: Mapping[PlannedCell, Sequence[SimulatedError]],
+    assumption: CrowdAssumption,
+) -> dict[PlannedCell, ExpectedError]:
+    cells = [cell for cell in smoothed if cell.size == size]
+    errors = expected_errors(
+        [found[cell] for cell in cells],
+        tasks=size.tasks,
+        labels=isinstance(assumption.domain, FiniteDomain),
+        uncertain=assumption.uncertain or simulated_size(assumption, size).answers != size.answers,
+        smoothed=[smoothed[cell] for cell in cells],
+        widening=assumption.widening,
+    )
+    return dict(zip(cells, errors, strict=True))
+
+
+def _row(cell: PlannedCell, error: ExpectedError, constant: float) -> PlanRow:
+    losses = [
+        float("inf") if cell.mechanism is None else exact_loss(cell.mechanism, cell.size, per)
+        for per in ("answer", "worker")
+    ]
+    return PlanRow(
+        mechanism=cell.name,
+        epsilon=losses[0],
+        worker_epsilon=losses[1],
+        workers=cell.size.workers,
+        answers=cell.size.answers,
+        error=error.error,
+        standard_error=error.standard_error,
+        low=error.low,
+        high=error.high,
+        constant=constant,
+    )

@@ -14,7 +14,7 @@ from attrs import Factory, field, frozen
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.privacy.rounding import ratio_up, show_loss
-from quietcrowd.privacy.tail_bound import TailBound
+from quietcrowd.privacy.tails import TailBound
 from quietcrowd.validation import check_whole, plain
 
 __all__ = [

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.privacy.loss_law import LossLaw
+from quietcrowd.privacy.loss import LossLaw
 from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.validation import check_whole
 
@@ -43,7 +43,7 @@ class LossDistribution:
 
     Examples
     --------
-    >>> from quietcrowd.privacy.loss_law import pure_law
+    >>> from quietcrowd.privacy.loss import pure_law
     >>> one = LossDistribution.of_law(pure_law(1.0), step=1.0)
     >>> round(one.repeated(50).epsilon(1e-6), 2)
     47.65

@@ -20,8 +20,7 @@ from quietcrowd.synthesis.claim_arrays import public_range
 from quietcrowd.synthesis.kde import KernelDensities
 from quietcrowd.synthesis.loss import ReleaseSize, release_guarantee
 from quietcrowd.synthesis.parameters import Parameters
-from quietcrowd.synthesis.release import GridClaims, as_claims, released_claims
-from quietcrowd.synthesis.synthetic import SyntheticClaims
+from quietcrowd.synthesis.release import GridClaims, SyntheticClaims, as_claims, released_claims
 from quietcrowd.synthesis.weights import (
     GlobalWeights,
     Weighting,

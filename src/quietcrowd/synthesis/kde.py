@@ -1,8 +1,11 @@
-"""Kernel densities of claims, and distances of claims from them.
+"""Kernel densities of claims, distances of claims from them, and rules for bandwidths.
 
 A density is a weighted mean of kernels at the claims of a task. The claims of task ``t`` are rows
 ``offsets[t]`` to ``offsets[t + 1] - 1``. Closed forms of the integrals:
 ``docs/theory/crowd-densities.md``.
+
+The rules derive bandwidths from claims and leak them, so a guarantee for a public bandwidth does
+not hold for theirs. Use them to explore claims, not for releases.
 """
 
 from __future__ import annotations
@@ -31,16 +34,21 @@ from quietcrowd.synthesis.claim_arrays import (
     checked_rows,
     checked_shares,
     checked_widths,
+    sums_per_task,
+    task_of_rows,
 )
-from quietcrowd.validation import check_choice, check_whole, one_of
+from quietcrowd.validation import check_choice, check_real, check_whole, one_of
 
 __all__ = [
     "EPANECHNIKOV",
     "GAUSSIAN",
     "KERNELS",
+    "RULES",
     "Kernel",
     "KernelDensities",
     "distances",
+    "mad",
+    "silverman",
 ]
 
 
@@ -173,3 +181,66 @@ def _elementwise(
     found = np.empty(arrays[0].shape)
     fill(gaussian, *(array.flatten() for array in arrays), found.reshape(-1))
     return found
+
+
+LEAST_PART = 1e-3
+"""Smallest bandwidth, as a fraction of the public range."""
+
+
+def silverman(offsets: npt.ArrayLike, values: npt.ArrayLike, *, value_range: float) -> Floats:
+    """Return bandwidths by Silverman's rule, per task. They leak claims and void the guarantee.
+
+    ``1.06 min(standard deviation, interquartile range / 1.34) n^(-1/5)`` of a task's n claims, and
+    at least a thousandth of `value_range`, the public width of the range (Silverman, "Density
+    estimation", 1986, section 3.4). Raises ParameterError if an array or the range is invalid.
+    """
+    begins, claims, least = _checked(offsets, values, value_range)
+    counts = np.diff(begins)
+    mean = sums_per_task(claims, begins) / np.maximum(counts, 1)
+    squares = sums_per_task((claims - mean[task_of_rows(begins)]) ** 2, begins)
+    deviation = np.sqrt(squares / np.maximum(counts - 1, 1))
+    ranked = _ranked(claims, begins)
+    middle_half = _quantiles(ranked, begins, 0.75) - _quantiles(ranked, begins, 0.25)
+    spread = np.minimum(deviation, middle_half / 1.34)
+    return np.asarray(np.maximum(1.06 * spread * np.maximum(counts, 1) ** -0.2, least))
+
+
+def mad(offsets: npt.ArrayLike, values: npt.ArrayLike, *, value_range: float) -> Floats:
+    """Return the median absolute deviation from the median, per task, as bandwidths.
+
+    They leak claims and void the guarantee. For bounds and errors see `silverman`. Source: Wan et
+    al., "From truth discovery to trustworthy opinion discovery", KDD 2016.
+    """
+    begins, claims, least = _checked(offsets, values, value_range)
+    middle = _quantiles(_ranked(claims, begins), begins, 0.5)
+    off = np.abs(claims - middle[task_of_rows(begins)])
+    return np.maximum(_quantiles(_ranked(off, begins), begins, 0.5), least)
+
+
+RULES: Mapping[str, Callable[..., Floats]] = MappingProxyType({"silverman": silverman, "mad": mad})
+
+
+def _checked(
+    offsets: npt.ArrayLike, values: npt.ArrayLike, value_range: float
+) -> tuple[Offsets, Floats, float]:
+    begins = checked_offsets(offsets)
+    check_real("value_range", value_range, 0)
+    if value_range == 0:
+        raise ParameterError("value_range must be above 0; got 0")
+    return begins, checked_rows("values", values, begins), LEAST_PART * value_range
+
+
+def _ranked(numbers: Floats, offsets: Offsets) -> Floats:
+    return numbers[np.lexsort((numbers, task_of_rows(offsets)))]
+
+
+def _quantiles(ranked: Floats, offsets: Offsets, part: float) -> Floats:
+    """Interpolate a quantile of each task's sorted numbers; 0 for empty tasks."""
+    if not len(ranked):
+        return np.zeros(len(offsets) - 1)
+    counts = np.diff(offsets)
+    place = part * np.maximum(counts - 1, 0)
+    below = np.minimum(offsets[:-1] + place.astype(np.int64), len(ranked) - 1)
+    above = np.minimum(below + 1, np.maximum(offsets[1:] - 1, 0))
+    found = ranked[below] + (place % 1.0) * (ranked[above] - ranked[below])
+    return np.where(counts > 0, found, 0.0)

@@ -12,7 +12,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, add_losses
 from quietcrowd.privacy.rounding import log_ratio_up
-from quietcrowd.privacy.tail_bound import TailBound, tail_of_curve
+from quietcrowd.privacy.tails import TailBound, tail_of_curve
 from quietcrowd.synthesis.attempt import TOTAL, SeedBounds, floored_bounds, uniform_bounds
 from quietcrowd.synthesis.attempt_loss import Attempt, compose_curve
 from quietcrowd.synthesis.parameters import Parameters

@@ -11,8 +11,7 @@ from attrs import Factory, field, frozen
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.synthesis.attempt import Blur, PrivacyTest
-from quietcrowd.synthesis.bandwidths import RULES
-from quietcrowd.synthesis.kde import KERNELS
+from quietcrowd.synthesis.kde import KERNELS, RULES
 from quietcrowd.synthesis.weights import Combination, Weighting, checked_quantiles
 from quietcrowd.validation import check_real, check_whole, number, one_of
 

@@ -10,9 +10,9 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
-from quietcrowd.synthesis.bandwidths import RULES
 from quietcrowd.synthesis.claim_arrays import public_range
 from quietcrowd.synthesis.density import CrowdDensity
+from quietcrowd.synthesis.kde import RULES
 from quietcrowd.synthesis.loss import ReleaseSize, release_guarantee
 from quietcrowd.synthesis.parameters import Parameters
 

@@ -17,7 +17,7 @@ from quietcrowd.mechanisms.randomness import WordSource, word_source
 from quietcrowd.privacy.guarantee import ABOUT_TASKS, PrivacyGuarantee, add_losses
 from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.synthesis.claim_arrays import public_range
-from quietcrowd.synthesis.synthetic import SyntheticClaims
+from quietcrowd.synthesis.release import SyntheticClaims
 from quietcrowd.validation import check_whole, number
 
 __all__ = ["Basic", "Histogram"]

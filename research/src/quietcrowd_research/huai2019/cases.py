@@ -11,8 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from quietcrowd.evaluation.plots import check_picture, new_figure, save_with_legend
-from quietcrowd.evaluation.task_plots import LOW_WEIGHT, places_around
+from quietcrowd.evaluation.plots import (
+    LOW_WEIGHT,
+    check_picture,
+    new_figure,
+    places_around,
+    save_with_legend,
+)
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
 from quietcrowd.synthesis.weights import Weighting
 from quietcrowd_research.figure import Figure, TablePart

@@ -12,8 +12,7 @@ from functools import partial
 
 from attrs import evolve, frozen
 
-from quietcrowd.datasets.dataset import Dataset
-from quietcrowd.datasets.folder import load_dataset
+from quietcrowd.datasets.dataset import Dataset, load_dataset
 from quietcrowd.datasets.synthetic import opinion_crowd
 from quietcrowd.datasets.transforms import log10_dataset, selected_tasks
 from quietcrowd.synthesis.density import CrowdDensity

@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 
 from quietcrowd.accounting.calibration import two_layer_bounds
-from quietcrowd.datasets.dataset import Dataset
-from quietcrowd.datasets.folder import load_dataset
+from quietcrowd.datasets.dataset import Dataset, load_dataset
 from quietcrowd.evaluation.experiment import Experiment
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.labels.voting import MajorityVote, WeightedVote

@@ -13,8 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from quietcrowd.datasets.dataset import Dataset
-from quietcrowd.datasets.folder import load_dataset
+from quietcrowd.datasets.dataset import Dataset, load_dataset
 from quietcrowd.datasets.synthetic import sensor_crowd
 from quietcrowd.datasets.transforms import log10_dataset, standardised_dataset
 from quietcrowd.evaluation.experiment import Experiment

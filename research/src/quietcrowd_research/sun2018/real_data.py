@@ -15,9 +15,8 @@ from typing import Any
 
 import pandas as pd
 
-from quietcrowd.datasets.dataset import Dataset
+from quietcrowd.datasets.dataset import Dataset, load_dataset
 from quietcrowd.datasets.description import describe
-from quietcrowd.datasets.folder import load_dataset
 from quietcrowd.datasets.transforms import recoded_dataset
 from quietcrowd.domains import Ordinal
 from quietcrowd.evaluation.experiment import Experiment

@@ -19,7 +19,7 @@ from quietcrowd.campaign.terms.promises import ANYONE
 from quietcrowd.formats.jsonl import json_ready
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
-from quietcrowd.privacy.tail_bound import TailBound
+from quietcrowd.privacy.tails import TailBound
 
 __all__ = ["Again", "snapshot"]
 

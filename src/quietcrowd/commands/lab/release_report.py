@@ -18,7 +18,7 @@ from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.commands.printing import console, counted, plain_table, records_of
 from quietcrowd.formats.jsonl import json_ready
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
-from quietcrowd.privacy.tail_bound import TailBound
+from quietcrowd.privacy.tails import TailBound
 
 if TYPE_CHECKING:
     from quietcrowd.synthesis import PrisCrowd, ReleasePlan, SyntheticClaims

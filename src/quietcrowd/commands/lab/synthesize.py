@@ -203,7 +203,7 @@ def _draw(
     truths: Path | None,
 ) -> None:
     """Draw the densities of tasks, with their known truths `drawn`; `truths` is for messages."""
-    from quietcrowd.evaluation.task_plots import plot_task_densities
+    from quietcrowd.evaluation.plots import plot_task_densities
 
     for task, path in pictures.items():
         if truths is not None and drawn[task] is None:

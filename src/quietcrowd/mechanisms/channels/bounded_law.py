@@ -29,7 +29,7 @@ from attrs import frozen
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channels.coins import decaying
 from quietcrowd.mechanisms.channels.grid import Grid
-from quietcrowd.privacy.loss_law import LossLaw
+from quietcrowd.privacy.loss import LossLaw
 from quietcrowd.privacy.rounding import log_ratio_up
 from quietcrowd.report_domains import Numbers
 

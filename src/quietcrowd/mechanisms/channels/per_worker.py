@@ -29,8 +29,8 @@ from typing_extensions import override
 from quietcrowd.mechanisms.channels.base import MAX_EPSILON, TOTAL, Channel, other_weight_for
 from quietcrowd.mechanisms.channels.reading import check_members, real, refused, whole
 from quietcrowd.mechanisms.randomness import WordSource, uniform_integers
-from quietcrowd.privacy.loss_law import LossLaw
-from quietcrowd.privacy.shared_flip import (
+from quietcrowd.privacy.loss import LossLaw
+from quietcrowd.privacy.two_layer.flips import (
     MAX_DELTA_ANSWERS,
     cell_epsilon,
     cell_law,
@@ -38,8 +38,8 @@ from quietcrowd.privacy.shared_flip import (
     row_chances,
     row_epsilon,
 )
-from quietcrowd.privacy.shared_row import RowChances
-from quietcrowd.privacy.shared_weight import (
+from quietcrowd.privacy.two_layer.rows import RowChances
+from quietcrowd.privacy.two_layer.weights import (
     MAX_ROW,
     SharedWeight,
     drawn_cell_epsilon,

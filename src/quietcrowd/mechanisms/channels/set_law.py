@@ -18,7 +18,7 @@ from attrs import field, frozen
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.randomness import WordSource, uniform_integers
-from quietcrowd.privacy.loss_law import LossLaw
+from quietcrowd.privacy.loss import LossLaw
 from quietcrowd.privacy.rounding import exp_of, log_ratio_up
 from quietcrowd.report_domains import MOST_SETS, ranks_of, sets_of
 from quietcrowd.validation import whole_number

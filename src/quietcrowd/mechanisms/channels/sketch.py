@@ -31,7 +31,7 @@ from quietcrowd.mechanisms.channels.grid import Grid
 from quietcrowd.mechanisms.channels.noise import DiscreteLaplace, Floats
 from quietcrowd.mechanisms.channels.reading import MAX_NUMBERS, check_members, real, refused, whole
 from quietcrowd.privacy.rounding import least_meant, ratio_up
-from quietcrowd.privacy.signed_sums import largest_signed_norm
+from quietcrowd.privacy.sketches import largest_signed_norm
 from quietcrowd.validation import one_of, whole_number
 
 __all__ = [

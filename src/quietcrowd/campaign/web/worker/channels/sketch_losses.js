@@ -75,7 +75,7 @@ const squareOf = (numbers) => total(numbers.map((number) => number * number));
 const turned = (table) => (table[0] ?? []).map((_, k) => table.map((row) => row[k]));
 const withoutZeros = (table) => table.filter((row) => row.some((number) => number !== 0));
 
-/** Return a bound from the largest singular value; see Python's privacy/signed_sums.py. */
+/** Return a bound from the largest singular value; see Python's privacy/sketches.py. */
 function ofSpectrum(table) {
   const rows = turned(withoutZeros(turned(withoutZeros(table))));
   const [ofRows, ofColumns] = [rows, turned(rows)].map((one) =>

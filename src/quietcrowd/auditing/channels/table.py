@@ -1,0 +1,188 @@
+"""Attacks on mechanisms for labels, by the ratios of two rows of a table of integers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import evolve
+
+from quietcrowd.auditing.attack import (
+    ALL,
+    NULL,
+    PART,
+    VALUE,
+    Attack,
+    AuditPlan,
+    Collisions,
+    ExactLoss,
+    Floats,
+    Observed,
+    Pair,
+    alone,
+    searched,
+    taskwise_attacks,
+)
+from quietcrowd.mechanisms.channels.base import TOTAL
+from quietcrowd.mechanisms.channels.per_worker import UniformFlips, WorkerLaw
+from quietcrowd.mechanisms.channels.table import FiniteChannel
+from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.privacy.guarantee import add_losses
+from quietcrowd.privacy.loss import is_randomized_response
+from quietcrowd.privacy.rounding import log_ratio_up
+from quietcrowd.privacy.two_layer.weights import SharedWeight
+
+__all__ = ["plan_finite", "plan_shared", "table_delta", "table_epsilon", "worst_rows"]
+
+HALF = 0.5
+"""Fraction of the workers who have whole rows, as random words are cheap."""
+
+
+def table_epsilon(weights: npt.NDArray[Any]) -> float:
+    """Return ln of the largest ratio in a column, in integers, rounded up.
+
+    `weights` has shape (answers, reports), and all rows have the same sum.
+
+    Examples
+    --------
+    >>> table_epsilon(np.array([[3, 1], [1, 3]]))
+    1.0986122886681098
+    """
+    high, low = (np.asarray(part, object) for part in (weights.max(axis=0), weights.min(axis=0)))
+    if (np.array(low == 0) & np.array(high > 0)).any():
+        return math.inf
+    ratios = (Fraction(int(h), int(s)) for h, s in zip(high, low, strict=True) if h)
+    return log_ratio_up(max(ratios, default=Fraction(1)))
+
+
+def table_delta(weights: npt.NDArray[Any], epsilon: float) -> float:
+    """Return the least delta at `epsilon`, over all ordered pairs of rows.
+
+    In randomized response, any two rows are the first two with their columns permuted.
+    """
+    if is_randomized_response(weights):
+        weights = weights[:2]
+    chances = weights / weights.sum(axis=1, keepdims=True, dtype=np.float64)
+    return max(
+        float(np.maximum(row - math.exp(epsilon) * chances, 0.0).sum(axis=1).max())
+        for row in chances
+    )
+
+
+def worst_rows(weights: npt.NDArray[Any], among: int) -> tuple[int, int]:
+    """Return two of the first `among` rows with the largest ratio in a column."""
+    logs = np.log(np.maximum(weights[:among].astype(np.float64), 0.5))
+    column = int(np.ptp(logs, axis=0).argmax())
+    one, other = int(logs[:, column].argmax()), int(logs[:, column].argmin())
+    return (one, other) if one != other else (0, min(1, among - 1))
+
+
+def plan_finite(mechanism: Mechanism, channel: FiniteChannel, answers: int) -> AuditPlan:
+    """Return the audit plan of a mechanism with one public table."""
+    weights, labels = channel.weights, getattr(mechanism.domain, "size", channel.answers)
+    epsilon = table_epsilon(weights)
+    logs = np.log(np.maximum(weights.astype(np.float64), 0.5))
+
+    def score(one: int, other: int, observed: Observed) -> Floats:
+        first = observed.cells[:, 0]
+        missing = np.isnan(first)
+        gains = logs[one] - logs[other]
+        return np.where(missing, np.nan, gains[np.where(missing, 0, first).astype(np.intp)])
+
+    one, other = worst_rows(weights, labels)
+    pairs = [Pair(name=VALUE, one=one, other=other, score=partial(score, one, other))]
+    if mechanism.every_task:
+        pairs.append(Pair(name=NULL, one=0, other=None, score=partial(score, 0, labels)))
+    alike = float(np.sum((weights[one] / TOTAL) ** 2))
+    return AuditPlan(
+        exact=ExactLoss(
+            epsilon=epsilon,
+            worker_epsilon=add_losses(epsilon, answers),
+            delta_at=partial(table_delta, weights),
+        ),
+        attacks=taskwise_attacks(pairs, answers, _codes, part=HALF),
+        collisions=Collisions(answer=one, chance=lambda tasks: alike**tasks),
+    )
+
+
+def _codes(row: Sequence[Any]) -> Floats:
+    return np.array([np.nan if value is None else value for value in row], np.float64)
+
+
+def plan_shared(
+    mechanism: Mechanism, channel: FiniteChannel, worker_law: WorkerLaw, answers: int
+) -> AuditPlan:
+    """Return the audit plan of a mechanism whose workers draw one weight for all their answers."""
+    law = _shared_law(mechanism, worker_law)
+    collisions = Collisions(answer=0, chance=partial(_equal_rows, law))
+    if answers == 1:
+        return evolve(plan_finite(mechanism, channel, answers), collisions=collisions)
+    return AuditPlan(
+        exact=ExactLoss(
+            epsilon=law.cell_epsilon(answers),
+            worker_epsilon=law.row_epsilon(answers),
+            delta_at=partial(law.delta, answers),
+            rounding=1e-9,
+        ),
+        attacks=_shared_attacks(mechanism, law, answers),
+        collisions=collisions,
+    )
+
+
+def _shared_law(mechanism: Mechanism, worker_law: WorkerLaw) -> SharedWeight:
+    others = mechanism.size - 1  # type: ignore[attr-defined]
+    if isinstance(worker_law, UniformFlips):
+        low, high = worker_law.bounds
+        return SharedWeight.even(low=low, high=high, others=others)
+    table = np.array(worker_law.table, np.float64)  # type: ignore[attr-defined]
+    return SharedWeight.listed(table, others=others, null=mechanism.every_task)
+
+
+def _equal_rows(law: SharedWeight, tasks: int) -> float:
+    """Return the probability that two devices, with independent weights, send equal rows."""
+    other = law.weights / law.total
+    keep = 1 - law.others * other
+    alike = np.outer(keep, keep) + law.others * np.outer(other, other)
+    return float(law.chances @ alike**tasks @ law.chances)
+
+
+def _shared_attacks(mechanism: Mechanism, law: SharedWeight, answers: int) -> list[Attack]:
+    null = mechanism.domain.size  # type: ignore[attr-defined]
+
+    def value_score(observed: Observed) -> Floats:
+        cells = observed.cells
+        gains = law.value_gains(answers)[(cells[:, 1:] == 0).sum(axis=1)]
+        return np.where(cells[:, 0] == 0, gains, np.where(cells[:, 0] == 1, -gains, 0.0))
+
+    def null_score(observed: Observed) -> Floats:
+        cells = observed.cells
+        agree = (cells[:, 1:] == 0).sum(axis=1)
+        kept, became_null, neither = (gains[agree] for gains in law.null_gains(answers))
+        first = cells[:, 0]
+        scores = np.where(first == 0, kept, np.where(first == null, became_null, neither))
+        return np.where(np.isnan(first), np.nan, scores)
+
+    def row_score(observed: Observed) -> Floats:
+        row = law.log_row(answers)
+        of_one, of_other = ((observed.cells == label).sum(axis=1) for label in (0, 1))
+        gain: Floats = row[of_one] - row[of_other]
+        return gain
+
+    def attack(name: str, one: list[Any], other: list[Any], score: Any, **more: Any) -> Attack:
+        plain = (_codes(one), _codes(other))
+        return Attack(
+            name=name, tasks=range(answers), one=one, other=other, score=score, plain=plain, **more
+        )
+
+    rest, search = [0] * (answers - 1), searched(answers)
+    found = [attack(VALUE, [0, *rest], [1, *rest], value_score, search=search)]
+    if mechanism.every_task:
+        found.append(attack(NULL, [0, *rest], [None, *rest], null_score, search=search))
+    found.append(alone(found[0]))
+    whole = attack(ALL, [0] * answers, [1] * answers, row_score, share=PART, whole=True)
+    return [*found, whole]
