@@ -14,10 +14,10 @@ import pytest
 from attrs import evolve
 
 import quietcrowd as qc
-from quietcrowd.datasets import log10_dataset
 from quietcrowd.exceptions import QuietcrowdWarning
 from quietcrowd.planning import best_mechanism, simulate
 from quietcrowd.planning.best_mechanism import candidates
+from quietcrowd_research.transforms import log10_dataset
 
 EPSILONS = (0.5, 1.0, 2.0, 5.0)
 BAR = 1.03

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.datasets import log10_dataset, number_crowd
+from quietcrowd.datasets import number_crowd
+from quietcrowd_research.transforms import log10_dataset
 
 PAGE = Path(__file__).parent.parent / "docs/theory/bounded-number-mechanisms.md"
 BEGIN, END = "<!-- written by the benchmark -->", "<!-- up to here -->"

@@ -21,7 +21,7 @@ from quietcrowd.planning import (
     simulate,
 )
 from quietcrowd.planning.error_interval import expected_errors
-from quietcrowd.planning.planner import simulate_size
+from quietcrowd.planning.simulation import simulate_size
 from unlike_crowds import unlike_crowd
 
 DRAWS = {True: 12, False: 8}

@@ -20,7 +20,7 @@ from quietcrowd.planning.error_interval import (
     smooth,
     transformed,
 )
-from quietcrowd.planning.planner import simulate_size
+from quietcrowd.planning.simulation import simulate_size
 from quietcrowd.planning.theory import theory_error
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)

@@ -6,9 +6,9 @@ import numpy as np
 
 import quietcrowd as qc
 from quietcrowd.answers import Answers
-from quietcrowd.datasets import log10_dataset
 from quietcrowd.evaluation.metrics import KnownNumbers
 from quietcrowd_research.number_oracle import counted_number_law, number_posterior, quantiles
+from quietcrowd_research.transforms import log10_dataset
 from under_noise.cells import Cell, geometric_ratio, share_of
 from under_noise.families import number_cell as drawn_cell
 from under_noise.records import measure

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.nightly import by_day
 
-from quietcrowd.datasets import load_dataset, log10_dataset, opinion_crowd, selected_tasks
+from quietcrowd.datasets import load_dataset, opinion_crowd
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.synthesis import PrisCrowd
 from quietcrowd_research.figure import TablePart
@@ -22,6 +22,7 @@ from quietcrowd_research.huai2019.experiment import (
     private_methods,
 )
 from quietcrowd_research.tables import print_figure
+from quietcrowd_research.transforms import log10_dataset, selected_tasks
 
 RELEASED = ("PrisCrowd, as meant", "Uniform, as printed")
 BASIC = tuple(f"Basic, {level}" for level in ("0.1", "1", "10"))

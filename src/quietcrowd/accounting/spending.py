@@ -7,28 +7,23 @@ and checks: ``docs/theory/budgets.md``.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from attrs import Factory, evolve, field, frozen
 
+from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.privacy.guarantee import MOST_REPORTS
 from quietcrowd.privacy.loss import LossLaw, ReleaseLoss, pure_law
 from quietcrowd.privacy.loss_distribution import compose_losses, sum_losses
 from quietcrowd.privacy.rounding import as_entered, decimal_up
 from quietcrowd.privacy.tails import composed_tail
-
-if TYPE_CHECKING:
-    from quietcrowd.mechanisms.mechanism import Mechanism
-import json
-from typing import Any
-
-from quietcrowd.exceptions import FormatError, ParameterError
-from quietcrowd.mechanisms import Mechanism
-from quietcrowd.privacy.guarantee import MOST_REPORTS
 from quietcrowd.validation import check_real, check_text, check_whole, parse_json, plain
 
 __all__ = [
@@ -56,19 +51,9 @@ ChargeKey: TypeAlias = "tuple[str, str, Mechanism]"
 class Charge:
     """Reports of one worker to one campaign with one mechanism.
 
-    Attributes
-    ----------
-    worker : str
-        Id, as text.
-    campaign : str
-        Name.
-    mechanism : Mechanism
-        Mechanism that randomized the answers.
-    count : int
-        Number of answers, or of tasks if every task is reported.
-    spared : float
-        Difference of the losses about `count` reports on unnamed tasks and about all of these
-        together. It is 0 unless the mechanism has a smaller bound for named tasks.
+    `count` is the number of answers, or of tasks if every task is reported. `spared` is the
+    difference of the losses about `count` reports on unnamed tasks and about all of these together.
+    It is 0 unless the mechanism has a smaller bound for named tasks.
     """
 
     worker: str
@@ -207,20 +192,9 @@ class Spending:
     """Upper bounds on a worker's privacy losses; natural logarithms, rounded up.
 
     At delta above 0, `answer_epsilon` and `total_epsilon` are pairs (epsilon, delta) of
-    differential privacy. They do not bound how likely a larger loss is; the two tails do.
-
-    Attributes
-    ----------
-    worker : str
-        Id, as text.
-    answer_epsilon : float
-        Loss about one answer that every campaign asked for, given all others.
-    total_epsilon : float
-        Loss about all answers together.
-    delta : float
-        Delta of the pairs; 0 for pure losses.
-    answer_tail, total_tail : float
-        Losses that are exceeded with probability at most `delta`; at delta 0 the losses themselves.
+    differential privacy. They do not bound how likely a larger loss is. The two tails do: they are
+    exceeded with probability at most `delta`, and at delta 0 they are the losses themselves. Losses
+    are about one answer that every campaign asked for, given all others, and about all together.
     """
 
     worker: str
@@ -359,7 +333,8 @@ def filter_used(parts: Sequence[tuple[LossLaw, int]], budget: float, delta: floa
     pure = sum_losses([(law.pure_epsilon, times) for law, times in parts])
     if delta == 0:
         return pure
-    lost = sum((times * Fraction(_delta_of(law)) for law, times in parts), Fraction(0))
+    # A finite pure loss means that `lost` only represents rounding.
+    lost = sum((times * Fraction(law.lost) for law, times in parts if math.isinf(law.pure_epsilon)))
     if lost > Fraction(delta) / 2:
         return pure
     summed = sum_losses([(law.epsilon, times) for law, times in parts])
@@ -371,11 +346,6 @@ def _by_order(parts: Sequence[tuple[LossLaw, int]], budget: float, delta: float)
     order = _order(budget, delta)
     renyi = math.fsum(times * _renyi(law, order) for law, times in parts)
     return (renyi + _price(order, delta)) * (1 + _SLACK)
-
-
-def _delta_of(law: LossLaw) -> float:
-    """Return the probability of an infinite loss; 0 if `lost` only represents rounding."""
-    return law.lost if math.isinf(law.pure_epsilon) else 0.0
 
 
 def _renyi(law: LossLaw, order: float) -> float:

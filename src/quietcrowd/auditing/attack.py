@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.auditing.bounds import Floats, Score, Statistic
@@ -20,22 +20,19 @@ from quietcrowd.auditing.scores import (
     partner_statistics,
     report_statistics,
 )
-from quietcrowd.domains import Domain
+from quietcrowd.domains import Domain, FiniteDomain, check_numeric
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import positions_by_text
-
-if TYPE_CHECKING:
-    from quietcrowd.mechanisms.mechanism import Mechanism, Reports
-from attrs import evolve
-
-from quietcrowd.domains import FiniteDomain, check_numeric
 from quietcrowd.mechanisms.channels.grid import Grid
-from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.mechanisms.mechanism import Mechanism, Reports
+from quietcrowd.privacy.guarantee import add_losses
 
 __all__ = [
     "ALL",
+    "HALF",
     "NULL",
     "PART",
+    "SHORT",
     "VALUE",
     "Attack",
     "AuditPlan",
@@ -49,8 +46,8 @@ __all__ = [
     "ends",
     "places",
     "plain_numbers",
-    "searched",
     "taskwise_attacks",
+    "taskwise_plan",
 ]
 
 
@@ -91,7 +88,7 @@ class Collisions:
 
 
 def crowd_of(
-    domain: Domain, tasks: Sequence[int], row: Sequence[Any], workers: int, *, first: int = 0
+    domain: Domain, tasks: Sequence[int], row: Sequence[Any], workers: int, first: int = 0
 ) -> Answers:
     """Return answers of workers `first`, `first` + 1, ..., all with one row; None is no answer."""
     answered = [value is not None for value in row]
@@ -154,6 +151,20 @@ class Observed:
             sketches=None,
             counts=np.bincount(rows, minlength=workers).astype(np.float64),
         )
+
+    @classmethod
+    def sample(
+        cls,
+        mechanism: Mechanism,
+        tasks: Sequence[int],
+        row: Sequence[Any],
+        workers: int,
+        rng: np.random.Generator | None,
+        first: int = 0,
+    ) -> Observed:
+        """Randomize one row for workers `first`, `first` + 1, ..., and return the messages."""
+        answers = crowd_of(mechanism.domain, tasks, row, workers, first)
+        return cls.of(mechanism.randomize(answers, rng=rng), tasks, workers, first=first)
 
     @classmethod
     def joined(cls, parts: Sequence[Observed]) -> Observed:
@@ -235,10 +246,6 @@ class Attack:
     workers: int | None = None
     alone: bool = False
 
-    def crowd(self, domain: Domain, row: Sequence[Any], workers: int, *, first: int = 0) -> Answers:
-        """Return the answers of `workers` workers who all have the same row."""
-        return crowd_of(domain, self.tasks, row, workers, first=first)
-
     def observe(
         self,
         mechanism: Mechanism,
@@ -247,23 +254,11 @@ class Attack:
         rng: np.random.Generator | None,
     ) -> Observed:
         """Randomize the same row for `workers` workers, and return the messages."""
-        if self.alone:
-            parts = [self._part(mechanism, row, 1, rng, first=place) for place in range(workers)]
-            return Observed.joined(parts)
-        return self._part(mechanism, row, workers, rng, first=0)
-
-    def _part(
-        self,
-        mechanism: Mechanism,
-        row: Sequence[Any],
-        workers: int,
-        rng: np.random.Generator | None,
-        *,
-        first: int,
-    ) -> Observed:
-        answers = self.crowd(mechanism.domain, row, workers, first=first)
-        reports = mechanism.randomize(answers, rng=rng)
-        return Observed.of(reports, self.tasks, workers, first=first)
+        if not self.alone:
+            return Observed.sample(mechanism, self.tasks, row, workers, rng)
+        return Observed.joined(
+            [Observed.sample(mechanism, self.tasks, row, 1, rng, place) for place in range(workers)]
+        )
 
     def statistics(self, one: Observed, other: Observed) -> list[Statistic]:
         """Return the statistics of both rows' messages, the public distribution's score first."""
@@ -329,10 +324,16 @@ NULL = "an answer against none"
 ALL = "all answers against others"
 
 SHORT = 3
-"""Tasks in the rows of most workers, if each report has independent noise."""
+"""Tasks in the rows of most workers, if each report has independent noise.
+
+Correlated tasks are searched for in rows of at least this many; two tasks leave no choice.
+"""
 
 PART = 0.1
 """Fraction of the workers for attacks that look for faults instead of measuring the loss."""
+
+HALF = 0.5
+"""Fraction of the workers who have whole rows, if randomness is cheap."""
 
 DEVICES = 200
 """Devices a side that are called one by one."""
@@ -385,18 +386,28 @@ def alone(attack: Attack) -> Attack:
     )
 
 
-def searched(answers: int) -> bool:
-    """Return whether correlated tasks are searched for; two tasks leave no choice."""
-    return answers >= SHORT
+def taskwise_plan(
+    pairs: Sequence[Pair],
+    answers: int,
+    plain: Callable[[Sequence[Any]], Floats],
+    *,
+    epsilon: float,
+    delta_at: Callable[[float], float] | None = None,
+    alike: float,
+    part: float = PART,
+) -> AuditPlan:
+    """Return the audit plan of independent reports, each with the loss `epsilon`.
 
-
-def _row(first: Any, pair: Pair, answers: int) -> list[Any]:
-    """Return a row with a given first cell, in which noise shared by two cells shows.
-
-    The other cells alternate between `pair.one` and `pair.other`. If such a cell has the noise of
-    the first, their reports are equal under one of the two rows and never under the other.
+    `alike` bounds the probability that two devices send equal reports of the first answer of
+    `pairs`. For other parameters see `ExactLoss` and `taskwise_attacks`.
     """
-    return [first, *([pair.one, pair.other] * answers)[: answers - 1]]
+    return AuditPlan(
+        exact=ExactLoss(
+            epsilon=epsilon, worker_epsilon=add_losses(epsilon, answers), delta_at=delta_at
+        ),
+        attacks=taskwise_attacks(pairs, answers, plain, part),
+        collisions=Collisions(answer=pairs[0].one, chance=lambda tasks: alike**tasks),
+    )
 
 
 def taskwise_attacks(
@@ -407,13 +418,16 @@ def taskwise_attacks(
 ) -> list[Attack]:
     """Return attacks on a mechanism whose reports have independent noise.
 
-    Most workers have short rows, and the fraction `part` has all `answers` tasks. The first of
+    Most workers have short rows, and the fraction `part` has all `answers` tasks. The cells after
+    the first alternate between the two answers of a pair. If such a cell has the noise of the
+    first, their reports are equal under one of the two rows and never under the other. The first of
     `pairs` consists of two answers. `plain` returns the numbers that a row would send without
     noise.
     """
 
     def attack(pair: Pair, count: int, more: str = "", share: float = 1.0) -> Attack:
-        one, other = (_row(first, pair, count) for first in (pair.one, pair.other))
+        rest = ([pair.one, pair.other] * count)[: count - 1]
+        one, other = [pair.one, *rest], [pair.other, *rest]
         return Attack(
             name=pair.name + more,
             tasks=range(count),
@@ -421,7 +435,7 @@ def taskwise_attacks(
             other=other,
             score=pair.score,
             plain=(plain(one), plain(other)),
-            search=count == answers and searched(answers),
+            search=count == answers >= SHORT,
             share=share,
         )
 

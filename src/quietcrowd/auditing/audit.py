@@ -2,44 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial, singledispatch
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import evolve, frozen
+from attrs import evolve
 
-from quietcrowd.auditing.attack import Attack, AuditPlan, Observed, crowd_of
-from quietcrowd.auditing.bounds import (
-    Statistic,
-    compare,
-    proven_deltas,
-    proven_epsilon,
+from quietcrowd.auditing.attack import (
+    ALL,
+    NULL,
+    PART,
+    VALUE,
+    Attack,
+    AuditPlan,
+    Observed,
+    alone,
+    crowd_of,
+    ends,
 )
-from quietcrowd.auditing.report import AuditReport
-from quietcrowd.auditing.reuse import MESSAGES, compare_devices, tasks_of_devices
-from quietcrowd.auditing.scores import strongest_pair
-from quietcrowd.mechanisms.mechanism import check_mechanism
-from quietcrowd.privacy.guarantee import PrivacyGuarantee
-from quietcrowd.validation import check_proportion, check_whole
-
-if TYPE_CHECKING:
-    from quietcrowd.mechanisms.mechanism import Mechanism
-from functools import partial, singledispatch
-
-from quietcrowd.auditing.attack import ALL, NULL, PART, VALUE, alone, ends
+from quietcrowd.auditing.bounds import Statistic, compare, proven_deltas, proven_epsilon
 from quietcrowd.auditing.channels.sets import plan_sets
 from quietcrowd.auditing.channels.shift import plan_laplace, plan_shift
 from quietcrowd.auditing.channels.sketch import plan_sketch
 from quietcrowd.auditing.channels.table import plan_finite, plan_shared
 from quietcrowd.auditing.channels.weights import plan_bounded
+from quietcrowd.auditing.report import AuditReport
+from quietcrowd.auditing.reuse import MESSAGES, compare_devices, tasks_of_devices
+from quietcrowd.auditing.scores import strongest_pair
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.channels.per_worker import WorkerLaw
 from quietcrowd.mechanisms.channels.shift import LaplaceChannel
 from quietcrowd.mechanisms.channels.sketch import SketchChannel
 from quietcrowd.mechanisms.channels.table import FiniteChannel
-from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.mechanisms.mechanism import Mechanism, check_mechanism
+from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.privacy.two_layer.weights import MAX_ROW
+from quietcrowd.validation import check_proportion, check_whole
 
 __all__ = [
     "audit",
@@ -147,7 +147,7 @@ def audit(
     plan = plan_audit(mechanism, n)
     guarantee = mechanism.guarantee(answers=n, tasks=n if plan.tasks is None else plan.tasks)
     epsilons = np.linspace(0.0, _end_of_curve(guarantee, plan), POINTS)
-    found = _attack_all(mechanism, plan, guarantee, draws, confidence, epsilons, rng)
+    proven, deltas = _attack_all(mechanism, plan, guarantee, draws, confidence, epsilons, rng)
     devices = None
     if plan.collisions is not None:
         devices = compare_devices(
@@ -155,7 +155,8 @@ def audit(
         )
     exact = plan.exact
     whole = None if exact is None else exact.delta_at
-    deltas = found.deltas if whole is None else np.array([whole(float(at)) for at in epsilons])
+    if whole is not None:
+        deltas = np.array([whole(float(at)) for at in epsilons])
     return AuditReport(
         mechanism=mechanism.name,
         domain=mechanism.domain.example(),
@@ -164,12 +165,7 @@ def audit(
         exact_worker_epsilon=None if exact is None else exact.worker_epsilon,
         every_row=exact is not None and exact.every_row,
         rounding=0.0 if exact is None else exact.rounding,
-        proven_epsilon=found.epsilon,
-        proven_delta=found.delta,
-        proven_worker_epsilon=found.worker_epsilon,
-        attack=found.attack,
-        statistic=found.statistic,
-        draws=found.draws,
+        **proven,
         confidence=confidence,
         simulated=rng is not None,
         devices=devices,
@@ -200,7 +196,7 @@ def _check(mechanism: Mechanism, n: int, draws: int) -> None:
 
 
 def _noise_a_worker(mechanism: Mechanism, attack: Attack) -> int:
-    crowd = attack.crowd(mechanism.domain, attack.one, 1)
+    crowd = crowd_of(mechanism.domain, attack.tasks, attack.one, 1)
     return mechanism.noise_draws(
         answers=len(crowd), tasks=len(crowd.tasks), workers=len(crowd.workers)
     )
@@ -219,24 +215,6 @@ def _workers_of_search(mechanism: Mechanism, attack: Attack) -> int:
     return max(FEWEST, min(MOST_SEARCHED, SEARCH_NOISE // noise))
 
 
-@frozen(kw_only=True)
-class _Found:
-    """Bounds that all attacks prove together.
-
-    `epsilon` comes from `attack` and `statistic` with `draws` workers a side, `delta` is at the
-    stated epsilon. These two and `worker_epsilon` hold together with the confidence. `deltas` are
-    at the epsilons of the curve.
-    """
-
-    epsilon: float
-    attack: str
-    statistic: str
-    draws: int
-    delta: float
-    worker_epsilon: float
-    deltas: npt.NDArray[np.float64]
-
-
 def _attack_all(
     mechanism: Mechanism,
     plan: AuditPlan,
@@ -245,12 +223,16 @@ def _attack_all(
     confidence: float,
     epsilons: npt.NDArray[np.float64],
     rng: np.random.Generator | None,
-) -> _Found:
+) -> tuple[dict[str, Any], npt.NDArray[np.float64]]:
+    """Return the proven fields of the report, and deltas at the epsilons of the curve."""
     found: list[tuple[Attack, Statistic]] = []
     rows: list[Statistic] = []
     for attack in plan.attacks:
         count = _workers_a_side(mechanism, attack, draws)
-        statistics = _statistics(mechanism, attack, count, rng)
+        if attack.search:
+            attack = _search(mechanism, attack, rng)  # noqa: PLW2901
+        sides = [attack.observe(mechanism, row, count, rng) for row in (attack.one, attack.other)]
+        statistics = attack.statistics(*sides)
         if attack.whole:
             rows += statistics
         else:
@@ -265,24 +247,15 @@ def _attack_all(
         of_rows, _ = proven_epsilon(compare(rows), 1 - RISKS["worker"] * risk, guarantee.delta)
         worker = max(worker, of_rows)
     attack, statistic = found[best]
-    return _Found(
-        epsilon=epsilon,
-        attack=attack.name,
-        statistic=statistic.name,
-        draws=len(statistic.one),
-        delta=float(deltas[0]),
-        worker_epsilon=worker,
-        deltas=deltas[1:],
-    )
-
-
-def _statistics(
-    mechanism: Mechanism, attack: Attack, count: int, rng: np.random.Generator | None
-) -> list[Statistic]:
-    if attack.search:
-        attack = _search(mechanism, attack, rng)
-    one, other = (attack.observe(mechanism, row, count, rng) for row in (attack.one, attack.other))
-    return attack.statistics(one, other)
+    proven = {
+        "proven_epsilon": epsilon,
+        "proven_delta": float(deltas[0]),
+        "proven_worker_epsilon": worker,
+        "attack": attack.name,
+        "statistic": statistic.name,
+        "draws": len(statistic.one),
+    }
+    return proven, deltas[1:]
 
 
 def _search(mechanism: Mechanism, attack: Attack, rng: np.random.Generator | None) -> Attack:
@@ -291,8 +264,7 @@ def _search(mechanism: Mechanism, attack: Attack, rng: np.random.Generator | Non
     Additional workers, who give the same answer to all tasks, report for the search.
     """
     tasks, count = list(attack.tasks), _workers_of_search(mechanism, attack)
-    answers = crowd_of(mechanism.domain, tasks, [attack.one[0]] * len(tasks), count)
-    seen = Observed.of(mechanism.randomize(answers, rng=rng), tasks, count)
+    seen = Observed.sample(mechanism, tasks, [attack.one[0]] * len(tasks), count, rng)
     some = np.arange(len(tasks))
     if len(tasks) > MOST_SEARCHED:
         some = (rng or np.random.default_rng()).choice(some, MOST_SEARCHED, replace=False)
@@ -346,14 +318,8 @@ def _(channel: FiniteChannel, mechanism: Mechanism, answers: int) -> AuditPlan:
     return plan_finite(mechanism, channel, answers)
 
 
-@plan_of_channel.register
-def _(channel: LaplaceChannel, mechanism: Mechanism, answers: int) -> AuditPlan:
-    return plan_laplace(mechanism, channel, answers)
-
-
-@plan_of_channel.register
-def _(channel: SketchChannel, mechanism: Mechanism, answers: int) -> AuditPlan:
-    return plan_sketch(mechanism, channel, answers)
+plan_of_channel.register(LaplaceChannel, plan_laplace)
+plan_of_channel.register(SketchChannel, plan_sketch)
 
 
 def _plan_unknown(mechanism: Mechanism, answers: int) -> AuditPlan:

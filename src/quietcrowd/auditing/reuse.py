@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from quietcrowd.auditing.attack import Collisions, Observed, crowd_of
+from quietcrowd.auditing.attack import Collisions, Observed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,9 +80,7 @@ def compare_devices(
     row, ids = [collisions.answer] * tasks, range(tasks)
 
     def messages(first: int, workers: int) -> list[bytes]:
-        answers = crowd_of(mechanism.domain, ids, row, workers, first=first)
-        reports = mechanism.randomize(answers, rng=rng)
-        return Observed.of(reports, ids, workers, first=first).messages
+        return Observed.sample(mechanism, ids, row, workers, rng, first).messages
 
     single = [[messages(place, 1)[0] for place in range(ALONE)] for _ in range(2)]
     batch = [messages(0, TOGETHER) for _ in range(2)]

@@ -5,12 +5,6 @@ from quietcrowd.datasets.description import Description, describe
 from quietcrowd.datasets.label_crowd import LabelCrowd, LabelLaw, label_crowd
 from quietcrowd.datasets.number_crowd import NumberCrowd, NumberLaw, number_crowd
 from quietcrowd.datasets.synthetic import opinion_crowd, sensor_crowd, sparse_crowd, synthetic_crowd
-from quietcrowd.datasets.transforms import (
-    log10_dataset,
-    recoded_dataset,
-    selected_tasks,
-    standardised_dataset,
-)
 
 __all__ = [
     "Dataset",
@@ -23,13 +17,9 @@ __all__ = [
     "describe",
     "label_crowd",
     "load_dataset",
-    "log10_dataset",
     "number_crowd",
     "opinion_crowd",
-    "recoded_dataset",
-    "selected_tasks",
     "sensor_crowd",
     "sparse_crowd",
-    "standardised_dataset",
     "synthetic_crowd",
 ]

@@ -241,10 +241,10 @@ def sparse_crowd(
         raise ParameterError(f"levels must be at least two; got {list(levels)!r}")
     if truths not in get_args(Truths):
         raise ParameterError(f"truths must be 'normal' or 'uniform'; got {truths!r}")
-    rng = np.random.default_rng(seed)
-    true = rng.normal(0, 1, tasks) if truths == "normal" else rng.uniform(*_bounds(domain), tasks)
+    rng, bounds = np.random.default_rng(seed), (domain.low, domain.high)
+    true = rng.normal(0, 1, tasks) if truths == "normal" else rng.uniform(*bounds, tasks)
     if clip_truths:
-        true = np.clip(true, *_bounds(domain))
+        true = np.clip(true, *bounds)
     sigma = np.where(rng.permutation(workers) < workers // 2, *sigmas)
     who = [_participants(rng, workers, 1 - sparsity) for _ in range(tasks)]
     values = [
@@ -263,10 +263,6 @@ def sparse_crowd(
         ),
         true,
     )
-
-
-def _bounds(domain: Ordinal) -> tuple[float, float]:
-    return domain.low, domain.high
 
 
 def _participants(rng: np.random.Generator, workers: int, share: float) -> npt.NDArray[np.int32]:

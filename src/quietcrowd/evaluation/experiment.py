@@ -372,7 +372,12 @@ def _row(
 ) -> dict[str, Any]:
     """Return a row; `scores` has shape (trials, scores), `changes` (trials,)."""
     claimed, exact_mean, exact_busiest = epsilons
-    main, *further = score.names
+    main, *others = score.names
+    further = {}
+    for place, name in enumerate(others, start=1):
+        known = scores[~np.isnan(scores[:, place]), place]
+        further[name] = float(known.mean()) if len(known) else float("nan")
+        further[f"{name}_se"] = _standard_error(scores[:, place])
     return {
         "claimed_epsilon": claimed,
         "mechanism": mechanism,
@@ -384,22 +389,9 @@ def _row(
         f"{main}_se": _standard_error(scores[:, 0]),
         "change": float(changes.mean()),
         "change_se": _standard_error(changes),
-        **_further(further, scores),
+        **further,
         "trials": len(scores),
     }
-
-
-def _further(names: Sequence[str], scores: Any) -> dict[str, float]:
-    found = {}
-    for place, name in enumerate(names, start=1):
-        found[name] = _mean(scores[:, place])
-        found[f"{name}_se"] = _standard_error(scores[:, place])
-    return found
-
-
-def _mean(values: Any) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")
 
 
 def _standard_error(values: Any) -> float:

@@ -19,9 +19,8 @@ from quietcrowd.exceptions import ParameterError, QuietcrowdError
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.planning.crowd_assumption import CrowdAssumption
-from quietcrowd.planning.planner import simulate_size
 from quietcrowd.planning.public_facts import PublicFacts
-from quietcrowd.planning.simulation import SimulatedError
+from quietcrowd.planning.simulation import SimulatedError, simulate_size
 from quietcrowd.validation import check_whole
 
 __all__ = ["MechanismRanking", "RankedMechanism", "best_mechanism", "candidates", "may_be_best"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +23,10 @@ __all__ = [
 class PlanRow:
     """Expected error of a campaign with one mechanism, epsilon and size.
 
-    Attributes
-    ----------
-    mechanism : str
-        Name with parameters; "none" for non-private answers.
-    epsilon, worker_epsilon : float
-        Exact loss about one answer, and about all answers of a worker; infinite without a
-        mechanism.
-    workers, answers : int
-        Number of workers, and of answers of each.
-    error, standard_error, low, high : float
-        See `ExpectedError`.
-    constant : float
-        Expected error of the best constant guess.
+    `mechanism` is a name with parameters; "none" for non-private answers. `epsilon` and
+    `worker_epsilon` are exact losses about one answer and about all of a worker; infinite without a
+    mechanism. Each worker gives `answers`. `error` to `high` are those of `ExpectedError`;
+    `constant` is the expected error of the best constant guess.
     """
 
     mechanism: str
@@ -132,8 +123,8 @@ class CampaignPlan:
             "assumed": self.assumed,
             "target": self.target,
             "draws": self.draws,
-            "rows": _dicts(self.rows),
-            "meeting": _dicts(self.meeting),
+            "rows": [row.to_dict() for row in self.rows],
+            "meeting": [row.to_dict() for row in self.meeting],
             "skipped": list(self.skipped),
         }
 
@@ -148,10 +139,6 @@ class CampaignPlan:
             If Matplotlib is not installed.
         """
         plot_plan(self.rows, Path(path), score=self.score, target=self.target)
-
-
-def _dicts(rows: Iterable[PlanRow]) -> list[dict[str, Any]]:
-    return [row.to_dict() for row in rows]
 
 
 def plot_plan(rows: Sequence[PlanRow], path: Path, *, score: str, target: float | None) -> None:

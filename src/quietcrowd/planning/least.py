@@ -11,9 +11,10 @@ import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.planning.crowd_assumption import CrowdAssumption, CrowdSize
 from quietcrowd.planning.equal_loss import Maker, Per, mechanism_within
-from quietcrowd.planning.planner import simulate_size
+from quietcrowd.planning.simulation import simulate_size
 from quietcrowd.planning.theory import theory_error
 from quietcrowd.validation import check_real, check_whole
 
@@ -52,25 +53,19 @@ def least_epsilon(
     """Return the least epsilon, from 1/32 to 32, with an expected error of at most `target`.
 
     More crowds are simulated, up to `draws` at each point, until its standard error is below 3 %.
-    The expected error, not the interval, includes the uncertainty of a pilot.
-
-    Raises
-    ------
-    ParameterError
-        If no epsilon up to 32 reaches the target, or 1/32 does.
+    The expected error, not the interval, includes the uncertainty of a pilot. Raises ParameterError
+    if no epsilon up to 32 reaches the target, or 1/32 does.
     """
-
-    def errors(epsilon: float, crowds: int, first: int) -> Floats:
-        mechanism = mechanism_within(maker, assumption.domain, epsilon, size, per)
-        return _errors(assumption, mechanism, size, range(first, first + crowds), seed)
-
-    def theory(epsilon: float) -> float | None:
-        mechanism = mechanism_within(maker, assumption.domain, epsilon, size, per)
-        return theory_error(assumption, size, mechanism)
-
     _check(target, draws, seed)
-    curve = Curve(
-        errors=errors, theory=theory, low=LEAST_EPSILON, high=MOST_EPSILON, what="epsilon"
+    curve = _curve(
+        lambda epsilon: (epsilon, size),
+        assumption,
+        maker,
+        per,
+        seed,
+        low=LEAST_EPSILON,
+        high=MOST_EPSILON,
+        what="epsilon",
     )
     return crossing(curve, target, 1.0, draws)
 
@@ -89,30 +84,16 @@ def least_workers(
 ) -> LeastNumber:
     """Return the fewest workers with an expected error of at most `target`; see `least_epsilon`.
 
-    Raises
-    ------
-    ParameterError
-        If no number of workers up to 131,072 reaches the target, or two do.
+    Raises ParameterError if no number of workers up to 131,072 reaches the target, or two do.
     """
-
-    def sized(workers: float) -> CrowdSize:
-        return CrowdSize(tasks=tasks, workers=round(workers), answers=answers)
-
-    def errors(workers: float, crowds: int, first: int) -> Floats:
-        size = sized(workers)
-        mechanism = mechanism_within(maker, assumption.domain, epsilon, size, per)
-        return _errors(assumption, mechanism, size, range(first, first + crowds), seed)
-
-    def theory(workers: float) -> float | None:
-        size = sized(workers)
-        mechanism = mechanism_within(maker, assumption.domain, epsilon, size, per)
-        return theory_error(assumption, size, mechanism)
-
     _check(target, draws, seed)
     start = min(max(4.0, 8.0 * tasks / answers), MOST_WORKERS / 2)
-    curve = Curve(
-        errors=errors,
-        theory=theory,
+    curve = _curve(
+        lambda workers: (epsilon, CrowdSize(tasks=tasks, workers=round(workers), answers=answers)),
+        assumption,
+        maker,
+        per,
+        seed,
         low=2.0,
         high=MOST_WORKERS,
         what="number of workers",
@@ -129,15 +110,31 @@ def _check(target: Any, draws: Any, seed: Any) -> None:
     check_whole("seed", seed, 0)
 
 
-def _errors(
+def _curve(
+    at: Callable[[float], tuple[float, CrowdSize]],
     assumption: CrowdAssumption,
-    mechanism: Any,
-    size: CrowdSize,
-    crowds: range,
+    maker: Maker,
+    per: Per,
     seed: int,
-) -> Floats:
-    found = simulate_size(assumption, size, [mechanism], crowds, seed, plain=False)
-    return np.array([one.error for one in found[0]])
+    **about: Any,
+) -> Curve:
+    """Return the curve of simulated errors; `at` returns the epsilon and the size at a place."""
+
+    def made(place: float) -> tuple[Mechanism, CrowdSize]:
+        epsilon, size = at(place)
+        return mechanism_within(maker, assumption.domain, epsilon, size, per), size
+
+    def errors(place: float, crowds: int, first: int) -> Floats:
+        mechanism, size = made(place)
+        numbers = range(first, first + crowds)
+        (found,) = simulate_size(assumption, size, [mechanism], numbers, seed, plain=False)
+        return np.array([one.error for one in found])
+
+    def theory(place: float) -> float | None:
+        mechanism, size = made(place)
+        return theory_error(assumption, size, mechanism)
+
+    return Curve(errors=errors, theory=theory, **about)
 
 
 FIRST = 12
@@ -238,7 +235,15 @@ def crossing(curve: Curve, target: float, start: float, most: int) -> LeastNumbe
         if not off or count >= most:
             break
         middle, crowds = found.place, min(2 * count, most)
-    return _told(curve, found, count)
+    reach = math.exp(min(REACH * found.standard_error, 700.0))
+    place = float(min(max(found.place, curve.low), curve.high))
+    return LeastNumber(
+        value=math.ceil(place - 1e-9) if curve.whole else place,
+        low=max(place / reach, curve.low),
+        high=min(place * reach, curve.high),
+        standard_error=float(found.standard_error),
+        crowds=count,
+    )
 
 
 def _bracketed(curve: Curve, target: float, start: float, crowds: int) -> float:
@@ -302,16 +307,4 @@ def _on_a_line(curve: Curve, places: Sequence[float], errors: Floats, target: fl
     moved = min(max(place - math.log(places[1]), -most), most)
     return _Found(
         place=places[1] * math.exp(moved), standard_error=float(spread * width), flat=False
-    )
-
-
-def _told(curve: Curve, found: _Found, crowds: int) -> LeastNumber:
-    reach = math.exp(min(REACH * found.standard_error, 700.0))
-    place = float(min(max(found.place, curve.low), curve.high))
-    return LeastNumber(
-        value=math.ceil(place - 1e-9) if curve.whole else place,
-        low=max(place / reach, curve.low),
-        high=min(place * reach, curve.high),
-        standard_error=float(found.standard_error),
-        crowds=crowds,
     )

@@ -252,15 +252,11 @@ def _label_law(
     return LabelAssumption(
         domain=domain,
         accuracies=skills,
-        truths=_sums_to_one(prior),
-        guesses=_sums_to_one(state.guesses),
+        truths=tuple(prior / prior.sum()),
+        guesses=tuple(state.guesses / state.guesses.sum()),
         misled=MOST_MISLED * rng.random() ** 2,
         pull=_pull(float(right.mean()), domain.size),
     )
-
-
-def _sums_to_one(law: Floats) -> tuple[float, ...]:
-    return tuple(law / law.sum())
 
 
 def _number_law(

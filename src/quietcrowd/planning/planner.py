@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,7 @@ from attrs import frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain
-from quietcrowd.exceptions import ParameterError, QuietcrowdWarning
-from quietcrowd.inference.loop import available_threads
+from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.mechanisms.laplace import LaplacePerturbation
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
@@ -30,7 +28,7 @@ from quietcrowd.planning.error_interval import (
     transformed,
 )
 from quietcrowd.planning.pilot import assumption_of_pilot
-from quietcrowd.planning.simulation import SimulatedError, simulate, simulated_size
+from quietcrowd.planning.simulation import SimulatedError, simulate_size, simulated_size
 from quietcrowd.planning.theory import theory_error
 from quietcrowd.validation import check_real, check_whole, did_you_mean
 
@@ -41,7 +39,6 @@ __all__ = [
     "known_makers",
     "plan",
     "rows_of",
-    "simulate_size",
 ]
 
 
@@ -182,10 +179,15 @@ def plan(
     if not any(cells.values()):
         raise ParameterError("; ".join(skipped) or "mechanisms and epsilon must not be empty")
     found: dict[PlannedCell, Sequence[SimulatedError]] = {}
-    told = _Told(progress, len(sizes) * draws)
+    done = count(1)
+
+    def told() -> None:
+        if progress is not None:
+            progress(next(done), len(sizes) * draws)
+
     for size, chosen in cells.items():
         mechanisms = [cell.mechanism for cell in chosen]
-        errors = simulate_size(assumption, size, mechanisms, draws, seed, told.one)
+        errors = simulate_size(assumption, size, mechanisms, draws, seed, told)
         plain = PlannedCell(name="none", mechanism=None, size=size)
         found.update(zip([*chosen, plain], errors, strict=True))
     return CampaignPlan(
@@ -207,16 +209,6 @@ def _assumption(domain: Any, quality: Any, pilot: Any, draws: int, seed: int) ->
     return assumption_for(domain, assumption_of_pilot(pilot, worlds=draws, seed=seed))
 
 
-class _Told:
-    def __init__(self, progress: Told | None, total: int) -> None:
-        self.progress, self.total, self.done = progress, total, 0
-
-    def one(self) -> None:
-        self.done += 1
-        if self.progress is not None:
-            self.progress(self.done, self.total)
-
-
 def _several(values: Any) -> list[Any]:
     given = list(values) if isinstance(values, Iterable) else [values]
     if not given:
@@ -232,7 +224,7 @@ def _sizes(tasks: int, workers: list[int], answers: Any, budget: int | None) -> 
         pairs = [(crowd, min(budget // crowd, tasks)) for crowd in workers]
     else:
         each = [tasks] if answers is None else _several(answers)
-        pairs = [(crowd, count) for count in each for crowd in workers]
+        pairs = [(crowd, n) for n in each for crowd in workers]
     return list(
         dict.fromkeys(CrowdSize(tasks=tasks, workers=crowd, answers=n) for crowd, n in pairs)
     )
@@ -263,49 +255,6 @@ def _cells(
                 break
             found.append(PlannedCell(name=name, mechanism=mechanism, size=size))
     return found
-
-
-def simulate_size(
-    assumption: CrowdAssumption,
-    size: CrowdSize,
-    mechanisms: Sequence[Mechanism | None],
-    draws: int | range,
-    seed: int = 0,
-    told: Callable[[], None] = lambda: None,
-    *,
-    plain: bool = True,
-) -> list[list[SimulatedError]]:
-    """Simulate crowds of one size, each with all mechanisms and, if `plain`, non-private answers.
-
-    `draws` is the number of crowds, or their numbers; crowds of one number and seed are the same. A
-    large size is reduced by `simulated_size`. `told` is called after each crowd. The result
-    contains one list per mechanism with one entry per draw, the one for non-private answers last.
-    """
-    smaller = simulated_size(assumption, size)
-    one = partial(_simulate_draw, assumption, smaller, [*mechanisms, *[None] * plain], seed)
-    found: list[list[SimulatedError]] = []
-    numbers = range(draws) if isinstance(draws, int) else draws
-    pool = ThreadPoolExecutor(min(available_threads(), len(numbers)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", QuietcrowdWarning)
-        try:
-            for errors in pool.map(one, numbers):
-                found.append(errors)
-                told()
-        finally:
-            pool.shutdown(cancel_futures=True)
-    return [list(cell) for cell in zip(*found, strict=True)]
-
-
-def _simulate_draw(
-    assumption: CrowdAssumption,
-    size: CrowdSize,
-    mechanisms: Sequence[Mechanism | None],
-    seed: int,
-    draw: int,
-) -> list[SimulatedError]:
-    crowd = assumption.draw(size, draw, seed)
-    return [simulate(crowd, mechanism, (seed, draw, 1)) for mechanism in mechanisms]
 
 
 @frozen(kw_only=True, eq=False)

@@ -1,8 +1,10 @@
-"""Simulated error of one crowd, mechanism and method."""
+"""Simulated errors of crowds, mechanisms and methods."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -11,13 +13,14 @@ from attrs import frozen
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.evaluation.metrics import KnownNumbers, score_for
-from quietcrowd.exceptions import ParameterError
+from quietcrowd.exceptions import ParameterError, QuietcrowdWarning
 from quietcrowd.inference.fitting import FittingMethod
+from quietcrowd.inference.loop import available_threads
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.planning.crowd_assumption import CrowdAssumption, CrowdSize
 
-__all__ = ["SimulatedError", "simulate", "simulated_size"]
+__all__ = ["SimulatedError", "simulate", "simulate_size", "simulated_size"]
 
 MOST_LABELLED = 1_000
 """Most simulated tasks with labels."""
@@ -101,3 +104,40 @@ def simulated_size(
         return CrowdSize(tasks=tasks, workers=size.workers, answers=answers)
     workers = max(1, round(size.workers * enough / tasks))
     return CrowdSize(tasks=enough, workers=workers, answers=answers)
+
+
+def simulate_size(
+    assumption: CrowdAssumption,
+    size: CrowdSize,
+    mechanisms: Sequence[Mechanism | None],
+    draws: int | range,
+    seed: int = 0,
+    told: Callable[[], None] = lambda: None,
+    *,
+    plain: bool = True,
+) -> list[list[SimulatedError]]:
+    """Simulate crowds of one size, each with all mechanisms and, if `plain`, non-private answers.
+
+    `draws` is the number of crowds, or their numbers; crowds of one number and seed are the same. A
+    large size is reduced by `simulated_size`. `told` is called after each crowd. The result
+    contains one list per mechanism with one entry per draw, the one for non-private answers last.
+    """
+    smaller = simulated_size(assumption, size)
+
+    def one(draw: int) -> list[SimulatedError]:
+        crowd = assumption.draw(smaller, draw, seed)
+        every = [*mechanisms, *[None] * plain]
+        return [simulate(crowd, mechanism, (seed, draw, 1)) for mechanism in every]
+
+    found: list[list[SimulatedError]] = []
+    numbers = range(draws) if isinstance(draws, int) else draws
+    pool = ThreadPoolExecutor(min(available_threads(), len(numbers)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", QuietcrowdWarning)
+        try:
+            for errors in pool.map(one, numbers):
+                found.append(errors)
+                told()
+        finally:
+            pool.shutdown(cancel_futures=True)
+    return [list(cell) for cell in zip(*found, strict=True)]

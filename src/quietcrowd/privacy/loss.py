@@ -51,19 +51,11 @@ def _pure(law: LossLaw) -> float:
 class LossLaw:
     """Upper bounds on the distribution of a privacy loss in the worst case.
 
-    Attributes
-    ----------
-    masses, losses : ndarray, shape (losses,)
-        Probabilities and natural logarithms, in no order.
-    lost : float
-        Probability of an infinite loss.
-    epsilon : float
-        Upper bound on the finite losses.
-    pure_epsilon : float
-        Pure loss: `epsilon`, or infinity if `lost` is positive. It may be finite if `lost` only
-        covers the rounding of the masses.
-    is_of_all_pairs : bool
-        Whether any two different answers have exactly this distribution, not one it dominates.
+    `masses` and `losses`, shape (losses,), are probabilities and natural logarithms, in no order.
+    `lost` is the probability of an infinite loss, and `epsilon` bounds the finite ones. The pure
+    loss is `epsilon`, or infinity if `lost` is positive; it may be finite if `lost` only covers the
+    rounding of the masses. `is_of_all_pairs` states that any two different answers have exactly
+    this distribution, not one it dominates.
     """
 
     masses: npt.NDArray[np.float64] = field(converter=_array)

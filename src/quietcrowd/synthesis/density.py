@@ -159,16 +159,8 @@ class CrowdDensity:
 
     def learnt_weights(self, weighting: Weighting) -> npt.NDArray[np.float64]:
         """Return weights of a kind, without a floor."""
-        match weighting:
-            case "local":
-                return self.local_weights
-            case "global":
-                return self.global_weights
-            case "combined":
-                return self.combined_weights
-            case "printed":
-                return self.printed_weights
-        return self.uniform_weights
+        weights: npt.NDArray[np.float64] = getattr(self, f"{weighting}_weights")
+        return weights
 
     def densities(self, weighting: Weighting | None = None) -> KernelDensities:
         """Return the densities of all tasks, in the order of ``claims.tasks``.

@@ -13,12 +13,12 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, add_losses
 from quietcrowd.privacy.rounding import log_ratio_up
 from quietcrowd.privacy.tails import TailBound, tail_of_curve
-from quietcrowd.synthesis.attempt import TOTAL, SeedBounds, floored_bounds, uniform_bounds
+from quietcrowd.synthesis.attempt import TOTAL, floored_bounds, uniform_bounds
 from quietcrowd.synthesis.attempt_loss import Attempt, compose_curve
 from quietcrowd.synthesis.parameters import Parameters
 from quietcrowd.validation import check_real, check_whole, number
 
-__all__ = ["ReleaseSize", "claimed_release_loss", "release_guarantee", "seed_bounds", "worker_loss"]
+__all__ = ["ReleaseSize", "claimed_release_loss", "release_guarantee", "worker_loss"]
 
 ASSUMPTIONS = (
     "who makes claims about which tasks is public and depends on no claim",
@@ -131,7 +131,9 @@ def _loss(method: Parameters, size: ReleaseSize, delta: float, changed: int) -> 
     """
     if method.release != "attempts":
         return math.inf
-    bounds = seed_bounds(method, size)
+    bounds = uniform_bounds(size.fewest, size.most)
+    if method.learns:
+        bounds = floored_bounds(size.fewest, size.most, method.floor)
     if bounds.ratio is None:
         return math.inf
     attempt = Attempt(
@@ -147,13 +149,6 @@ def _loss(method: Parameters, size: ReleaseSize, delta: float, changed: int) -> 
         return own
     moved = method.attempts * (size.tasks if method.couples_tasks else changed)
     return math.fsum([own, add_losses(log_ratio_up(bounds.ratio), moved)]) * (1 + 2**-50)
-
-
-def seed_bounds(method: Parameters, size: ReleaseSize) -> SeedBounds:
-    """Return the bounds of weights over all sizes of tasks."""
-    if method.learns:
-        return floored_bounds(size.fewest, size.most, method.floor)
-    return uniform_bounds(size.fewest, size.most)
 
 
 def _printed(method: Parameters) -> tuple[float, float]:

@@ -118,7 +118,10 @@ def plan_releases(
     """
     require_positive_epsilon(epsilon)
     check_whole("users", users, 1, 2**31)
-    width = 1 / (1.06 * users**-0.2) if spread is None else _in_bandwidths(spread, bandwidth)
+    width = 1 / (1.06 * users**-0.2)
+    if spread is not None:
+        check_real("spread", spread, 0)
+        width = spread / bandwidth
     gammas = [fixed.pop("gamma")] if "gamma" in fixed else list(GAMMAS)
     counts = [fixed.pop("k")] if "k" in fixed else [k for k in COUNTS if k <= users] or [1]
     noises = [fixed.pop("epsilon0")] if "epsilon0" in fixed else list(NOISES)
@@ -162,11 +165,6 @@ def _expected(method: PrisCrowd, crowd: npt.NDArray[np.float64]) -> float:
     passes = method.test.probabilities
     rate = crowd @ passes[np.minimum(np.arange(len(crowd)), len(passes) - 1)]
     return float(rate * method.attempts)
-
-
-def _in_bandwidths(spread: float, bandwidth: float) -> float:
-    check_real("spread", spread, 0)
-    return spread / bandwidth
 
 
 def typical_counts(blur: Blur, users: int, width: float) -> npt.NDArray[np.float64]:

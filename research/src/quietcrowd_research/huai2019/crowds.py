@@ -14,7 +14,6 @@ from attrs import evolve, frozen
 
 from quietcrowd.datasets.dataset import Dataset, load_dataset
 from quietcrowd.datasets.synthetic import opinion_crowd
-from quietcrowd.datasets.transforms import log10_dataset, selected_tasks
 from quietcrowd.synthesis.density import CrowdDensity
 from quietcrowd.synthesis.kde import KernelDensities
 from quietcrowd_research.huai2019.density_experiment import (
@@ -22,6 +21,7 @@ from quietcrowd_research.huai2019.density_experiment import (
     near_claims_density,
     normal_density,
 )
+from quietcrowd_research.transforms import log10_dataset, selected_tasks
 
 __all__ = [
     "CLAIMS",

@@ -14,7 +14,6 @@ from types import MappingProxyType
 import pandas as pd
 
 from quietcrowd.datasets.dataset import Dataset
-from quietcrowd.datasets.transforms import selected_tasks
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
 from quietcrowd.synthesis.weights import Weighting
 from quietcrowd_research.figure import Figure, TablePart
@@ -44,6 +43,7 @@ from quietcrowd_research.huai2019.density_methods import (
 from quietcrowd_research.huai2019.release_times import release_times
 from quietcrowd_research.huai2019.theorems import THEOREMS
 from quietcrowd_research.huai2019.weights import WEIGHTS
+from quietcrowd_research.transforms import selected_tasks
 
 __all__ = ["HUAI_2019", "common_methods", "private_methods", "references"]
 

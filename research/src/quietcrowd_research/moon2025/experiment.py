@@ -15,7 +15,6 @@ import pandas as pd
 
 from quietcrowd.datasets.dataset import Dataset, load_dataset
 from quietcrowd.datasets.synthetic import sensor_crowd
-from quietcrowd.datasets.transforms import log10_dataset, standardised_dataset
 from quietcrowd.evaluation.experiment import Experiment
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.noise_aware import NoiseAware
@@ -29,6 +28,7 @@ from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd_research.figure import Figure, Part, Parts, TablePart
 from quietcrowd_research.moon2025.baselines import KnownErrors, PrivTDSILike, TeslaLike
 from quietcrowd_research.moon2025.fit_times import fit_times
+from quietcrowd_research.transforms import log10_dataset, standardised_dataset
 
 __all__ = ["MOON_2025"]
 

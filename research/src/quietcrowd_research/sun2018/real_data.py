@@ -17,7 +17,6 @@ import pandas as pd
 
 from quietcrowd.datasets.dataset import Dataset, load_dataset
 from quietcrowd.datasets.description import describe
-from quietcrowd.datasets.transforms import recoded_dataset
 from quietcrowd.domains import Ordinal
 from quietcrowd.evaluation.experiment import Experiment
 from quietcrowd.evaluation.plots import check_picture, new_figure, save_with_legend
@@ -36,6 +35,7 @@ from quietcrowd_research.sun2018.mechanisms import (
     TWO_LAYER,
     small,
 )
+from quietcrowd_research.transforms import recoded_dataset
 
 __all__ = ["REAL", "TABLES"]
 

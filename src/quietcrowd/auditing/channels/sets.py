@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from quietcrowd.auditing.attack import (
+    HALF,
     VALUE,
     AuditPlan,
-    Collisions,
-    ExactLoss,
     Floats,
     Observed,
     Pair,
-    taskwise_attacks,
+    taskwise_plan,
 )
 from quietcrowd.mechanisms.channels.set_law import SetLaw
-from quietcrowd.privacy.guarantee import add_losses
 from quietcrowd.privacy.rounding import log_ratio_up
 from quietcrowd.report_domains import sets_of
 
@@ -29,9 +25,6 @@ __all__ = ["plan_sets"]
 
 ONE, OTHER = 0, 1
 """Codes of the two answers; all pairs are equivalent."""
-
-HALF = 0.5
-"""Fraction of the workers who have whole rows, as random words are cheap."""
 
 
 def plan_sets(law: SetLaw, answers: int) -> AuditPlan:
@@ -44,32 +37,21 @@ def plan_sets(law: SetLaw, answers: int) -> AuditPlan:
     def score(observed: Observed) -> Floats:
         first = observed.cells[:, 0]
         known = (first >= 0) & (first < law.count)
-        held = _held(np.where(known, first, 0).astype(np.int64), law)
+        sets = sets_of(np.where(known, first, 0).astype(np.int64), law.labels, law.members)
+        held = (sets[:, :, np.newaxis] == (ONE, OTHER)).any(axis=1)
         gains = epsilon * (held[:, ONE].astype(np.float64) - held[:, OTHER])
         return np.where(known, gains, np.nan)
 
     pair = Pair(name=VALUE, one=ONE, other=OTHER, score=score)
-    alike = float(_equal_sets(law))
-    return AuditPlan(
-        exact=ExactLoss(
-            epsilon=epsilon,
-            worker_epsilon=add_losses(epsilon, answers),
-            delta_at=lambda at: _delta(law, at),
-        ),
-        attacks=taskwise_attacks([pair], answers, _no_numbers, part=HALF),
-        collisions=Collisions(answer=ONE, chance=lambda tasks: alike**tasks),
+    return taskwise_plan(
+        [pair],
+        answers,
+        plain=lambda row: np.full(len(row), np.nan),
+        epsilon=epsilon,
+        delta_at=partial(_delta, law),
+        alike=float(_equal_sets(law)),
+        part=HALF,
     )
-
-
-def _held(reports: npt.NDArray[np.int64], law: SetLaw) -> npt.NDArray[np.bool_]:
-    """Return whether sets contain the two labels, shape (reports, 2)."""
-    sets = sets_of(reports, law.labels, law.members)
-    held: npt.NDArray[np.bool_] = (sets[:, :, np.newaxis] == (ONE, OTHER)).any(axis=1)
-    return held
-
-
-def _no_numbers(row: Sequence[Any]) -> Floats:
-    return np.full(len(row), np.nan)
 
 
 def _equal_sets(law: SetLaw) -> Fraction:

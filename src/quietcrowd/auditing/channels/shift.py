@@ -15,8 +15,6 @@ from quietcrowd.auditing.attack import (
     NULL,
     VALUE,
     AuditPlan,
-    Collisions,
-    ExactLoss,
     Floats,
     Observed,
     Pair,
@@ -24,12 +22,12 @@ from quietcrowd.auditing.attack import (
     places,
     plain_numbers,
     taskwise_attacks,
+    taskwise_plan,
 )
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.mechanisms.channels.noise import Shift
 from quietcrowd.mechanisms.channels.shift import BIT_GRID, LaplaceChannel
 from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.privacy.guarantee import add_losses
 from quietcrowd.privacy.rounding import ratio_up
 
 __all__ = ["laplace_peak", "plan_laplace", "plan_shift"]
@@ -71,7 +69,7 @@ def plan_shift(mechanism: Mechanism, shift: Shift, answers: int) -> AuditPlan:
     return AuditPlan(exact=None, attacks=attacks)
 
 
-def plan_laplace(mechanism: Mechanism, channel: LaplaceChannel, answers: int) -> AuditPlan:
+def plan_laplace(channel: LaplaceChannel, mechanism: Mechanism, answers: int) -> AuditPlan:
     """Return the audit plan of Laplace noise on each answer."""
     grid, noise, bit_noise = channel.grid, channel.noise, channel.participation_noise
     low, high = ends(mechanism)
@@ -100,12 +98,8 @@ def plan_laplace(mechanism: Mechanism, channel: LaplaceChannel, answers: int) ->
     pairs = [Pair(name=VALUE, one=high, other=low, score=value_score)]
     if mechanism.every_task:
         pairs.append(Pair(name=NULL, one=high, other=None, score=null_score))
-    peak = laplace_peak(noise.scale)
-    return AuditPlan(
-        exact=ExactLoss(epsilon=epsilon, worker_epsilon=add_losses(epsilon, answers)),
-        attacks=taskwise_attacks(pairs, answers, partial(plain_numbers, mechanism, grid)),
-        collisions=Collisions(answer=high, chance=lambda tasks: peak**tasks),
-    )
+    plain, alike = partial(plain_numbers, mechanism, grid), laplace_peak(noise.scale)
+    return taskwise_plan(pairs, answers, plain, epsilon=epsilon, alike=alike)
 
 
 def _fillings(mechanism: Mechanism, channel: LaplaceChannel) -> list[int]:

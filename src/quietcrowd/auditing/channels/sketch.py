@@ -55,12 +55,13 @@ ROUNDED = 2.0**16
 """Upper bound on how many sums a device can solve to the same floats."""
 
 
-def plan_sketch(mechanism: Mechanism, channel: SketchChannel, answers: int) -> AuditPlan:
+def plan_sketch(channel: SketchChannel, mechanism: Mechanism, answers: int) -> AuditPlan:
     """Return the audit plan of a mechanism with noisy sums over all answers."""
     low, high = ends(mechanism)
     hides = mechanism.participation_protected
     least = max(64, 2 * channel.profile.rank)
-    tasks = _tasks(channel.profile, answers if hides else min(answers, least))
+    count, first = answers if hides else min(answers, least), _pointed_task(channel.profile)
+    tasks = [first, *[task for task in range(count) if task != first][: count - 1]]
     sketch = _SketchLaw(mechanism, channel, tasks)
 
     def attack(name: str, one: list[Any], other: list[Any], **more: Any) -> Attack:
@@ -83,31 +84,22 @@ def plan_sketch(mechanism: Mechanism, channel: SketchChannel, answers: int) -> A
         far = high if channel.grid.steps - channel.centre >= channel.centre else low
         attacks.append(attack(NULL, [far, *rest], [None, *rest], share=PART))
     signs = _opposed(sketch.profile)
+    peak = laplace_peak(channel.noise.scale)
+    alike = peak if hides else min(1.0, ROUNDED * peak)
     if answers > 1:
         one, other = ([high if up else low for up in way] for way in (signs > 0, signs < 0))
         attacks.append(attack(ALL, one, other, share=PART, whole=True))
     return AuditPlan(
         exact=_exact(mechanism, channel, sketch.profile, signs, answers),
         attacks=attacks,
-        collisions=Collisions(answer=high, tasks=least, chance=_equal_sketches(channel, hides)),
+        collisions=Collisions(answer=high, tasks=least, chance=lambda _: alike),
         tasks=tasks if hides else None,
     )
 
 
-def _equal_sketches(channel: SketchChannel, hides: bool) -> Callable[[int], float]:
-    peak = laplace_peak(channel.noise.scale)
-    chance = peak if hides else min(1.0, ROUNDED * peak)
-    return lambda _: chance
-
-
-def _tasks(profile: TaskProfile, count: int) -> list[int]:
-    """Return ids of tasks, first the one with the most concentrated profile."""
-    first = _pointed_task(profile)
-    return [first, *[task for task in range(count) if task != first][: count - 1]]
-
-
 @lru_cache(maxsize=32)
 def _pointed_task(profile: TaskProfile) -> int:
+    """Return the id of the task with the most concentrated profile."""
     ids = 1
     if profile.kind == "gaussian":
         ids = max(1, min(IDS * profile.rank, MOST_NUMBERS // profile.rank))
@@ -144,20 +136,7 @@ def _exact(
     answers: int,
 ) -> ExactLoss:
     """Return the loss about a cell, and about the rows of opposed signs, in integers."""
-    epsilon = _cell_epsilon(mechanism, channel, profile)
-    if answers == 1:
-        return ExactLoss(epsilon=epsilon, worker_epsilon=epsilon)
     bottom, top = places(mechanism, channel.grid, ends(mechanism)).tolist()
-    norm = int(np.abs(signs @ profile).sum())
-    row = ratio_up(Fraction((top - bottom) * norm) / Fraction(channel.noise.scale))
-    return ExactLoss(epsilon=epsilon, worker_epsilon=max(epsilon, row), every_row=False)
-
-
-def _cell_epsilon(
-    mechanism: Mechanism, channel: SketchChannel, profile: npt.NDArray[np.int64]
-) -> float:
-    grid = channel.grid
-    bottom, top = places(mechanism, grid, ends(mechanism)).tolist()
     scale = Fraction(channel.noise.scale)
     norms = [int(norm) for norm in np.abs(profile).sum(axis=1)]
     losses = [Fraction((top - bottom) * max(norms)) / scale]
@@ -169,7 +148,11 @@ def _cell_epsilon(
             Fraction(away * norm) / scale + Fraction(moment_sensitivity(row)) / moment_scale
             for norm, row in zip(norms, profile[:, np.newaxis], strict=True)
         ]
-    return ratio_up(max(losses))
+    epsilon = ratio_up(max(losses))
+    if answers == 1:
+        return ExactLoss(epsilon=epsilon, worker_epsilon=epsilon)
+    of_row = ratio_up(Fraction((top - bottom) * int(np.abs(signs @ profile).sum())) / scale)
+    return ExactLoss(epsilon=epsilon, worker_epsilon=max(epsilon, of_row), every_row=False)
 
 
 class _SketchLaw:

@@ -14,8 +14,10 @@ from attrs import evolve
 
 from quietcrowd.auditing.attack import (
     ALL,
+    HALF,
     NULL,
     PART,
+    SHORT,
     VALUE,
     Attack,
     AuditPlan,
@@ -25,22 +27,17 @@ from quietcrowd.auditing.attack import (
     Observed,
     Pair,
     alone,
-    searched,
-    taskwise_attacks,
+    taskwise_plan,
 )
 from quietcrowd.mechanisms.channels.base import TOTAL
 from quietcrowd.mechanisms.channels.per_worker import UniformFlips, WorkerLaw
 from quietcrowd.mechanisms.channels.table import FiniteChannel
 from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.privacy.guarantee import add_losses
 from quietcrowd.privacy.loss import is_randomized_response
 from quietcrowd.privacy.rounding import log_ratio_up
 from quietcrowd.privacy.two_layer.weights import SharedWeight
 
 __all__ = ["plan_finite", "plan_shared", "table_delta", "table_epsilon", "worst_rows"]
-
-HALF = 0.5
-"""Fraction of the workers who have whole rows, as random words are cheap."""
 
 
 def table_epsilon(weights: npt.NDArray[Any]) -> float:
@@ -99,14 +96,9 @@ def plan_finite(mechanism: Mechanism, channel: FiniteChannel, answers: int) -> A
     if mechanism.every_task:
         pairs.append(Pair(name=NULL, one=0, other=None, score=partial(score, 0, labels)))
     alike = float(np.sum((weights[one] / TOTAL) ** 2))
-    return AuditPlan(
-        exact=ExactLoss(
-            epsilon=epsilon,
-            worker_epsilon=add_losses(epsilon, answers),
-            delta_at=partial(table_delta, weights),
-        ),
-        attacks=taskwise_attacks(pairs, answers, _codes, part=HALF),
-        collisions=Collisions(answer=one, chance=lambda tasks: alike**tasks),
+    delta_at = partial(table_delta, weights)
+    return taskwise_plan(
+        pairs, answers, _codes, epsilon=epsilon, delta_at=delta_at, alike=alike, part=HALF
     )
 
 
@@ -179,7 +171,7 @@ def _shared_attacks(mechanism: Mechanism, law: SharedWeight, answers: int) -> li
             name=name, tasks=range(answers), one=one, other=other, score=score, plain=plain, **more
         )
 
-    rest, search = [0] * (answers - 1), searched(answers)
+    rest, search = [0] * (answers - 1), answers >= SHORT
     found = [attack(VALUE, [0, *rest], [1, *rest], value_score, search=search)]
     if mechanism.every_task:
         found.append(attack(NULL, [0, *rest], [None, *rest], null_score, search=search))

@@ -10,19 +10,16 @@ import numpy as np
 from quietcrowd.auditing.attack import (
     VALUE,
     AuditPlan,
-    Collisions,
-    ExactLoss,
     Floats,
     Observed,
     Pair,
     ends,
     places,
     plain_numbers,
-    taskwise_attacks,
+    taskwise_plan,
 )
 from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
 from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.privacy.guarantee import add_losses
 from quietcrowd.privacy.rounding import log_ratio_up
 
 __all__ = ["plan_bounded"]
@@ -47,15 +44,13 @@ def plan_bounded(mechanism: Mechanism, law: BoundedLaw, answers: int) -> AuditPl
 
     pair = Pair(name=VALUE, one=high, other=low, score=score)
     every = law.weights(np.arange(law.reports), top) / TOTAL
-    alike = float(np.sum(every**2))
-    return AuditPlan(
-        exact=ExactLoss(
-            epsilon=epsilon,
-            worker_epsilon=add_losses(epsilon, answers),
-            delta_at=None if law.lift else partial(_delta, law, bottom, top),
-        ),
-        attacks=taskwise_attacks([pair], answers, partial(plain_numbers, mechanism, law.grid)),
-        collisions=Collisions(answer=high, chance=lambda tasks: alike**tasks),
+    return taskwise_plan(
+        [pair],
+        answers,
+        partial(plain_numbers, mechanism, law.grid),
+        epsilon=epsilon,
+        delta_at=None if law.lift else partial(_delta, law, bottom, top),
+        alike=float(np.sum(every**2)),
     )
 
 

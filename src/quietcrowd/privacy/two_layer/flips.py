@@ -8,6 +8,7 @@ with c agreements has probability ``L(c) = E[K^c w^(n-c)] / T^n``. ``docs/theory
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
@@ -148,13 +149,10 @@ def row_epsilon(answers: int, *, labels: int, low: int, high: int, total: int = 
     def log_sum(agreements: int) -> tuple[float, float, float]:
         return _log_sum(answers, agreements, labels, low, high, total)
 
-    first, last = 0, answers
-    while first < last:  # the least c with L(c + 1) >= L(c)
-        middle = (first + last) // 2
-        if log_sum(middle + 1)[1] >= log_sum(middle)[1]:
-            last = middle
-        else:
-            first = middle + 1
+    def rises(agreements: int) -> bool:
+        return log_sum(agreements + 1)[1] >= log_sum(agreements)[1]
+
+    first = bisect_left(range(answers), True, key=rises)  # the turning point
     largest = max(log_sum(0)[2], log_sum(answers)[2])
     smallest = min(log_sum(c)[0] for c in range(max(first - 1, 0), min(first + 1, answers) + 1))
     return max(0.0, largest - smallest) + 1e-11 * answers

@@ -82,7 +82,7 @@ def _own_law(chances: RowChances, differing: int) -> LossLaw:
     else:
         one, other = np.nonzero(np.tri(differing + 1, dtype=np.bool_)[::-1])
     neither = differing - one - other
-    logs = _log_factorials(n)
+    logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, n + 1)))])  # of factorials
     ways = logs[differing] - logs[one] - logs[other] - logs[neither]
     ways += neither * math.log(max(1, labels - 2))
     both = np.arange(n - differing + 1)
@@ -96,13 +96,6 @@ def _own_law(chances: RowChances, differing: int) -> LossLaw:
         losses=np.minimum(losses.ravel(), chances.epsilon),
         epsilon=chances.epsilon,
     )
-
-
-def _log_factorials(most: int) -> npt.NDArray[np.float64]:
-    logs: npt.NDArray[np.float64] = np.concatenate(
-        [[0.0], np.cumsum(np.log(np.arange(1.0, most + 1)))]
-    )
-    return logs
 
 
 def row_law(chances: RowChances) -> LossLaw | None:

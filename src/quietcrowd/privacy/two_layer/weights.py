@@ -9,6 +9,7 @@ weights above K.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from functools import lru_cache
@@ -115,13 +116,10 @@ def _row_range(keep: Sequence[Decimal], given: Sequence[Decimal], answers: int) 
         pairs = zip(keep, given, strict=True)
         return sum((k**agreements * w**flips for k, w in pairs), Decimal(0)).ln()
 
-    first, last = 0, answers
-    while first < last:  # find the turning point
-        middle = (first + last) // 2
-        if log_sum(middle + 1) >= log_sum(middle):
-            last = middle
-        else:
-            first = middle + 1
+    def rises(agreements: int) -> bool:
+        return log_sum(agreements + 1) >= log_sum(agreements)
+
+    first = bisect_left(range(answers), True, key=rises)  # the turning point
     return max(log_sum(0), log_sum(answers)) - log_sum(first)
 
 
@@ -183,10 +181,11 @@ class SharedWeight:
     def cell_epsilon(self, cells: int) -> float:
         """Return the loss about one of `cells` cells, given the others."""
         self._check(cells)
-        value = max(self._value_loss(count) for count in self._splits(cells))
+        splits = self._splits(cells)
+        value = max(float(np.abs(self.value_gains(count)).max()) for count in splits)
         if not self.null:
             return value
-        return max(value, *(self._null_loss(count, cells) for count in self._splits(cells)))
+        return max(value, *(self._null_loss(count, cells) for count in splits))
 
     def row_epsilon(self, cells: int) -> float:
         """Return the loss about all `cells` cells together."""
@@ -229,9 +228,6 @@ class SharedWeight:
         """
         row, rest, one = self.log_row(cells), self.log_row(cells - 1), self.log_row(1)
         return row[1:] - rest - one[0], row[:-1] - rest - one[1], row[:-1] - rest - one[0]
-
-    def _value_loss(self, count: int) -> float:
-        return float(np.abs(self.value_gains(count)).max())
 
     def _null_loss(self, count: int, cells: int) -> float:
         """Return the loss between an answer and NULL; `count` answered cells include this one."""

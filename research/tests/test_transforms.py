@@ -4,18 +4,12 @@ import pyarrow as pa
 import pytest
 
 from quietcrowd.answers import Answers
-from quietcrowd.datasets import (
-    Dataset,
-    log10_dataset,
-    selected_tasks,
-    sensor_crowd,
-    standardised_dataset,
-    synthetic_crowd,
-)
+from quietcrowd.datasets import Dataset, sensor_crowd, synthetic_crowd
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.evaluation import mean_absolute_error
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference import Mean
+from quietcrowd_research.transforms import log10_dataset, selected_tasks, standardised_dataset
 
 
 def dataset(rows, truths, domain):
