@@ -8,7 +8,7 @@ from tests.core.kernels import assert_recorded_bits, outside
 from tests.core.test_numeric import numbers_of, partitions
 
 from quietcrowd import _core
-from quietcrowd.inference.numbers.moon_updates import LARGEST_SCORE
+from quietcrowd.inference.numbers.moon import LARGEST_SCORE
 
 
 class Given(NamedTuple):

@@ -12,7 +12,8 @@ from quietcrowd.answers import Answers
 from quietcrowd.datasets import sparse_crowd
 from quietcrowd.domains import Categorical, Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.mechanisms import MatrixFactorization, Mechanism, factor_solve, sketch
+from quietcrowd.mechanisms import MatrixFactorization, Mechanism, factor_solve
+from quietcrowd.mechanisms.channels import sketch
 from quietcrowd.mechanisms.channels.sketch import UNIT, TaskProfile
 
 STARS = Ordinal(range(10))

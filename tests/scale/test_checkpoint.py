@@ -7,7 +7,7 @@ from attrs import evolve
 import quietcrowd as qc
 from quietcrowd.inference.labels.voting import AccuracyState
 from quietcrowd.inference.loop import LoopProgress
-from quietcrowd.inference.numbers.moon_updates import ErrorState, TruthPrior
+from quietcrowd.inference.numbers.moon_updates import ErrorModel, TruthPrior
 from quietcrowd.scale.checkpoint import Checkpoint
 
 STATE = AccuracyState.from_accuracy(np.array([0.3, 0.9]), 3)
@@ -37,7 +37,7 @@ def test_a_course_comes_back(checkpoint):
 
 def test_records_within_a_state_come_back(checkpoint):
     variance = np.array([0.1, 0.2])
-    state = ErrorState(
+    state = ErrorModel(
         extent=3.0,
         middle=0.5,
         variance=variance,

@@ -29,7 +29,7 @@ from quietcrowd.inference import (
     method_from_dict,
     noise_ignored,
 )
-from quietcrowd.inference.numbers.moon_updates import ErrorState
+from quietcrowd.inference.numbers.moon_updates import ErrorModel
 from quietcrowd.inference.numbers.normal_laplace import NormalLaplace
 from quietcrowd.inference.reading import Observations
 from quietcrowd.mechanisms import LaplacePerturbation, RandomizedResponse
@@ -71,7 +71,7 @@ def oracle(reports, sigma):
     method = MOON()
     model, partition, _ = method.prepare(Observations.read(reports, method))
     summary = model.summary
-    state = ErrorState.of(summary, (sigma / summary.extent) ** 2, 1.0)
+    state = ErrorModel.of(summary, (sigma / summary.extent) ** 2, 1.0)
     room = model.empty(partition.tasks)
     model.sweep(partition, state, room)
     return room.truths * summary.extent + summary.middle
@@ -360,7 +360,7 @@ def test_any_ratio_of_errors_to_noise(ratio):
     assert np.isfinite(found.estimates.truths).all()
     assert np.isfinite(found.estimates.standard_error).all()
     model, partition, _ = MOON().prepare(Observations.read(reports, MOON()))
-    state = ErrorState.of(model.summary, np.full(30, (ratio / epsilon) ** 2), 1.0)
+    state = ErrorModel.of(model.summary, np.full(30, (ratio / epsilon) ** 2), 1.0)
     tally = model.sweep(partition, state, None)
     assert np.isfinite(tally.own).all()
 

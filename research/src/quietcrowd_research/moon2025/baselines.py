@@ -23,7 +23,7 @@ from quietcrowd.inference.model import LearningModel
 from quietcrowd.inference.numbers.gtm import VarianceState
 from quietcrowd.inference.numbers.model import NumericMethod, NumericModel, SquaredErrors
 from quietcrowd.inference.numbers.moon import MOON, MOONModel
-from quietcrowd.inference.numbers.moon_updates import ErrorState, ErrorTally
+from quietcrowd.inference.numbers.moon_updates import ErrorModel, ErrorTally
 from quietcrowd.inference.numbers.normal_laplace import NormalLaplace
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.task_estimates import NumericEstimates
@@ -511,7 +511,7 @@ class KnownErrorsModel(MOONModel):
     method: KnownErrors
 
     @override
-    def update(self, tally: ErrorTally, state: ErrorState | None) -> tuple[ErrorState, float]:
+    def update(self, tally: ErrorTally, state: ErrorModel | None) -> tuple[ErrorModel, float]:
         """Return the known errors, whatever the workers reported."""
         sigmas, summary = self.method.sigmas, self.summary
         if len(sigmas) != summary.workers:
@@ -519,7 +519,7 @@ class KnownErrorsModel(MOONModel):
                 f"there are {summary.workers:,} workers and {len(sigmas):,} sigmas"
             )
         variance = (np.array(sigmas) / summary.extent) ** 2
-        return ErrorState.of(summary, np.maximum(variance, LEAST_SIGMA**2), pooled=1.0), 0.0
+        return ErrorModel.of(summary, np.maximum(variance, LEAST_SIGMA**2), pooled=1.0), 0.0
 
 
 @frozen(kw_only=True, slots=False)

@@ -26,7 +26,7 @@ from quietcrowd.inference.numbers.model import (
 )
 from quietcrowd.inference.numbers.moon_updates import (
     LEAST_VARIANCE,
-    ErrorState,
+    ErrorModel,
     ErrorTally,
     TruthPrior,
     cautious_step,
@@ -79,7 +79,7 @@ def _check_prior(_: object, attribute: Any, value: Any) -> None:
 
 @frozen(kw_only=True, eq=False, slots=False)
 class MOONModel(
-    NumericModel["MOON", ErrorState, ErrorTally], LearningModel["MOON", ErrorState, ErrorTally]
+    NumericModel["MOON", ErrorModel, ErrorTally], LearningModel["MOON", ErrorModel, ErrorTally]
 ):
     """`MOON` bound to data; lengths are relative to the range of all reports."""
 
@@ -139,14 +139,14 @@ class MOONModel(
     def _least_variance(self) -> float:
         return max((LEAST_SIGMA * self.noise_scale) ** 2, LEAST_VARIANCE)
 
-    def _usable(self, state: ErrorState | None) -> ErrorState | None:
+    def _usable(self, state: ErrorModel | None) -> ErrorModel | None:
         """Return the scaled state; None in the first pass, also if it starts from an estimate."""
         if state is None or math.isnan(state.pooled):
             return None
         return state.scaled_to(self.summary)
 
     @override
-    def weights(self, state: ErrorState | None) -> npt.NDArray[np.float64]:
+    def weights(self, state: ErrorModel | None) -> npt.NDArray[np.float64]:
         if state is None:
             return np.ones(self.summary.workers)
         if self.method.solver == "lagrange":
@@ -157,7 +157,7 @@ class MOONModel(
 
     @override
     def sweep(
-        self, partition: Partition, state: ErrorState | None, estimates: NumericEstimates | None
+        self, partition: Partition, state: ErrorModel | None, estimates: NumericEstimates | None
     ) -> ErrorTally:
         """Find the truths."""
         state = self._usable(state)
@@ -168,7 +168,7 @@ class MOONModel(
         return ErrorTally.of_errors(errors)
 
     def _sweep_mixture(
-        self, partition: Partition, state: ErrorState | None, estimates: NumericEstimates
+        self, partition: Partition, state: ErrorModel | None, estimates: NumericEstimates
     ) -> ErrorTally:
         workers, scale, em = self.summary.workers, self.noise_scale, self.method.solver == "em"
         squared, evidence = np.zeros(workers, np.int64), np.zeros(1, np.int64)
@@ -207,7 +207,7 @@ class MOONModel(
         )
 
     @override
-    def update(self, tally: ErrorTally, state: ErrorState | None) -> tuple[ErrorState, float]:
+    def update(self, tally: ErrorTally, state: ErrorModel | None) -> tuple[ErrorModel, float]:
         """Learn the workers' errors.
 
         The objective of "em" is the log posterior per answer, up to a constant; that of "lagrange"
@@ -224,8 +224,8 @@ class MOONModel(
 
     @override
     def update_partly(
-        self, tally: ErrorTally, state: ErrorState | None
-    ) -> tuple[ErrorState, float]:
+        self, tally: ErrorTally, state: ErrorModel | None
+    ) -> tuple[ErrorModel, float]:
         """Take the cautious step, since the scores are those of only a part of the answers."""
         before = None if state is None else evolve(state, objective=-np.inf)
         learned, objective = self.update(tally, before)
@@ -238,13 +238,13 @@ class MOONModel(
         return max(total / self.summary.answers - noise, LEAST_POOLED * noise, LEAST_VARIANCE)
 
     def _update_posterior(
-        self, tally: ErrorTally, state: ErrorState | None
-    ) -> tuple[ErrorState, float]:
+        self, tally: ErrorTally, state: ErrorModel | None
+    ) -> tuple[ErrorModel, float]:
         method, summary, widest = self.method, self.summary, self._first_prior
         if state is None:
             pooled = self._pooled_variance(tally)
             first = np.full(summary.workers, self.noise_scale**2 or pooled)
-            state = evolve(ErrorState.of(summary, first, pooled), truths=widest)
+            state = evolve(ErrorModel.of(summary, first, pooled), truths=widest)
         variance = state.variance
         own, information, likelihood = self._expected(tally, variance)
         beta = (method.alpha + 1.0) * method.prior_share * state.pooled
@@ -282,14 +282,14 @@ class MOONModel(
         return own, answers * part**2 / 2.0, whole
 
     def _update_weights(
-        self, tally: ErrorTally, state: ErrorState | None
-    ) -> tuple[ErrorState, float]:
+        self, tally: ErrorTally, state: ErrorModel | None
+    ) -> tuple[ErrorModel, float]:
         summary = self.summary
         answers = np.maximum(summary.answers_per_worker, 1)
         squared = tally.errors.squared / self.error_unit
         own = np.maximum(squared - self.noise_variance * answers, LEAST_SHARE * squared) / answers
         weights = scaled_weights(log_share_weights(own), summary)
-        learned = ErrorState.of(
+        learned = ErrorModel.of(
             summary,
             np.maximum(own, self._least_variance),
             self._pooled_variance(tally) if state is None else state.pooled,
@@ -300,7 +300,7 @@ class MOONModel(
 
     @override
     def workers(
-        self, tally: ErrorTally, state: ErrorState | None
+        self, tally: ErrorTally, state: ErrorModel | None
     ) -> dict[str, npt.NDArray[np.float64]]:
         assert state is not None
         silent = self.summary.answers_per_worker == 0
@@ -309,7 +309,7 @@ class MOONModel(
 
     @override
     def warnings(
-        self, tally: ErrorTally, state: ErrorState | None, scatter: Scatter
+        self, tally: ErrorTally, state: ErrorModel | None, scatter: Scatter
     ) -> list[Warning]:
         """Warn if truths differ little more than their standard errors."""
         assert state is not None

@@ -17,7 +17,7 @@ from quietcrowd.inference.partition import Summary
 
 __all__ = [
     "LEAST_VARIANCE",
-    "ErrorState",
+    "ErrorModel",
     "ErrorTally",
     "TruthPrior",
     "cautious_step",
@@ -45,7 +45,7 @@ class TruthPrior:
 
 
 @frozen(kw_only=True, eq=False)
-class ErrorState(State):
+class ErrorModel(State):
     """Variance of each worker's errors, and weight of its reports.
 
     Attributes
@@ -235,11 +235,11 @@ def learn_truths(tally: ErrorTally, unit: float, first: TruthPrior) -> TruthPrio
 
 
 def scores_step(
-    state: ErrorState,
+    state: ErrorModel,
     squares: npt.NDArray[np.float64],
     count: npt.NDArray[np.float64],
     information: npt.NDArray[np.float64],
-) -> ErrorState:
+) -> ErrorModel:
     """Return variances after a scoring step, which is at least that of expectation maximization.
 
     The latter sets the variance to ``squares / count``. The score of ln(variance) is
@@ -258,7 +258,7 @@ def scores_step(
     return evolve(state, variance=variance, cautious=cautious, step=step, haste=haste)
 
 
-def cautious_step(state: ErrorState) -> ErrorState:
+def cautious_step(state: ErrorModel) -> ErrorModel:
     """Return the state after the cautious step, if the longer one lowered the objective."""
     return evolve(
         state,
