@@ -1,4 +1,8 @@
 // The module quietcrowd._core: it picks the kernels for this processor when it is imported.
+#if defined(QC_X86_VARIANTS)
+#include <cpuid.h>
+#endif
+
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -18,12 +22,27 @@ void define_labels(nb::module_& m);
 void define_numbers(nb::module_& m);
 void define_synthesis(nb::module_& m);
 
+#if defined(QC_X86_VARIANTS)
+static bool has_bit_of_c(unsigned leaf, int bit) {
+    unsigned a, b, c, d;
+    return __get_cpuid(leaf, &a, &b, &c, &d) && (c >> bit & 1u);
+}
+#endif
+
 static std::vector<std::string> supported() {  // best last
     std::vector<std::string> names{"baseline"};
 #if defined(QC_X86_VARIANTS)
+    // By feature, as Clang knows the names of levels from version 18 on only; the last three are
+    // movbe, f16c and lzcnt, which it does not know by name.
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("x86-64-v3")) names.push_back("x86-64-v3");
-    if (__builtin_cpu_supports("x86-64-v4")) names.push_back("x86-64-v4");
+    const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+                    __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") &&
+                    has_bit_of_c(1, 22) && has_bit_of_c(1, 29) && has_bit_of_c(0x80000001u, 5);
+    const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                    __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                    __builtin_cpu_supports("avx512vl");
+    if (v3) names.push_back("x86-64-v3");
+    if (v4) names.push_back("x86-64-v4");
 #endif
     return names;
 }
