@@ -82,16 +82,17 @@ def test_a_picture_is_drawn(run, tmp_path):
 
 
 SIMULATING = """
+from itertools import count
 from quietcrowd.commands.main import main
-from quietcrowd.planning import planner
+from quietcrowd.planning import simulation
 
-simulate = planner._simulate_draw
+simulate, numbers = simulation.simulate, count()
 
 def say(*given):
-    print("simulating", flush=True)
+    print(f"simulating {next(numbers)}", flush=True)
     return simulate(*given)
 
-planner._simulate_draw = say
+simulation.simulate = say
 main()
 """
 
@@ -101,7 +102,7 @@ main()
 def test_ctrl_c_is_one_line(program):
     words = [*SMALL[:-1], 100_000, *LABELS, "--workers", 10]
     planning = program(sys.executable, "-c", SIMULATING, *words)
-    planning.until("simulating")
+    planning.until("simulating 20")  # all threads of the pool have begun
     planning.interrupt()
     status, _, errors = planning.finished()
     assert (status, errors) == (130, "quietcrowd: stopped\n")
