@@ -153,7 +153,7 @@ class Observed:
         )
 
     @classmethod
-    def sample(
+    def collect(
         cls,
         mechanism: Mechanism,
         tasks: Sequence[int],
@@ -255,9 +255,12 @@ class Attack:
     ) -> Observed:
         """Randomize the same row for `workers` workers, and return the messages."""
         if not self.alone:
-            return Observed.sample(mechanism, self.tasks, row, workers, rng)
+            return Observed.collect(mechanism, self.tasks, row, workers, rng)
         return Observed.joined(
-            [Observed.sample(mechanism, self.tasks, row, 1, rng, place) for place in range(workers)]
+            [
+                Observed.collect(mechanism, self.tasks, row, 1, rng, place)
+                for place in range(workers)
+            ]
         )
 
     def statistics(self, one: Observed, other: Observed) -> list[Statistic]:

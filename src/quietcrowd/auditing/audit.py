@@ -264,7 +264,7 @@ def _search(mechanism: Mechanism, attack: Attack, rng: np.random.Generator | Non
     Additional workers, who give the same answer to all tasks, report for the search.
     """
     tasks, count = list(attack.tasks), _workers_of_search(mechanism, attack)
-    seen = Observed.sample(mechanism, tasks, [attack.one[0]] * len(tasks), count, rng)
+    seen = Observed.collect(mechanism, tasks, [attack.one[0]] * len(tasks), count, rng)
     some = np.arange(len(tasks))
     if len(tasks) > MOST_SEARCHED:
         some = (rng or np.random.default_rng()).choice(some, MOST_SEARCHED, replace=False)

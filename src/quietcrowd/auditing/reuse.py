@@ -80,7 +80,7 @@ def compare_devices(
     row, ids = [collisions.answer] * tasks, range(tasks)
 
     def messages(first: int, workers: int) -> list[bytes]:
-        return Observed.sample(mechanism, ids, row, workers, rng, first).messages
+        return Observed.collect(mechanism, ids, row, workers, rng, first).messages
 
     single = [[messages(place, 1)[0] for place in range(ALONE)] for _ in range(2)]
     batch = [messages(0, TOGETHER) for _ in range(2)]
