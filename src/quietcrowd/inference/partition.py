@@ -1,8 +1,7 @@
-"""Partitions of the answers by task, a summary of the whole, and how summaries grow."""
+"""Partitions of the answers by task, and a summary of the whole."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -20,7 +19,7 @@ from quietcrowd.gold import UNKNOWN
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.channels.per_worker import ReportLaw
 
-__all__ = ["Extension", "Partition", "Summary", "hash_ids"]
+__all__ = ["Partition", "Summary", "hash_ids"]
 
 _Array: TypeAlias = npt.NDArray[Any]
 
@@ -208,51 +207,6 @@ class Summary:
     def most_answers(self) -> int:
         """Most answers of a worker."""
         return int(self.answers_per_worker.max(initial=0))
-
-
-@frozen(kw_only=True, eq=False)
-class Extension:
-    """Growth of the data: more answers and workers than those that were tallied.
-
-    `positions`, shape (workers,), map workers of the `new` summary to the `old` one; -1 is a new
-    worker.
-    """
-
-    positions: npt.NDArray[np.intp]
-    old: Summary
-    new: Summary
-
-    @property
-    def stretch(self) -> float:
-        """Factor for scaled distances, as the range of the numbers may have grown."""
-        return self.old.extent / self.new.extent
-
-    def sums(
-        self,
-        sums: npt.NDArray[np.int64],
-        unit: Callable[[Summary], float] | None = None,
-        power: int = 0,
-    ) -> npt.NDArray[np.int64]:
-        """Move sums of shape (old workers, ...) to the new summary's workers, with 0 for new ones.
-
-        `unit` returns the fixed-point representation of 1.0 for a summary (default: unchanged). The
-        terms scale with the range of the numbers to the given `power`.
-        """
-        moved = sums[np.maximum(self.positions, 0)]
-        moved[self.positions < 0] = 0
-        return self.total(moved, unit, power)
-
-    def total(
-        self,
-        sums: npt.NDArray[np.int64],
-        unit: Callable[[Summary], float] | None = None,
-        power: int = 0,
-    ) -> npt.NDArray[np.int64]:
-        """Convert sums that are not per worker; for parameters see `sums`."""
-        factor = self.stretch**power
-        if unit is not None:
-            factor *= unit(self.new) / unit(self.old)
-        return sums if factor == 1.0 else np.rint(sums * factor).astype(np.int64)
 
 
 def hash_ids(ids: pa.Array) -> npt.NDArray[np.uint64]:
