@@ -170,14 +170,13 @@ def tell_least(
         raise ParameterError(f"--least must be workers or epsilon; got {what!r}")
     if target is None or budget is not None:
         raise ParameterError("--least needs --target, and goes with --answers, not with --budget")
-    simulated = DRAWS if draws is None else draws
     worlds = DRAWS_WITH_PILOT if draws is None else draws
     law: Any = (
         assumption_for(domain, quality)
         if pilot is None
         else assumption_of_pilot(pilot, worlds=worlds, seed=seed)
     )
-    shared = {"per": per, "draws": simulated, "seed": seed}
+    shared = {"per": per, "draws": DRAWS if draws is None else draws, "seed": seed}
     rows = []
     for name, maker in (mechanisms or default_makers(domain)).items():
         for each in [tasks] if answers is None else answers:
@@ -199,15 +198,19 @@ def tell_least(
                     )
     if as_json:
         typer.echo(json.dumps(rows))
-        return
-    _say_in_lines(f"Assumed: {law.sentence()}.")
-    for row in rows:
-        _say_in_lines(
-            f"{row['mechanism']}: an expected error of {target:g} takes {row['workers']:,} workers "
-            f"with {row['answers']:,} answers of each, at epsilon {row['epsilon']:.3g} per {per} "
-            f"({what}: {row['low']:.3g} to {row['high']:.3g} in nine cases of ten, by "
-            f"{row['crowds']:,} crowds){'' if row['sure'] else _UNSURE}"
-        )
+    else:
+        _say_in_lines(f"Assumed: {law.sentence()}.")
+        for row in rows:
+            _say_least(row, what, per)
+
+
+def _say_least(row: dict[str, Any], what: str, per: str) -> None:
+    _say_in_lines(
+        f"{row['mechanism']}: an expected error of {row['target']:g} takes {row['workers']:,} "
+        f"workers with {row['answers']:,} answers of each, at epsilon {row['epsilon']:.3g} per "
+        f"{per} ({what}: {row['low']:.3g} to {row['high']:.3g} in nine cases of ten, by "
+        f"{row['crowds']:,} crowds){'' if row['sure'] else _UNSURE}"
+    )
 
 
 def _how_sure(found: LeastNumber) -> dict[str, Any]:
