@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from filelock import FileLock
 from tests.programs import finished
 
 import quietcrowd
@@ -50,9 +51,14 @@ def uv(*words, **settings):
 
 
 @pytest.fixture(scope="module")
-def distributions(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("dist")
-    uv("build", "--quiet", "--no-build-isolation", "--python", sys.executable, "-o", folder, ".")
+def distributions(tmp_path_factory, worker_id):
+    """Folder of the wheel and the sdist: the first process that asks builds them for all."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own if worker_id == "master" else own.parent) / "dist"
+    with FileLock(f"{folder}.lock"):
+        if not folder.exists():
+            python = ("--python", sys.executable)
+            uv("build", "--quiet", "--no-build-isolation", *python, "-o", folder, ".")
     return folder
 
 
