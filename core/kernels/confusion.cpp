@@ -34,6 +34,78 @@ i64 infer_by_confusion(const LabelPartition& partition, Array<const i32> log_odd
     });
 }
 
+namespace {
+constexpr i64 MANY = 16;  // with so many labels, most rows of a worker's matrix hold no count
+
+// A row of log-probabilities, and what each adds to the sum of the counts times these.
+struct Row {
+    explicit Row(i64 labels) : records(labels), shares(labels), gains(labels), logs(labels) {}
+
+    void learn(const Room<double>& totals, double one, double unit) const {
+        const i64 labels = records.count;
+        for (i64 truth = 0; truth < labels; truth++) shares[truth] = records[truth] / totals[truth];
+        for (i64 truth = 0; truth < labels; truth++) {
+            const double likely = log_of(shares[truth]);
+            gains[truth] = to_integer(records[truth] * unit * likely);
+            logs[truth] = (i32)to_integer(likely * one);
+        }
+    }
+
+    Room<double> records, shares;
+    Room<i64> gains;
+    Room<i32> logs;
+};
+
+// As `learn_confusions`. Rows without a count differ in the truth alone, and are learnt once a worker.
+i64 learn_large_confusions(Array<const i64> counts, i64 labels, i64 added, i64 added_right, i64 least,
+                           double one, double unit, Array<i32> log_odds) {
+    const Row counted(labels), wrong(labels), right(labels);
+    Room<double> totals(labels);
+    Room<i64> sums(labels), found(labels);
+    const auto record = [&](i64 count, bool agrees) {
+        return greater_of(add(count, agrees ? added_right : added), least);
+    };
+    for (i64 truth = 0; truth < labels; truth++) {
+        wrong.records[truth] = (double)record(0, false);
+        right.records[truth] = (double)record(0, true);
+    }
+    i64 climbed = 0;
+    for (i64 first = 0; first < counts.size(); first += labels * labels) {
+        for (i64 truth = 0; truth < labels; truth++) sums[truth] = 0;
+        for (i64 answer = 0; answer < labels; answer++) {
+            found[answer] = 0;
+            for (i64 truth = 0; truth < labels; truth++) {
+                const i64 count = counts[first + answer * labels + truth];
+                sums[truth] = add(sums[truth], record(count, answer == truth));
+                found[answer] |= count;
+            }
+        }
+        for (i64 truth = 0; truth < labels; truth++) totals[truth] = (double)sums[truth];
+        wrong.learn(totals, one, unit);
+        right.learn(totals, one, unit);
+        i64 gained = 0;
+        for (i64 truth = 0; truth < labels; truth++) gained = add(gained, wrong.gains[truth]);
+        for (i64 answer = 0; answer < labels; answer++) {
+            const i64 start = first + answer * labels;
+            if (found[answer]) {
+                for (i64 truth = 0; truth < labels; truth++)
+                    counted.records[truth] = (double)record(counts[start + truth], answer == truth);
+                counted.learn(totals, one, unit);
+                for (i64 truth = 0; truth < labels; truth++) {
+                    log_odds[start + truth] = counted.logs[truth];
+                    climbed = add(climbed, counted.gains[truth]);
+                }
+            } else {
+                for (i64 truth = 0; truth < labels; truth++) log_odds[start + truth] = wrong.logs[truth];
+                log_odds[start + answer] = right.logs[answer];
+                climbed = add(climbed, add(gained, subtract(right.gains[answer], wrong.gains[answer])));
+            }
+        }
+    }
+    return climbed;
+}
+}  // namespace
+
 constexpr int CELLS = 1024;  // about so many cells are done at once
 
 i64 learn_confusions(Array<const i64> counts, i64 labels, i64 added, i64 added_right, i64 least, double one,
@@ -42,6 +114,8 @@ i64 learn_confusions(Array<const i64> counts, i64 labels, i64 added, i64 added_r
     const i64 cells = labels * labels;
     require(counts.size() % cells == 0, "counts must be one per worker, answer and truth");
     require(log_odds.size() == counts.size(), "log-odds must be as many as counts");
+    if (labels >= MANY)
+        return learn_large_confusions(counts, labels, added, added_right, least, one, unit, log_odds);
     const i64 block = greater_of<i64>(CELLS / cells, 1) * cells;
     Room<double> records(block), shares(block);
     Room<i64> totals(labels);

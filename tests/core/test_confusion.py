@@ -129,6 +129,25 @@ def test_log_probabilities_are_those_of_numpy(workers, labels):
     assert climbed / unit == pytest.approx((records * logs).sum(), rel=1e-11)
 
 
+@pytest.mark.parametrize("labels", [2, 15, 16, 20, 64])
+def test_rows_without_counts_are_learnt_like_any_other(labels):
+    rng = np.random.default_rng(labels)
+    counts = rng.integers(0, 2**40, (3, labels, labels))
+    counts[:, rng.random(labels) < 0.7] = 0
+    counts[2] = 0
+    least = 2**33
+    tiny = counts.copy()
+    tiny[:, ~np.eye(labels, dtype=bool)] += counts[:, ~np.eye(labels, dtype=bool)] == 0
+    results = []
+    for given in (counts, tiny):  # a count of 1 is less than `least`: the records are equal
+        found = np.zeros(given.size, np.int32)
+        climbed = _core.learn_confusions(
+            given.reshape(-1), labels, 2**30, 2**38, least, 2.0**26, 2.0**-4, found
+        )
+        results.append((climbed, found.tolist()))
+    assert results[0] == results[1]
+
+
 @pytest.mark.parametrize(("workers", "others"), [(1, 1), (700, 2), (2_000, 39)])
 def test_log_odds_are_those_of_numpy(workers, others):
     rng = np.random.default_rng(others)
