@@ -4,7 +4,7 @@
 
 namespace quietcrowd {
 namespace QC_VARIANT {
-constexpr i64 FEW = 32;  // so many values or fewer are sorted by insertion
+constexpr i64 FEW = 32;  // at most this many values are sorted by insertion
 
 // The median of ascending numbers; of an even number of them the middle of two; 0 of none.
 QC_FN double median_of(const double* ranked, i64 count) {

@@ -87,6 +87,9 @@ def gather(root=ROOT):
     scripts = [*(root / "src").rglob("*.js"), *(root / "core").rglob("*.[hc]*")]
     for path in sorted(path for path in scripts if path.suffix in (".js", ".h", ".cpp")):
         of_script(path, texts)
+    for path in sorted((root / "src" / "quietcrowd" / "texts").glob("*.toml")):
+        for line, words in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            texts["messages"].append(Text(path, line, words.partition(" = ")[2]))
     for path in sorted((root / "src").rglob("en.json")):
         sentences = json.loads(path.read_text(encoding="utf-8")).values()
         texts["messages"] += [Text(path, 1, one) for one in sentences if isinstance(one, str)]

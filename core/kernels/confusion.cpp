@@ -1,4 +1,4 @@
-// Dawid-Skene: posteriors of the tasks, and what is learnt of the workers.
+// Dawid-Skene: posteriors of the tasks, and confusion matrices of the workers.
 #include "../label_kernels.h"
 
 #include "../functions.h"
@@ -35,7 +35,7 @@ i64 infer_by_confusion(const LabelPartition& partition, Array<const i32> log_odd
 }
 
 namespace {
-constexpr i64 MANY = 16;  // with so many labels, most rows of a worker's matrix hold no count
+constexpr i64 MANY = 16;  // from this number of labels on, most rows of a confusion matrix are empty
 
 // A row of log-probabilities, and what each adds to the sum of the counts times these.
 struct Row {
@@ -56,7 +56,7 @@ struct Row {
     Room<i32> logs;
 };
 
-// As `learn_confusions`. Rows without a count differ in the truth alone, and are learnt once a worker.
+// As `learn_confusions`. The empty rows of a worker are equal, except on the diagonal: computed once.
 i64 learn_large_confusions(Array<const i64> counts, i64 labels, i64 added, i64 added_right, i64 least,
                            double one, double unit, Array<i32> log_odds) {
     const Row counted(labels), wrong(labels), right(labels);

@@ -130,14 +130,9 @@ def check_ids(column: pa.ChunkedArray, name: str, first: int = 0) -> None:
     """Raise AnswerError unless all ids are present and of a valid type; rows count from `first`."""
     if column.null_count:
         row = first + column.is_null().index(True).as_py()
-        raise AnswerError(
-            f"row {row}, column {name!r}: the id is missing. Drop the row or name it."
-        )
+        raise AnswerError("answers.id-missing", row=row, name=name)
     if not is_id_type(column.type):
-        raise AnswerError(
-            f"column {name!r} holds {column.type} values; ids must be strings, numbers or dates. "
-            "Convert them to strings first."
-        )
+        raise AnswerError("answers.ids-of-wrong-type", name=name, type=column.type)
 
 
 def answered_twice(
@@ -156,9 +151,15 @@ def answered_twice(
     (task, worker), (task_id, worker_id), (other, row) = names, ids, rows
     count = "" if more is None else f" ({more:,} such row{'s' * (more > 1)})"
     return AnswerError(
-        f"row {row}, columns {task!r} and {worker!r}: worker {worker_id!r} "
-        f"answered task {task_id!r} in row {other} already{count}. "
-        f"{ADVICE[advice].twice}"
+        "answers.answered-twice",
+        row=row,
+        task=task,
+        worker=worker,
+        worker_id=worker_id,
+        task_id=task_id,
+        other=other,
+        count=count,
+        twice=ADVICE[advice].twice,
     )
 
 
@@ -172,12 +173,17 @@ def outside_domain(
     first: int = 0,
 ) -> AnswerError:
     """Return the error for a missing or invalid answer at `row`; the message adds `first`."""
-    value = column[row].as_py()
+    value, place = column[row].as_py(), first + row
     if value is None:
-        what, way_out = "the answer is missing", ADVICE[advice].missing
-    elif isinstance(domain, NumericDomain) and np.isnan(as_numbers(column.slice(row, 1))[0]):
-        what, way_out = f"{value!r} is not a number", "Write decimals with a point, as in 2.5."
-    else:
-        what = f"{value!r} is outside the domain {domain.describe()}"
-        way_out = ADVICE[advice].outside
-    return AnswerError(f"row {first + row}, column {name!r}: {what}. {way_out}".rstrip())
+        remedy = ADVICE[advice].missing
+        return AnswerError("answers.answer-missing", row=place, name=name, advice=remedy)
+    if isinstance(domain, NumericDomain) and np.isnan(as_numbers(column.slice(row, 1))[0]):
+        return AnswerError("answers.answer-not-a-number", row=place, name=name, value=value)
+    return AnswerError(
+        "answers.answer-outside-domain",
+        row=place,
+        name=name,
+        value=value,
+        domain=domain.describe(),
+        advice=ADVICE[advice].outside,
+    )

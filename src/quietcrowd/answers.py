@@ -125,19 +125,14 @@ class Answers:
             and self.offsets[-1] == rows == len(self.worker_codes)
             and (np.diff(self.offsets) >= 0).all()
         ):
-            raise AnswerError(
-                f"offsets must rise from 0 to the number of answers, {rows:,}, "
-                f"in {len(self.tasks) + 1:,} steps, and worker_codes be as many as the answers"
-            )
+            raise AnswerError("answers.offsets-invalid", rows=rows, count=len(self.tasks) + 1)
         for name, ids in (("tasks", self.tasks), ("workers", self.workers)):
             if ids.null_count or len(ids.unique()) < len(ids):
-                raise AnswerError(f"{name} must hold every id once, and none that is missing")
+                raise AnswerError("answers.ids-not-unique", name=name)
         if rows and not 0 <= self.worker_codes.min() <= self.worker_codes.max() < len(self.workers):
-            raise AnswerError(
-                f"worker_codes must be positions in the {len(self.workers):,} workers"
-            )
+            raise AnswerError("answers.worker-codes-out-of-range", count=len(self.workers))
         if not self.domain.holds(self.values):
-            raise AnswerError(f"values must lie in the domain {self.domain.describe()}")
+            raise AnswerError("answers.values-outside-domain", domain=self.domain.describe())
 
     @classmethod
     def from_frame(
@@ -207,10 +202,7 @@ class Answers:
         Answers(3 answers, 2 tasks, 2 workers, domain=Categorical([0, 1]))
         """
         if not isinstance(domain, Domain):
-            raise ParameterError(
-                f"domain must be Categorical, Ordinal or Interval; got {domain!r}. "
-                'For a list of labels write Categorical(["no", "yes"]).'
-            )
+            raise ParameterError("answers.not-a-domain", domain=domain)
         check_choice("duplicates", duplicates, ("error", "first", "last"))
         check_choice("out_of_domain", out_of_domain, ("error", "skip"))
         check_choice("advice", advice, list(ADVICE))
@@ -220,7 +212,7 @@ class Answers:
         columns = {name: column_of(native, name, ways.column) for name in (task, worker, label)}
         all_listed = tasks is not None and workers is not None
         if not len(native) and not all_listed:
-            raise AnswerError(f"there is no answer: the frame has no row. {ways.empty}".rstrip())
+            raise AnswerError("answers.no-answer", advice=ways.empty)
         (task_codes, task_ids), (worker_codes, worker_ids), (values, inside) = _side_by_side(
             partial(_encode_ids, columns[task], task, tasks),
             partial(_encode_ids, columns[worker], worker, workers),
@@ -231,7 +223,7 @@ class Answers:
             row = int(np.argmin(inside))
             raise outside_domain(columns[label], label, row, domain, advice=advice)
         if skipped == len(inside) and not all_listed:
-            raise AnswerError(f"no answer lies in the domain {domain.describe()}.")
+            raise AnswerError("answers.all-outside-domain", domain=domain.describe())
         if skipped:
             task_codes, worker_codes = task_codes[inside], worker_codes[inside]
             values = values[inside]
@@ -323,7 +315,9 @@ class Answers:
     def with_values(self, domain: Domain, values: npt.NDArray[Any]) -> Answers:
         """Return the same (task, worker) pairs with values from another domain."""
         if len(values) != len(self):
-            raise ParameterError(f"values must be {len(self)} long; got {len(values)}")
+            raise ParameterError(
+                "answers.values-of-wrong-length", count=len(self), total=len(values)
+            )
         return evolve(self, domain=domain, values=values)
 
     def without_null(self, null: npt.NDArray[np.bool_], domain: Domain) -> Answers:
@@ -372,10 +366,7 @@ def _warn_of_reports(frame: Any) -> None:
     mark = mark_of(frame)
     if mark is not None:
         warnings.warn(
-            "the frame says that it holds randomised reports, and they are read as plain answers: "
-            "whatever is inferred from them takes the noise for answers. A method knows what was "
-            "done to them where it is given the Reports themselves.",
-            NoiseIgnoredWarning,
+            NoiseIgnoredWarning("answers.reports-read-as-answers"),
             stacklevel=3,
         )
 
@@ -403,9 +394,11 @@ def _encode_ids(
         stranger = int(np.argmin(positions))
         row = int(np.argmax(codes == stranger))
         raise AnswerError(
-            f"row {row}, column {name!r}: {ids[stranger].as_py()!r} is not in the list of "
-            f"{len(listed):,} {name}s. Add it to {name}s= (on the command line: --all-{name}s), "
-            "or drop the row."
+            "answers.id-not-in-list",
+            row=row,
+            name=name,
+            value=ids[stranger].as_py(),
+            count=len(listed),
         )
     return positions.astype(np.int32)[codes], listed
 
@@ -415,14 +408,12 @@ def _listed_ids(known: Iterable[Any], name: str) -> pa.Array:
     try:
         listed = pa.array(list(known))
     except (pa.ArrowException, OverflowError) as error:
-        raise AnswerError(f"{name}s= must hold ids of one type: {error}.") from None
+        raise AnswerError("answers.ids-of-several-types", name=name, error=error) from None
     if len(listed) and not is_id_type(listed.type):
-        raise AnswerError(
-            f"{name}s= holds {listed.type} values; ids must be strings, numbers or dates."
-        )
+        raise AnswerError("answers.list-of-wrong-type", name=name, type=listed.type)
     listed = listed.cast(plain_type(listed.type))
     if len(listed.unique()) < len(listed) or listed.null_count:
-        raise AnswerError(f"{name}s= must hold every id once, and none that is missing.")
+        raise AnswerError("answers.list-not-unique", name=name)
     return listed
 
 

@@ -100,9 +100,7 @@ def comparison_answers(
     _check_pairs(columns, names, first, second, chosen)
     if mark_of(frame) is not None:
         warnings.warn(
-            "the frame says that it holds randomised reports, and they are read as plain "
-            "comparisons. Give rank_items the Reports themselves, or mechanism=.",
-            NoiseIgnoredWarning,
+            NoiseIgnoredWarning("comparisons.reports-read-as-comparisons"),
             stacklevel=2,
         )
     pair = f"{left}{BETWEEN}{right}"
@@ -137,10 +135,7 @@ def pairs_of(tasks: pa.Array) -> Pairs:
     for row, name in enumerate(tasks.cast(pa.string()).to_pylist()):
         left, between, right = name.partition(BETWEEN)
         if not between or BETWEEN in f" {right} " or not left or not right or left == right:
-            raise AnswerError(
-                f"task {name!r} is not named by a pair of items, as {f'tea{BETWEEN}coffee'!r} is: "
-                "tasks of paired comparisons are made by comparison_answers, or are named so"
-            )
+            raise AnswerError("comparisons.task-not-a-pair", name=name, value=f"tea{BETWEEN}coffee")
         found[row] = places.setdefault(left, len(places)), places.setdefault(right, len(places))
     items = pa.array(list(places), pa.string())
     return Pairs(items=items, left=found[:, 0].copy(), right=found[:, 1].copy())
@@ -167,7 +162,9 @@ def _columns_of(frame: Any, names: tuple[str, ...]) -> dict[str, pa.Array]:
     for name, column in columns.items():
         if column.null_count:
             row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-            raise AnswerError(f"row {row}, column {name!r}: {_missing(name == names[3])}")
+            raise AnswerError(
+                "comparisons.item-missing", row=row, name=name, missing=_missing(name == names[3])
+            )
     return columns
 
 
@@ -189,9 +186,11 @@ def _check_names(
                 rows = np.flatnonzero(positions_by_text(columns[name], texts) == place)
                 if len(rows):
                     raise AnswerError(
-                        f"row {rows[0]}, column {name!r}: an item cannot be called "
-                        f"{items[place].as_py()!r}: names must not be empty, nor hold "
-                        f"{BETWEEN!r}, which stands between the two items of a task. Rename it."
+                        "comparisons.item-name-invalid",
+                        row=rows[0],
+                        name=name,
+                        value=items[place].as_py(),
+                        between=BETWEEN,
                     )
 
 
@@ -207,16 +206,23 @@ def _check_pairs(
     if same.any():
         row = int(np.argmax(same))
         raise AnswerError(
-            f"row {row}, columns {left!r} and {right!r}: item {columns[left][row].as_py()!r} is "
-            "compared with itself. Drop the row."
+            "comparisons.item-against-itself",
+            row=row,
+            left=left,
+            right=right,
+            value=columns[left][row].as_py(),
         )
     stranger = (chosen != first) & (chosen != second)
     if stranger.any():
         row = int(np.argmax(stranger))
         shown, other, given = (columns[name][row].as_py() for name in (left, right, label))
         raise AnswerError(
-            f"row {row}, column {label!r}: {given!r} is neither {shown!r} nor {other!r}, the two "
-            "items that were compared. The label is the item that was chosen; ties have none."
+            "comparisons.choice-not-an-item",
+            row=row,
+            label=label,
+            given=given,
+            shown=shown,
+            other=other,
         )
 
 

@@ -115,17 +115,17 @@ class Domain(ABC):
             If the kind is unknown, or a key is missing or invalid.
         """
         if not isinstance(data, Mapping):
-            raise FormatError(f"a domain must be a JSON object; got {data!r}")
+            raise FormatError("domains.domain-not-an-object", data=data)
         try:
             if data["kind"] not in _KINDS:
                 raise FormatError(
-                    f"domain kind {data['kind']!r} must be one of {', '.join(_KINDS)}"
+                    "domains.domain-kind-unknown", data=data["kind"], kinds=", ".join(_KINDS)
                 )
             return _KINDS[data["kind"]]._from_parameters(data)
         except KeyError as error:
-            raise FormatError(f"a domain lacks the key {error}: {dict(data)!r}") from None
+            raise FormatError("domains.domain-key-missing", error=error, data=dict(data)) from None
         except (TypeError, ParameterError) as error:
-            raise FormatError(f"a domain cannot be read: {error}") from None
+            raise FormatError("domains.domain-unreadable", error=error) from None
 
 
 class NumericDomain(Domain):
@@ -154,33 +154,31 @@ def _plain_label(value: object) -> Label:
         return plain
     if isinstance(plain, int | float) and abs(plain) < 2**63:
         return plain
-    raise ParameterError(
-        f"labels must be strings, booleans, or numbers that 64 bits hold; got {value!r}"
-    )
+    raise ParameterError("domains.label-of-wrong-type", value=value)
 
 
 def _labels_converter(labels: Iterable[object]) -> tuple[Label, ...]:
     if isinstance(labels, str) or not isinstance(labels, Iterable):
-        raise ParameterError(f"labels must be a list; got {labels!r}")
+        raise ParameterError("domains.labels-not-a-list", labels=labels)
     return tuple(_plain_label(label) for label in labels)
 
 
 def _check_labels(_: object, attribute: Any, labels: tuple[Label, ...]) -> None:
     if not 1 <= len(labels) <= MAX_LABELS:
         raise ParameterError(
-            f"{attribute.name} must be 1 to {MAX_LABELS:,} values; got {len(labels)}"
+            "domains.label-count-out-of-range",
+            name=attribute.name,
+            max_labels=MAX_LABELS,
+            count=len(labels),
         )
     if len({_family(label) for label in labels}) > 1:
         raise ParameterError(
-            f"{attribute.name} must be all strings, all booleans or all numbers; "
-            f"got {list(labels)!r}"
+            "domains.labels-of-several-types", name=attribute.name, labels=list(labels)
         )
     seen: set[Label] = set()
     for label in labels:
         if label in seen:
-            raise ParameterError(
-                f"{attribute.name} must differ from each other; {label!r} is repeated"
-            )
+            raise ParameterError("domains.label-repeated", name=attribute.name, label=label)
         seen.add(label)
 
 
@@ -191,11 +189,9 @@ def _family(label: Label) -> type:
 def _check_levels(_: object, __: object, levels: tuple[Label, ...]) -> None:
     for level in levels:
         if isinstance(level, str | bool):
-            raise ParameterError(
-                f"levels must be numbers; got {level!r}; for names use Categorical"
-            )
+            raise ParameterError("domains.level-not-a-number", level=level)
     if any(low >= high for low, high in pairwise(levels)):  # type: ignore[operator]
-        raise ParameterError(f"levels must increase; got {list(levels)!r}")
+        raise ParameterError("domains.levels-not-increasing", levels=list(levels))
 
 
 class FiniteDomain(Domain):
@@ -356,14 +352,14 @@ class Ordinal(FiniteDomain, NumericDomain):
 
 def _finite(_: object, attribute: Any, value: float) -> None:
     if not math.isfinite(value):
-        raise ParameterError(f"{attribute.name} must be a finite number; got {value!r}")
+        raise ParameterError("domains.bound-not-finite", name=attribute.name, value=value)
 
 
 def _number(value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ParameterError(f"a bound must be a number; got {value!r}") from None
+        raise ParameterError("domains.bound-not-a-number", value=value) from None
 
 
 @frozen(kw_only=True, slots=False)
@@ -392,7 +388,7 @@ class Interval(NumericDomain):
 
     def __attrs_post_init__(self) -> None:
         if self.low >= self.high:
-            raise ParameterError(f"low must be below high; got low={self.low}, high={self.high}")
+            raise ParameterError("domains.bounds-reversed", low=self.low, high=self.high)
 
     @property
     def width(self) -> float:
@@ -450,4 +446,4 @@ def check_numeric(domain: object, user: str) -> NumericDomain:
 
 def _wrong_domain(needed: str, domain: object) -> AnswerError:
     text = domain.example() if isinstance(domain, Domain) else repr(domain)
-    return AnswerError(f"{needed}; got {text}")
+    return AnswerError("domains.labels-needed", needed=needed, text=text)

@@ -21,11 +21,17 @@
         ├── LeftOutWarning                        rows, or known truths, are dropped
         └── SimilarLabelsWarning                  labels differ only by capitals or spaces
 
+Errors and warnings have a `code`, such as ``"parameters.not-whole"``, and `fields`, the values that
+the message names. The sentence of a code is in ``texts/``, in the file of its first part.
 Messages name the place, the value and the remedy. They are for the owner of the data;
 nothing that a worker's device sends is ever derived from them.
 """
 
 from __future__ import annotations
+
+from functools import cache
+from numbers import Number
+from pathlib import Path
 
 __all__ = [
     "AnswerError",
@@ -47,7 +53,51 @@ __all__ = [
 ]
 
 
-class QuietcrowdError(Exception):
+@cache
+def _sentences(topic: str) -> dict[str, str]:
+    """Return the sentences of a topic, by the second part of their codes."""
+    import tomllib  # only if there is something to say
+
+    path = Path(__file__).parent / "texts" / f"{topic}.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+class _Coded(Exception):  # noqa: N818 - of warnings, too
+    """A message by its code and fields.
+
+    Parameters
+    ----------
+    code : str
+        A code of ``texts/``. Another text, such as that of an extension, is the message itself.
+    **fields
+        Values of the places in the sentence.
+
+    Attributes
+    ----------
+    code : str
+        The code; empty if the message was given as a text.
+    fields : dict
+        Each field by name: a text, a number, a boolean, None, an error or a warning of
+        quietcrowd; other values as text.
+    """
+
+    def __init__(self, code: str, /, **fields: object) -> None:
+        topic, _, kind = code.partition(".")
+        known = " " not in code and kind != ""
+        super().__init__(_sentences(topic)[kind].format(**fields).rstrip() if known else code)
+        self.code = code if known else ""
+        self.fields = {name: _plain(value) for name, value in fields.items()}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self).__new__, (type(self), *self.args), self.__dict__
+
+
+def _plain(value: object) -> object:
+    kept = value is None or isinstance(value, str | Number | _Coded)
+    return value if kept else str(value)
+
+
+class QuietcrowdError(_Coded):
     """Base of all errors that quietcrowd raises deliberately."""
 
 
@@ -82,19 +132,16 @@ class UnansweredError(CampaignError):
 class MissingExtraError(QuietcrowdError, ImportError):
     """An optional dependency is needed and not installed."""
 
-    @classmethod
-    def of(cls, what: str, extra: str) -> MissingExtraError:
+    @staticmethod
+    def of(what: str, extra: str) -> MissingExtraError:
         """Return the error for an extra of quietcrowd, which `what` needs.
 
         The message recommends an installation from a local source or wheel, not from an index.
         """
-        return cls(
-            f"{what}: install quietcrowd with [{extra}] from where you have it, as pip install "
-            f"'.[{extra}]' in its source, or pip install 'FILE.whl[{extra}]'"
-        )
+        return MissingExtraError("extras.missing", subject=what, extra=extra)
 
 
-class QuietcrowdWarning(UserWarning):
+class QuietcrowdWarning(_Coded, UserWarning):
     """Base of all warnings of quietcrowd."""
 
 

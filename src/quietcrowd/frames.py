@@ -69,9 +69,7 @@ def as_frame(data: Any) -> nw.DataFrame[Any]:
     if isinstance(frame, nw.LazyFrame):
         frame = _collect(frame)
     if not isinstance(frame, nw.DataFrame):
-        raise AnswerError(
-            f"expected a pandas, Polars or PyArrow dataframe; got {type(data).__name__}"
-        )
+        raise AnswerError("answers.not-a-frame", type_name=type(data).__name__)
     return frame
 
 
@@ -98,7 +96,7 @@ def _read(data: Any) -> Any:
     try:
         return nw.from_native(data, pass_through=True)
     except nw.exceptions.NarwhalsError as error:
-        raise AnswerError(f"the frame cannot be read: {' '.join(str(error).split())}") from None
+        raise AnswerError("answers.frame-unreadable", reason=" ".join(str(error).split())) from None
 
 
 def _collect(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
@@ -108,7 +106,7 @@ def _collect(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     try:
         return frame.collect(**streaming)
     except (pa.ArrowException, nw.exceptions.NarwhalsError) as error:
-        raise AnswerError(f"the frame cannot be read: {' '.join(str(error).split())}") from None
+        raise AnswerError("answers.frame-unreadable", reason=" ".join(str(error).split())) from None
 
 
 def with_usual_names(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
@@ -131,8 +129,10 @@ def column_of(frame: nw.DataFrame[Any], name: str, way_out: str = "") -> pa.Chun
 
     if name not in frame.columns:
         raise AnswerError(
-            f"column {name!r} is missing; there are {', '.join(map(repr, frame.columns))}. "
-            f"{_with_names(way_out, frame.columns)}".rstrip()
+            "answers.column-missing",
+            name=name,
+            columns=", ".join(map(repr, frame.columns)),
+            advice=_with_names(way_out, frame.columns),
         )
     try:
         column = frame[name]
@@ -144,8 +144,7 @@ def column_of(frame: nw.DataFrame[Any], name: str, way_out: str = "") -> pa.Chun
             array = column.to_arrow()
     except (pa.ArrowException, OverflowError, UnicodeError, nw.exceptions.NarwhalsError) as error:
         raise AnswerError(
-            f"column {name!r} cannot be read, or holds values of more than one type: "
-            f"{' '.join(str(error).split())}. Convert it to strings first."
+            "answers.column-unreadable", name=name, reason=" ".join(str(error).split())
         ) from None
     chunks = array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
     if pa.types.is_dictionary(chunks.type):  # it may have unused or repeated entries
@@ -271,11 +270,11 @@ def to_native(columns: Mapping[str, pa.Array], backend: Backend, mark: str | Non
             try:
                 import polars as pl
             except ImportError:
-                raise MissingExtraError(
-                    "a Polars frame was asked for: pip install polars"
-                ) from None
+                raise MissingExtraError("answers.polars-missing") from None
             return pl.from_arrow(table)
-    raise ParameterError(f"backend must be one of {', '.join(get_args(Backend))}; got {backend!r}")
+    raise ParameterError(
+        "answers.backend-unknown", other_backend=", ".join(get_args(Backend)), backend=backend
+    )
 
 
 def offsets_of(sorted_tasks: npt.NDArray[np.int32], tasks: int) -> npt.NDArray[np.int64]:

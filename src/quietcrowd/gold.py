@@ -25,20 +25,22 @@ MOST_NAMED = 5
 
 
 class KnownTruthError(AnswerError):
-    """An invalid known truth, with the problem, its row, and a remedy for Python."""
+    """An invalid known truth, with its row, and a remedy for Python."""
 
-    def __init__(self, what: str, row: int | None = None, advice: str = "") -> None:
-        super().__init__(what, row, advice)
-        self.what, self.row, self.advice = what, row, advice
+    def __init__(
+        self, code: str, /, *, row: int | None = None, advice: str = "", **fields: object
+    ) -> None:
+        super().__init__(code, **fields)
+        self.row, self.advice = row, advice
 
     def __str__(self) -> str:
         place = "truths" if self.row is None else f"truths, row {self.row}"
-        return f"{place}: {self.what}{self.advice}"
+        return f"{place}: {super().__str__()}{self.advice}"
 
-    def in_file(self, path: object) -> str:
-        """Return the message for truths from a file."""
+    def in_file(self, path: object) -> AnswerError:
+        """Return the error for truths from a file."""
         place = path if self.row is None else f"{path}: row {self.row} (the first is row 0)"
-        return f"{place}: {self.what}"
+        return AnswerError("answers.gold-in-file", place=place, problem=super().__str__())
 
 
 class MatchedTruths:
@@ -57,12 +59,13 @@ class MatchedTruths:
         frame = _frame_of(truths)
         if missing := {"task", "label"} - set(frame.columns):
             raise KnownTruthError(
-                f"column {min(missing)!r} is missing; known truths have columns "
-                f"'task' and 'label', here are {', '.join(map(repr, frame.columns))}"
+                "answers.gold-column-missing",
+                missing=min(missing),
+                columns=", ".join(map(repr, frame.columns)),
             )
         names = column_of(frame, "task")
         if not len(names):
-            raise KnownTruthError("there is no known truth")
+            raise KnownTruthError("answers.gold-empty")
         places = positions_by_text(names, tasks)
         found = _check_found(names, places)
         self.tasks, rows = places[found], np.flatnonzero(found)
@@ -70,7 +73,9 @@ class MatchedTruths:
         if counts.max() > 1:
             twice = tasks[int(counts.argmax())].as_py()
             row = int(rows[np.flatnonzero(self.tasks == counts.argmax())[1]])
-            raise KnownTruthError(f"task {twice!r} occurs {counts.max()} times", row)
+            raise KnownTruthError(
+                "answers.gold-task-twice", row=row, task=twice, count=int(counts.max())
+            )
         self.labels: pa.ChunkedArray = column_of(frame, "label").take(pa.array(rows))
         self._rows = rows
         self.of_tasks = tasks
@@ -100,8 +105,11 @@ class MatchedTruths:
 
     def _outside(self, row: int, what: str) -> KnownTruthError:
         value = self.labels[row].as_py()
-        told = "the truth is missing" if value is None else f"{value!r} is {what}"
-        return KnownTruthError(told, int(self._rows[row]))
+        if value is None:
+            return KnownTruthError("answers.gold-missing", row=int(self._rows[row]))
+        return KnownTruthError(
+            "answers.gold-outside", row=int(self._rows[row]), value=value, problem=what
+        )
 
 
 def _check_found(names: pa.ChunkedArray, places: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
@@ -113,17 +121,21 @@ def _check_found(names: pa.ChunkedArray, places: npt.NDArray[np.intp]) -> npt.ND
     if not found.any():
         row = int(strangers[0])
         raise KnownTruthError(
-            f"task {names[row].as_py()!r} is no task of the answers, nor is any other. Name the "
-            "tasks as the answers do",
-            row,
-            ", or give the answers the full list with tasks=.",
+            "answers.gold-tasks-unknown",
+            row=row,
+            advice=", or give the answers the full list with tasks=.",
+            task=names[row].as_py(),
         )
     shown = ", ".join(repr(names[int(row)].as_py()) for row in strangers[:MOST_NAMED])
     more = f" and {len(strangers) - MOST_NAMED:,} more" if len(strangers) > MOST_NAMED else ""
     warnings.warn(
-        f"known truths of {len(strangers):,} of {len(names):,} tasks are left out, which are no "
-        f"tasks of the answers: {shown}{more}",
-        LeftOutWarning,
+        LeftOutWarning(
+            "answers.gold-left-out",
+            count=len(strangers),
+            total=len(names),
+            tasks=shown,
+            more=more,
+        ),
         stacklevel=4,
     )
     return found
@@ -149,9 +161,7 @@ def _table_of(truths: Mapping[Any, Any]) -> pa.Table:
     try:
         return pa.table({"task": pa.array(list(truths)), "label": pa.array([*truths.values()])})
     except (pa.ArrowException, OverflowError) as error:
-        raise KnownTruthError(
-            f"tasks, and labels, must be of one type each: {error}. Write them as texts"
-        ) from None
+        raise KnownTruthError("answers.gold-of-several-types", error=error) from None
 
 
 def label_per_task(tasks: pa.Array, truths: Any, domain: FiniteDomain) -> npt.NDArray[np.int32]:

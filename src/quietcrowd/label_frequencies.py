@@ -36,10 +36,7 @@ def as_label_frequencies(prior: Any) -> Any:
         if len(dict(found)) < len(found) or isinstance(prior, str):
             raise ValueError
     except (TypeError, ValueError):
-        raise ParameterError(
-            "prior must map labels to how frequent they are, as {'no': 0.9} (on the command line: "
-            f"prior=no=0.9), each label once; got {prior!r}"
-        ) from None
+        raise ParameterError("answers.prior-not-a-mapping", prior=prior) from None
     return tuple(found)
 
 
@@ -48,7 +45,7 @@ def check_label_frequencies(_: object, __: object, prior: Any) -> None:
     for label, share in prior or ():
         check_real(f"prior of {label!r}", share, 0)
     if sum(share for _, share in prior or ()) > 1 + _DUST:
-        raise ParameterError(f"prior must sum to 1 at most; got {dict(prior)!r}")
+        raise ParameterError("answers.prior-exceeds-1", data=dict(prior))
 
 
 def label_frequencies(domain: FiniteDomain, prior: Any) -> npt.NDArray[np.float64]:
@@ -67,13 +64,11 @@ def label_frequencies(domain: FiniteDomain, prior: Any) -> npt.NDArray[np.float6
     names = [str(label) for label in domain.labels]
     unknown = sorted(known.keys() - set(names))
     if unknown:
-        raise ParameterError(f"prior: {unknown[0]!r} is no label; labels are {names}")
+        raise ParameterError("answers.prior-label-unknown", unknown=unknown[0], names=names)
     given = np.array([known.get(name, np.nan) for name in names], np.float64)
     rest = 1.0 - np.nansum(given)
     if rest > _DUST and not np.isnan(given).any():
-        raise ParameterError(
-            f"prior must sum to 1 where it names all labels; {known} sums to {1.0 - rest:g}"
-        )
+        raise ParameterError("answers.prior-not-1", known=known, value=1.0 - rest)
     shares: npt.NDArray[np.float64] = np.where(
         np.isnan(given), max(rest, 0.0) / max(np.isnan(given).sum(), 1), given
     )

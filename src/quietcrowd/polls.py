@@ -195,19 +195,16 @@ def shuffled_poll(reports: Reports) -> ShuffledPoll:
     law, sets = mechanism.channel.probabilities, mechanism.channel.sets
     hidden = reports.participation_codes is not None or reports.sketches is not None
     if (law is None and sets is None) or hidden:
-        raise AnswerError(
-            "a poll needs reports that are sets of labels, or whose law is a table with a row for "
-            f"each answer; those of {mechanism.name!r} are not. Take RandomizedResponse or "
-            "SubsetSelection (on the command line: -m one-layer or -m subset-selection)."
-        )
+        raise AnswerError("polls.poll-reports-unsupported", name=mechanism.name)
     if len(table.tasks) > 1:
         raise AnswerError(
-            f"a poll with shuffling has one question; these reports are of {len(table.tasks):,} "
-            f"({table.tasks[0].as_py()!r}, {table.tasks[1].as_py()!r}, ...). Ask each worker one, "
-            "or infer from the reports as they are: quietcrowd infer."
+            "polls.poll-several-questions",
+            count=len(table.tasks),
+            value=table.tasks[0].as_py(),
+            other_value=table.tasks[1].as_py(),
         )
     if not len(table):
-        raise AnswerError("there is no report: a poll needs one of each worker at least")
+        raise AnswerError("polls.poll-empty")
     values = _first_sent(reports)
     if sets is not None:
         tells = sets.held > sets.held_other
@@ -217,10 +214,7 @@ def shuffled_poll(reports: Reports) -> ShuffledPoll:
         tells = np.linalg.matrix_rank(law) == len(law)
         counts = np.bincount(values, minlength=law.shape[1]).astype(np.int64)
     if not tells:
-        raise AnswerError(
-            f"reports of {mechanism.name!r} do not tell answers apart: with an epsilon above 0 "
-            "they do"
-        )
+        raise AnswerError("polls.poll-without-signal", name=mechanism.name)
     return ShuffledPoll(counts=counts, mechanism=mechanism, simulated=reports.simulated)
 
 
@@ -233,9 +227,11 @@ def _first_sent(reports: Reports) -> npt.NDArray[Any]:
     found = f"{left_out:,} of {len(values):,} reports were sent again"
     reason = "a poll of an earlier campaign may have counted them"
     if left_out == len(values):
-        raise AnswerError(f"{found}, and {reason}: poll them from the export of that campaign")
+        raise AnswerError("polls.poll-sent-again", found=found, reason=reason)
     if left_out:
-        warnings.warn(f"{found} and are left out: {reason}", LeftOutWarning, stacklevel=3)
+        warnings.warn(
+            LeftOutWarning("polls.poll-left-out", found=found, reason=reason), stacklevel=3
+        )
     return values[~reports.again]
 
 
@@ -376,10 +372,10 @@ def _pure_guarantee(mechanism: Mechanism) -> PrivacyGuarantee:
     local = mechanism.guarantee(answers=1, tasks=1)
     if local.delta or math.isinf(local.worker_epsilon):
         raise ParameterError(
-            f"a poll with shuffling needs a mechanism whose loss is bounded and has no delta; that "
-            f"of {mechanism.name!r} is ({show_loss(local.worker_epsilon)}, "
-            f"{show_loss(local.delta, 3)}). Take RandomizedResponse (on the command line: -m "
-            "one-layer)."
+            "polls.poll-loss-unbounded",
+            name=mechanism.name,
+            loss=show_loss(local.worker_epsilon),
+            other_loss=show_loss(local.delta, 3),
         )
     return local
 

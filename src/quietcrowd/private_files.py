@@ -156,25 +156,16 @@ def _require_plain(path: Path, mode: int) -> None:
         return
     kinds = {stat.S_IFDIR: "a folder", stat.S_IFLNK: "a symbolic link", stat.S_IFIFO: "a pipe"}
     kind = kinds.get(stat.S_IFMT(mode), "a device or a socket")
-    raise FormatError(f"{path} is {kind}, and no file: name the file itself, or another place")
+    raise FormatError("files.not-a-file", path=path, kind=kind)
 
 
 def _require_own(path: Path, status: os.stat_result) -> None:
     if sys.platform == "win32":
         return
     if status.st_uid != os.geteuid():
-        raise FormatError(
-            f"{path} belongs to user {status.st_uid}, and this is user {os.geteuid()}: whoever "
-            "owns it can read it, and take the noise off the reports. Open it as its owner, or "
-            "name another place."
-        )
+        raise FormatError("files.owner-differs", path=path, owner=status.st_uid, user=os.geteuid())
     if status.st_mode & _OTHERS:
-        raise FormatError(
-            f"{path}: others than its owner have rights to this file (mode "
-            f"{stat.S_IMODE(status.st_mode):04o}), and whoever reads it can take the noise off the "
-            f"reports. If nobody else uses this device, set them right with: chmod 600 {path}. "
-            "If somebody may have read it, send nothing more with it."
-        )
+        raise FormatError("files.mode-too-open", path=path, mode=stat.S_IMODE(status.st_mode))
 
 
 def wipe_private(path: Path, content: bytes) -> None:
@@ -192,10 +183,7 @@ def wipe_private(path: Path, content: bytes) -> None:
     with os.fdopen(number, "r+b") as file:
         own = os.fstat(number)
         if not _is_or_was(content, file.read()):
-            raise FormatError(
-                f"{path}: another file has taken the place of this one; it is not touched. "
-                "Look at what it is, and remove it by hand."
-            )
+            raise FormatError("files.file-replaced", path=path)
         file.seek(0)
         file.write(bytes(len(content)))
         file.flush()

@@ -38,7 +38,7 @@ Values = npt.NDArray[Any]
 
 def _has_labels(_: object, __: object, domain: Any) -> None:
     if not isinstance(domain, FiniteDomain):
-        raise ParameterError(f"domain must be Categorical or Ordinal; got {domain!r}")
+        raise ParameterError("answers.domain-not-labels", domain=domain)
 
 
 @frozen(kw_only=True, slots=False)
@@ -170,7 +170,7 @@ class LabelSets(Domain):
 
 def _check_step(_: object, __: object, step: float) -> None:
     if not (math.isfinite(step) and step > 0):
-        raise ParameterError(f"step must be a finite number above 0; got {step!r}")
+        raise ParameterError("answers.step-not-finite", step=step)
 
 
 @frozen(kw_only=True, slots=False)

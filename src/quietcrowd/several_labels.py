@@ -131,8 +131,7 @@ def task_and_label(name: str) -> tuple[str, str]:
     task, between, label = name.rpartition(BETWEEN)
     if not between:
         raise ParameterError(
-            f"task {name!r} is not named by a task and a label, as {'7' + BETWEEN + 'cat'!r} is: "
-            "label_sets is for estimates from binary_answers"
+            "several-labels.task-not-of-a-label", name=name, value="7" + BETWEEN + "cat"
         )
     return task, label
 
@@ -140,22 +139,20 @@ def task_and_label(name: str) -> tuple[str, str]:
 def _check_labels(labels: Any, separator: Any) -> tuple[str, ...]:
     """Return all labels; raise ParameterError unless they are valid, unique and separable."""
     if isinstance(labels, str):
-        raise ParameterError(f"labels must be a list of labels; got the text {labels!r}")
+        raise ParameterError("several-labels.labels-are-text", labels=labels)
     if separator is not None and (not isinstance(separator, str) or not separator):
-        raise ParameterError(f"separator must be a text that is not empty; got {separator!r}")
+        raise ParameterError("several-labels.separator-empty", separator=separator)
     known = tuple(labels)
     if not known:
-        raise ParameterError("labels must name at least one label")
+        raise ParameterError("several-labels.no-label-given")
     for place, one in enumerate(known):
         if not isinstance(one, str) or not one or one != one.strip():
-            raise ParameterError(
-                f"labels must be texts, not empty, without spaces around them; got {one!r}"
-            )
+            raise ParameterError("several-labels.label-not-text", one=one)
         for part in (BETWEEN, separator):
             if part is not None and part in one:
-                raise ParameterError(f"labels must not hold {part!r}; got {one!r}")
+                raise ParameterError("several-labels.label-with-separator", part=part, one=one)
         if one in known[:place]:
-            raise ParameterError(f"labels must be named once each; {one!r} is there twice")
+            raise ParameterError("several-labels.label-twice", one=one)
     return known
 
 
@@ -166,8 +163,10 @@ def _which_labels(
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
         raise AnswerError(
-            f"row {row}, column {name!r}: the labels are missing. Drop the row; a worker who gave "
-            f"none of the labels has an empty {'list' if separator is None else 'text'}."
+            "several-labels.labels-missing",
+            row=row,
+            name=name,
+            alternative="list" if separator is None else "text",
         )
     import pyarrow.compute as pc
 
@@ -177,16 +176,21 @@ def _which_labels(
     if (places < 0).any():
         stranger = int(np.argmin(places))
         raise AnswerError(
-            f"row {rows[stranger]}, column {name!r}: {given[stranger].as_py()!r} is none of the "
-            f"labels {', '.join(map(repr, known))}. Name it in labels= (on the command line: "
-            "--several), or drop it."
+            "several-labels.label-unknown",
+            row=rows[stranger],
+            name=name,
+            value=given[stranger].as_py(),
+            known=", ".join(map(repr, known)),
         )
     counts = np.bincount(rows * len(known) + places, minlength=len(column) * len(known))
     if counts.max(initial=0) > 1:
         row, place = divmod(int(np.argmax(counts > 1)), len(known))
         raise AnswerError(
-            f"row {row}, column {name!r}: {known[place]!r} is there {counts.max()} times. A label "
-            "is given once or not at all: drop the others."
+            "several-labels.label-given-twice",
+            row=row,
+            name=name,
+            known=known[place],
+            count=counts.max(),
         )
     return (counts > 0).reshape(len(column), len(known))
 
@@ -197,22 +201,19 @@ def _given_labels(column: pa.Array, separator: str | None, name: str) -> Held:
     types, kind = pa.types, column.type
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         if separator is not None:
-            raise ParameterError(f"separator= is for texts, and column {name!r} holds lists")
+            raise ParameterError("several-labels.separator-with-lists", name=name)
         rows = pc.list_parent_indices(column).to_numpy()
         try:
             return rows.astype(np.intp), pc.list_flatten(column).cast(pa.large_string())
         except pa.ArrowException:
             held = column.type.value_type
-            raise AnswerError(f"column {name!r}: lists of {held} hold no labels") from None
+            raise AnswerError("several-labels.lists-of-wrong-type", name=name, held=held) from None
     texts = types.is_string(kind) or types.is_large_string(kind)
     if len(column) and not texts:
-        raise AnswerError(
-            f"row 0, column {name!r}: {column[0].as_py()!r} is no list of labels, and no text"
-        )
+        raise AnswerError("several-labels.not-labels", name=name, value=column[0].as_py())
     if len(column) and separator is None:
         raise AnswerError(
-            f"row 0, column {name!r}: {column[0].as_py()!r} is a text and no list of labels. Say "
-            "what stands between labels, as separator=','."
+            "several-labels.text-without-separator", name=name, value=column[0].as_py()
         )
     held = pc.split_pattern(column.cast(pa.large_string()), separator or ",")
     rows = pc.list_parent_indices(held).to_numpy().astype(np.intp)

@@ -38,7 +38,7 @@ def check_whole(name: str, value: Any, low: int, high: int | None = None) -> Non
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or value < low or (high is not None and value > high):
         end = "" if high is None else f" and at most {high:,}"
-        raise ParameterError(f"{name} must be a whole number, at least {low}{end}; got {value!r}")
+        raise ParameterError("parameters.not-whole", name=name, low=low, end=end, value=value)
 
 
 def check_real(name: str, value: Any, low: float) -> None:
@@ -49,33 +49,31 @@ def check_real(name: str, value: Any, low: float) -> None:
     except OverflowError:  # an integer or fraction beyond the range of float
         finite = False
     if not finite or value < low:
-        raise ParameterError(f"{name} must be a finite number, at least {low:g}; got {value!r}")
+        raise ParameterError("parameters.not-finite", name=name, low=low, value=value)
 
 
 def check_proportion(name: str, value: Any) -> None:
     """Raise ParameterError unless `value` is a number above 0 and below 1."""
     check_real(name, value, 0)
     if not 0 < float(value) < 1:
-        raise ParameterError(f"{name} must be above 0 and below 1; got {value!r}")
+        raise ParameterError("parameters.not-a-proportion", name=name, value=value)
 
 
 def check_delta(name: str, value: Any) -> None:
     """Raise ParameterError unless `value` is a number of at least 0 and below 1."""
     check_real(name, value, 0)
     if not value < 1:
-        raise ParameterError(f"{name} must be below 1: at 1 everything is allowed; got {value!r}")
+        raise ParameterError("parameters.not-below-1", name=name, value=value)
 
 
 def check_text(name: str, value: Any) -> None:
     """Raise ParameterError unless `value` is text that UTF-8 can encode (no lone surrogates)."""
     if not isinstance(value, str):
-        raise ParameterError(f"{name} must be a text; got {value!r}")
+        raise ParameterError("parameters.not-text", name=name, value=value)
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ParameterError(
-            f"{name} must be a text that UTF-8 can hold; got {value!r}, with half a surrogate pair"
-        ) from None
+        raise ParameterError("parameters.not-utf8", name=name, value=value) from None
 
 
 def checked_by(check: Callable[..., None], *limits: Any) -> Callable[[Any, Any, Any], None]:
@@ -106,7 +104,7 @@ def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
     """Raise ParameterError unless `value` is one of the choices."""
     if not any(value is choice or (value == choice) is True for choice in choices):
         raise ParameterError(
-            f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}"
+            "parameters.not-a-choice", name=name, choices=", ".join(map(repr, choices)), value=value
         )
 
 
@@ -116,8 +114,11 @@ def check_names(what: str, given: Iterable[str], known: Iterable[str]) -> None:
     for name in given:
         if name not in known:
             raise ParameterError(
-                f"{what} has no parameter {name!r}; it has {', '.join(known)}"
-                f"{did_you_mean(name, known)}"
+                "parameters.parameter-unknown",
+                subject=what,
+                name=name,
+                known=", ".join(known),
+                suggestion=did_you_mean(name, known),
             )
 
 
@@ -140,10 +141,16 @@ def one_of(*choices: Any) -> Callable[[Any, Any, Any], None]:
 def find_described(what: str, name: Any, version: Any, known: Mapping[str, Any]) -> Any:
     """Return the class in `known` with this name and ``version``; otherwise raise FormatError."""
     if name not in known:
-        raise FormatError(f"{what} {name!r} is unknown; known: {', '.join(known)}")
+        raise FormatError(
+            "parameters.name-unknown", subject=what, name=name, known=", ".join(known)
+        )
     if isinstance(version, bool) or version != known[name].version:
         raise FormatError(
-            f"{what} {name!r} has version {version!r}; this quietcrowd reads {known[name].version}"
+            "parameters.version-unknown",
+            subject=what,
+            name=name,
+            version=version,
+            known_version=known[name].version,
         )
     return known[name]
 
@@ -155,7 +162,7 @@ def number(value: Any) -> float:
             raise TypeError
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ParameterError(f"a parameter must be a number; got {value!r}") from None
+        raise ParameterError("parameters.not-a-number", value=value) from None
 
 
 def optional_number(value: Any) -> float | None:

@@ -68,8 +68,7 @@ def two_layer_bounds(
         check_real("high", high, 0)
         if high > others / labels:
             raise ParameterError(
-                f"high must be at most (k - 1) / k = {others / labels:.4g} for {labels} labels: "
-                f"beyond it a report tells more, not less; got {high!r}"
+                "privacy.high-too-large", others=others / labels, labels=labels, high=high
             )
         top = min(top, math.ceil(Fraction(high) * TOTAL / others))
 
@@ -86,8 +85,10 @@ def two_layer_bounds(
     if not fits(top):
         least = others * math.exp(-epsilon) / (1 + others * math.exp(-epsilon))
         raise ParameterError(
-            f"no low is enough for epsilon={epsilon:g} with high={others * top / TOTAL:.6g}: "
-            f"take a high above {least:.6g}, or more epsilon"
+            "privacy.high-too-small-for-epsilon",
+            epsilon=epsilon,
+            others=others * top / TOTAL,
+            least=least,
         )
     low = _first(fits, -1, top)
     if uniform:
@@ -99,7 +100,7 @@ def _above_zero(name: str, value: float) -> float:
     check_real(name, value, 0)
     number = float(value)
     if not number:
-        raise ParameterError(f"{name} must be above 0; got {value!r}")
+        raise ParameterError("privacy.not-positive", name=name, value=value)
     return number
 
 
@@ -135,7 +136,7 @@ def tasks_within(mechanism: Mechanism, budget: float, delta: float = 0.0) -> int
     check_real("budget", budget, 0)
     check_real("delta", delta, 0)
     if delta >= 1:
-        raise ParameterError(f"delta must be below 1; got {delta!r}")
+        raise ParameterError("privacy.delta-not-below-1", delta=delta)
 
     def exceeds(tasks: int) -> bool:
         if not delta:
@@ -171,19 +172,16 @@ def noise_step(width: float, epsilon: float, tolerance: float = 1e-3) -> float:
     width, epsilon = _above_zero("width", width), _above_zero("epsilon", epsilon)
     tolerance = _above_zero("tolerance", tolerance)
     if width < NARROWEST:
-        raise ParameterError(f"width must be at least {NARROWEST:g}; got {width!r}")
+        raise ParameterError("privacy.width-too-small", narrowest=NARROWEST, width=width)
     if tolerance > 0.01:
-        raise ParameterError(f"tolerance must be at most 0.01; got {tolerance!r}")
+        raise ParameterError("privacy.tolerance-too-large", tolerance=tolerance)
     step = 2.0 ** (math.frexp(width)[1] - 1)
     while width / step <= MOST_STEPS:
         scale = width / step / epsilon
         if scale >= 1 and _variance_grows(width / step, scale) <= tolerance:
             return step
         step /= 2
-    raise ParameterError(
-        f"epsilon={epsilon:g} needs a grid finer than 2^-24 of the width for a tolerance of "
-        f"{tolerance:g}: take less epsilon, or more tolerance"
-    )
+    raise ParameterError("privacy.grid-too-fine", epsilon=epsilon, tolerance=tolerance)
 
 
 def _variance_grows(width: float, scale: float) -> float:

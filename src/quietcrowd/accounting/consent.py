@@ -83,12 +83,9 @@ def consent_sentences(
     It shows which questions you answered
     """
     if not isinstance(guarantee, PrivacyGuarantee):
-        raise ParameterError(
-            "guarantee must be a PrivacyGuarantee, as mechanism.guarantee(answers=20) gives it; "
-            f"got {guarantee!r}"
-        )
+        raise ParameterError("privacy.not-a-guarantee", guarantee=guarantee)
     if shuffled is not None and shuffled.local != guarantee:
-        raise ParameterError("shuffled is of another guarantee: give shuffled.local beside it")
+        raise ParameterError("privacy.local-guarantee-missing")
     before = _listed(priors)
     return (
         _about_one(guarantee, before),
@@ -103,10 +100,7 @@ def _listed(priors: Any) -> tuple[Any, ...]:
     listed = isinstance(priors, Iterable) and not isinstance(priors, str)
     numbers = tuple(priors) if listed else ()
     if not numbers:
-        raise ParameterError(
-            "priors must be a list of at least one number above 0 and below 1, as (0.5, 0.9); "
-            f"got {priors!r}"
-        )
+        raise ParameterError("privacy.priors-invalid", priors=priors)
     return numbers
 
 
@@ -127,7 +121,7 @@ def most_sure(epsilon: float, prior: float = 0.5) -> Fraction:
     """
     check_proportion("prior", prior)
     if not isinstance(epsilon, Real) or isinstance(epsilon, bool) or not epsilon >= 0:
-        raise ParameterError(f"epsilon must be at least 0; got {epsilon!r}")
+        raise ParameterError("privacy.epsilon-negative", epsilon=epsilon)
     if epsilon > _LARGEST:
         return Fraction(1)
     before, loss = as_entered(prior), ratio_up(Fraction(plain(epsilon)))

@@ -103,8 +103,7 @@ class PrivacyLedger:
             check_reports(one)
             if (name, one.mechanism) in drawn:
                 raise ParameterError(
-                    f"campaign {name!r} has two reports of {one.mechanism.name}: each was drawn "
-                    "afresh, and costs as a campaign of its own. Give them different names."
+                    "privacy.campaign-twice", name=name, mechanism=one.mechanism.name
                 )
             drawn.add((name, one.mechanism))
             for charge in _charges_in(one, name):
@@ -243,9 +242,10 @@ class PrivacyLedger:
         begun = (worker, campaign, mechanism) in self._charges
         if begun and mechanism.loss(answers=2, tasks=2).count == 1:
             raise ParameterError(
-                f"{worker!r} has reported to campaign {campaign!r}, and further answers would "
-                f"share a draw of {mechanism.name!r} with those before: a budget with a delta "
-                "takes all of them in one charge. Ask for all at once, or take delta 0."
+                "privacy.delta-needs-one-charge",
+                worker=worker,
+                campaign=campaign,
+                name=mechanism.name,
             )
 
     def used(self, worker: str | int, budget: float, delta: float = 0.0) -> float:
@@ -302,9 +302,10 @@ class PrivacyLedger:
         several = next((charge for charge in own if charge.count > 1), None)
         if several is not None:
             raise ParameterError(
-                f"{several.worker!r} made {several.count:,} reports to campaign "
-                f"{several.campaign!r}: a poll with shuffling has one question, and one report of "
-                "each worker."
+                "privacy.poll-answered-twice",
+                worker=several.worker,
+                count=several.count,
+                campaign=several.campaign,
             )
         found = [
             shuffled_guarantee(charge.mechanism, honest=honest, delta=delta / len(own)).epsilon
@@ -359,9 +360,7 @@ def _names_for(reports: int, campaigns: Any) -> list[str]:
     listed = isinstance(campaigns, Iterable) and not isinstance(campaigns, str)
     names = list(campaigns) if listed else campaigns
     if not listed or len(names) != reports:
-        raise ParameterError(
-            f"campaigns must be one name for each of {reports} reports; got {names!r}"
-        )
+        raise ParameterError("privacy.campaign-names-invalid", reports=reports, names=names)
     for name in names:
         check_text("campaign", name)
     return list(names)
@@ -372,9 +371,11 @@ def _warn_of_simulations(names: Iterable[str], reports: Iterable[Reports]) -> No
     if simulated:
         several = len(simulated) > 1
         warnings.warn(
-            f"the reports of campaign{'s' * several} {', '.join(map(repr, simulated))} are "
-            "simulated: they protect nobody, whatever the ledger says.",
-            SimulatedNoiseWarning,
+            SimulatedNoiseWarning(
+                "privacy.simulated-reports",
+                plural="s" * several,
+                simulated=", ".join(map(repr, simulated)),
+            ),
             stacklevel=3,
         )
 

@@ -109,39 +109,35 @@ def read_charges(text: Any) -> dict[ChargeKey, Charge]:
     try:
         return _charges_of(_read_ledger(text))
     except RecursionError:
-        raise FormatError("this is no ledger: what is in it is nested too deeply") from None
+        raise FormatError("privacy.ledger-too-deep") from None
 
 
 def _charges_of(data: dict[str, Any]) -> dict[ChargeKey, Charge]:
     listed, described = data.get("charges"), data.get("mechanisms")
     if not isinstance(listed, list) or not isinstance(described, list):
-        raise FormatError("a ledger needs the lists 'mechanisms' and 'charges'")
+        raise FormatError("privacy.ledger-lists-missing")
     mechanisms = [Mechanism.from_dict(one) for one in described]
     charges: dict[ChargeKey, Charge] = {}
     for place, one in enumerate(listed):
         charge = _read_charge(place, one, mechanisms)
         if charge.key in charges:
-            raise FormatError(f"charge {place} of the ledger, {one!r}, stands there twice")
+            raise FormatError("privacy.charge-twice", place=place, one=one)
         charges[charge.key] = charge
     return charges
 
 
 def _read_ledger(text: Any) -> dict[str, Any]:
     if not isinstance(text, str):
-        raise FormatError(
-            f"a ledger must be text, as PrivacyLedger.to_json gives it; got {type(text).__name__}"
-        )
+        raise FormatError("privacy.ledger-not-text", type_name=type(text).__name__)
     try:
         data = parse_json(text)
     except ValueError as error:
-        raise FormatError(f"a ledger must be JSON: {error}") from None
+        raise FormatError("privacy.ledger-not-json", error=error) from None
     if not isinstance(data, dict) or data.get("ledger") != "quietcrowd":
-        raise FormatError(
-            "this is no ledger: the key 'ledger' is missing. PrivacyLedger.to_json writes one."
-        )
+        raise FormatError("privacy.ledger-key-missing")
     version = data.get("version")
     if version != VERSION or isinstance(version, bool):
-        raise FormatError(f"the ledger has version {version!r}; this quietcrowd reads {VERSION}")
+        raise FormatError("privacy.ledger-version", version=version, other_version=VERSION)
     return data
 
 
@@ -156,8 +152,7 @@ def _read_charge(place: int, charge: Any, mechanisms: list[Mechanism]) -> Charge
         check_real("what named tasks lose less", less, 0)
     except (TypeError, ValueError) as error:
         raise FormatError(
-            f"charge {place} of the ledger must be worker, campaign, mechanism and count; got "
-            f"{charge!r}: {error}"
+            "privacy.charge-invalid", place=place, charge=charge, error=error
         ) from None
     mechanism = mechanisms[which]
     return Charge(
@@ -169,7 +164,7 @@ def check_worker(worker: Any) -> str:
     """Return an id as text; raise ParameterError unless it is non-empty text or a whole number."""
     known = plain(worker)
     if isinstance(known, bool) or not isinstance(known, str | int):
-        raise ParameterError(f"worker must be an id, text or a whole number; got {worker!r}")
+        raise ParameterError("privacy.worker-not-an-id", worker=worker)
     if isinstance(known, str):
         check_text("worker", known)
     return str(known)

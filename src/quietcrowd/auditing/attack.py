@@ -198,9 +198,11 @@ def _positions(ids: pa.Array, workers: int, first: int) -> npt.NDArray[np.intp]:
     strangers = np.flatnonzero(found < 0)
     if len(strangers):
         raise AnswerError(
-            f"worker {ids[int(strangers[0])].as_py()!r} reports, but the {workers:,} workers of "
-            f"the audit are {first} to {first + workers - 1}: a mechanism must keep the ids of the "
-            "answers"
+            "privacy.worker-ids-changed",
+            value=ids[int(strangers[0])].as_py(),
+            workers=workers,
+            first=first,
+            last=first + workers - 1,
         )
     return found
 

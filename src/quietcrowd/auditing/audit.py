@@ -289,7 +289,7 @@ def plan_audit(mechanism: Mechanism, answers: int) -> AuditPlan:
     channel; `plan_of_channel.register` adds a plan for another kind.
     """
     if answers > MAX_ROW:
-        raise ParameterError(f"an audit takes at most {MAX_ROW:,} answers; got {answers:,}")
+        raise ParameterError("privacy.too-many-audited-answers", max_row=MAX_ROW, answers=answers)
     return plan_of_channel(mechanism.channel, mechanism, answers)
 
 

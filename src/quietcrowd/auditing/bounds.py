@@ -74,9 +74,9 @@ class Statistic:
     def __attrs_post_init__(self) -> None:
         for side in (self.one, self.other):
             if len(side) < LEAST_SAMPLES:
-                raise ParameterError(f"a proof needs at least eight draws a side; got {len(side)}")
+                raise ParameterError("privacy.too-few-draws", count=len(side))
             if self.learn is None and np.isnan(side).any():
-                raise ParameterError(f"a score by {self.name} is NaN: give what is missing a value")
+                raise ParameterError("privacy.score-is-nan", name=self.name)
 
     def scores(self) -> tuple[list[Floats], list[Floats]]:
         """Return scores of either side, of samples for selection and of samples for proofs.
@@ -242,7 +242,7 @@ def proven_epsilon(
     """
     check_real("delta", delta, 0)
     if delta > 1:
-        raise ParameterError(f"delta must be at most 1; got {delta!r}")
+        raise ParameterError("privacy.delta-too-large", delta=delta)
 
     def gain(low: Floats, high: Floats) -> Floats:
         with np.errstate(divide="ignore"):
@@ -258,7 +258,7 @@ def proven_deltas(comparison: Comparison, confidence: float, epsilons: Floats) -
     Each is valid with the `confidence`, not all of them together.
     """
     if np.isnan(epsilons).any():
-        raise ParameterError(f"epsilons must be numbers; got {epsilons!r}")
+        raise ParameterError("privacy.epsilons-not-numbers", epsilons=epsilons)
 
     def gain_at(factor: float) -> Callable[[Floats, Floats], Floats]:
         return lambda low, high: low - factor * high

@@ -56,7 +56,7 @@ def existing(url: str) -> Database:
 
     opened = Database.open(url)
     if opened.path is not None and not opened.path.exists():
-        raise ParameterError(f"there is no database {opened.path}")
+        raise ParameterError("commands.database-missing", path=opened.path)
     return opened
 
 
@@ -222,11 +222,11 @@ class Doctor(WithJournal):
         from quietcrowd.campaign.store.checking import examine
 
         if self.copies is not None and not self.copies.is_dir():
-            raise ParameterError(f"{self.copies} is no folder of copies")
+            raise ParameterError("commands.not-a-folder-of-copies", copies=self.copies)
         settings = self.settings()
         problems = 0
         for found in examine(settings, self.copies, time.time()):
             typer.echo(f"{'ok     ' if found.good else 'PROBLEM'} {found.part}: {found.says}")
             problems += not found.good
         if problems:
-            raise ParameterError(f"{counted(problems, 'problem')} found")
+            raise ParameterError("commands.faults-found", counted=counted(problems, "problem"))

@@ -89,10 +89,7 @@ class CommandTable(TyperGroup):
     ) -> tuple[str | None, TyperCommand | TyperGroup | None, list[str]]:
         """Return the name of a command, the command itself, and its arguments."""
         if args[0] not in COMMANDS and args[0] not in self._installed() and args[0] in RESEARCH:
-            raise MissingExtraError(
-                f"{args[0]} is a command of quietcrowd-research: install it in the source of "
-                "quietcrowd with pip install ./research"
-            )
+            raise MissingExtraError("commands.command-of-research", command=args[0])
         name, listed, rest = super().resolve_command(ctx, args)
         if listed is None or name in COMMANDS:
             return name, None if listed is None else load(str(name)), rest
@@ -122,7 +119,11 @@ def _load_installed(point: EntryPoint) -> TyperCommand | TyperGroup:
     except Exception as error:
         package = point.dist.name if point.dist else point.value
         raise QuietcrowdError(
-            f"{point.name} of {package} cannot be loaded: {type(error).__name__}: {error}"
+            "commands.command-not-loaded",
+            name=point.name,
+            package=package,
+            type_name=type(error).__name__,
+            error=error,
         ) from error
 
 

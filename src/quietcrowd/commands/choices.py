@@ -119,7 +119,11 @@ def choose(name: str, known: Mapping[str, T], flag: str) -> T:
     """Return the value of a name; raise ParameterError if it is unknown."""
     if name not in known:
         raise ParameterError(
-            f"{flag} must be one of {', '.join(known)}; got {name!r}{did_you_mean(name, known)}"
+            "commands.unknown-choice",
+            flag=flag,
+            known=", ".join(known),
+            name=name,
+            suggestion=did_you_mean(name, known),
         )
     return known[name]
 
@@ -170,15 +174,17 @@ def _choose_with_parameters(
     for part in given:
         key, _, value = part.partition("=")
         if not key or not value:
-            raise ParameterError(
-                f"{flag}: parameters are written name:key=value:key=value; got {text!r}"
-            )
+            raise ParameterError("commands.parameters-malformed", flag=flag, text=text)
         if key in elsewhere:
             raise ParameterError(
-                f"{flag}: {key!r} belongs to another option, {elsewhere[key]}; got {text!r}"
+                "commands.parameter-of-another-option",
+                flag=flag,
+                key=key,
+                elsewhere=elsewhere[key],
+                text=text,
             )
         if key in parameters:
-            raise ParameterError(f"{flag}: {key!r} is given twice; got {text!r}")
+            raise ParameterError("commands.parameter-twice", flag=flag, key=key, text=text)
         parameters[key] = _parameter(value)
     return kind, parameters
 
@@ -193,10 +199,7 @@ def _parameter(text: str) -> Any:
     if "=" in text:
         pairs = [part.rpartition("=") for part in text.split("/")]
         if len({unquote(label) for label, _, _ in pairs}) < len(pairs) or not all(map(all, pairs)):
-            raise ParameterError(
-                "labels and numbers are written label=number/label=number, with %2F for a slash, "
-                f"%3A for a colon and %25 for % in a label; got {text!r}"
-            )
+            raise ParameterError("commands.mapping-malformed", text=text)
         return {unquote(label): _parameter(number) for label, _, number in pairs}
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]

@@ -102,7 +102,7 @@ class Convert:
     def run(self) -> None:
         """Convert a file, or standard input."""
         if self.separator is not None and self.several is None:
-            raise ParameterError("--separator goes with --several")
+            raise ParameterError("commands.separator-needs-several")
         source, target = from_stdin(self.source), self.target
         if target == STREAM and self.to_format in _PRINTED:
             target = None
@@ -121,9 +121,7 @@ class Convert:
             for place in (target, sidecar(target)):
                 check_new(place)
         elif to_format not in _PRINTED:
-            raise ParameterError(
-                f"say where the file of {to_format} goes: quietcrowd convert IN OUT"
-            )
+            raise ParameterError("commands.output-missing", to_format=to_format)
         check_label_config(self.label_config, None if target is None else to_format)
         held = read_note(source, self.from_format)
         if held is None or "mechanism" not in held:
@@ -132,9 +130,7 @@ class Convert:
             return
         asked = (self.field, self.columns, self.rejected, self.several)
         if asked != (None, options.USUAL_COLUMNS, False, None):
-            raise ParameterError(
-                "--field, --columns, --rejected and --several go with plain answers"
-            )
+            raise ParameterError("commands.options-need-plain-answers")
         _convert_reports(source, target, (self.from_format, to_format), self.label_config)
 
     def _read(self, source: Path) -> tuple[pa.Table, str]:
@@ -145,7 +141,7 @@ class Convert:
         if self.several is None:
             return table, what
         if what != "answer":
-            raise ParameterError(f"{source}: --several goes with answers; these are truths")
+            raise ParameterError("commands.several-needs-answers", source=source)
         return _questions_of(source, self.from_format, table, self.several, self.separator), what
 
 
@@ -156,10 +152,7 @@ def _convert_reports(
     label_config: Path | None,
 ) -> None:
     if target is None:
-        raise ParameterError(
-            f"{source}: these are randomised reports: say where they go, so that what made them "
-            "goes with them: quietcrowd convert IN OUT"
-        )
+        raise ParameterError("commands.reports-need-an-output", source=source)
     reports = read_reports(source, file_format=formats[0])
     write_reports(reports, target, file_format=formats[1])
     note(f"{counted(len(reports), 'report')} written to {place_of(target)}. {RANDOMISED}")
@@ -204,7 +197,7 @@ def _read(
     columns = options.three_columns(names)
     if holds_truths(source, columns, file_format):
         if columns != tuple(options.USUAL_COLUMNS.split(",")):
-            raise ParameterError("--columns names the columns of answers, not of truths")
+            raise ParameterError("commands.columns-of-truths")
         return read_scored_truths(source, file_format=file_format, field=choice.field), "truth"
     table = read_table(source, columns, file_format=file_format, choice=choice, sets=sets)
     try:
@@ -212,7 +205,7 @@ def _read(
         for name, column in zip(columns[:2], found, strict=False):
             check_ids(column, name)
     except AnswerError as error:
-        raise AnswerError(f"{source}: {error}") from None
+        raise AnswerError("commands.in-source", source=source, error=error) from None
     _tell_other_columns(source, file_format, columns)
     return pa.table(dict(zip(options.USUAL_COLUMNS.split(","), found, strict=True))), "answer"
 
@@ -250,7 +243,9 @@ def _questions_of(
     try:
         answers = binary_answers(table, known, separator=separator)
     except AnswerError as error:
-        raise AnswerError(f"{source}: {error}{hint}") from None
+        raise AnswerError(
+            "commands.in-source-with-hint", source=source, error=error, hint=hint
+        ) from None
     note(
         f"{counted(len(known), 'label')}: a task becomes {counted(len(known), 'question')}. What a "
         f"worker loses about it is {len(known)} times the epsilon of one answer."

@@ -58,9 +58,7 @@ class Backup(WithJournal):
 
         settings = self.settings()
         if self.keep_days is not None and not self.target.is_dir():
-            raise ParameterError(
-                f"--keep-days is for a folder of copies, and {self.target} is none"
-            )
+            raise ParameterError("commands.keep-days-needs-a-folder", target=self.target)
         now = time.time()
         with closing(existing(self.database)) as opened, _existing_journal(settings) as journal:
             if not self.target.is_dir():

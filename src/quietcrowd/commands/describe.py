@@ -53,12 +53,12 @@ class Describe:
         from quietcrowd.datasets.description import describe
 
         if is_store(self.source):
-            raise ParameterError(f"{self.source} is a store: describe a file that it was made of")
+            raise ParameterError("commands.store-not-described", source=self.source)
         answers, known = self._read()
         try:
             found = describe(answers, known)
         except AnswerError as error:
-            raise AnswerError(f"{self.source}: {error}") from None
+            raise AnswerError("commands.in-source", source=self.source, error=error) from None
         if self.as_json:
             typer.echo(json.dumps(found.to_dict()))
         else:
@@ -72,9 +72,7 @@ class Describe:
                 return answers, None
             return answers, read_gold(self.truths, self.field, beside_answers=True)
         if (self.truths, self.field, self.columns) != (None, None, options.USUAL_COLUMNS):
-            raise ParameterError(
-                "--truths, --field and --columns go with a file: a folder has its own"
-            )
+            raise ParameterError("commands.options-need-a-file")
         return _in_folder(self.source)
 
 
@@ -97,7 +95,7 @@ def _in_file(path: Path, names: tuple[str, str, str], field: str | None) -> Any:
     for name in names:
         if name not in table.column_names:
             there = ", ".join(read_names(path) or table.column_names)
-            raise FormatError(f"{path}: column {name!r} is missing; there are {there}")
+            raise FormatError("commands.column-missing", path=path, name=name, there=there)
     return table.select(names).rename_columns(["task", "worker", "label"])
 
 

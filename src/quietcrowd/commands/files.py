@@ -90,9 +90,7 @@ class PlainAnswers(options.PossibleAnswers):
         }
         if path.is_dir():
             if any(written) or self.field is not None:
-                raise ParameterError(
-                    "--labels, --levels, --between and --field go with a file: a folder has its own"
-                )
+                raise ParameterError("commands.kind-options-need-a-file")
             from quietcrowd.datasets import load_dataset  # with pandas
 
             ways = advice if advice == "claims" else "folder"
@@ -121,14 +119,14 @@ def _found_domain(
         return Reals()  # the reader raises for the missing column
     labels = table[names[2]].drop_null().unique()
     if not len(labels):
-        raise AnswerError(f"{path}: there is no answer: column {names[2]!r} is empty")
+        raise AnswerError("commands.column-empty", path=path, name=names[2])
     if pa.types.is_string(plain_type(labels.type)):
         found = _as_numbers_or_labels(labels)
         labels = labels if _has_types(path) and not pa.types.is_floating(found.type) else found
     try:
         domain = method.domain_of(as_frame(pa.table({"label": labels})))
     except AnswerError as error:
-        raise AnswerError(f"{path}: {error}") from None
+        raise AnswerError("commands.in-file", path=path, error=error) from None
     _tell_domain(domain)
     return domain
 
@@ -161,11 +159,7 @@ def _as_numbers_or_labels(texts: pa.Array) -> pa.Array:
         return pa.array(numbers)
     if points.sum() > NEARLY_ALL * len(texts):
         odd = texts[int(np.argmin(finite))].as_py()
-        raise AnswerError(
-            f"{finite.sum():,} of {len(texts):,} different answers are numbers, but {odd!r} is "
-            "none. Say --between LOW,HIGH for numbers, with --skip-outside to leave others out, or "
-            "--labels."
-        )
+        raise AnswerError("commands.mixed-answers", sum=finite.sum(), count=len(texts), odd=odd)
     labels = options.labels_as_printed(texts.to_pylist())
     small = all(isinstance(label, int) and abs(label) < 2**63 for label in labels)
     return pa.array(labels) if small else texts
@@ -205,7 +199,7 @@ def read_ids(path: Path | None, column: str) -> list[Any] | None:
         return None
     table = read_table(path, (column,))
     if column not in table.column_names:
-        raise FormatError(f"{path}: column {column!r} is missing")
+        raise FormatError("commands.comparison-column-missing", path=path, column=column)
     return table[column].to_pylist()  # type: ignore[no-any-return]
 
 
@@ -215,11 +209,7 @@ def refuse_own_lists(name: str, mechanism: Mechanism) -> None:
     This applies to mechanisms that protect participation.
     """
     if mechanism.participation_protected:
-        raise ParameterError(
-            f"{name} hides which tasks were answered: name all tasks and all workers "
-            "with --all-tasks FILE and --all-workers FILE. Those that occur in the answers "
-            "would give it away."
-        )
+        raise ParameterError("commands.all-ids-needed", name=name)
 
 
 def check_label_config(path: Path | None, file_format: str | None) -> None:
@@ -227,9 +217,7 @@ def check_label_config(path: Path | None, file_format: str | None) -> None:
     if path is None:
         return
     if file_format != "label-studio":
-        raise ParameterError(
-            "--label-config goes with a file of Label Studio's tasks, whose name ends in .json"
-        )
+        raise ParameterError("commands.label-config-needs-json")
     check_folder(path)
     check_new(path)
 

@@ -23,7 +23,7 @@ from quietcrowd.commands.printing import (
     records_of,
 )
 from quietcrowd.commands.streams import STREAM, check_one_stream, from_stdin
-from quietcrowd.exceptions import AnswerError, NotConvergedWarning, ParameterError
+from quietcrowd.exceptions import NotConvergedWarning, ParameterError
 from quietcrowd.formats import read_reports, write_table
 from quietcrowd.formats.files import check_new
 from quietcrowd.formats.registry import find_format
@@ -100,10 +100,10 @@ class Infer(PlainAnswers):
             return
         for name, value in (("--checkpoint", self.checkpoint), ("--scheduler", self.scheduler)):
             if value is not None:
-                raise ParameterError(f"{name} goes with a store: quietcrowd partition makes one")
+                raise ParameterError("commands.option-needs-a-store", name=name)
         chosen = None if self.method is None else self._choose(self.method)
         if [*self.reports, self.gold].count(STREAM) > 1:
-            raise ParameterError("only one file can be -, standard input")
+            raise ParameterError("commands.standard-input-twice")
         reports = [from_stdin(path) for path in self.reports]
         gold = None if self.gold is None else from_stdin(self.gold)
         targets = (self.output, self.workers, self.posterior, self.sets)
@@ -146,7 +146,7 @@ class Infer(PlainAnswers):
 
     def _read_plain(self, paths: list[Path], method: FittingMethod | None) -> Answers:
         if len(paths) > 1:
-            raise ParameterError("--plain takes one file or folder")
+            raise ParameterError("commands.plain-takes-one-file")
         from quietcrowd.inference import NoiseAware
 
         takes = method or NoiseAware()  # which accepts labels and numbers
@@ -157,15 +157,13 @@ class Infer(PlainAnswers):
             options.USUAL_COLUMNS,
             options.USUAL_DUPLICATES,
         ):
-            raise ParameterError("--columns, --skip-outside and --duplicates go with --plain")
+            raise ParameterError("commands.options-need-plain")
         if self.field is not None and self.gold is None:
-            raise ParameterError("--field goes with --plain, or with --gold")
+            raise ParameterError("commands.field-needs-plain")
         if any(path.is_dir() for path in paths):
-            raise ParameterError("a dataset folder holds plain answers: say --plain")
+            raise ParameterError("commands.dataset-needs-plain")
         if any(self.written.values()):
-            raise ParameterError(
-                "--labels, --levels and --between go with --plain: reports carry their own"
-            )
+            raise ParameterError("commands.kind-options-need-plain")
         return read_reports(*paths)
 
     def _show(self, estimate: TruthEstimate) -> None:
@@ -200,7 +198,7 @@ def _fit(
             warnings.simplefilter("ignore", NotConvergedWarning)
             return method.fit(data, gold=known)
     except KnownTruthError as error:
-        raise AnswerError(error.in_file(gold)) from None
+        raise error.in_file(gold) from None
 
 
 def _closing_words(estimate: TruthEstimate, *, by_default: bool) -> str:
@@ -238,10 +236,7 @@ def _sets_for(target: Path, estimate: TruthEstimate[Any]) -> Any:
     if target == STREAM or find_format(target).name not in LIST_FORMATS:
         held = [one for one in pc.list_flatten(table["labels"]).unique().to_pylist() if "," in one]
         if held:
-            raise ParameterError(
-                f"label {held[0]!r} holds a comma, which stands between the labels of a task here: "
-                "write the sets as .parquet or .jsonl, which hold lists"
-            )
+            raise ParameterError("commands.label-with-comma", held=held[0])
         table = table.set_column(1, "labels", pc.binary_join(table["labels"], ","))
     return table.to_pandas()
 

@@ -158,18 +158,13 @@ class PossibleAnswers:
         """
         given = sum(text is not None for text in self.written.values())
         if given > 1:
-            raise ParameterError("give one of --labels, --levels and --between, not several")
+            raise ParameterError("commands.kinds-conflict")
         if not given:
-            raise ParameterError(
-                "give the possible answers with --labels no,yes or --levels 1,2,3 or "
-                "--between 0,10: they are public, and are not read off private answers"
-            )
+            raise ParameterError("commands.kind-missing")
         if self.between is not None:
             bounds = parse_numbers([self.between], "--between")
             if len(bounds) != 2:
-                raise ParameterError(
-                    f"--between must be two numbers, by a comma; got {self.between!r}"
-                )
+                raise ParameterError("commands.between-malformed", between=self.between)
             return Interval(low=bounds[0], high=bounds[1])
         if self.levels is not None:
             numbers = parse_numbers([self.levels], "--levels")
@@ -182,7 +177,7 @@ def split(text: str) -> list[str]:
     try:
         parts = next(csv.reader([text], skipinitialspace=True), [])
     except csv.Error as error:
-        raise ParameterError(f"{text!r} is no list with commas: {error}") from None
+        raise ParameterError("commands.list-malformed", text=text, error=error) from None
     return [part.strip() for part in parts if part.strip()]
 
 
@@ -190,7 +185,7 @@ def three_columns(text: str) -> tuple[str, str, str]:
     """Return the names of the task, worker and label columns."""
     names = split(text)
     if len(names) != 3:
-        raise ParameterError(f"--columns must be three names, by commas; got {text!r}")
+        raise ParameterError("commands.columns-malformed", text=text)
     _check_named_once(names)
     return names[0], names[1], names[2]
 
@@ -199,9 +194,7 @@ def four_columns(text: str) -> tuple[str, str, str, str]:
     """Return the names of the worker, left, right and label columns."""
     names = split(text)
     if len(names) != 4:
-        raise ParameterError(
-            f"--columns of comparisons must be four names, by commas; got {text!r}"
-        )
+        raise ParameterError("commands.comparison-columns-malformed", text=text)
     _check_named_once(names)
     return names[0], names[1], names[2], names[3]
 
@@ -209,7 +202,7 @@ def four_columns(text: str) -> tuple[str, str, str, str]:
 def _check_named_once(names: list[str]) -> None:
     for place, name in enumerate(names):
         if name in names[:place]:
-            raise ParameterError(f"--columns names {name!r} twice")
+            raise ParameterError("commands.columns-repeat", name=name)
 
 
 def split_all(texts: Iterable[str]) -> list[str]:
@@ -224,7 +217,7 @@ def parse_numbers(texts: Iterable[str], option: str) -> list[float]:
         return [float(part) for part in parts]
     except ValueError:
         raise ParameterError(
-            f"{option} must be numbers separated by commas; got {','.join(parts)!r}"
+            "commands.numbers-malformed", option=option, parts=",".join(parts)
         ) from None
 
 

@@ -76,7 +76,7 @@ class Partition(PossibleAnswers, OnServer):
         from quietcrowd.scale import partition_parquet
 
         if self.output is None:
-            raise ParameterError("say where the store goes: --output FOLDER")
+            raise ParameterError("commands.store-output-missing")
         names = options.three_columns(self.columns)
         self._check()
         reports, partitions = self.reports or [], self.partitions
@@ -103,16 +103,11 @@ class Partition(PossibleAnswers, OnServer):
         changed = (self.columns, self.duplicates, self.skip_outside)
         usual = (options.USUAL_COLUMNS, options.USUAL_DUPLICATES, False)
         if not self.plain and (changed != usual or any(self.written.values())):
-            raise ParameterError(
-                "--labels, --levels, --between, --columns, --skip-outside and --duplicates go with "
-                "--plain: reports carry what they can be"
-            )
+            raise ParameterError("commands.options-need-plain-store")
         check_choice("--duplicates", self.duplicates, ("error", "first", "last"))
         from_campaign = self.campaign is not None
         if bool(self.reports) == from_campaign or (from_campaign and self.plain):
-            raise ParameterError(
-                "name files, or the campaign whose reports they are: --campaign ID"
-            )
+            raise ParameterError("commands.files-or-campaign-missing")
 
     @contextmanager
     def _reports_of(self, campaign: str, output: Path) -> Iterator[Path]:

@@ -129,7 +129,7 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowd, NumberCrowd):
         """Print a plan, or the least number that reaches a target."""
         check_targets(self.output, self.plot)
         if not self.workers and self.least != "workers":
-            raise ParameterError("say how many are asked: --workers 50,100")
+            raise ParameterError("commands.workers-missing")
         asked = self._asked()
         if self.least is None:
             self._tell_plan(asked)
@@ -169,8 +169,10 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowd, NumberCrowd):
         for name in option_names(NumberCrowd if labels else LabelCrowd):
             if name in chosen:
                 raise ParameterError(
-                    f"--{name.replace('_', '-')} is about {'numbers' if labels else 'labels'}, "
-                    f"and these answers are {'labels' if labels else 'numbers'}"
+                    "commands.replacement-of-another-kind",
+                    replace=name.replace("_", "-"),
+                    alternative="numbers" if labels else "labels",
+                    other_alternative="labels" if labels else "numbers",
                 )
         return chosen
 
@@ -200,8 +202,10 @@ def _pilot(path: Path, domain: Any, plain: bool) -> Any:
     reports = read_reports(path)
     if reports.mechanism.domain != domain:
         raise ParameterError(
-            f"{path}: the pilot's answers are in {reports.mechanism.domain.example()}, those of "
-            f"the plan in {domain.example()}"
+            "commands.pilot-of-another-domain",
+            path=path,
+            domain=reports.mechanism.domain.example(),
+            other_domain=domain.example(),
         )
     return reports
 
@@ -210,7 +214,7 @@ def _whole(texts: list[str], option: str) -> list[int]:
     numbers = options.parse_numbers(texts, option)
     for number in numbers:
         if not number.is_integer():
-            raise ParameterError(f"{option} must be whole numbers, by commas; got {number:g}")
+            raise ParameterError("commands.whole-numbers-needed", option=option, number=number)
     return [int(number) for number in numbers]
 
 

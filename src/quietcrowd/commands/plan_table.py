@@ -122,12 +122,9 @@ def tell_plan(
     Raises ParameterError if `workers` is missing or the campaign cannot be planned.
     """
     if workers is None:
-        raise ParameterError("--plan needs --participants: how many workers there are to be")
+        raise ParameterError("commands.participants-missing")
     if not isinstance(mechanism.domain, FiniteDomain | Interval):
-        raise ParameterError(
-            "--plan is for labels, and for numbers between bounds; not for "
-            f"{mechanism.domain.example()}"
-        )
+        raise ParameterError("commands.plan-domain-unsupported", domain=mechanism.domain.example())
     each = tasks if answers is None else min(answers, tasks)
     size = CrowdSize(tasks=tasks, workers=workers, answers=each)
     found = make_plan(
@@ -167,9 +164,9 @@ def tell_least(
     number reaches the target.
     """
     if what not in ("workers", "epsilon"):
-        raise ParameterError(f"--least must be workers or epsilon; got {what!r}")
+        raise ParameterError("commands.least-unknown", subject=what)
     if target is None or budget is not None:
-        raise ParameterError("--least needs --target, and goes with --answers, not with --budget")
+        raise ParameterError("commands.least-needs-target")
     worlds = DRAWS_WITH_PILOT if draws is None else draws
     law: Any = (
         assumption_for(domain, quality)

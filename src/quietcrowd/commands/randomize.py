@@ -71,13 +71,13 @@ class Randomize(Privacy, PlainAnswers):
     def run(self) -> None:
         """Randomize a store, or a file."""
         if self.output is None:
-            raise ParameterError("say where the reports go: --output reports.parquet")
+            raise ParameterError("commands.reports-output-missing")
         _, maker = choose_mechanism(self.mechanism)
         if is_store(self.answers):
             self._randomize_store(maker, self.output)
             return
         if self.scheduler is not None:
-            raise ParameterError("--scheduler goes with a store: quietcrowd partition makes one")
+            raise ParameterError("commands.scheduler-needs-a-store")
         source, output = from_stdin(self.answers), self.output
         check_outputs([source], output)
         make = partial(maker, epsilon=self.epsilon)

@@ -194,11 +194,7 @@ def _accept_loss(settings: Settings) -> None:
 def _require_departures(settings: Settings) -> None:
     """Require a separate place for withdrawals with PostgreSQL: a dump must not contain them."""
     if settings.departures is None and settings.database.startswith("postgresql"):
-        raise ParameterError(
-            "say with --departures where it is kept who left: another database, as sqlite:///FILE "
-            "or, for servers on several machines, postgresql://USER@HOST/OTHER. With none, who "
-            "left comes back with a copy of the database."
-        )
+        raise ParameterError("commands.departures-missing")
 
 
 app = typer_app(Serve)

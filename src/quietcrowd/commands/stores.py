@@ -16,7 +16,7 @@ from quietcrowd.commands.printing import (
     note,
     tell_guarantee,
 )
-from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats.files import refuse_overwriting
 from quietcrowd.gold import KnownTruthError
 from quietcrowd.inference import usual_method
@@ -37,7 +37,7 @@ def refuse_beside_store(given: Mapping[str, object]) -> None:
     """Raise ParameterError if options describe the contents, which a store does itself."""
     for option, value in given.items():
         if value not in (None, False, _USUAL.get(option)):
-            raise ParameterError(f"a store knows what it holds: {option} does not go with it")
+            raise ParameterError("commands.store-takes-no-option", option=option)
 
 
 def infer_from_store(
@@ -54,9 +54,9 @@ def infer_from_store(
 ) -> None:
     """Infer truths from a store; `choose` creates a method from its name."""
     if len(folders) > 1:
-        raise ParameterError("a store is inferred from alone: name one folder")
+        raise ParameterError("commands.store-not-alone")
     if output is None:
-        raise ParameterError("say where the truths go: --output truths.parquet")
+        raise ParameterError("commands.truths-output-missing")
     chosen = None if method is None else choose(method)
     if gold is not None:
         refuse_overwriting(gold, output, workers, checkpoint)
@@ -75,7 +75,7 @@ def infer_from_store(
                 progress=sys.stderr.isatty(),
             )
     except KnownTruthError as error:
-        raise AnswerError(error.in_file(gold)) from None
+        raise error.in_file(gold) from None
     labels = estimate.method.infers_labels(truth_domain(store, estimate.method))
     note(
         closing_words(

@@ -33,7 +33,7 @@ def from_stdin(path: Path) -> Path:
     if path != STREAM:
         return path
     if sys.stdin.isatty():
-        raise ParameterError("- is standard input, and nothing is piped into it: name a file")
+        raise ParameterError("commands.nothing-piped")
     _KEPT.append(TemporaryDirectory(prefix="quietcrowd-"))
     raw = Path(_KEPT[-1].name, _NAME)
     with raw.open("wb") as file:
@@ -63,17 +63,15 @@ def _unpacked(head: bytes) -> bytes:
     try:
         return zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(head, _HEAD)
     except zlib.error as error:
-        raise FormatError(f"standard input: this cannot be unpacked: {error}") from None
+        raise FormatError("commands.input-not-unpacked", error=error) from None
 
 
 def check_one_stream(*targets: Path | None, as_json: bool) -> None:
     """Raise ParameterError if more than one output, ``--json`` included, is standard output."""
     if as_json and STREAM in targets:
-        raise ParameterError(
-            "--json prints on standard output, which - names too: leave one out, or name a file"
-        )
+        raise ParameterError("commands.standard-output-shared")
     if sum(target == STREAM for target in targets) > 1:
-        raise ParameterError("only one output can be -, standard output: name files for the others")
+        raise ParameterError("commands.standard-output-twice")
 
 
 @contextmanager

@@ -93,19 +93,16 @@ def _find(folder: str | Path) -> Path:
     if place.is_dir():
         return place
     if place.is_file():
-        raise FormatError(f"{folder}: this is a file; give the folder that it lies in")
+        raise FormatError("datasets.folder-is-a-file", folder=folder)
     home = os.environ.get(VARIABLE)
     if not home:
-        raise FormatError(
-            f"{folder}: there is no such dataset folder; {VARIABLE} is not set: let it name the "
-            "folder that holds it (docs/data-sets.md says which sets there are)"
-        )
+        raise FormatError("datasets.folder-unknown-no-home", folder=folder, variable=VARIABLE)
     if not Path(home).is_dir():
-        raise FormatError(f"{VARIABLE} names {home}, which is no folder")
+        raise FormatError("datasets.home-not-a-folder", variable=VARIABLE, home=home)
     if not (Path(home) / folder).is_dir():
         known = sorted(child.name for child in Path(home).iterdir() if child.is_dir())
         raise FormatError(
-            f"{folder}: there is no such dataset folder; {VARIABLE} holds {', '.join(known)}"
+            "datasets.folder-unknown", folder=folder, variable=VARIABLE, known=", ".join(known)
         )
     return Path(home) / folder
 
@@ -114,9 +111,7 @@ def truth_file(place: Path) -> Path:
     """Return the file of known truths in a dataset directory, or raise FormatError."""
     truth = place / "truth.csv"
     if not truth.is_file():
-        raise FormatError(
-            f"{truth}: this file is missing; it holds the known truths, in columns task and label"
-        )
+        raise FormatError("datasets.truth-file-missing", truth=truth)
     return truth
 
 
@@ -125,21 +120,18 @@ def answers_file(place: Path) -> Path:
     for name in ("answers.csv", "answers.csv.gz", "answers.parquet"):
         if (place / name).is_file():
             return place / name
-    raise FormatError(f"{place}: answers.csv, answers.csv.gz or answers.parquet is missing")
+    raise FormatError("datasets.answer-file-missing", place=place)
 
 
 def _description(path: Path) -> Mapping[str, Any]:
     try:
         description = parse_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise FormatError(
-            f"{path}: this file is missing; it says what an answer can be: "
-            '{"kind": "categorical", "domain": ["no", "yes"]}'
-        ) from None
+        raise FormatError("datasets.description-missing", path=path) from None
     except ValueError as error:
-        raise FormatError(f"{path}: this is no JSON: {error}") from None
+        raise FormatError("datasets.not-json", path=path, error=error) from None
     if not isinstance(description, dict):
-        raise FormatError(f"{path}: expected a JSON object")
+        raise FormatError("datasets.not-an-object", path=path)
     return description
 
 
@@ -153,8 +145,5 @@ def _domain(description: Mapping[str, Any], path: Path) -> Domain:
             case {"kind": "interval", "domain": [low, high]}:
                 return Interval(low=low, high=high)
     except ParameterError as error:
-        raise FormatError(f"{path}: {error}") from None
-    raise FormatError(
-        f"{path}: expected 'kind' (categorical, ordinal or interval) and 'domain' "
-        "(labels, levels, or two bounds)"
-    )
+        raise FormatError("datasets.in-file", path=path, error=error) from None
+    raise FormatError("datasets.description-incomplete", path=path)

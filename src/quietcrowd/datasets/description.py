@@ -131,7 +131,7 @@ def describe(answers: Any, truths: Any = None) -> Description:
     """
     rows = _Rows.of(answers)
     if not len(rows.labels):
-        raise AnswerError("there is no answer to describe")
+        raise AnswerError("datasets.no-answer")
     per_worker = np.bincount(rows.workers, minlength=len(rows.worker_ids))
     labels, numbers = _counted(rows.labels)
     return Description(
@@ -179,7 +179,9 @@ class _Rows:
         (tasks, task_ids), (workers, worker_ids) = map(dictionary_codes, columns[:2])
         if (tasks < 0).any() or (workers < 0).any():
             row = int(np.flatnonzero((tasks < 0) | (workers < 0))[0])
-            raise AnswerError(f"row {row} has no {'task' if tasks[row] < 0 else 'worker'}")
+            raise AnswerError(
+                "datasets.id-missing", row=row, alternative="task" if tasks[row] < 0 else "worker"
+            )
         labels = columns[2].combine_chunks()
         given = pc.is_valid(labels).to_numpy(zero_copy_only=False)
         places = np.flatnonzero(given)

@@ -46,8 +46,7 @@ def check_assigned_sizes(tasks: int, workers: int, answers_per_task: int, seed: 
     check_whole("answers_per_task", answers_per_task, 1)
     if answers_per_task > workers:
         raise ParameterError(
-            "answers_per_task must be at most the number of workers, who answer a task once; "
-            f"got answers_per_task={answers_per_task}, workers={workers}"
+            "datasets.answers-per-task-too-many", answers_per_task=answers_per_task, workers=workers
         )
 
 
@@ -62,8 +61,7 @@ def draw_assignment(
         check_whole("answers_per_worker", per_worker, 1)
         if per_worker > tasks:
             raise ParameterError(
-                "answers_per_worker must be at most the number of tasks, which a worker answers "
-                f"once; got answers_per_worker={per_worker}, tasks={tasks}"
+                "datasets.answers-per-worker-too-many", per_worker=per_worker, tasks=tasks
             )
         return allot_tasks(rng, tasks, workers, per_worker)
     return np.full(tasks, per_task), assign_evenly(rng, tasks, workers, per_task).reshape(-1)
@@ -74,7 +72,7 @@ def check_given(name: str, values: Any, workers: int, low: float, high: float) -
     given = np.array(values, np.float64)
     if given.shape != (workers,) or not ((given >= low) & (given <= high)).all():
         raise ParameterError(
-            f"{name} must be {workers:,} numbers, one for each worker, from {low:g} to {high:g}"
+            "datasets.per-worker-numbers-invalid", name=name, workers=workers, low=low, high=high
         )
     return given
 
@@ -83,8 +81,7 @@ def check_accuracy(domain: Categorical, accuracy: tuple[float, float]) -> None:
     """Raise ParameterError unless there are two labels and bounds 0 <= low <= high <= 1."""
     if domain.size < 2 or not 0 <= accuracy[0] <= accuracy[1] <= 1:
         raise ParameterError(
-            "at least two labels and accuracy bounds 0 <= low <= high <= 1 are needed; "
-            f"got labels={list(domain.labels)!r}, accuracy={accuracy!r}"
+            "datasets.accuracy-bounds-invalid", labels=list(domain.labels), accuracy=accuracy
         )
 
 
@@ -92,14 +89,14 @@ def check_share(name: str, value: Any) -> None:
     """Raise ParameterError unless `value` is a number from 0 to 1."""
     check_real(name, value, 0)
     if value > 1:
-        raise ParameterError(f"{name} must be 0 to 1; got {value!r}")
+        raise ParameterError("datasets.share-out-of-range", name=name, value=value)
 
 
 def check_above_zero(name: str, value: Any) -> None:
     """Raise ParameterError unless `value` is a finite number above 0."""
     check_real(name, value, 0)
     if value == 0:
-        raise ParameterError(f"{name} must be above 0; got {value!r}")
+        raise ParameterError("datasets.not-positive", name=name, value=value)
 
 
 def drawn_answers(

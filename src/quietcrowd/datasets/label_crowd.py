@@ -148,10 +148,7 @@ def _law(name: str, shares: Any, labels: int) -> Floats:
         return np.full(labels, 1.0 / labels)
     law = np.array(shares, np.float64)
     if law.shape != (labels,) or not (law >= 0).all() or not math.isclose(law.sum(), 1):
-        raise ParameterError(
-            f"{name} must be a probability for each of {labels} labels, which sum to 1; "
-            f"got {shares!r}"
-        )
+        raise ParameterError("datasets.shares-invalid", name=name, labels=labels, shares=shares)
     return law
 
 

@@ -178,7 +178,7 @@ def _check_lengths(
 ) -> None:
     for name, pair in (("sigmas", sigmas), ("scales", scales)):
         if len(pair) != 2 or not 0 < pair[0] <= pair[1] < np.inf:
-            raise ParameterError(f"{name} must be bounds 0 < low <= high; got {pair!r}")
+            raise ParameterError("datasets.bounds-invalid", name=name, pair=pair)
     check_above_zero("spread", spread)
     check_real("bias", bias, 0)
     check_share("outliers", outliers)
@@ -190,7 +190,9 @@ def _middle(domain: Interval, middle: float | None) -> float:
         return (domain.low + domain.high) / 2
     check_real("middle", middle, domain.low)
     if middle > domain.high:
-        raise ParameterError(f"middle must lie in the domain {domain.describe()}; got {middle!r}")
+        raise ParameterError(
+            "datasets.middle-outside-domain", domain=domain.describe(), middle=middle
+        )
     return float(middle)
 
 

@@ -164,7 +164,7 @@ def sensor_crowd(
     check_real("share", share, 0)
     _check_pair(sigmas)
     if not 0 < share <= 1:
-        raise ParameterError(f"share must be above 0 and at most 1; got {share!r}")
+        raise ParameterError("datasets.share-invalid", share=share)
     rng = np.random.default_rng(seed)
     truths = rng.uniform(bounds.low, bounds.high, tasks)
     sigma = np.where(np.arange(workers) < workers // 2, *sigmas)
@@ -184,9 +184,7 @@ def _check_pair(sigmas: Any) -> None:
     except TypeError:
         pair = []
     if len(pair) != 2 or isinstance(sigmas, str | bytes):
-        raise ParameterError(
-            f"sigmas must be two numbers, of good and of bad workers, as (0.3, 3.0); got {sigmas!r}"
-        )
+        raise ParameterError("datasets.sigmas-invalid", sigmas=sigmas)
     for deviation in pair:
         check_real("each of sigmas", plain(deviation), 0)
 
@@ -238,9 +236,9 @@ def sparse_crowd(
     for deviation in sigmas:
         check_real("sigmas", deviation, 0)
     if domain.size < 2:
-        raise ParameterError(f"levels must be at least two; got {list(levels)!r}")
+        raise ParameterError("datasets.too-few-levels", levels=list(levels))
     if truths not in get_args(Truths):
-        raise ParameterError(f"truths must be 'normal' or 'uniform'; got {truths!r}")
+        raise ParameterError("datasets.truths-unknown", truths=truths)
     rng, bounds = np.random.default_rng(seed), (domain.low, domain.high)
     true = rng.normal(0, 1, tasks) if truths == "normal" else rng.uniform(*bounds, tasks)
     if clip_truths:

@@ -105,9 +105,7 @@ def _as_datasets(dataset: Any) -> tuple[Any, ...]:
 def _check_datasets(_: object, __: object, datasets: Sequence[Any]) -> None:
     for dataset in datasets:
         if not isinstance(dataset, Dataset):
-            raise ParameterError(
-                f"dataset must be a Dataset, as load_dataset gives, or several; got {dataset!r}"
-            )
+            raise ParameterError("evaluation.not-a-dataset", dataset=dataset)
 
 
 def _check_epsilons(_: object, __: object, epsilons: Sequence[Any]) -> None:
@@ -121,11 +119,7 @@ def _as_makers(mechanisms: Any) -> dict[str, Maker]:
     makers = {}
     for kind in mechanisms:
         if not (isinstance(kind, type) and issubclass(kind, Mechanism)):
-            raise ParameterError(
-                f"mechanisms must be classes, such as RandomizedResponse; got {kind!r}. "
-                "The epsilons say with which parameters they run; for others give functions of "
-                "domain and epsilon by name."
-            )
+            raise ParameterError("evaluation.mechanism-not-a-class", kind=kind)
         makers[kind.name] = kind.from_claimed_epsilon
     return makers
 
@@ -133,21 +127,19 @@ def _as_makers(mechanisms: Any) -> dict[str, Maker]:
 def _check_makers(_: object, __: object, makers: Mapping[str, Any]) -> None:
     for name, maker in makers.items():
         if not callable(maker):
-            raise ParameterError(f"mechanism {name!r} must be a function of domain and epsilon")
+            raise ParameterError("evaluation.mechanism-not-a-function", name=name)
 
 
 def _check_methods(_: object, __: object, methods: Any) -> None:
     if not isinstance(methods, Mapping) or not all(
         isinstance(method, FittingMethod) for method in methods.values()
     ):
-        raise ParameterError(
-            f'methods must be methods by name, as {{"majority": MajorityVote()}}; got {methods!r}'
-        )
+        raise ParameterError("evaluation.methods-not-by-name", methods=methods)
 
 
 def _not_empty(_: object, attribute: Any, values: Sequence[Any] | Mapping[str, Any]) -> None:
     if not values:
-        raise ParameterError(f"{attribute.name} must not be empty")
+        raise ParameterError("evaluation.empty", name=attribute.name)
 
 
 @frozen(kw_only=True)
@@ -233,7 +225,7 @@ class Experiment:
             if self._read_by_a_method(cell, skipped)
         ]
         if not cells:
-            raise ParameterError("; ".join(skipped))
+            raise ParameterError("evaluation.all-skipped", reasons="; ".join(skipped))
         crowds = [self._crowd(dataset) for dataset in self.dataset]
         rows = _reference_rows(crowds)
         with Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar:

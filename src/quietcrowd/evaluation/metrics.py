@@ -52,7 +52,7 @@ class Score(MatchedTruths, ABC):
 
     def _check_tasks(self, estimate: TruthEstimate[Any]) -> None:
         if not _answers_of(estimate).tasks.equals(self.of_tasks):
-            raise AnswerError("the estimate and the known truths are of different tasks")
+            raise AnswerError("evaluation.tasks-differ")
 
 
 class KnownLabels(Score):
@@ -68,7 +68,7 @@ class KnownLabels(Score):
     def __init__(self, answers: Answers, truths: Any, domain: Domain | None = None) -> None:
         domain = answers.domain if domain is None else domain
         if not isinstance(domain, FiniteDomain):
-            raise AnswerError(f"an error rate needs labels; got {domain.example()}")
+            raise AnswerError("evaluation.truths-not-labels", domain=domain.example())
         super().__init__(answers.tasks, truths)
         self.known = self.codes(domain)
 
@@ -80,7 +80,7 @@ class KnownLabels(Score):
         """
         self._check_tasks(estimate)
         if isinstance(estimate, NumericEstimate):
-            raise AnswerError("an error rate needs estimated labels; got numbers")
+            raise AnswerError("evaluation.estimate-not-labels")
         answered = estimate.answers.answers_per_task[self.tasks] > 0
         truths = estimate.estimates.truths[self.tasks]
         return float(np.mean((truths != self.known) | ~answered))
@@ -267,9 +267,7 @@ def correlation(estimate: TruthEstimate[Any], truths: Any) -> float:
 
 def _answers_of(estimate: Any) -> Answers:
     if not isinstance(estimate, TruthEstimate):
-        raise ParameterError(
-            f"estimate must be what fit returned, a TruthEstimate; got {type(estimate).__name__}"
-        )
+        raise ParameterError("evaluation.not-an-estimate", type_name=type(estimate).__name__)
     return estimate.answers
 
 

@@ -53,7 +53,7 @@ def check_picture(path: Path) -> None:
     cannot be written, and `MissingExtraError` if Matplotlib is not installed.
     """
     if path.suffix.lower() not in PICTURES:
-        raise ParameterError(f"the name of a picture must end in .png or .svg; got {path.name!r}")
+        raise ParameterError("evaluation.picture-name", name=path.name)
     check_folder(path)
     new_figure()
 

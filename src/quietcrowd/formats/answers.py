@@ -92,16 +92,13 @@ def _refuse_reports(path: Path, file_format: str | None, command: str) -> None:
     """Raise FormatError if a file to be read as non-private contains reports."""
     note = read_note(path, file_format)
     if note is not None and "mechanism" in note:
-        raise FormatError(
-            f"{path}: these are randomised reports. "
-            f"Read them with read_reports (on the command line: quietcrowd {command})."
-        )
+        raise FormatError("formats.reports-not-answers", path=path, command=command)
 
 
 def _in_file(path: Path, error: AnswerError, file_format: str | None) -> AnswerError:
     """Return an error about rows of a frame as an error about rows of its file."""
     place = _place_of_rows(path, file_format) if _ROW.search(str(error)) else ""
-    return AnswerError(f"{path}: {error} {place}".rstrip())
+    return AnswerError("formats.answer-in-file", path=path, error=error, place=place)
 
 
 _ROW = re.compile(r"\brow \d")
@@ -221,5 +218,5 @@ def _read(
     table = read_table(path, wanted, file_format=file_format, choice=Choice(field=field))
     for name in _NAMES:
         if name not in table.column_names:
-            raise FormatError(f"{path}: column {name!r} is missing; known truths need it")
+            raise FormatError("formats.truth-column-missing", path=path, name=name)
     return table

@@ -39,8 +39,10 @@ def resolve(path: Path, names: Sequence[str], wanted: Sequence[str]) -> dict[str
         meant = [name] if name in names else [other for other in others if other in names]
         if len(meant) > 1:
             raise FormatError(
-                f"{path}: {' and '.join(map(repr, meant))} could both be the {name}: name the "
-                "columns (on the command line: --columns)"
+                "formats.column-ambiguous",
+                path=path,
+                meant=" and ".join(map(repr, meant)),
+                name=name,
             )
         if meant:
             found[name] = meant[0]
@@ -53,7 +55,7 @@ def check_once(path: Path, names: Sequence[str], wanted: Sequence[str]) -> None:
     for name in wanted:
         if names.count(name) > 1:
             raise FormatError(
-                f"{path}: {names.count(name)} columns are called {name!r}: leave one of them"
+                "formats.column-repeated", path=path, count=names.count(name), name=name
             )
 
 
@@ -74,20 +76,21 @@ def choose_field(path: Path, fields: Sequence[str], wanted: str | None, prefix: 
     """
     known = ", ".join(map(repr, fields))
     if not fields:
-        raise FormatError(
-            f"{path}: there is no answer in it" + f": no column {prefix}…" * (prefix != "")
-        )
+        if not prefix:
+            raise FormatError("formats.no-answer", path=path)
+        raise FormatError("formats.no-answer-column", path=path, prefix=prefix)
     if wanted is None:
         if len(fields) > 1:
-            raise FormatError(
-                f"{path}: there are answers to several questions, {known}: choose one with field= "
-                "(on the command line: --field)"
-            )
+            raise FormatError("formats.field-ambiguous", path=path, known=known)
         return fields[0]
     field = wanted if wanted in fields else wanted.removeprefix(prefix)
     if field not in fields:
         raise FormatError(
-            f"{path}: there is no field {wanted!r}; there are {known}{did_you_mean(wanted, fields)}"
+            "formats.field-unknown",
+            path=path,
+            wanted=wanted,
+            known=known,
+            suggestion=did_you_mean(wanted, fields),
         )
     return field
 
@@ -98,20 +101,25 @@ def refuse_truths(path: Path, wanted: Sequence[str], holder: str) -> None:
     `holder` is the subject and verb of the message.
     """
     if "label" in wanted and "worker" not in wanted:
-        raise FormatError(f"{path}: {holder} no known truths: write a file with task and label")
+        raise FormatError("formats.no-known-truths", path=path, holder=holder)
 
 
 def warn_left_out(path: Path, counts: Mapping[str, int]) -> None:
     """Warn of dropped rows, by number per reason."""
     told = [f"{what}: {count:,}" for what, count in counts.items() if count]
     if told:
-        warnings.warn(LeftOutWarning(f"{path}: left out: {'; '.join(told)}"), stacklevel=2)
+        warnings.warn(
+            LeftOutWarning("formats.rows-left-out", path=path, reasons="; ".join(told)),
+            stacklevel=2,
+        )
 
 
 def check_plain_columns(path: Path, table: pa.Table, name: str) -> None:
     """Raise ParameterError unless a table has exactly the columns task, worker and label."""
     if set(table.column_names) != {"task", "worker", "label"}:
         raise ParameterError(
-            f"{path}: {name} holds task, worker and label, not {', '.join(table.column_names)}: "
-            "write to .csv, .parquet or .jsonl"
+            "formats.columns-not-written",
+            path=path,
+            name=name,
+            column_names=", ".join(table.column_names),
         )

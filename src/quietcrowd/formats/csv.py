@@ -94,7 +94,7 @@ def _header(path: Path) -> tuple[str, list[str]]:
     try:
         return sniff_header(text, _delimiter(path))
     except csv.Error as error:
-        raise FormatError(f"{path}: line 1: the header is no {NAME}: {error}") from None
+        raise FormatError("formats.header-invalid", path=path, name=NAME, error=error) from None
 
 
 def _delimiter(path: Path) -> str:

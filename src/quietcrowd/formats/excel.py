@@ -73,7 +73,7 @@ def _rows(path: Path) -> Iterator[Iterator[tuple[Any, ...]]]:
             finally:
                 book.close()
     except (zipfile.BadZipFile, KeyError, IndexError) as error:
-        raise FormatError(f"{path}: this cannot be read as {NAME}: {error}") from None
+        raise FormatError("formats.not-readable", path=path, name=NAME, error=error) from None
 
 
 def _text(cell: Any) -> str | None:
@@ -88,10 +88,7 @@ def _text(cell: Any) -> str | None:
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     """Write ids and labels as text, and the note to the sidecar."""
     if len(table) >= MOST_ROWS:
-        raise FormatError(
-            f"{path}: a sheet has {MOST_ROWS:,} rows at most, its header among them; these are "
-            f"{len(table):,} below the header. Write .csv or .parquet"
-        )
+        raise FormatError("formats.too-many-rows", path=path, most_rows=MOST_ROWS, count=len(table))
     book = import_openpyxl().Workbook()
     columns = [
         as_text(column) if name in TEXTS else column
@@ -102,7 +99,10 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
         for place, value in enumerate(values, start=1):
             if isinstance(value, str) and _is_unfit(value):
                 raise FormatError(
-                    f"{path}: {_place_of(row)}: {shorten(value)!r} does not fit a cell: write .csv"
+                    "formats.cell-too-large",
+                    path=path,
+                    address=_place_of(row),
+                    text=shorten(value),
                 )
             cell = book.active.cell(row + 2, place, value)
             if isinstance(value, str):

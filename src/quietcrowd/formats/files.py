@@ -47,7 +47,7 @@ def check_folder(path: Path) -> None:
 def check_new(path: Path, kind: str = "file") -> None:
     """Raise ParameterError if `path` exists."""
     if path.exists():
-        raise ParameterError(f"{path} is there already: name a new {kind}")
+        raise ParameterError("formats.file-exists", path=path, kind=kind)
 
 
 def refuse_overwriting(source: Path | None, *targets: Path | None) -> None:
@@ -59,13 +59,11 @@ def refuse_overwriting(source: Path | None, *targets: Path | None) -> None:
             continue
         place = _resolved(target)
         if place == origin:
-            raise ParameterError(f"{target} is what is read from: write to another file or folder")
+            raise ParameterError("formats.output-is-input", target=target)
         if origin in place.parents:
-            raise ParameterError(
-                f"{target} lies in what is read from: write to another file or folder"
-            )
+            raise ParameterError("formats.output-inside-input", target=target)
         if place in places:
-            raise ParameterError(f"{target} is named for two outputs: write to another file")
+            raise ParameterError("formats.output-twice", target=target)
         places.add(place)
 
 
@@ -185,14 +183,11 @@ def read_note(path: Path) -> dict[str, Any] | None:
     try:
         note = parse_json(beside.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise FormatError(f"{beside}: this is no JSON: {error}") from None
+        raise FormatError("formats.note-not-json", path=beside, error=error) from None
     if not isinstance(note, dict):
-        raise FormatError(f"{beside}: expected a JSON object; got {note!r}")
+        raise FormatError("formats.note-not-an-object", path=beside, note=note)
     if note.pop("sha256", None) not in (None, _digest(path)):
-        raise FormatError(
-            f"{path}: the file has changed since {beside.name} was written beside it. Write the "
-            "reports again, or delete that file if these are plain answers."
-        )
+        raise FormatError("formats.note-outdated", path=path, name=beside.name)
     return note
 
 

@@ -80,7 +80,9 @@ def read(path: Path, wanted: tuple[str, ...]) -> pa.Table:
     for number, record in _records(path):
         for name, cells in columns.items():
             if keys[name] not in record:
-                raise FormatError(f"{path}: line {number} lacks the key {keys[name]!r}")
+                raise FormatError(
+                    "formats.line-lacks-key", path=path, number=number, key=keys[name]
+                )
             cells.append(record[keys[name]])
     return pa.table({name: _column(path, name, cells) for name, cells in columns.items()})
 
@@ -100,10 +102,10 @@ def _object(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
         record = parse_json(line)
     except ValueError as error:
-        raise FormatError(f"{path}: line {number} is no JSON: {error}") from None
+        raise FormatError("formats.line-not-json", path=path, number=number, error=error) from None
     if not isinstance(record, dict):
         raise FormatError(
-            f"{path}: line {number}: expected a JSON object; got {line.strip()[:40]!r}"
+            "formats.line-not-an-object", path=path, number=number, text=line.strip()[:40]
         )
     return record
 
@@ -112,7 +114,9 @@ def _column(path: Path, name: str, cells: list[Any]) -> pa.Array:
     try:
         return pa.array(cells)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
-        raise FormatError(f"{path}: key {name!r} holds more than one type: {error}") from None
+        raise FormatError(
+            "formats.key-of-several-types", path=path, name=name, error=error
+        ) from None
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
@@ -146,8 +150,10 @@ def read_records(path: Path, noun: str) -> list[dict[str, Any]]:
     with open_text(path, "utf-8-sig") as file:
         records = parse_json(file.read())
     if not isinstance(records, list):
-        raise FormatError(f"{path}: expected a list of {noun}s; got {str(records)[:40]!r}")
+        raise FormatError("formats.not-a-list", path=path, noun=noun, record=str(records)[:40])
     for place, record in enumerate(records):
         if not isinstance(record, dict):
-            raise FormatError(f"{path}: {noun} {place}: expected a JSON object; got {record!r:.40}")
+            raise FormatError(
+                "formats.item-not-an-object", path=path, noun=noun, place=place, record=record
+            )
     return records

@@ -56,7 +56,7 @@ def read_note(path: Path) -> dict[str, Any] | None:
         return mark_in(schema) if "worker" in schema.names else None
     note = json.loads(metadata[KEY])
     if not isinstance(note, dict):
-        raise FormatError(f"{path}: the note in the metadata must be a JSON object; got {note!r}")
+        raise FormatError("formats.note-in-metadata-invalid", path=path, note=note)
     return note
 
 
@@ -107,7 +107,7 @@ def write_parquet(stream: Path, target: Path) -> None:
                 for table in _groups(reader):
                     writer.write_table(table)
     except pa.ArrowException as error:
-        raise FormatError(f"what came is no stream of reports: {error}") from None
+        raise FormatError("formats.stream-invalid", error=error) from None
 
 
 def _groups(reader: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

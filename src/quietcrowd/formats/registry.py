@@ -147,13 +147,15 @@ def find_format(path: Path, name: str | None = None) -> Format:
     """
     if name is not None and name not in FORMATS:
         raise ParameterError(
-            f"a format must be one of {', '.join(FORMATS)}; got {name!r}"
-            f"{did_you_mean(name, FORMATS)}"
+            "formats.format-unknown",
+            formats=", ".join(FORMATS),
+            name=name,
+            suggestion=did_you_mean(name, FORMATS),
         )
     found = _by_suffix(path) if name is None else FORMATS[name]
     if found is None:
         known = dict.fromkeys(suffix for one in FORMATS.values() for suffix in one.suffixes)
-        raise FormatError(f"{path}: the name must end in one of {', '.join(known)}")
+        raise FormatError("formats.suffix-unknown", path=path, known=", ".join(known))
     return found
 
 
@@ -194,16 +196,10 @@ def read_table(
     kind = _format_inside(path, file_format)
     if kind.platform:
         if not set(columns) <= {"task", "worker", "label"}:
-            raise ParameterError(
-                f"{path}: these are {kind.title}, whose columns are known: choose an answer "
-                "with field= (on the command line: --field), not with --columns"
-            )
+            raise ParameterError("formats.columns-are-known", path=path, title=kind.title)
         return _read(path, kind, kind.load().read, columns, choice)
     if choice != Choice():
-        raise ParameterError(
-            f"{path}: a field and rejected answers are of platforms' files; name the columns of "
-            "this one (on the command line: --columns)"
-        )
+        raise ParameterError("formats.options-of-platforms", path=path)
     table: pa.Table = _read(path, kind, kind.load().read, columns)
     for name in columns[:-1] if sets else columns:
         _check_cells(path, table.schema, name)
@@ -213,11 +209,7 @@ def read_table(
 def _check_cells(path: Path, schema: pa.Schema, name: str) -> None:
     place = schema.get_field_index(name)
     if place >= 0 and pa.types.is_nested(schema.types[place]):
-        raise FormatError(
-            f"{path}: column {name!r} holds {schema.types[place]} values, and a cell is one "
-            "text, number or boolean. Lists of labels become questions by binary_answers (on the "
-            "command line: convert --several)"
-        )
+        raise FormatError("formats.lists-in-cells", path=path, name=name, type=schema.types[place])
 
 
 def read_names(path: Path, file_format: str | None = None) -> list[str] | None:
@@ -257,7 +249,7 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 def _read(path: Path, kind: Format, reader: Callable[..., Any], *parameters: Any) -> Any:
     with path.open("rb") as file:  # later errors are about the content
         if file.read(2) in UTF_16:
-            raise FormatError(f"{path}: this is text in UTF-16: save it as UTF-8")
+            raise FormatError("formats.utf16", path=path)
     try:
         return reader(path, *parameters)
     except FormatError:
@@ -272,7 +264,7 @@ def _read(path: Path, kind: Format, reader: Callable[..., Any], *parameters: Any
         zlib.error,
     ) as error:
         raise FormatError(
-            f"{path}: this cannot be read as {kind.title}: {one_line(error)}"
+            "formats.title-not-readable", path=path, title=kind.title, reason=one_line(error)
         ) from None
 
 
@@ -289,11 +281,14 @@ def check_target(path: Path, file_format: str | None = None) -> None:
     kind = find_format(path, file_format)
     if not kind.written:
         raise ParameterError(
-            f"{path}: files of {kind.title} are read, and not written: {_WRITE_A_TABLE}"
+            "formats.format-not-written", path=path, title=kind.title, write_a_table=_WRITE_A_TABLE
         )
     if not kind.fits(path):
         raise ParameterError(
-            f"{path}: the name of a file of {kind.title} must end in {' or '.join(kind.suffixes)}"
+            "formats.suffix-of-format",
+            path=path,
+            title=kind.title,
+            suffixes=" or ".join(kind.suffixes),
         )
     if kind.name == "excel":
         kind.load().import_openpyxl()
@@ -307,7 +302,9 @@ def _check_is_table(path: Path) -> None:
     kind = _by_suffix(path)
     if kind is None or kind.platform:
         made = f"; quietcrowd convert makes {kind.title} of it" if kind and kind.written else ""
-        raise FormatError(f"{path}: {_WRITE_A_TABLE}{made}")
+        raise FormatError(
+            "formats.format-needs-a-table", path=path, write_a_table=_WRITE_A_TABLE, made=made
+        )
 
 
 def write_table(

@@ -107,9 +107,9 @@ def read_reports(path: str | Path, *more: str | Path, file_format: str | None = 
             simulated=any(note.simulated for note in notes),
         )
     except AnswerError as error:
-        raise AnswerError(f"{names}: {error}") from None
+        raise AnswerError("formats.in-files", names=names, error=error) from None
     except pa.ArrowException as error:
-        raise FormatError(f"{names}: the ids do not go together: {one_line(error)}") from None
+        raise FormatError("formats.ids-incompatible", names=names, reason=one_line(error)) from None
 
 
 def check_alike(notes: Sequence[ReportNote]) -> None:
@@ -118,13 +118,14 @@ def check_alike(notes: Sequence[ReportNote]) -> None:
     for note in notes:
         if note.mechanism != first.mechanism:
             raise FormatError(
-                f"{note.path}: these reports were made by {note.mechanism!r}, those of "
-                f"{first.path} by {first.mechanism!r}. Infer from them one by one."
+                "formats.mechanisms-differ",
+                path=note.path,
+                mechanism=note.mechanism,
+                other_path=first.path,
+                other_mechanism=first.mechanism,
             )
         if "task" not in first.mechanism.columns and set(note.tasks) != set(first.tasks):
-            raise FormatError(
-                f"{note.path}: these reports are about other tasks than those of {first.path}"
-            )
+            raise FormatError("formats.tasks-differ", path=note.path, other_path=first.path)
 
 
 def read_report_note(path: Path, file_format: str | None = None) -> ReportNote:
@@ -132,27 +133,18 @@ def read_report_note(path: Path, file_format: str | None = None) -> ReportNote:
     note = read_note(path, file_format)
     if note is None or "mechanism" not in note:
         if holds_comparisons(path, file_format):
-            raise MissingMechanismError(
-                f"{path}: nothing says which mechanism made these reports. They look like plain "
-                "comparisons, which comparison_answers reads (on the command line: rank takes them "
-                "with --plain)."
-            )
-        raise MissingMechanismError(
-            f"{path}: nothing says which mechanism made these reports. Plain answers are read "
-            "with read_answers (on the command line: infer, partition and rank take them with "
-            "--plain). Reports come with their mechanism where write_reports wrote them (beside "
-            "CSV, TSV and JSON, in NAME.mechanism.json): noise must not be taken for answers."
-        )
+            raise MissingMechanismError("formats.mechanism-missing-of-comparisons", path=path)
+        raise MissingMechanismError("formats.mechanism-missing", path=path)
     simulated = note.get("simulated", False)
     if not isinstance(simulated, bool):
-        raise FormatError(f"{path}: 'simulated' must be true or false; got {simulated!r}")
+        raise FormatError("formats.simulated-not-boolean", path=path, simulated=simulated)
     try:
         mechanism = Mechanism.from_dict(note["mechanism"])
     except FormatError as error:
-        raise FormatError(f"{path}: {error}") from None
+        raise FormatError("formats.in-file", path=path, error=error) from None
     tasks = _noted_ids(path, note, "tasks")
     if "task" not in mechanism.columns and not tasks:
-        raise FormatError(f"{path}: 'tasks' is missing: these reports need the list of all tasks")
+        raise FormatError("formats.task-list-missing", path=path)
     return ReportNote(
         path=path,
         mechanism=mechanism,
@@ -170,14 +162,16 @@ def _read_columns(note: ReportNote, file_format: str | None) -> pa.Table:
     table = read_table(note.path, names, file_format=file_format)
     missing = [name for name in names if name not in table.column_names]
     if missing:
-        raise AnswerError(f"{note.path}: column {missing[0]!r} is missing")
+        raise AnswerError("formats.column-missing", path=note.path, missing=missing[0])
     table = table.select(names)
     if note.copies and len(table):
         warnings.warn(
-            f"{note.path}: {len(note.copies):,} tasks are copies of "
-            f"{len(set(note.copies.values())):,} questions, for each of which a worker sends one "
-            "report: copies are read as one task, the first by name.",
-            LeftOutWarning,
+            LeftOutWarning(
+                "formats.copies-merged",
+                path=note.path,
+                count=len(note.copies),
+                total=len(set(note.copies.values())),
+            ),
             stacklevel=4,
         )
         table = merge_copies(table, note.copies)
@@ -206,7 +200,7 @@ def merge_copies(columns: pa.Table, copies: Mapping[str, str]) -> pa.Table:
 def _noted_copies(path: Path, note: dict[str, Any]) -> dict[str, str]:
     copies = note.get("copies", {})
     if not isinstance(copies, dict) or not all(isinstance(one, str) for one in copies.values()):
-        raise FormatError(f"{path}: 'copies' must name a task for each copy; got {copies!r}")
+        raise FormatError("formats.copies-invalid", path=path, copies=copies)
     return copies
 
 
@@ -214,9 +208,7 @@ def _noted_ids(path: Path, note: dict[str, Any], name: str) -> tuple[Any, ...]:
     ids = note.get(name, [])
     kinds = {type(one) for one in ids} if isinstance(ids, list) else {None}
     if kinds not in (set(), {str}, {int}) or len(set(ids)) < len(ids):
-        raise FormatError(
-            f"{path}: {name!r} must be a list of different texts or whole numbers; got {ids!r}"
-        )
+        raise FormatError("formats.ids-invalid", path=path, name=name, ids=ids)
     return tuple(ids)
 
 

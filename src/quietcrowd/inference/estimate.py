@@ -179,10 +179,7 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
 
     def _pass_for_posterior(self) -> Any:
         if self.partition is None:
-            raise ParameterError(
-                f"{type(self.method).__name__} has no posterior of the truths; NoiseAware and the "
-                "other methods for labels have one"
-            )
+            raise ParameterError("inference.no-posterior", type_name=type(self.method).__name__)
         model: Any = self.model
         return model.posterior(self.partition, self.state)
 

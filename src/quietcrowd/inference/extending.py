@@ -32,10 +32,7 @@ def check_new_tasks(start: TruthEstimate[Any], answers: Answers) -> None:
     again = _shared(start.swept, fresh)
     if len(again):
         task = answers.tasks[int(np.argmax(fresh == again[0]))].as_py()
-        raise AnswerError(
-            f"task {task!r} is one of the earlier estimate, whose answers count already. Fit all "
-            "answers, with start= that estimate."
-        )
+        raise AnswerError("inference.task-counted-already", task=task)
 
 
 def _shared(many: npt.NDArray[np.uint64], few: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
@@ -90,10 +87,7 @@ def joined_summary(start: Summary, fresh: Summary, earlier: npt.NDArray[np.intp]
     here, there = fresh.report_law, start.report_law
     same_law = there is None if here is None else here.same_as(there)
     if fresh.domain != start.domain or fresh.channel != start.channel or not same_law:
-        raise ParameterError(
-            "the new answers must come in the domain, and through the channel, of the earlier "
-            f"ones; these are in {fresh.domain.example()}"
-        )
+        raise ParameterError("inference.channel-differs", domain=fresh.domain.example())
     counts = start.answers_per_worker[earlier]
     counts[earlier < 0] = 0
     return evolve(

@@ -182,8 +182,7 @@ class FittingMethod(TruthInference):
         estimate = self._fit(data, None, gold, None)
         if not isinstance(estimate, LabelEstimate):
             raise ParameterError(
-                f"{type(self).__name__} found numbers: they have no probabilities of labels. Take "
-                "fit(data).truths, with its standard_error"
+                "inference.numbers-have-no-probabilities", type_name=type(self).__name__
             )
         return estimate.probabilities()
 
@@ -278,7 +277,7 @@ class FittingMethod(TruthInference):
         self._check_start(start)
         if evolve(start.method, max_iterations=self.max_iterations) != self:
             raise ParameterError(
-                f"start must be an estimate of {self!r}; got one of {start.method!r}"
+                "inference.start-of-another-method", other_method=self, method=start.method
             )
         observed = Observations.read(data, self, start.answers.domain)
         self._check_start(start, observed.domain)
@@ -355,9 +354,7 @@ class FittingMethod(TruthInference):
 
     def _check_start(self, start: Any, domain: Domain | None = None) -> None:
         if not isinstance(start, TruthEstimate):
-            raise ParameterError(
-                f"start must be a TruthEstimate; got {type(start).__name__}. Known truths are gold="
-            )
+            raise ParameterError("inference.start-not-an-estimate", type_name=type(start).__name__)
         self.check_alike(start.method, start.domain, domain)
 
     def check_alike(
@@ -366,12 +363,15 @@ class FittingMethod(TruthInference):
         """Raise ParameterError if an estimate by `method` on `earlier` cannot be the start."""
         if type(method) is not type(self):
             raise ParameterError(
-                f"start must be an estimate of {type(self).__name__}; "
-                f"got one of {type(method).__name__}"
+                "inference.start-of-another-class",
+                type_name=type(self).__name__,
+                other_type=type(method).__name__,
             )
         if domain is not None and earlier != domain:
             raise ParameterError(
-                f"start must be an estimate on {domain.example()}; got one on {earlier.example()}"
+                "inference.start-on-another-domain",
+                domain=domain.example(),
+                other_domain=earlier.example(),
             )
 
 

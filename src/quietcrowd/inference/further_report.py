@@ -12,15 +12,9 @@ from attrs import frozen
 
 from quietcrowd.mechanisms.channels.set_law import SetLaw
 
-__all__ = ["EVERY_TASK", "FurtherLabel", "FurtherNumber", "FurtherReport", "FurtherSet"]
+__all__ = ["FurtherLabel", "FurtherNumber", "FurtherReport", "FurtherSet"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-
-EVERY_TASK = (
-    "every worker reports every task here, answered or not: there is no task to choose. Ask more "
-    "workers, or take a mechanism that reports answered tasks alone."
-)
-"""Error message for mechanisms that hide who answered."""
 
 _DRAWS = 256
 """Most simulated report sequences per truth."""

@@ -31,8 +31,9 @@ def check_room(terms: int, largest: float) -> None:
     """Raise ParameterError if a sum of `terms` numbers up to `largest` would overflow."""
     if terms * largest * ONE >= _LARGEST:
         raise ParameterError(
-            f"a task may have at most {int(_LARGEST / (largest * ONE)):,} answers; "
-            f"one has {terms:,}"
+            "inference.too-many-answers-of-a-task",
+            largest=int(_LARGEST / (largest * ONE)),
+            count=terms,
         )
 
 

@@ -69,7 +69,7 @@ def label_sets(
     answers = getattr(estimate.domain, "labels", ())
     if not isinstance(estimate, LabelEstimate) or set(answers) != set(YES_OR_NO.labels):
         raise ParameterError(
-            f"label_sets needs an estimate of labels from {YES_OR_NO.describe()}; got {estimate!r}"
+            "inference.label-sets-needed", domain=YES_OR_NO.describe(), estimate=estimate
         )
     chances = estimate.posterior_as("pyarrow")["probability"]
     yes = chances.to_numpy(zero_copy_only=False).astype(float)[answers.index("yes") :: 2]

@@ -132,21 +132,21 @@ class NoiseAware(FittingMethod):
     def models_noise(self, mechanism: Any) -> bool:
         if not self._infers_labels_from(mechanism):
             return known_grid(mechanism.worker_channel) is not None
-        if mechanism.channel.sets is not None:
-            return mechanism.worker_channel is not None
-        return bool(mechanism.has_table)
+        if mechanism.has_table:
+            return True
+        return mechanism.channel.sets is not None and mechanism.worker_channel is not None
 
     @override
     def check_mechanism(self, mechanism: Any) -> None:
         if not self._infers_labels_from(mechanism):
             check_has_grid(mechanism)
-        elif mechanism.channel.sets is None:
+        elif not mechanism.has_table and mechanism.channel.sets is None:
             check_has_table(mechanism)
 
     def _infers_labels_from(self, mechanism: Any) -> bool:
         labels = self.infers_labels(self.truth_domain(mechanism))
         if not labels and self.prior is not None:
-            raise ParameterError("prior goes with labels; these answers are numbers")
+            raise ParameterError("inference.prior-needs-labels")
         return labels
 
     @override
@@ -165,12 +165,13 @@ class NoiseAware(FittingMethod):
         """Return a `LabelModel`, `SetModel` or `NumberModel`."""
         if not self.infers_labels(summary.domain):
             if self.prior is not None:
-                raise ParameterError("prior goes with labels; these answers are numbers")
+                raise ParameterError("inference.prior-needs-labels")
             check_numeric(summary.domain, "NoiseAware")
             model = bind_numbers(NumberModel(method=self, summary=summary), known)
             model.check_size()
             return model
         check_labels(summary.domain, type(self).__name__)
-        if summary.channel is not None and summary.channel.sets is not None:
-            return SetModel(method=self, summary=summary)
-        return LabelModel(method=self, summary=summary)
+        channel = summary.channel
+        if channel is None or channel.table is not None or channel.sets is None:
+            return LabelModel(method=self, summary=summary)
+        return SetModel(method=self, summary=summary)

@@ -60,11 +60,7 @@ def _source_warnings(method: TruthInference, observed: Observations) -> Iterator
     elif observed.simulated:
         yield simulated_warning()
     if observed.marked:
-        yield NoiseIgnoredWarning(
-            f"the frame says that it holds randomised reports: {type(method).__name__} reads them "
-            "as plain answers, and is surer of the truths than it should be. Give it the Reports "
-            "themselves."
-        )
+        yield NoiseIgnoredWarning("inference.reports-in-frame", type_name=type(method).__name__)
 
 
 def report_warnings(
@@ -75,17 +71,12 @@ def report_warnings(
         yield simulated_warning()
     if mechanism.tells_nothing:
         yield NoSignalWarning(
-            f"the reports of {type(mechanism).__name__} tell nothing of the answers: its epsilon "
-            "is 0 or next to it, and what is found in them is chance. It takes a larger epsilon."
+            "inference.reports-without-signal", type_name=type(mechanism).__name__
         )
     if not method.models_noise(mechanism):
         yield _ignored(method, mechanism)
     elif method.counts_filled and mechanism.every_task:
-        yield NoiseIgnoredWarning(
-            f"{type(method).__name__} knows the noise, but not who answered: every worker reports "
-            "every task, and what was filled in for no answer counts as an answer and draws the "
-            'truths towards it. With participation="released", RatioMean is free of that.'
-        )
+        yield NoiseIgnoredWarning("inference.fill-biases-truths", type_name=type(method).__name__)
 
 
 def signal_warnings(
@@ -105,9 +96,10 @@ def _convergence_warnings(method: TruthInference, result: LoopResult) -> Iterato
     usual: Any = fields_dict(type(method))["max_iterations"].default
     if not result.converged and limit >= usual and not method.enough_at_limit:
         yield NotConvergedWarning(
-            f"{type(method).__name__} stopped after {limit:,} iterations, before it converged: "
-            f"the truths may still change. More: max_iterations={10 * limit} (on the command "
-            f"line: --max-iterations {10 * limit})."
+            "inference.not-converged",
+            type_name=type(method).__name__,
+            limit=limit,
+            value=10 * limit,
         )
 
 
@@ -122,9 +114,10 @@ def _ignored(method: TruthInference, mechanism: Any) -> NoiseIgnoredWarning:
     if _has_known_law(mechanism):
         more += " NoiseAware knows the noise (on the command line: --method noise-aware)."
     return NoiseIgnoredWarning(
-        f"{type(method).__name__} has no model of the noise: it reads the reports of "
-        f"{type(mechanism).__name__} as plain answers, and is surer of the truths than it should "
-        f"be.{more}"
+        "inference.noise-not-modelled",
+        type_name=type(method).__name__,
+        other_type=type(mechanism).__name__,
+        more=more,
     )
 
 
@@ -139,10 +132,7 @@ def _has_known_law(mechanism: Any) -> bool:
 
 def simulated_warning() -> SimulatedNoiseWarning:
     """Return the warning that reports are simulated."""
-    return SimulatedNoiseWarning(
-        "these reports are simulated: they protect nobody. Real ones are made without rng= (on "
-        "the command line: without --simulate)."
-    )
+    return SimulatedNoiseWarning("inference.simulated-reports")
 
 
 @contextmanager

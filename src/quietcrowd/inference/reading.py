@@ -89,7 +89,7 @@ class Observations:
                 backend=backend_of(data),
             )
         if not observed.answers.values.size:
-            raise AnswerError("there is no answer")
+            raise AnswerError("inference.no-answer")
         return observed
 
     @classmethod

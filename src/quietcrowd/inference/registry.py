@@ -101,9 +101,11 @@ def method_from_dict(data: Mapping[str, Any]) -> FittingMethod:
     try:
         method: FittingMethod = kind(**parameters)
     except (TypeError, ParameterError) as error:
-        raise FormatError(f"method {name!r} cannot be read: {error}") from None
+        raise FormatError("inference.method-unreadable", name=name, error=error) from None
     if missing := method.to_dict().keys() - data.keys():
-        raise FormatError(f"method {name!r} lacks {', '.join(sorted(missing))}")
+        raise FormatError(
+            "inference.method-incomplete", name=name, missing=", ".join(sorted(missing))
+        )
     return method
 
 

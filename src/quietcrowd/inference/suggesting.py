@@ -111,17 +111,13 @@ def suggest_tasks(
     partition = given.partition if isinstance(given, TruthEstimate) else None
     if partition is None:
         name = type(getattr(estimate, "method", estimate)).__name__
-        raise ParameterError(
-            f"suggest_tasks needs the estimate of a method with a posterior, as NoiseAware; got "
-            f"one of {name}"
-        )
+        raise ParameterError("inference.suggestions-need-posterior", name=name)
     who = None if worker is None else _place_of(worker, estimate)
     open_tasks = ~estimate.known if who is None else ~estimate.known & ~_answered(estimate, who)
     model: Any = estimate.model
     if not isinstance(model, SuggestsTasks):
         raise ParameterError(
-            f"{type(model.method).__name__} does not say what a further report would tell; "
-            "NoiseAware does"
+            "inference.suggestions-unsupported", type_name=type(model.method).__name__
         )
     further: FurtherReport = model.further_report(estimate.state, who)
     beliefs = model.beliefs(partition, estimate.state)
@@ -164,10 +160,7 @@ def further_answers(
 def _place_of(worker: Any, estimate: TruthEstimate[Any]) -> int:
     place = int(positions_by_text(pa.array([worker]), estimate.answers.workers)[0])
     if place < 0:
-        raise ParameterError(
-            f"worker {worker!r} has no report in the estimate: leave worker= out, for a typical "
-            "one of the crowd"
-        )
+        raise ParameterError("inference.worker-without-report", worker=worker)
     return place
 
 

@@ -37,9 +37,7 @@ __all__ = ["BoundedNumbers"]
 def _check_epsilon(_: Any, __: Any, epsilon: float) -> None:
     if not 0 < epsilon <= MOST_EPSILON:
         raise ParameterError(
-            f"epsilon must be above 0 and at most {MOST_EPSILON:g} (weights out of 2^32 hold no "
-            f"more); got {epsilon!r}. LaplacePerturbation (on the command line: -m laplace) takes "
-            "any above 0."
+            "mechanisms.epsilon-out-of-range", most_epsilon=MOST_EPSILON, epsilon=epsilon
         )
 
 

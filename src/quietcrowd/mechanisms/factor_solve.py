@@ -53,10 +53,7 @@ def ridge_solve(matrices: Floats, sums: Floats, ridge: float) -> Floats:
             return np.asarray(np.linalg.solve(shifted[0], sums.T).T, np.float64)
         return np.asarray(np.linalg.solve(shifted, sums[:, :, np.newaxis])[:, :, 0], np.float64)
     except np.linalg.LinAlgError:
-        raise ParameterError(
-            f"with ridge={ridge:g} there is no solution at rank {rank}: take a ridge above 0, or "
-            "a lower rank"
-        ) from None
+        raise ParameterError("mechanisms.ridge-too-small", ridge=ridge, rank=rank) from None
 
 
 def semidefinite(matrices: Floats) -> Floats:
@@ -91,15 +88,14 @@ def descend(
         if not still.any():
             return points
         if (norms > GROWS * first[moving]).any():
-            raise AnswerError(
-                "gradient descent grew without end: take a smaller learning_rate, or None"
-            )
+            raise AnswerError("mechanisms.descent-diverged")
         moving = moving[still]
         points[moving] -= rates[moving, np.newaxis] * gradients[still]
     raise AnswerError(
-        f"gradient descent of {len(moving):,} of {len(points):,} workers did not converge in "
-        f"{max_steps:,} steps: their answered tasks hardly fix a profile of this rank. Take a "
-        'lower rank, a larger max_steps, or variant="ridge".'
+        "mechanisms.descent-not-converged",
+        count=len(moving),
+        total=len(points),
+        max_steps=max_steps,
     )
 
 

@@ -59,34 +59,31 @@ def require_epsilon(name: str, value: float) -> None:
     """Raise ParameterError unless `value` is a privacy loss of a finite channel: 0 to 16."""
     if not 0 <= value <= MAX_EPSILON:
         raise ParameterError(
-            f"{name} must be from 0 to {MAX_EPSILON:g} "
-            f"(32-bit weights hold at most {MAX_EPSILON:g}); got {value!r}"
+            "mechanisms.epsilon-out-of-range-0", name=name, max_epsilon=MAX_EPSILON, value=value
         )
 
 
 def check_probability(_: Any, attribute: Any, value: Any) -> None:
     """Validate an optional probability."""
     if value is not None and not (math.isfinite(value) and 0 <= value <= 1):
-        raise ParameterError(f"{attribute.name} must be from 0 to 1; got {value!r}")
+        raise ParameterError(
+            "mechanisms.probability-out-of-range", name=attribute.name, value=value
+        )
 
 
 def at_least_two_labels(domain: Domain) -> FiniteDomain:
     """Return the domain of a finite channel; raise ParameterError if it is invalid."""
     if not isinstance(domain, FiniteDomain):
-        raise ParameterError(
-            "domain must be Categorical or Ordinal (on the command line: --labels or --levels); "
-            f"got {domain!r}. For numbers take LaplacePerturbation (-m laplace)."
-        )
+        raise ParameterError("mechanisms.domain-not-labels", domain=domain)
     if not 2 <= domain.size <= MAX_SIZE:
-        raise ParameterError(f"domain must have 2 to {MAX_SIZE:,} labels; got {domain.size}")
+        raise ParameterError("mechanisms.domain-size", max_size=MAX_SIZE, size=domain.size)
     return domain
 
 
 def _fits(mechanism: Any, _: Any, null: Null) -> None:
     if null is not None and mechanism.domain.size >= MAX_SIZE:
         raise ParameterError(
-            f"domain must have at most {MAX_SIZE - 1:,} labels beside NULL; "
-            f"got {mechanism.domain.size:,}"
+            "mechanisms.domain-size-with-null", max_size=MAX_SIZE - 1, size=mechanism.domain.size
         )
 
 
@@ -173,8 +170,11 @@ class LabelMechanism(TaskwiseMechanism):
         assert isinstance(reports, FiniteDomain | OrNull)
         if shape != (self.size, reports.size):
             raise ParameterError(
-                f"the table of {type(self).__name__} must have {self.size} rows, of all answers, "
-                f"and {reports.size} columns, of all reports; it has shape {shape}"
+                "mechanisms.table-shape",
+                type_name=type(self).__name__,
+                size=self.size,
+                columns=reports.size,
+                shape=shape,
             )
         return self.channel.sample(cells.reshape(-1), words).reshape(cells.shape)
 

@@ -139,17 +139,14 @@ class LaplacePerturbation(TaskwiseMechanism):
 
     def __attrs_post_init__(self) -> None:
         if isinstance(self.fill, str) and self.fill not in ("uniform", "midpoint"):
-            raise ParameterError(
-                f"fill must be 'uniform', 'midpoint', a number or None; got {self.fill!r}"
-            )
+            raise ParameterError("mechanisms.fill-unknown", fill=self.fill)
         if isinstance(self.fill, float) and not self.domain.low <= self.fill <= self.domain.high:
             raise ParameterError(
-                f"fill must lie in the domain {self.domain.describe()}; got {self.fill!r}"
+                "mechanisms.fill-outside-domain", domain=self.domain.describe(), fill=self.fill
             )
         if self.participation is not None and (self.fill, self.scale) != ("midpoint", "width"):
             raise ParameterError(
-                'participation="released" goes with fill="midpoint" and scale="width" alone; '
-                f"got fill={self.fill!r}, scale={self.scale!r}"
+                "mechanisms.released-participation-options", fill=self.fill, scale=self.scale
             )
         _ = self.channel  # rejects an epsilon out of range for the grid
 
@@ -175,8 +172,7 @@ class LaplacePerturbation(TaskwiseMechanism):
         if self.scale == "paper":
             if not isinstance(self.domain, FiniteDomain):
                 raise ParameterError(
-                    'scale="paper" is the number of levels over epsilon: it needs an Ordinal '
-                    f"domain; got {self.domain.example()}"
+                    "mechanisms.paper-scale-needs-levels", domain=self.domain.example()
                 )
             distance = self.domain.size / Fraction(self.grid.step)
         return LaplaceChannel(

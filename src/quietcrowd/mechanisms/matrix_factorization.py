@@ -176,31 +176,32 @@ class MatrixFactorization(Mechanism):
         inside = self.fill == "midpoint" or self.domain.low <= self.fill <= self.domain.high
         if self.variant in _HIDING and not inside:
             raise ParameterError(
-                f"fill must lie in the domain {self.domain.describe()}; got {self.fill!r}"
+                "mechanisms.fill-outside-domain", domain=self.domain.describe(), fill=self.fill
             )
         if self.variant in ("ridge", "statistics") and self.ridge == 0:
-            raise ParameterError(f'ridge must be above 0 with variant="{self.variant}"; got 0')
+            raise ParameterError("mechanisms.ridge-not-positive", variant=self.variant)
         if self.learning_rate is not None and not 0 < self.learning_rate < math.inf:
-            raise ParameterError(f"learning_rate must be above 0; got {self.learning_rate!r}")
+            raise ParameterError(
+                "mechanisms.learning-rate-not-positive", learning_rate=self.learning_rate
+            )
         self._check_variant()
         _ = self.channel  # rejects an epsilon, a rank or a seed out of range
 
     def _check_variant(self) -> None:
         if self.variant == "paper" and (self.ridge, self.fill) != (0, 0):
             raise ParameterError(
-                'variant="paper" has no ridge and no fill; '
-                f"got ridge={self.ridge!r}, fill={self.fill!r}"
+                "mechanisms.paper-variant-options", ridge=self.ridge, fill=self.fill
             )
         descends = (self.learning_rate, self.max_steps) != (None, MAX_STEPS)
         if self.variant != "paper" and descends:
             raise ParameterError(
-                'learning_rate and max_steps go with variant="paper" alone; '
-                f"got learning_rate={self.learning_rate!r}, max_steps={self.max_steps!r}"
+                "mechanisms.descent-options",
+                learning_rate=self.learning_rate,
+                max_steps=self.max_steps,
             )
         if self.variant == "paper" and not isinstance(self.domain, FiniteDomain):
             raise ParameterError(
-                'variant="paper" has noise of the number of levels over epsilon: it needs an '
-                f"Ordinal domain; got {self.domain.example()}"
+                "mechanisms.paper-variant-needs-levels", domain=self.domain.example()
             )
 
     @property
@@ -390,8 +391,7 @@ class MatrixFactorization(Mechanism):
             self._require_minimum(answers, profile)
         elif self.ridge == 0 and np.linalg.matrix_rank(profile / UNIT) < self.rank:
             raise ParameterError(
-                f"with ridge=0 there is no solution at rank {self.rank} for the profiles of "
-                f"{len(profile):,} tasks: take a ridge above 0, or a lower rank"
+                "mechanisms.ridge-0-unsolvable", rank=self.rank, count=len(profile)
             )
 
     def _require_minimum(self, answers: Answers, profile: npt.NDArray[np.int64]) -> None:
@@ -407,9 +407,10 @@ class MatrixFactorization(Mechanism):
             else:
                 continue
             raise AnswerError(
-                f"worker {answers.workers[worker].as_py()!r} {what}, and the rank is {self.rank}: "
-                "the loss of equation 9 then falls without end and has no minimum. Take a lower "
-                'rank, or variant="ridge" or "fill".'
+                "mechanisms.profile-undetermined",
+                value=answers.workers[worker].as_py(),
+                subject=what,
+                rank=self.rank,
             )
 
     def _in_units(self, sums: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:

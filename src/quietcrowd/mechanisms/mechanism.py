@@ -53,13 +53,7 @@ __all__ = [
 
 _REGISTRY: dict[str, type[Mechanism]] = {}
 
-_REMOVED = {
-    "sampled-variance": (
-        "The mechanism 'sampled-variance' was removed in version 0.1.0: the privacy pair that its "
-        "paper claims does not hold. Its reports can no longer be read. Collect numbers with "
-        "'piecewise' or 'laplace' instead."
-    )
-}
+_REMOVED = {"sampled-variance": "mechanisms.sampled-variance-removed"}
 
 _MARKED = Categorical([False, True])
 
@@ -340,9 +334,7 @@ class Mechanism(ABC):
         are in the mechanism's domain, with tasks sorted by id. Raises ParameterError if `no_memo`
         states why there are no such reports.
         """
-        raise ParameterError(
-            f"the reports of {self.name!r} cannot be kept in a memo: {self.no_memo}."
-        )
+        raise ParameterError("mechanisms.no-memo", name=self.name, reason=self.no_memo)
 
     @abstractmethod
     def _randomize(self, answers: Answers, rng: Randomness) -> Reports:
@@ -411,17 +403,19 @@ class Mechanism(ABC):
         if self.every_task and (reports_per_worker < tasks).any():
             fewest = int(reports_per_worker.argmin())
             raise AnswerError(
-                f"every worker reports every task, but worker {workers[fewest].as_py()!r} "
-                f"reports {reports_per_worker[fewest]:,} of {tasks:,}. All devices need the same "
-                "public list of tasks."
+                "mechanisms.all-tasks-needed",
+                value=workers[fewest].as_py(),
+                reports_per_worker=reports_per_worker[fewest],
+                tasks=tasks,
             )
 
     def check_domain(self, domain: Domain) -> None:
         """Raise AnswerError unless answers are in the mechanism's domain."""
         if domain != self.domain:
             raise AnswerError(
-                f"the answers are in {domain.example()}, the mechanism takes "
-                f"{self.domain.example()}. Build the mechanism with domain=answers.domain."
+                "mechanisms.domain-differs",
+                domain=domain.example(),
+                other_domain=self.domain.example(),
             )
 
     def check_left_out(self, rows: int, *, participation_public: bool) -> None:
@@ -431,17 +425,15 @@ class Mechanism(ABC):
         """
         if not isinstance(participation_public, bool):
             raise ParameterError(
-                f"participation_public must be True or False; got {participation_public!r}"
+                "mechanisms.participation-public-not-boolean",
+                participation_public=participation_public,
             )
         if rows and not participation_public and not self.participation_protected:
             raise AnswerError(
-                f"{rows:,} row{'s were' if rows > 1 else ' was'} left out for the answer, missing "
-                "or outside of the domain: a report that is missing tells of it, and "
-                f"{type(self).__name__} does not protect participation. Bring every answer into "
-                "the domain by a rule that is fixed beforehand; or take a mechanism that hides who "
-                "answered (on the command line: laplace, one-layer:null=category). Where everybody "
-                "may know which rows these are, pass participation_public=True (on the command "
-                "line: --participation-public)."
+                "mechanisms.left-out-reveals-answers",
+                rows=rows,
+                alternative="s were" if rows > 1 else " was",
+                type_name=type(self).__name__,
             )
 
     def randomize(
@@ -480,7 +472,7 @@ class Mechanism(ABC):
             If `rng` or `participation_public` is invalid.
         """
         if rng is not None and not isinstance(rng, np.random.Generator):
-            raise ParameterError(f"rng must be a numpy.random.Generator or None; got {rng!r}")
+            raise ParameterError("mechanisms.not-a-generator", rng=rng)
         return self._randomize(self._checked(answers, participation_public), rng)
 
     def reports_of_words(self, answers: Answers, words: WordSource) -> Reports:
@@ -495,13 +487,10 @@ class Mechanism(ABC):
     def _checked(self, answers: Answers, participation_public: bool) -> Answers:
         """Return valid answers in canonical order; raise as `randomize` does."""
         if not isinstance(answers, Answers):
-            raise AnswerError(
-                f"only Answers can be randomised; got {type(answers).__name__}. "
-                "Make them with Answers.from_frame or read_answers."
-            )
+            raise AnswerError("mechanisms.not-answers", type_name=type(answers).__name__)
         self.check_domain(answers.domain)
         if not len(answers.tasks) or not len(answers.workers):
-            raise AnswerError("there is no task or no worker to randomise for")
+            raise AnswerError("mechanisms.nothing-to-randomize")
         self.check_left_out(
             answers.dropped.out_of_domain, participation_public=participation_public
         )
@@ -544,7 +533,7 @@ class Mechanism(ABC):
             If only an earlier version had the mechanism.
         """
         if not isinstance(data, Mapping):
-            raise FormatError(f"a mechanism must be a JSON object; got {data!r}")
+            raise FormatError("mechanisms.mechanism-not-an-object", data=data)
         try:
             name, version = data["mechanism"], data["version"]
             require_kept(name)
@@ -552,16 +541,20 @@ class Mechanism(ABC):
             kind = find_described("mechanism", name, version, _REGISTRY)
             mechanism: Mechanism = kind._from_parameters(domain, data)
         except KeyError as error:
-            raise FormatError(f"a mechanism lacks the key {error}: {dict(data)!r}") from None
+            raise FormatError(
+                "mechanisms.mechanism-key-missing", error=error, data=dict(data)
+            ) from None
         except (TypeError, ParameterError) as error:
-            raise FormatError(f"a mechanism cannot be read: {error}") from None
+            raise FormatError("mechanisms.mechanism-unreadable", error=error) from None
         here = mechanism.to_dict()
         differing = sorted(k for k in {*here, *data} if here.get(k) != data.get(k))
         if not all(_is_of_earlier(name, data.get(name), here.get(name)) for name in differing):
             raise FormatError(
-                f"mechanism {name!r}: its parameters give another channel here; "
-                f"{', '.join(differing)} should be {[here.get(k) for k in differing]!r}, "
-                f"not {[data.get(k) for k in differing]!r}"
+                "mechanisms.stored-channel-differs",
+                name=name,
+                differing=", ".join(differing),
+                value=[here.get(k) for k in differing],
+                other_value=[data.get(k) for k in differing],
             )
         return mechanism
 
@@ -606,19 +599,24 @@ class Reports:
         expected = self.mechanism.report_domain
         if self.table.domain != expected:
             raise AnswerError(
-                f"the reports are in {self.table.domain.example()}, "
-                f"the mechanism gives {expected.example()}"
+                "mechanisms.reports-of-another-domain",
+                domain=self.table.domain.example(),
+                other_domain=expected.example(),
             )
         bits = self.participation_codes
         if bits is not None and bits.shape != (len(self.table),):
             raise AnswerError(
-                f"participation_codes must be {len(self.table):,} numbers; got {bits.shape}"
+                "mechanisms.participation-codes-shape", count=len(self.table), shape=bits.shape
             )
         if self.again is not None and self.again.shape != (len(self.table),):
-            raise AnswerError(f"again must be {len(self.table):,} booleans; got {self.again.shape}")
+            raise AnswerError(
+                "mechanisms.again-shape", count=len(self.table), shape=self.again.shape
+            )
         if self.sketches is not None and len(self.sketches) != len(self.table.workers):
             raise AnswerError(
-                f"sketches must be {len(self.table.workers):,} rows; got {len(self.sketches):,}"
+                "mechanisms.sketches-shape",
+                count=len(self.table.workers),
+                total=len(self.sketches),
             )
 
     @property
@@ -710,16 +708,10 @@ def require_kept(name: Any) -> None:
 def check_mechanism(value: Any) -> None:
     """Raise ParameterError unless `value` is a Mechanism."""
     if not isinstance(value, Mechanism):
-        raise ParameterError(
-            "mechanism must be a Mechanism, as RandomizedResponse(domain=..., epsilon=1.0); "
-            f"got {value!r}"
-        )
+        raise ParameterError("mechanisms.not-a-mechanism", value=value)
 
 
 def check_reports(value: Any) -> None:
     """Raise ParameterError unless `value` is Reports."""
     if not isinstance(value, Reports):
-        raise ParameterError(
-            "reports must be Reports, as mechanism.randomize or read_reports gives them; "
-            f"got {type(value).__name__}"
-        )
+        raise ParameterError("mechanisms.not-reports", type_name=type(value).__name__)

@@ -39,11 +39,7 @@ def _as_weights(weights: Any) -> Any:
 
 def _check_null(_: Any, __: Any, null: Any) -> None:
     if null is not None:
-        raise ParameterError(
-            "the best channel is one for answers, and null must be None; where it must not show "
-            "who answered take RandomizedResponse (on the command line: one-layer:null=category); "
-            f"got {null!r}"
-        )
+        raise ParameterError("mechanisms.best-channel-has-no-null", null=null)
 
 
 @frozen(kw_only=True, slots=False)
@@ -124,32 +120,25 @@ class OptimalChannel(LabelMechanism):
     def __attrs_post_init__(self) -> None:
         if self.domain.size > MOST_ANSWERS:
             raise ParameterError(
-                f"domain must have at most {MOST_ANSWERS} labels for the best channel; got "
-                f"{self.domain.size}. RandomizedResponse takes more (on the command line: "
-                "one-layer)."
+                "mechanisms.too-many-labels-for-best",
+                most_answers=MOST_ANSWERS,
+                size=self.domain.size,
             )
         if self.information == "fisher" and not isinstance(self.domain, NumericDomain):
-            raise ParameterError(
-                'information="fisher" is about levels, an Ordinal domain; got '
-                f"{self.domain.example()}"
-            )
+            raise ParameterError("mechanisms.fisher-needs-levels", domain=self.domain.example())
         if not (self.frequencies > 0).all():
             rarest = self.domain.labels[int(self.frequencies.argmin())]
-            raise ParameterError(
-                f"prior of {str(rarest)!r} must be above 0: a label that nobody answers is left "
-                "out of the domain"
-            )
+            raise ParameterError("mechanisms.prior-zero", rarest=str(rarest))
         if self.weights is None:
             object.__setattr__(self, "weights", self._solved())
         shape = self.channel.weights.shape
         if shape[0] != self.domain.size:
-            raise ParameterError(
-                f"weights must have a row for each of the {self.domain.size} labels; got {shape[0]}"
-            )
+            raise ParameterError("mechanisms.weights-shape", size=self.domain.size, shape=shape[0])
         if self.channel.epsilon > self.epsilon:
             raise ParameterError(
-                f"weights must lose at most epsilon={self.epsilon!r}; they lose "
-                f"{self.channel.epsilon!r}"
+                "mechanisms.weights-exceed-epsilon",
+                epsilon=self.epsilon,
+                loss=self.channel.epsilon,
             )
 
     @property
@@ -235,6 +224,6 @@ class OptimalChannel(LabelMechanism):
     @override
     def _from_parameters(cls, domain: Domain, parameters: Any) -> OptimalChannel:
         if parameters["weights"] is None:
-            raise ParameterError("weights must be a table of integers; got None")
+            raise ParameterError("mechanisms.weights-missing")
         names = ("epsilon", "prior", "information", "apart", "weights")
         return cls(domain=domain, **{name: parameters[name] for name in names})

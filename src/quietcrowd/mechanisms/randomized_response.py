@@ -79,13 +79,15 @@ class RandomizedResponse(LabelMechanism):
     def __attrs_post_init__(self) -> None:
         if (self.epsilon is None) == (self.flip_probability is None):
             raise ParameterError(
-                "exactly one of epsilon and flip_probability must be given; "
-                f"got epsilon={self.epsilon}, flip_probability={self.flip_probability}"
+                "mechanisms.epsilon-or-flip-probability",
+                epsilon=self.epsilon,
+                flip_probability=self.flip_probability,
             )
         if self.claimed_epsilon == math.inf:
             raise ParameterError(
-                f"flip_probability={self.flip_probability} tells every answer: its privacy loss is "
-                f"infinite, and at most {MAX_EPSILON:g} is possible"
+                "mechanisms.flip-probability-reveals",
+                flip_probability=self.flip_probability,
+                max_epsilon=MAX_EPSILON,
             )
         _ = self.channel  # rejects a privacy loss above 16
 

@@ -64,17 +64,12 @@ class Marks:
         """Warn of reports that do not count; raise AnswerError if none does."""
         left_out = len(self.again) - int(self.counted.sum())
         if left_out == len(self.again):
-            raise AnswerError(
-                "all of these reports were sent again, and nothing tells that they are of one "
-                "campaign: infer from the export of each campaign alone, with its columns again "
-                "and campaign"
-            )
+            raise AnswerError("mechanisms.all-sent-again")
         if left_out:
             warnings.warn(
-                f"{left_out:,} of {len(self.again):,} reports were sent again and do not count: "
-                "their originals may be among the others, under other pseudonyms. Those of one "
-                "campaign count if its export is read alone.",
-                LeftOutWarning,
+                LeftOutWarning(
+                    "mechanisms.sent-again-left-out", left_out=left_out, count=len(self.again)
+                ),
                 stacklevel=stacklevel + 1,
             )
 
@@ -85,7 +80,7 @@ def _booleans(column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
         texts = pc.utf8_lower(pc.utf8_trim_whitespace(column.cast(pa.string()).fill_null("")))
         unknown = set(pc.unique(texts).to_pylist()) - _TEXTS.keys()
         if unknown:
-            raise AnswerError(f"column 'again' must be true or false; got {min(unknown)!r}")
+            raise AnswerError("mechanisms.again-not-boolean", unknown=min(unknown))
         column = pc.is_in(texts, pa.array([text for text, true in _TEXTS.items() if true]))
     found: npt.NDArray[np.bool_] = (
         pc.fill_null(column, fill_value=False).to_numpy().astype(np.bool_)

@@ -137,10 +137,7 @@ class _Programme:
         worth_most = np.append(-self.gains, [0.0, 0.0])
         best = self._solved(worth_most, 0.0, self.least_parted)
         if best is None:
-            raise ParameterError(
-                "the linear programme of the best channel was not solved: take another epsilon or "
-                "another prior, or give weights"
-            )
+            raise ParameterError("mechanisms.programme-unsolved")
         worth = _AS_GOOD * float(self.gains @ best[:-2])
         fairest = self._solved(np.append(0.0 * worth_most[:-1], -1.0), worth, self.least_parted)
         if fairest is None:

@@ -142,15 +142,19 @@ def check_cells(tasks: int, workers: int, beside: int = 1) -> None:
     """
     if max(workers, tasks) * beside > MAX_CELLS:
         raise ParameterError(
-            f"{beside:,} numbers for each of {workers:,} workers and {tasks:,} tasks are too many; "
-            f"at most {MAX_CELLS:,} fit. Take a lower rank, or randomise groups of workers."
+            "mechanisms.too-many-numbers",
+            path=beside,
+            workers=workers,
+            tasks=tasks,
+            max_cells=MAX_CELLS,
         )
     if workers * tasks > MAX_CELLS:
         raise ParameterError(
-            f"every worker reports every task: {workers:,} workers and {tasks:,} tasks make "
-            f"{workers * tasks:,} reports, and at most {MAX_CELLS:,} fit. Randomise groups of "
-            "workers one by one, or take a mechanism that reports answers alone (it does not hide "
-            "who answered what)."
+            "mechanisms.too-many-reports",
+            workers=workers,
+            tasks=tasks,
+            cells=workers * tasks,
+            max_cells=MAX_CELLS,
         )
 
 

@@ -144,37 +144,44 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         """Distribution that a worker draws its weight from."""
         shapes = (self.alpha, self.beta)
         if self.law != "beta" and shapes != (None, None):
-            raise ParameterError(f'alpha and beta go with law="beta"; got law={self.law!r}')
+            raise ParameterError("mechanisms.beta-parameters-need-beta", law=self.law)
         if self.law == "epsilon":
             return self._epsilon_law()
         if self.low is None or self.high is None or self.epsilon is not None or self.null:
             raise ParameterError(
-                f'the law "{self.law}" takes low and high, and neither epsilon nor null; '
-                f"got low={self.low}, high={self.high}, epsilon={self.epsilon}, "
-                f'null={self.null!r}. NULL goes with law="epsilon", and from_claimed_epsilon takes '
-                "an epsilon with every law."
+                "mechanisms.bounds-parameters",
+                law=self.law,
+                low=self.low,
+                high=self.high,
+                epsilon=self.epsilon,
+                null=self.null,
             )
         if self.low > self.high:
-            raise ParameterError(f"low must not exceed high; got low={self.low}, high={self.high}")
+            raise ParameterError("mechanisms.low-above-high", low=self.low, high=self.high)
         if self.law == "flip":
             return UniformFlips.of_flips(self.size, self.low, self.high)
         if self.alpha is None or self.beta is None:
             raise ParameterError(
-                f'the law "beta" takes alpha and beta, whole numbers from 1 to {MAX_SHAPE}; '
-                f"got alpha={self.alpha}, beta={self.beta}"
+                "mechanisms.beta-shapes-invalid",
+                max_shape=MAX_SHAPE,
+                alpha=self.alpha,
+                beta=self.beta,
             )
         return BetaFlips.of_flips(self.size, self.low, self.high, self.alpha, self.beta)
 
     def _epsilon_law(self) -> UniformEpsilons:
         if self.low is not None or self.high is not None or self.epsilon is None:
             raise ParameterError(
-                'the law "epsilon" takes epsilon, and neither low nor high; '
-                f"got low={self.low}, high={self.high}, epsilon={self.epsilon}"
+                "mechanisms.epsilon-excludes-bounds",
+                low=self.low,
+                high=self.high,
+                epsilon=self.epsilon,
             )
         if not 0 <= self.epsilon <= MAX_EPSILON / 2:
             raise ParameterError(
-                f"epsilon must be from 0 to {MAX_EPSILON / 2:g}: a worker may draw twice as much; "
-                f"got {self.epsilon!r}"
+                "mechanisms.epsilon-too-large-for-layers",
+                max_epsilon=MAX_EPSILON / 2,
+                epsilon=self.epsilon,
             )
         return UniformEpsilons(size=self.size, epsilon=self.epsilon, null=self.every_task)
 
@@ -223,16 +230,16 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         if high > 1:
             least = math.log((domain.size - 1) * (1 - low) / (1 + low)) if low < 1 else 0.0
             raise ParameterError(
-                f"epsilon={epsilon:g} with low={low:g} and {domain.size} labels needs "
-                f"high={high:.4g}, which is above 1. Take a low of at least "
-                f"{show_loss(2 * mean - 1)}, or an epsilon of at least "
-                f"{show_loss(max(least, 0.0))}."
+                "mechanisms.low-too-small-for-epsilon",
+                epsilon=epsilon,
+                low=low,
+                size=domain.size,
+                high=high,
+                loss=show_loss(2 * mean - 1),
+                other_loss=show_loss(max(least, 0.0)),
             )
         if high < low:
-            raise ParameterError(
-                f"epsilon={epsilon:g} needs a mean flip probability of {mean:.4g}, "
-                f"and low={low:g} is above it. Take a lower low."
-            )
+            raise ParameterError("mechanisms.low-above-mean", epsilon=epsilon, mean=mean, low=low)
         return cls(domain=domain, low=low, high=high)
 
     @classmethod
@@ -252,9 +259,12 @@ class TwoLayerRandomizedResponse(LabelMechanism):
             high = beta_high(others, least, TOTAL // others, mean, **shapes)
         if high is None:
             raise ParameterError(
-                f"epsilon={epsilon:g} needs a mean flip probability of {mean:.4g}, and no high "
-                f"gives the law of shapes {shapes['alpha']} and {shapes['beta']} with low={low:g} "
-                "that one. Take a lower low, a larger alpha, or more epsilon."
+                "mechanisms.no-high-for-epsilon",
+                epsilon=epsilon,
+                mean=mean,
+                shape=shapes["alpha"],
+                other_shape=shapes["beta"],
+                low=low,
             )
         return cls(domain=domain, low=low, high=others * high / TOTAL, law="beta", **shapes)
 

@@ -183,7 +183,7 @@ def best_mechanism(
     )
     makers, left_out = candidates(facts)
     if not makers:
-        raise ParameterError("no mechanism can be taken: " + "; ".join(left_out))
+        raise ParameterError("planning.no-mechanism", reasons="; ".join(left_out))
     names = list(makers)
     mechanisms = [makers[name] for name in names]
     tried = partial(simulate_size, facts.assumption, facts.size)

@@ -45,8 +45,7 @@ class CrowdSize:
         check_whole("answers", self.answers, 1)
         if self.answers > self.tasks:
             raise ParameterError(
-                "a worker answers a task once: answers must be at most the number of tasks; "
-                f"got answers={self.answers:,}, tasks={self.tasks:,}"
+                "planning.too-many-answers", answers=self.answers, tasks=self.tasks
             )
 
     @property
@@ -100,10 +99,7 @@ def _numbers(values: Any) -> tuple[float, ...] | None:
             raise TypeError
         return tuple(float(value) for value in values)
     except (TypeError, ValueError):
-        raise ParameterError(
-            "truths, guesses, accuracies and errors are lists of numbers, of truths and guesses "
-            f"one for each label in the order of the domain; got {values!r}"
-        ) from None
+        raise ParameterError("planning.assumption-not-lists", values=values) from None
 
 
 @frozen(kw_only=True)
@@ -155,13 +151,9 @@ class LabelAssumption(CrowdAssumption):
     def __attrs_post_init__(self) -> None:
         check_real("accuracy_sd", self.accuracy_sd, 0)
         if self.accuracy_sd > 0.5:
-            raise ParameterError(
-                f"accuracy_sd must be at most 0.5: shares vary by no more; got {self.accuracy_sd!r}"
-            )
+            raise ParameterError("planning.accuracy-sd-too-large", accuracy_sd=self.accuracy_sd)
         if self.domain.size < 2:
-            raise ParameterError(
-                f"domain must have at least two labels; got {self.domain.example()}"
-            )
+            raise ParameterError("planning.too-few-labels", domain=self.domain.example())
         self.crowd(CrowdSize(tasks=1, workers=1, answers=1), np.random.default_rng(0))
 
     @override
@@ -301,8 +293,9 @@ def assumption_for(domain: Domain, quality: Any = None) -> CrowdAssumption:
     if isinstance(quality, CrowdAssumption):
         if quality.domain != domain:
             raise ParameterError(
-                f"the assumption is about answers in {quality.domain.example()}, the plan about "
-                f"{domain.example()}"
+                "planning.assumption-of-another-domain",
+                domain=quality.domain.example(),
+                other_domain=domain.example(),
             )
         return quality
     known: dict[type, type[CrowdAssumption]] = {
@@ -312,10 +305,7 @@ def assumption_for(domain: Domain, quality: Any = None) -> CrowdAssumption:
     for kind, assumption in known.items():
         if isinstance(domain, kind):
             return _made(assumption, domain, quality or {})
-    raise ParameterError(
-        "domain must be Categorical, Ordinal or Interval, as "
-        f"Categorical(['no', 'yes']); got {domain!r}"
-    )
+    raise ParameterError("planning.not-a-domain", domain=domain)
 
 
 def _made(kind: Any, domain: Domain, quality: Any) -> CrowdAssumption:
@@ -327,5 +317,5 @@ def _made(kind: Any, domain: Domain, quality: Any) -> CrowdAssumption:
         return made
     except TypeError as error:
         raise ParameterError(
-            f"quality must be a {kind.__name__}, or its parameters by name; {error}"
+            "planning.quality-invalid", type_name=kind.__name__, error=error
         ) from None

@@ -57,9 +57,9 @@ def mechanism_within(
     0.2
     """
     if not math.isfinite(number(epsilon)):
-        raise ParameterError(f"epsilon must be a finite number above 0; got {epsilon!r}")
+        raise ParameterError("planning.epsilon-not-finite", epsilon=epsilon)
     if epsilon <= 0:
-        raise ParameterError(f"epsilon must be above 0; got {epsilon!r}")
+        raise ParameterError("planning.epsilon-not-positive", epsilon=epsilon)
     if (for_answers := getattr(maker, "for_answers", None)) is not None:
         maker = for_answers(size.answers)
     start = epsilon if per == "answer" else epsilon / size.answers
@@ -69,10 +69,7 @@ def mechanism_within(
     endless = math.isinf(exact_loss(first, size, per))  # no claim removes a delta
     found = None if endless else _searched(maker, domain, epsilon, size, per)
     if found is None:
-        raise ParameterError(
-            f"{first.name} has no parameters for which one answer, or all of a worker, lose "
-            f"{epsilon:g} at most, without a delta"
-        )
+        raise ParameterError("planning.no-parameters-for-epsilon", name=first.name, epsilon=epsilon)
     return found
 
 

@@ -105,7 +105,7 @@ def least_workers(
 def _check(target: Any, draws: Any, seed: Any) -> None:
     check_real("target", target, 0)
     if not target:
-        raise ParameterError("target must be above 0: no campaign is without any error")
+        raise ParameterError("planning.target-not-positive")
     check_whole("draws", draws, 3)
     check_whole("seed", seed, 0)
 
@@ -254,7 +254,9 @@ def _bracketed(curve: Curve, target: float, start: float, crowds: int) -> float:
         if not curve.low <= other <= curve.high:
             name = curve.what
             side = f"{name} {place:g} reaches" if below else f"no {name} up to {place:g} has"
-            raise ParameterError(f"{side} an error of {target:g}: expected is {found:.3g}")
+            raise ParameterError(
+                "planning.target-unreachable", side=side, target=target, found=found
+            )
         beside = float(curve.errors(other, crowds, 0).mean())
         if below != (beside <= target):
             break

@@ -115,18 +115,15 @@ def assumption_of_pilot(
     neither answers nor reports, is empty, or `NoiseAware` cannot read its reports.
     """
     if not isinstance(pilot, Answers | Reports):
-        raise ParameterError(f"pilot must be Answers or Reports; got {type(pilot).__name__}")
+        raise ParameterError("planning.pilot-of-wrong-type", type_name=type(pilot).__name__)
     check_whole("worlds", worlds, 1)
     check_whole("seed", seed, 0)
     table = pilot.table if isinstance(pilot, Reports) else pilot
     mechanism = pilot.mechanism if isinstance(pilot, Reports) else None
     if not len(table):
-        raise ParameterError("the pilot holds no answers")
+        raise ParameterError("planning.pilot-empty")
     if mechanism is not None and mechanism.every_task:
-        raise ParameterError(
-            "in this pilot every worker reports every task, answered or not: who answered how much "
-            "is hidden. Plan with what is assumed of the crowd instead (quality=)"
-        )
+        raise ParameterError("planning.pilot-hides-participation")
     rng = np.random.default_rng(np.random.SeedSequence((seed, 1)))
     size = _size(table)
     domain = table.domain if mechanism is None else mechanism.domain
@@ -219,10 +216,7 @@ def _law(
         return _label_law(domain, estimate.state, rng, certain=certain)
     if isinstance(domain, Interval):
         return _number_law(domain, estimate, rng, certain=certain)
-    raise ParameterError(
-        "a pilot must be of labels, or of numbers in a public interval, as Interval(low=0, "
-        f"high=10); got {domain.example()}"
-    )
+    raise ParameterError("planning.pilot-domain-unsupported", domain=domain.example())
 
 
 def _label_law(

@@ -81,8 +81,10 @@ def known_makers(mechanisms: Any) -> dict[str, Maker]:
         name = getattr(one, "name", one)
         if name not in registry:
             raise ParameterError(
-                f"mechanisms must be of {', '.join(registry)}; got {one!r}"
-                f"{did_you_mean(str(name), registry)}"
+                "planning.mechanism-unknown",
+                registry=", ".join(registry),
+                one=one,
+                suggestion=did_you_mean(str(name), registry),
             )
         found[name] = registry[name].from_claimed_epsilon
     return found
@@ -170,14 +172,16 @@ def plan(
     if target is not None:
         check_real("target", target, 0)
     if per not in ("answer", "worker"):
-        raise ParameterError(f"per must be 'answer' or 'worker'; got {per!r}")
+        raise ParameterError("planning.per-unknown", per=per)
     sizes = _sizes(tasks, _several(workers), answers, budget)
     makers = default_makers(domain) if mechanisms is None else known_makers(mechanisms)
     epsilons = sorted({float(one) for one in _several(epsilon)})
     skipped: list[str] = []
     cells = {size: _cells(makers, domain, epsilons, size, per, skipped) for size in sizes}
     if not any(cells.values()):
-        raise ParameterError("; ".join(skipped) or "mechanisms and epsilon must not be empty")
+        if not skipped:
+            raise ParameterError("planning.mechanisms-empty")
+        raise ParameterError("planning.all-skipped", reasons="; ".join(skipped))
     found: dict[PlannedCell, Sequence[SimulatedError]] = {}
     done = count(1)
 
@@ -205,21 +209,21 @@ def _assumption(domain: Any, quality: Any, pilot: Any, draws: int, seed: int) ->
     if pilot is None:
         return assumption_for(domain, quality)
     if quality is not None:
-        raise ParameterError("give a pilot or the quality that is assumed, not both")
+        raise ParameterError("planning.pilot-and-quality")
     return assumption_for(domain, assumption_of_pilot(pilot, worlds=draws, seed=seed))
 
 
 def _several(values: Any) -> list[Any]:
     given = list(values) if isinstance(values, Iterable) else [values]
     if not given:
-        raise ParameterError("workers, answers and epsilon must not be empty")
+        raise ParameterError("planning.choices-empty")
     return given
 
 
 def _sizes(tasks: int, workers: list[int], answers: Any, budget: int | None) -> list[CrowdSize]:
     if budget is not None:
         if answers is not None:
-            raise ParameterError("give answers of each worker, or a budget of all, not both")
+            raise ParameterError("planning.answers-and-budget")
         check_whole("budget", budget, max(workers))
         pairs = [(crowd, min(budget // crowd, tasks)) for crowd in workers]
     else:

@@ -63,11 +63,12 @@ class PublicFacts:
     def __attrs_post_init__(self) -> None:
         check_real("epsilon", self.epsilon, 0)
         if not self.epsilon:
-            raise ParameterError("epsilon must be above 0: at 0 no mechanism is better; got 0")
+            raise ParameterError("planning.epsilon-zero")
         if not 0 < self.answers_per_task <= self.workers:
             raise ParameterError(
-                "answers_per_task must be above 0 and at most the number of workers, "
-                f"{self.workers:,}; got {self.answers_per_task:g}"
+                "planning.answers-per-task-out-of-range",
+                workers=self.workers,
+                answers_per_task=self.answers_per_task,
             )
         _ = self.assumption
 
@@ -83,11 +84,9 @@ class PublicFacts:
         quality = self.quality
         if self.prior is not None:
             if not isinstance(self.domain, FiniteDomain):
-                raise ParameterError("prior goes with labels; these answers are numbers")
+                raise ParameterError("planning.prior-needs-labels")
             if isinstance(quality, CrowdAssumption) or "truths" in (quality or {}):
-                raise ParameterError(
-                    "give prior, or how frequent the truths are in quality, not both"
-                )
+                raise ParameterError("planning.prior-twice")
             shares = label_frequencies(self.domain, self.prior)
             quality = {**(quality or {}), "truths": shares.tolist()}
         return assumption_for(self.domain, quality)

@@ -94,7 +94,7 @@ def simulated_size(
     labels = isinstance(assumption.domain, FiniteDomain)
     most = (MOST_LABELLED if labels else MOST_MEASURED) if most_tasks is None else most_tasks
     if most < 1:
-        raise ParameterError(f"most_tasks must be at least 1; got {most_tasks!r}")
+        raise ParameterError("planning.most-tasks-too-small", most_tasks=most_tasks)
     tasks, answers = size.tasks, size.answers
     if answers > MANY and tasks > most:
         tasks = max(most, -(-MANY * size.tasks // size.answers))

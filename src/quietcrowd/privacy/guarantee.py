@@ -215,10 +215,7 @@ def check_counts(answers: int, tasks: Tasks | None, *, every_task: bool = False)
     if not every_task:
         return int(answers)
     if count is None:
-        raise ParameterError(
-            "every worker reports every task: say how many there are, as in "
-            f"guarantee(answers={answers}, tasks=1000)"
-        )
+        raise ParameterError("privacy.tasks-count-needed", answers=answers)
     return int(count)
 
 
@@ -243,12 +240,12 @@ def task_names(tasks: Any) -> tuple[str, ...]:
         texts = ids.cast(pa.large_string()).to_pylist()
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         reason = " ".join(str(error).split())
-        raise ParameterError(f"tasks must be a number of tasks or their ids: {reason}") from None
+        raise ParameterError("privacy.tasks-invalid", reason=reason) from None
     seen: set[str] = set()
     for place, text in enumerate(texts):
         if text is None or text in seen:
             what = "is missing" if text is None else f"is {text!r} once more"
-            raise ParameterError(f"tasks must be ids, each once: id {place} {what}")
+            raise ParameterError("privacy.task-ids-invalid", place=place, subject=what)
         seen.add(text)
     return tuple(texts)
 

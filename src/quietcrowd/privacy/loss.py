@@ -172,10 +172,7 @@ def channel_law(weights: npt.NDArray[np.uint64], epsilon: float) -> LossLaw:
     dominates all pairs. Large tables with many different pairs get `pure_law`.
     """
     if not math.isfinite(epsilon):
-        raise ParameterError(
-            "a report that one answer cannot give tells it: the loss is infinite. Make every "
-            "weight of its column positive."
-        )
+        raise ParameterError("privacy.loss-infinite")
     if epsilon == 0:
         return LossLaw(masses=[1.0], losses=[0.0], epsilon=0.0)
     profile = _only_profile(weights)

@@ -118,11 +118,7 @@ class LossDistribution:
         while two.step < one.step:
             two = two.coarsened()
         if one.step != two.step:
-            raise ParameterError(
-                "losses on one grid, or on grids of which one is the other's half, quarter and so "
-                f"on, can be added: the steps are {self.step!r} and {other.step!r}. "
-                "Make both with the same step."
-            )
+            raise ParameterError("privacy.loss-grids-differ", step=self.step, other_step=other.step)
         masses = np.convolve(one.masses, two.masses)
         masses *= 1 + (min(len(one.masses), len(two.masses)) + 4) * _UNIT
         lost = (one.lost + two.lost * (1 - one.lost)) * (1 + 4 * _UNIT) + _TAIL

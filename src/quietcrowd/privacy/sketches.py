@@ -46,7 +46,7 @@ def largest_signed_norm(rows: npt.NDArray[np.int64]) -> int:
     """
     whole = int(np.abs(rows).sum())
     if whole >= _EXACT:
-        raise ParameterError(f"the 1-norms must add up to less than 2^53; got {whole:,}")
+        raise ParameterError("privacy.norms-too-large", whole=whole)
     few, many = sorted(rows.shape)
     if not rows.size or (rows >= 0).all():
         return whole

@@ -100,8 +100,10 @@ class Checkpoint:
             raise self._wrong("it does not say that it is one")
         if note.get("version") != VERSION:
             raise FormatError(
-                f"{self.path}: the checkpoint has version {note.get('version')!r}; this "
-                f"quietcrowd reads {VERSION}"
+                "scale.checkpoint-version",
+                path=self.path,
+                value=note.get("version"),
+                version=VERSION,
             )
         for name, what in (("store", "another store"), ("gold", "other known truths")):
             if note.get(name) != own[name]:
@@ -119,12 +121,10 @@ class Checkpoint:
             )
 
     def _of_another(self, what: str) -> ParameterError:
-        return ParameterError(
-            f"checkpoint {self.path} {what}. Name another file, or delete this one to begin anew."
-        )
+        return ParameterError("scale.checkpoint-unusable", path=self.path, subject=what)
 
     def _wrong(self, what: str) -> FormatError:
-        return FormatError(f"{self.path}: this is no checkpoint: {what}")
+        return FormatError("scale.not-a-checkpoint", path=self.path, subject=what)
 
     def _state(self, name: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> State:
         example = self.example()

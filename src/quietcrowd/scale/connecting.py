@@ -48,10 +48,7 @@ LEAVE_INTERRUPTS = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\
 def check_scheduler(scheduler: str) -> None:
     """Raise ParameterError or MissingExtraError as `connect` does, without connecting."""
     if _LOCAL.fullmatch(scheduler) is None and "://" not in scheduler:
-        raise ParameterError(
-            f"scheduler must be tcp://host:port, local, or local:N with N processes; "
-            f"got {scheduler!r}"
-        )
+        raise ParameterError("scale.scheduler-unknown", scheduler=scheduler)
     if find_spec("distributed") is None:
         raise MissingExtraError.of("a cluster needs Dask's distributed", "scale")
 

@@ -218,8 +218,7 @@ def _open(sent: _Sent) -> Any:
         return pickle.loads(sent.data)
     except (OSError, FormatError) as error:
         raise FormatError(
-            f"the worker {get_worker().address} of the cluster does not see the store: {error}. "
-            "All workers need the same folder under the same path."
+            "scale.store-not-seen", address=get_worker().address, error=error
         ) from None
 
 

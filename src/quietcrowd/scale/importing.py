@@ -171,9 +171,7 @@ def partition_parquet(
     check_choice("duplicates", duplicates, ("error", "first", "last"))
     check_choice("out_of_domain", out_of_domain, ("error", "skip"))
     if domain is None and (duplicates != "error" or out_of_domain != "error"):
-        raise ParameterError(
-            "of reports nothing can be left out: duplicates and out_of_domain go with a domain"
-        )
+        raise ParameterError("scale.options-need-a-domain")
     threads = available_threads() if threads is None else threads
     check_whole("threads", threads, 1)
     source = _source([paths] if isinstance(paths, str | Path) else paths, domain, columns)
@@ -203,11 +201,11 @@ def _source(
 ) -> Source:
     places = [Path(path) for path in paths]
     if not places:
-        raise ParameterError("paths must be one file at least; got none")
+        raise ParameterError("scale.no-path")
     if domain is None:
         return Source.of_reports(places)
     if not isinstance(domain, Domain):
-        raise ParameterError(f"domain must be Categorical, Ordinal or Interval; got {domain!r}")
+        raise ParameterError("scale.not-a-domain", domain=domain)
     return Source.of_answers(places, domain, columns)
 
 
@@ -216,7 +214,7 @@ def _sort(
 ) -> Store:
     source, partitions = reader.source, reader.spill.partitions
     if not reader.rows:
-        raise AnswerError(f"{_names(source)}: there is no answer")
+        raise AnswerError("scale.no-answer-in-files", names=_names(source))
     try:
         workers, codes = _listed_workers(reader)
         pa.default_memory_pool().release_unused()
@@ -248,10 +246,10 @@ def _sort(
         raise _tell_rows(source, error.task, workers[error.worker]) from None
     except pa.ArrowException as error:
         raise FormatError(
-            f"{_names(source)}: the ids do not go together: {one_line(error)}"
+            "scale.ids-incompatible", names=_names(source), reason=one_line(error)
         ) from None
     except AnswerError as error:
-        raise AnswerError(f"{_names(source)}: {error}") from None
+        raise AnswerError("scale.in-names", names=_names(source), error=error) from None
 
 
 def _listed_workers(reader: Reader) -> tuple[pa.Array, npt.NDArray[np.int32]]:
@@ -297,7 +295,7 @@ def _tell_rows(source: Source, task: pa.Scalar, worker: pa.Scalar) -> AnswerErro
         (f"{first}" if path == first_path else f"{first} of {first_path}", row),
         advice="partition" if source.mechanism is None else "reports",
     )
-    return AnswerError(f"{path}: {error}")
+    return AnswerError("scale.in-file", path=path, error=error)
 
 
 def _names(source: Source) -> str:

@@ -219,9 +219,7 @@ def _check_targets(
     """Return the path of the truths; raise unless every output is a separate, writable file."""
     target = Path(truths)
     if not target.name.lower().endswith(".parquet"):
-        raise FormatError(
-            f"{target}: the truths of a store go to a Parquet file, whose name ends in .parquet"
-        )
+        raise FormatError("scale.truths-not-parquet", target=target)
     check_folder(target)
     if workers is not None:
         check_target(Path(workers))
@@ -231,7 +229,7 @@ def _check_targets(
 
 def _job(store: Store, method: FittingMethod, truths: Any) -> Job:
     if not len(store):
-        raise AnswerError("there is no answer")
+        raise AnswerError("scale.no-answer")
     if store.mechanism is not None:
         method.check_mechanism(store.mechanism)
     known = match_truths(store, method, truths)
@@ -248,7 +246,7 @@ def _first_state(job: Job, start: EarlierEstimate | None, alone: bool) -> State 
     if start is None:
         return None
     if not alone:
-        raise ParameterError("a run starts from an earlier estimate or a checkpoint, not from both")
+        raise ParameterError("scale.start-or-checkpoint")
     method: FittingMethod = job.model.method
     method.check_alike(start.method, start.domain, job.model.summary.domain)
     state = start.state_of(job.store.workers)

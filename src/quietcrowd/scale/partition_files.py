@@ -67,12 +67,12 @@ class PartitionRecord:
             record = cls(**data)
             counts = (record.rows, record.tasks, *record.files.values())
         except (TypeError, AttributeError) as error:
-            raise FormatError(f"a partition cannot be read: {error}") from None
+            raise FormatError("scale.partition-unreadable", error=error) from None
         if not (all(map(is_count, counts)) and isinstance(record.digest, str)):
-            raise FormatError(f"a partition cannot be read: {data!r}")
+            raise FormatError("scale.partition-not-an-object", data=data)
         files = {IDS, *(f"{name}.npy" for name in names)}
         if set(record.files) != files:
-            raise FormatError(f"a partition must have the files {', '.join(sorted(files))}")
+            raise FormatError("scale.partition-files-missing", files=", ".join(sorted(files)))
         return record
 
 
@@ -143,7 +143,7 @@ def map_array(folder: Path, name: str, *, writable: bool = False) -> npt.NDArray
             pages = _map_pages(file.fileno(), writable=writable)
         return np.ndarray(count, kind, pages, begin)
     except (ValueError, TypeError, OverflowError) as error:
-        raise FormatError(f"{path}: this holds no array of numbers: {one_line(error)}") from None
+        raise FormatError("scale.array-unreadable", path=path, reason=one_line(error)) from None
 
 
 def _read_header(file: BinaryIO) -> tuple[np.dtype[Any], int]:
@@ -180,9 +180,11 @@ def read_ids(folder: Path, tasks: int) -> pa.Array:
     except FileNotFoundError:
         raise
     except (pa.ArrowException, KeyError, OSError, TypeError) as error:
-        raise FormatError(f"{path}: the ids cannot be read: {one_line(error)}") from None
+        raise FormatError("scale.ids-unreadable", path=path, reason=one_line(error)) from None
     if len(ids) != tasks or ids.null_count or not is_id_type(ids.type):
-        raise FormatError(f"{path}: there are {len(ids):,} ids ({ids.type}), not {tasks:,}")
+        raise FormatError(
+            "scale.ids-of-wrong-count", path=path, count=len(ids), type=ids.type, tasks=tasks
+        )
     return ids
 
 
@@ -247,4 +249,4 @@ def _check_ends(path: Path, values: npt.NDArray[Any], summary: Summary) -> None:
 
 
 def _damaged(path: Path, what: str) -> FormatError:
-    return FormatError(f"{path}: {what}. This was changed or damaged: make the store anew.")
+    return FormatError("scale.store-damaged", path=path, subject=what)

@@ -144,14 +144,10 @@ def check_randomizable(
 ) -> TaskwiseMechanism:
     """Return the mechanism if it can randomize the store; else raise as `randomize_store` does."""
     if store.mechanism is not None:
-        raise AnswerError(f"{store.folder}: these are reports, randomised already")
+        raise AnswerError("scale.store-of-reports", folder=store.folder)
     mechanism.check_domain(store.domain)
     if not mechanism.is_taskwise:
-        raise ParameterError(
-            f"{mechanism.name} makes what a worker sends of all its answers at once, and a store "
-            "is partitioned by task: randomise in memory, groups of workers one by one, or take "
-            "another mechanism"
-        )
+        raise ParameterError("scale.mechanism-not-taskwise", name=mechanism.name)
     mechanism.check_left_out(store.dropped.out_of_domain, participation_public=participation_public)
     return cast("TaskwiseMechanism", mechanism)
 
@@ -241,10 +237,7 @@ def _positions(ids: pa.Array, listed: pa.Array, name: str) -> npt.NDArray[np.int
     positions = positions_by_text(ids, listed)
     if (positions < 0).any():
         stranger = ids[int(np.argmin(positions))].as_py()
-        raise AnswerError(
-            f"{name} {stranger!r} of the store is not in the list of {name}s. Add it to {name}s= "
-            f"(on the command line: --all-{name}s)."
-        )
+        raise AnswerError("scale.id-not-in-list", name=name, stranger=stranger)
     return positions.astype(np.int32)
 
 
@@ -254,9 +247,6 @@ def _listed(
     if tasks is None and workers is None:
         return None
     if tasks is None or workers is None:
-        raise ParameterError(
-            "give both tasks= and workers=, or none (on the command line: --all-tasks and "
-            "--all-workers)"
-        )
+        raise ParameterError("scale.both-lists-needed")
     nothing = pa.table({name: pa.nulls(0) for name in ("task", "worker", "label")})
     return Answers.from_frame(nothing, store.domain, tasks=tasks, workers=workers)

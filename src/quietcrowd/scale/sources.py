@@ -72,10 +72,7 @@ class Source:
             _check_suffix(path)
             note = read_note(path)
             if note is not None and "mechanism" in note:
-                raise FormatError(
-                    f"{path}: these are randomised reports: leave the domain away (on the command "
-                    "line: --plain)"
-                )
+                raise FormatError("scale.reports-take-no-domain", path=path)
         return cls(paths=tuple(paths), names=names, domain=domain)
 
     @classmethod
@@ -86,11 +83,7 @@ class Source:
         notes = [read_report_note(path) for path in paths]
         mechanism = notes[0].mechanism
         if "task" not in mechanism.columns:
-            raise FormatError(
-                f"{paths[0]}: {mechanism.name} sends sketches, each about all tasks: they cannot "
-                "be partitioned by task. Infer from them in memory (on the command line: "
-                "quietcrowd infer)."
-            )
+            raise FormatError("scale.sketches-not-partitioned", path=paths[0], name=mechanism.name)
         check_alike(notes)
         for note in notes:
             _check_counted(note, alone=len(notes) == 1)
@@ -128,8 +121,10 @@ class Source:
         missing = [name for name in self.names if name not in schema.names]
         if missing:
             raise AnswerError(
-                f"{path}: column {missing[0]!r} is missing; there are "
-                f"{', '.join(map(repr, schema.names))}"
+                "scale.column-missing",
+                path=path,
+                missing=missing[0],
+                names=", ".join(map(repr, schema.names)),
             )
         check_once(path, schema.names, self.names)
         return schema
@@ -144,9 +139,11 @@ class Source:
                 pc.cast(column, kind) for column, kind in zip(columns, kinds, strict=False)
             ]
         except AnswerError as error:
-            raise AnswerError(f"{path}: {error}") from None
+            raise AnswerError("scale.in-file", path=path, error=error) from None
         except pa.ArrowException as error:
-            raise FormatError(f"{path}: the ids do not go together: {one_line(error)}") from None
+            raise FormatError(
+                "scale.file-ids-incompatible", path=path, reason=one_line(error)
+            ) from None
         return dict(zip(("task", "worker", "label", "participation"), columns, strict=False))
 
 
@@ -158,10 +155,7 @@ def _check_counted(note: ReportNote, *, alone: bool) -> None:
     elif not alone and _holds_marks(note.path):
         reason = "some reports were sent again, and their originals may be in the other files"
     if reason is not None:
-        raise FormatError(
-            f"{note.path}: {reason}. A store would count them twice: infer from them in memory (on "
-            "the command line: quietcrowd infer)."
-        )
+        raise FormatError("scale.repeated-reports", path=note.path, reason=reason)
 
 
 def _holds_marks(path: Path) -> bool:
@@ -180,11 +174,7 @@ def _common_kind(kinds: Sequence[pa.DataType]) -> pa.DataType:
 def _check_suffix(path: Path) -> None:
     if not path.name.lower().endswith(".parquet"):
         stem = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
-        raise FormatError(
-            f"{path}: a store is made of Parquet files, whose names end in .parquet. Make one "
-            f"of this: quietcrowd convert {path} {path.with_name(f'{stem}.parquet')}; or infer "
-            "from it in memory."
-        )
+        raise FormatError("scale.not-parquet", path=path, target=path.with_name(f"{stem}.parquet"))
 
 
 def _open(path: Path) -> pq.ParquetFile:
@@ -193,7 +183,7 @@ def _open(path: Path) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path, buffer_size=2**20, pre_buffer=False)
     except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"{path}: this cannot be read as Parquet: {one_line(error)}") from None
+        raise FormatError("scale.parquet-unreadable", path=path, reason=one_line(error)) from None
 
 
 def _tables(path: Path, names: Sequence[str]) -> Iterator[pa.Table]:
@@ -203,4 +193,4 @@ def _tables(path: Path, names: Sequence[str]) -> Iterator[pa.Table]:
         for batch in file.iter_batches(ROWS_AT_ONCE, columns=list(names), use_threads=False):
             yield pa.table(batch)
     except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"{path}: this cannot be read as Parquet: {one_line(error)}") from None
+        raise FormatError("scale.parquet-unreadable", path=path, reason=one_line(error)) from None

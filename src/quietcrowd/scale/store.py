@@ -237,39 +237,35 @@ class Store:
         try:
             store = _from_note(place, note, workers)
         except FormatError as error:
-            raise FormatError(f"{place / NOTE}: {error}") from None
+            raise FormatError("scale.in-note", place=place / NOTE, error=error) from None
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise FormatError(f"{place / NOTE}: this cannot be read: {error!r}") from None
+            raise FormatError("scale.note-unreadable", place=place / NOTE, error=error) from None
         for index, partition in enumerate(store.partitions):
             _check_files(place / partition_name(index), partition.files)
         if store._note() != note or len(store) != int(store.answers_per_worker.sum()):
-            raise FormatError(
-                f"{place}: {NOTE} and the other files tell of different numbers of answers, tasks "
-                "or workers. Make the store anew."
-            )
+            raise FormatError("scale.note-inconsistent", place=place, note=NOTE)
         return store
 
 
 def _open_same(folder: str, fingerprint: str) -> Store:
     store = Store.open(folder)
     if store.fingerprint != fingerprint:
-        raise FormatError(f"{folder}: another store is there")
+        raise FormatError("scale.store-exists", folder=folder)
     return store
 
 
 def _read_note(place: Path) -> dict[str, Any]:
     if place.is_dir() and not is_store(place):
-        raise FormatError(f"{place}: there is no store; quietcrowd partition makes one")
+        raise FormatError("scale.store-missing", place=place)
     try:
         note = json.loads((place / NOTE).read_text())
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"{place / NOTE}: this cannot be read as JSON: {error}") from None
+        raise FormatError("scale.note-not-json", place=place / NOTE, error=error) from None
     if not isinstance(note, dict) or note.get("format") != FORMAT:
-        raise FormatError(f"{place / NOTE}: this describes no store")
+        raise FormatError("scale.note-invalid", place=place / NOTE)
     if note.get("version") != VERSION:
         raise FormatError(
-            f"{place / NOTE}: the store has version {note.get('version')!r}; this quietcrowd reads "
-            f"{VERSION}. Make it anew."
+            "scale.store-version", place=place / NOTE, value=note.get("version"), version=VERSION
         )
     return note
 
@@ -281,12 +277,12 @@ def _from_note(place: Path, note: Mapping[str, Any], workers: pa.Table) -> Store
     dropped = DroppedRows(**note["dropped"])
     for name, value in {"longest_task": note["longest_task"], **asdict(dropped)}.items():
         if not is_count(value):
-            raise FormatError(f"{name} must be a whole number of at least 0; got {value!r}")
+            raise FormatError("scale.note-not-whole", name=name, value=value)
     for name in ("low", "high"):
         if type(note[name]) not in (int, float) or not math.isfinite(note[name]):
-            raise FormatError(f"{name} must be a finite number; got {note[name]!r}")
+            raise FormatError("scale.note-not-finite", name=name, note=note[name])
     if not isinstance(note["simulated"], bool):
-        raise FormatError(f"simulated must be true or false; got {note['simulated']!r}")
+        raise FormatError("scale.note-not-boolean", note=note["simulated"])
     return Store(
         folder=place,
         domain=domain,
@@ -322,7 +318,7 @@ def _read_workers(path: Path) -> pa.Table:
         if counts.null_count or counts.type != pa.int64() or (counts.to_numpy() < 0).any():
             raise ValueError("answers must be whole numbers of at least 0")
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:
-        raise FormatError(f"{path}: this cannot be read: {one_line(error)}") from None
+        raise FormatError("scale.file-unreadable", path=path, reason=one_line(error)) from None
     return table
 
 
@@ -330,9 +326,6 @@ def _check_files(folder: Path, files: Mapping[str, int]) -> None:
     for name, size in files.items():
         path = folder / name
         if not path.is_file():
-            raise FormatError(f"{path}: this file is missing. Make the store anew.")
+            raise FormatError("scale.file-missing", path=path)
         if path.stat().st_size != size:
-            raise FormatError(
-                f"{path}: this file has {path.stat().st_size:,} bytes, not {size:,}. Make the "
-                "store anew."
-            )
+            raise FormatError("scale.file-size", path=path, length=path.stat().st_size, size=size)

@@ -141,5 +141,5 @@ def whole_store(
     if mechanism is not None:
         mechanism.check_complete(workers, reports, store.tasks)
     elif not len(store):
-        raise AnswerError(f"no answer lies in the domain {domain.describe()}")
+        raise AnswerError("scale.all-outside-domain", domain=domain.describe())
     return store

@@ -39,7 +39,7 @@ _REACH = 7.0
 def _check_gamma(_: object, __: object, gamma: float) -> None:
     check_real("gamma", gamma, 1)
     if gamma == 1:
-        raise ParameterError("gamma must be above 1: it is the ratio of likelihoods in a bucket")
+        raise ParameterError("synthesis.gamma-too-small")
 
 
 @frozen(kw_only=True, slots=False)
@@ -106,12 +106,12 @@ _MOST_COUNTS = 10**7
 
 def _check_epsilon0(_: object, __: object, epsilon0: float) -> None:
     if not (math.isfinite(epsilon0) and epsilon0 > 0):
-        raise ParameterError(f"epsilon0 must be a finite number above 0; got {epsilon0!r}")
+        raise ParameterError("synthesis.epsilon0-not-finite", epsilon0=epsilon0)
 
 
 def _check_drop(_: object, __: object, drop: float) -> None:
     if not 0 <= drop < 1:
-        raise ParameterError(f"drop must be at least 0 and below 1; got {drop!r}")
+        raise ParameterError("synthesis.drop-out-of-range", drop=drop)
 
 
 @frozen(kw_only=True, slots=False)
@@ -137,8 +137,11 @@ class PrivacyTest:
         counts = self.k + math.ceil(-math.log(2 * _SURE) / self.epsilon0) + 1
         if counts > _MOST_COUNTS:
             raise ParameterError(
-                f"epsilon0={self.epsilon0!r} is too small for k={self.k}: the test would have to "
-                f"tell {counts:,} counts apart; at most {_MOST_COUNTS:,} are possible"
+                "synthesis.epsilon0-too-small",
+                epsilon0=self.epsilon0,
+                k=self.k,
+                counts=counts,
+                most_counts=_MOST_COUNTS,
             )
         beyond = self.epsilon0 * (np.arange(counts) - self.k)
         half = 0.5 * np.exp(-np.abs(beyond))

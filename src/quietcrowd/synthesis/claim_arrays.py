@@ -49,15 +49,12 @@ def checked_offsets(offsets: npt.ArrayLike) -> Offsets:
     """Return offsets: integers from 0 that do not decrease."""
     given = np.asarray(offsets)
     if given.ndim != 1 or given.dtype.kind not in "iu" or not len(given) or given[0] != 0:
-        raise ParameterError(
-            f"offsets must be whole numbers, shape (tasks + 1,), from 0 on; got {offsets!r}"
-        )
+        raise ParameterError("synthesis.offsets-invalid", offsets=offsets)
     whole = given.astype(np.int64)
     if (np.diff(whole) < 0).any():
         task = int(np.argmax(np.diff(whole) < 0))
         raise ParameterError(
-            f"offsets must not decrease: task {task} begins at {whole[task]} and ends at "
-            f"{whole[task + 1]}"
+            "synthesis.offsets-decrease", task=task, whole=whole[task], end=whole[task + 1]
         )
     return whole
 
@@ -73,7 +70,12 @@ def checked_rows(
         row = int(np.argmin(fine))
         task = int(np.searchsorted(offsets, row, side="right")) - 1
         raise ParameterError(
-            f"{name} must be {rule}; row {row}, of task {task}, is {given[row].item()!r}"
+            "synthesis.point-breaks-rule",
+            name=name,
+            rule=rule,
+            row=row,
+            task=task,
+            value=given[row].item(),
         )
     return given
 
@@ -85,7 +87,7 @@ def checked_bandwidths(bandwidths: npt.ArrayLike, offsets: Offsets) -> Floats:
     if not fine.all():
         task = int(np.argmin(fine))
         raise ParameterError(
-            f"bandwidths must be finite and above 0; that of task {task} is {given[task].item()!r}"
+            "synthesis.bandwidth-of-task-invalid", task=task, value=given[task].item()
         )
     return given
 
@@ -97,15 +99,17 @@ def checked_codes(
     given = np.asarray(worker_codes)
     if given.shape != (offsets[-1],) or (given.size and given.dtype.kind not in "iu"):
         raise ParameterError(
-            f"worker_codes must be {offsets[-1]} whole numbers, one per row; got shape "
-            f"{given.shape} of {given.dtype}"
+            "synthesis.worker-codes-shape", offset=offsets[-1], shape=given.shape, dtype=given.dtype
         )
     fine = (given >= 0) & (given < workers)
     if not fine.all():
         row = int(np.argmin(fine))
         raise ParameterError(
-            f"worker_codes must be 0 to {workers - 1}, as there are {workers} workers; row {row} "
-            f"is {given[row].item()!r}"
+            "synthesis.worker-code-out-of-range",
+            workers=workers - 1,
+            cells=workers,
+            row=row,
+            value=given[row].item(),
         )
     return np.ascontiguousarray(given, dtype=np.uint32)
 
@@ -118,9 +122,7 @@ def checked_shares(name: str, shares: npt.ArrayLike, offsets: Offsets) -> Floats
     if wrong.any():
         task = int(np.argmax(wrong))
         total = sums[task].item()
-        raise ParameterError(
-            f"{name} must sum to 1 over each task; those of task {task} sum to {total!r}"
-        )
+        raise ParameterError("synthesis.weights-of-task-sum", name=name, task=task, total=total)
     return given
 
 
@@ -130,7 +132,7 @@ def checked_widths(bandwidth: npt.ArrayLike) -> Floats:
     fine = np.isfinite(widths) & (widths > 0)
     if not fine.all():
         wrong = widths.flat[int(np.argmin(fine))].item()
-        raise ParameterError(f"a bandwidth must be finite and above 0; got {wrong!r}")
+        raise ParameterError("synthesis.bandwidth-not-positive", value=wrong)
     return widths
 
 
@@ -160,8 +162,12 @@ def _numbers(name: str, numbers: npt.ArrayLike, count: int, of: str) -> Floats:
     given: npt.NDArray[Any] = np.asarray(numbers)
     if given.shape != (count,) or (given.size and given.dtype.kind not in "iuf"):
         raise ParameterError(
-            f"{name} must be {count} numbers, one per {of}; got shape {given.shape} of "
-            f"{given.dtype}"
+            "synthesis.array-shape",
+            name=name,
+            count=count,
+            owner=of,
+            shape=given.shape,
+            dtype=given.dtype,
         )
     return np.ascontiguousarray(given, dtype=np.float64)
 
@@ -192,17 +198,9 @@ def public_range(claims: Answers) -> Ordinal | Interval:
     finite range of numbers.
     """
     if not isinstance(claims, Answers):
-        raise ParameterError(
-            "claims must be Answers, whose domain is their public range: "
-            "Answers.from_frame(frame, Interval(low=0, high=10)); "
-            f"got {type(claims).__name__}"
-        )
+        raise ParameterError("synthesis.claims-not-answers", type_name=type(claims).__name__)
     if not isinstance(claims.domain, Ordinal | Interval):
-        raise AnswerError(
-            f"claims must be numbers, of an Interval or Ordinal; got {claims.domain.example()}"
-        )
+        raise AnswerError("synthesis.claims-not-numbers", domain=claims.domain.example())
     if not 0 < claims.domain.width < math.inf:
-        raise AnswerError(
-            f"claims must have a range of finite width above 0; got {claims.domain.example()}"
-        )
+        raise AnswerError("synthesis.claims-range-invalid", domain=claims.domain.example())
     return claims.domain

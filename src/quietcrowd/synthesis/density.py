@@ -209,7 +209,7 @@ class CrowdDensity:
         """
         place = int(positions_by_text(pa.array([task]), self.claims.tasks)[0])
         if place < 0 or not self.claims.answers_per_task[place]:
-            raise AnswerError(f"no claim is about the task {task!r}; see claims.tasks for those")
+            raise AnswerError("synthesis.task-without-claims", task=task)
         return place
 
     @property
@@ -284,7 +284,7 @@ class CrowdDensity:
             If `rng` is not a NumPy generator, or delta is out of range.
         """
         if rng is not None and not isinstance(rng, np.random.Generator):
-            raise ParameterError(f"rng must be a numpy.random.Generator or None; got {rng!r}")
+            raise ParameterError("synthesis.not-a-generator", rng=rng)
         method, low = self.method, self.domain.low
         guarantee, words = self.guarantee(delta), word_source(rng)
         claims = GridClaims.of(

@@ -140,7 +140,7 @@ class KernelDensities:
         check_whole("task_index", task_index, 0, self.tasks - 1)
         rows = slice(self.offsets[task_index], self.offsets[task_index + 1])
         if rows.start == rows.stop:
-            raise ParameterError(f"task {task_index} has no points, so it has no density")
+            raise ParameterError("synthesis.task-without-points", task_index=task_index)
         places = np.asarray(x, np.float64)
         density = np.zeros(places.shape)
         for point, weight in zip(self.points[rows], self.weights[rows], strict=True):
@@ -226,7 +226,7 @@ def _checked(
     begins = checked_offsets(offsets)
     check_real("value_range", value_range, 0)
     if value_range == 0:
-        raise ParameterError("value_range must be above 0; got 0")
+        raise ParameterError("synthesis.value-range-zero")
     return begins, checked_rows("values", values, begins), LEAST_PART * value_range
 
 

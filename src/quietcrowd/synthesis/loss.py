@@ -102,7 +102,7 @@ def worker_loss(method: Parameters, size: ReleaseSize, delta: float) -> float:
 def _check_delta(delta: float) -> float:
     delta = number(delta)
     if not 0 <= delta < 1:
-        raise ParameterError(f"delta must be at least 0 and below 1; got {delta!r}")
+        raise ParameterError("synthesis.delta-out-of-range", delta=delta)
     return delta
 
 
@@ -187,9 +187,9 @@ def claimed_release_loss(
     """
     chances = np.asarray(weights, np.float64)
     if chances.ndim != 1 or not len(chances) or not (chances >= 0).all():
-        raise ParameterError(f"weights must be a list of numbers of at least 0; got {weights!r}")
+        raise ParameterError("synthesis.weights-invalid", weights=weights)
     if not math.isclose(chances.sum(), 1.0, rel_tol=1e-9):
-        raise ParameterError(f"weights must have the sum 1; got {float(chances.sum())!r}")
+        raise ParameterError("synthesis.weights-sum", sum=float(chances.sum()))
     check_real("epsilon0", epsilon0, 0)
     check_real("gamma", gamma, 1)
     check_whole("k", k, 2)

@@ -30,14 +30,9 @@ def _check_bandwidth(parameters: Parameters, _: object, value: float | str) -> N
     if isinstance(value, float) and 0 < value < math.inf:
         return
     if value not in RULES:
-        raise ParameterError(
-            f"bandwidth must be a number above 0, in the unit of the claims; got {value!r}"
-        )
+        raise ParameterError("synthesis.bandwidth-not-a-number", value=value)
     if parameters.release != "paper":
-        raise ParameterError(
-            f"bandwidth={value!r} is learnt from the claims, which voids the guarantee: give a "
-            'number that does not depend on them, or release="paper"'
-        )
+        raise ParameterError("synthesis.bandwidth-learnt", value=value)
 
 
 @lru_cache
@@ -99,21 +94,20 @@ class Parameters:
         check_real("tolerance", self.tolerance, 0)
         if self.release == "attempts":
             if not 0 < self.drop < 1:
-                raise ParameterError(f"drop must be above 0 and below 1; got {self.drop!r}")
+                raise ParameterError("synthesis.drop-not-between", drop=self.drop)
             if self.learns and not 0 < self.floor < 1:
-                raise ParameterError(
-                    f"floor must be above 0 and below 1; got {self.floor!r}. Without it a learnt "
-                    "weight may be 0, and no epsilon bounds what that tells"
-                )
+                raise ParameterError("synthesis.floor-not-between", floor=self.floor)
         elif self.drop or self.floor:
             raise ParameterError(
-                'release="paper" has neither drop nor floor; '
-                f"got drop={self.drop!r}, floor={self.floor!r}"
+                "synthesis.paper-release-options", drop=self.drop, floor=self.floor
             )
         if self.attempts > MOST_ATTEMPTS:
             raise ParameterError(
-                f"claims={self.claims:,} and drop={self.drop!r} make {self.attempts:,} attempts "
-                f"about a task; at most {MOST_ATTEMPTS:,} are possible"
+                "synthesis.too-many-attempts",
+                claims=self.claims,
+                drop=self.drop,
+                attempts=self.attempts,
+                most_attempts=MOST_ATTEMPTS,
             )
         checked_quantiles(self.quantiles)
         _ = self.blur, self.test  # raises if a parameter is out of range

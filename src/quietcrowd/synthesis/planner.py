@@ -49,12 +49,9 @@ PLACES = 81
 class UnaffordableError(ParameterError):
     """No parameters in the search stay within the budget; `least` is the least loss found."""
 
-    def __init__(self, message: str, least: float) -> None:
-        super().__init__(message, least)
-        self.message, self.least = message, least
-
-    def __str__(self) -> str:
-        return self.message
+    def __init__(self, code: str, /, *, least: float, **fields: object) -> None:
+        super().__init__(code, **fields)
+        self.least = least
 
 
 @frozen(kw_only=True)
@@ -151,11 +148,13 @@ def plan_releases(
                     break
     if not best:
         raise UnaffordableError(
-            f"no parameters that were tried lose at most epsilon={epsilon:g} with {users:,} users "
-            f"per task, {claims} claims per task and delta={delta:g}; the least loss is "
-            f"{show_loss(least)}. Take fewer claims, a larger epsilon or delta, or tasks with more "
-            "users.",
-            least,
+            "synthesis.unaffordable",
+            least=least,
+            epsilon=epsilon,
+            users=users,
+            claims=claims,
+            delta=delta,
+            least_loss=show_loss(least),
         )
     return sorted(best.values(), key=lambda plan: -plan.expected)
 
@@ -258,9 +257,7 @@ def plan_for_claims(
         counts = [fixed.pop("k")]
         check_whole("k", counts[0], 1)
         if counts[0] > most:
-            raise ParameterError(
-                f"nothing can be released: no task has k={counts[0]:,} users, the most is {most:,}"
-            )
+            raise ParameterError("synthesis.too-few-users", count=counts[0], most=most)
     plans: list[tuple[int, ReleasePlan]] = []
     missed: list[UnaffordableError] = []
     with Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar:

@@ -145,9 +145,7 @@ class PrisCrowd(Parameters):
         table = claims.canonical
         if self.release == "attempts" and claims.dropped.out_of_domain:
             raise AnswerError(
-                f"{claims.dropped.out_of_domain:,} claims were left out for their value, which "
-                'tells of them: read the claims without out_of_domain="skip", and clip them by '
-                "a rule that is fixed beforehand"
+                "synthesis.claims-left-out", out_of_domain=claims.dropped.out_of_domain
             )
         density = CrowdDensity(
             method=self, claims=table, bandwidths=self._bandwidths(table, domain)
@@ -161,7 +159,9 @@ class PrisCrowd(Parameters):
             return rule(table.offsets, values, value_range=domain.width)
         if domain.width / self.bandwidth * self.cells > MOST_STEPS:
             raise ParameterError(
-                f"bandwidth={self.bandwidth!r} is too small for claims from {domain.describe()}: "
-                f"its grid has more than 2^{MOST_STEPS.bit_length() - 1} points"
+                "synthesis.bandwidth-too-small",
+                bandwidth=self.bandwidth,
+                domain=domain.describe(),
+                bits=MOST_STEPS.bit_length() - 1,
             )
         return np.full(len(table.tasks), self.bandwidth)

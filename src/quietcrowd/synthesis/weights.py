@@ -228,7 +228,7 @@ def combined_weights(
         if of_workers.ndim == 1:
             worker = int(np.argmin(fine))
             wrong = f"{of_workers[worker].item()!r} of worker {worker}"
-        raise ParameterError(f"global_ must be one number of at least 0 per worker; got {wrong}")
+        raise ParameterError("synthesis.global-weights-invalid", value=wrong)
     codes = checked_codes(worker_codes, begins, len(of_workers))
     products = shares * of_workers[codes]
     return shares_of(products if how == "product" else np.sqrt(products), begins)
@@ -242,7 +242,7 @@ def floored_weights(offsets: npt.ArrayLike, weights: npt.ArrayLike, floor: float
     """
     check_real("floor", floor, 0)
     if floor > 1:
-        raise ParameterError(f"floor must be 0 to 1; got {floor!r}")
+        raise ParameterError("synthesis.floor-out-of-range", floor=floor)
     begins = checked_offsets(offsets)
     shares = checked_shares("weights", weights, begins)
     equal = floor / np.diff(begins)[task_of_rows(begins)]
@@ -253,9 +253,7 @@ def checked_quantiles(quantiles: tuple[float, float, float]) -> tuple[float, flo
     """Return three quantiles; raise ParameterError unless they ascend within 0 to 1."""
     given = np.asarray(quantiles, np.float64)
     if given.shape != (3,) or not 0 <= given[0] <= given[1] <= given[2] <= 1:
-        raise ParameterError(
-            f"quantiles must be three ascending numbers from 0 to 1; got {quantiles!r}"
-        )
+        raise ParameterError("synthesis.quantiles-invalid", quantiles=quantiles)
     return float(given[0]), float(given[1]), float(given[2])
 
 
@@ -266,12 +264,10 @@ def _at_residuals(
 ) -> Floats:
     given, (first, second, third) = np.asarray(residuals, np.float64), thresholds
     if not (given >= 0).all():
-        raise ParameterError(
-            f"residuals must be at least 0; got {given[~(given >= 0)][0].item()!r}"
-        )
+        raise ParameterError("synthesis.residuals-negative", value=given[~(given >= 0)][0].item())
     if not 0 <= first <= second <= third:
         raise ParameterError(
-            f"the thresholds must ascend from 0 on; got {first!r}, {second!r}, {third!r}"
+            "synthesis.thresholds-not-ascending", first=first, second=second, third=third
         )
     found = np.empty(given.shape)
     fill(given.ravel(), (float(first), float(second), float(third)), found.reshape(-1))

@@ -263,7 +263,7 @@ def test_a_channel_that_says_nothing_is_told_of():
     class Silent(Channel):
         epsilon = 1.0
 
-    with pytest.raises(ParameterError, match="Silent gives no law of a report"):
+    with pytest.raises(ParameterError, match="Silent gives no distribution of a report"):
         Silent().log_likelihood(np.zeros(1, int), np.zeros(1, int))
     with pytest.raises(ParameterError, match="Silent has no method describe"):
         Silent().describe()

@@ -207,7 +207,7 @@ class _SketchLaw:
         sent, length = observed.sketches, self.mechanism.sketch_length  # type: ignore[attr-defined]
         if sent is None or sent.shape[1] != length:
             what = "none" if sent is None else f"{sent.shape[1]:,}"
-            raise AnswerError(f"each worker must send a sketch of {length:,} numbers; got {what}")
+            raise AnswerError("privacy.sketch-of-wrong-length", length=length, subject=what)
         if self.mechanism.participation_protected:
             return sent
         rank, ridge = self.channel.profile.rank, getattr(self.mechanism, "ridge", 0.0)

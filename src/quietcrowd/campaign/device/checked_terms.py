@@ -50,7 +50,6 @@ _MEMBERS = {
     "tasks": int,
     "tasks_hash": str,
 }
-_WAY_OUT = "Nothing was sent; take no part, and ask who invited you."
 
 
 @frozen(kw_only=True)
@@ -113,9 +112,7 @@ class Terms:
         """
         config, config_hash = document.get("config"), document.get("config_hash")
         if not isinstance(config, dict) or _hash(config) != config_hash:
-            raise CampaignError(
-                f"the server's configuration has not the hash that it says. {_WAY_OUT}"
-            )
+            raise CampaignError("campaign.configuration-hash-differs")
         _check_members(config, campaign)
         requester_id, as_of = _identity(config)
         promises = _promises(config)
@@ -128,7 +125,7 @@ class Terms:
             raise
         except (QuietcrowdError, ArithmeticError) as error:
             raise CampaignError(
-                f"the campaign's mechanism cannot be had: {one_line(str(error))} {_WAY_OUT}"
+                "campaign.mechanism-unusable", reason=one_line(str(error))
             ) from None
         if _hash(config.get("channel")) == _hash(earlier):
             expected["channel"] = earlier
@@ -169,27 +166,29 @@ def _hash(value: Any) -> str | None:
 def _check_members(config: Mapping[str, Any], campaign: str) -> None:
     wrong = [name for name, kind in _MEMBERS.items() if type(config.get(name)) is not kind]
     if wrong:
-        raise CampaignError(f"the campaign does not say, or not clearly: {', '.join(wrong)}")
+        raise CampaignError("campaign.statement-invalid", value=", ".join(wrong))
     requester_id, as_of = _identity(config)
     if config.get("version") == VERSION and not _is_id(requester_id):
-        raise CampaignError("the campaign does not say, or not clearly: requester_id")
+        raise CampaignError("campaign.requester-id-missing")
     try:
         if as_of is not None:
             check_as_of(as_of)
     except ParameterError:
-        raise CampaignError("the campaign does not say, or not clearly: as_of") from None
+        raise CampaignError("campaign.as-of-missing") from None
     if config["campaign"] != campaign:
-        raise CampaignError(f"the server shows another campaign than {campaign}. {_WAY_OUT}")
+        raise CampaignError("campaign.another-campaign", campaign=campaign)
     answers, tasks = config["answers_per_participant"], config["tasks"]
     if not 1 <= answers <= min(tasks, MAX_REPORTS) or tasks > MAX_TASKS:
         raise CampaignError(
-            f"the campaign asks for {answers:,} answers to {tasks:,} tasks: there must be 1 to "
-            f"{MAX_REPORTS:,} answers, not more than tasks, and at most {MAX_TASKS:,} tasks"
+            "campaign.answers-out-of-range",
+            answers=answers,
+            tasks=tasks,
+            max_reports=MAX_REPORTS,
+            max_tasks=MAX_TASKS,
         )
     if not 1 <= config["linked"] <= answers:
         raise CampaignError(
-            f"the campaign says that {config['linked']:,} of {answers:,} answers share one fact: "
-            "there must be 1, or more up to all of them"
+            "campaign.linked-out-of-range", linked=config["linked"], answers=answers
         )
 
 
@@ -206,9 +205,7 @@ def _promises(config: Mapping[str, Any]) -> Promises | None:
     try:
         return Promises.of(config)
     except ParameterError as error:
-        raise CampaignError(
-            f"the campaign does not say, or not clearly: {one_line(str(error))}. {_WAY_OUT}"
-        ) from None
+        raise CampaignError("campaign.statement-unclear", reason=one_line(str(error))) from None
 
 
 def _allotment(config: Mapping[str, Any], mechanism: Mechanism) -> Allotment | None:
@@ -220,9 +217,7 @@ def _allotment(config: Mapping[str, Any], mechanism: Mechanism) -> Allotment | N
     try:
         return Allotment.of(kind, mechanism=mechanism, answers=answers, tasks=tasks)
     except ParameterError as error:
-        raise CampaignError(
-            f"the campaign does not say, or not clearly: {one_line(str(error))}. {_WAY_OUT}"
-        ) from None
+        raise CampaignError("campaign.statement-unclear", reason=one_line(str(error))) from None
 
 
 def _expected(
@@ -273,8 +268,9 @@ def _compare(config: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
         here = expected["guarantee"]["worker_epsilon"]
         loss = f"; a worker loses up to epsilon = {'infinite' if here is None else show_loss(here)}"
     raise CampaignError(
-        f"what the campaign says is not what follows from its mechanism: "
-        f"{one_line(', '.join(differing))}{loss}. {_WAY_OUT}"
+        "campaign.statement-contradicts-mechanism",
+        reason=one_line(", ".join(differing)),
+        loss=loss,
     )
 
 
@@ -298,10 +294,10 @@ def read_tasks(document: Mapping[str, Any], terms: Terms) -> tuple[CampaignTask,
     """
     listed = document.get("tasks")
     if not isinstance(listed, list) or not all(map(_is_task, listed)):
-        raise CampaignError("the server shows no list of tasks")
+        raise CampaignError("campaign.tasks-missing")
     tasks = [CampaignTask(id=one["task_id"], name=one["task"], data=one["data"]) for one in listed]
     if document.get("config_hash") != terms.config_hash:
-        raise CampaignError(f"the tasks belong to another configuration. {_WAY_OUT}")
+        raise CampaignError("campaign.tasks-of-another-configuration")
     try:
         hashed = hash_tasks([(task.id, task.name, task.data) for task in tasks])
     except (QuietcrowdError, RecursionError):
@@ -309,7 +305,7 @@ def read_tasks(document: Mapping[str, Any], terms: Terms) -> tuple[CampaignTask,
     in_order = all(one.id < next_.id for one, next_ in pairwise(tasks))
     names = {task.name for task in tasks}
     if hashed != terms.tasks_hash or not len(names) == len(tasks) == terms.tasks or not in_order:
-        raise CampaignError(f"the tasks are not those that you agreed to. {_WAY_OUT}")
+        raise CampaignError("campaign.tasks-changed")
     _check_linked(tasks, terms)
     _check_loss(tasks, terms)
     return tuple(tasks)
@@ -329,11 +325,7 @@ def read_allotment(
     asked = {id_ for id_ in ids if isinstance(id_, str)} if isinstance(ids, list) else set()
     found = tuple(task for task in tasks if task.id in asked)
     if ids != [task.id for task in found] or len(found) != terms.answers:
-        raise CampaignError(
-            f"the server does not give you {terms.answers:,} of the campaign's tasks, as you "
-            "agreed to. None of your answers was sent: try later, or withdraw and ask who invited "
-            "you."
-        )
+        raise CampaignError("campaign.too-few-tasks-given", answers=terms.answers)
     return found
 
 
@@ -342,20 +334,16 @@ def _check_loss(tasks: Sequence[CampaignTask], terms: Terms) -> None:
     agreed = terms.guarantee.worker_epsilon
     if loss is not None and loss > agreed:
         raise CampaignError(
-            f"all answers to these tasks lose up to epsilon = {show_loss(loss)}, and the campaign "
-            f"says {show_loss(agreed)}: what you agreed to is less than what you would lose. "
-            f"{_WAY_OUT}"
+            "campaign.loss-understated",
+            loss=show_loss(loss),
+            other_loss=show_loss(agreed),
         )
 
 
 def _check_linked(tasks: Sequence[CampaignTask], terms: Terms) -> None:
     found = largest_group([(task.name, task.data) for task in tasks], terms.mechanism)
     if min(found, terms.answers) > terms.linked:
-        raise CampaignError(
-            f"{found:,} of the tasks are copies or near-copies of one question, and the campaign "
-            f"says that {terms.linked:,} answers at most share a fact: what you agreed to is less "
-            f"than what you would lose. {_WAY_OUT}"
-        )
+        raise CampaignError("campaign.copies-understated", found=found, linked=terms.linked)
 
 
 def _is_id(value: Any) -> bool:

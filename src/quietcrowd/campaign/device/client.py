@@ -305,10 +305,7 @@ class Client:
         with self._folder.held():
             self._require_not_left()
             if self.committed:
-                raise AnswerError(
-                    "this device has answered the campaign, and its reports stay as they are: send "
-                    "what is on its way, or withdraw"
-                )
+                raise AnswerError("campaign.already-answered")
             self._commit(answers)
             return self._send()
 
@@ -327,7 +324,7 @@ class Client:
         if the server has not acknowledged them.
         """
         if not self.sent:
-            raise AnswerError("nothing was sent, or the server has not acknowledged it yet")
+            raise AnswerError("campaign.nothing-acknowledged")
         return self._upload().reports(self.terms.mechanism, self.tasks)
 
     def stored(self) -> HeldReports:
@@ -430,7 +427,7 @@ class Client:
     def _upload(self) -> CommittedReports:
         content = self._folder.upload()
         if content is None:
-            raise AnswerError("nothing is on its way: answer first")
+            raise AnswerError("campaign.nothing-pending")
         return CommittedReports(content=content)
 
     def _cost(self, count: int) -> Cost:
@@ -458,34 +455,22 @@ class Client:
         if self.joined or self._folder.withdrawn:
             return
         if self.committed or self._ledger.charged(self._link.name):
-            raise CampaignError(
-                f"{self._folder.credential} is gone, without which this device cannot show the "
-                "server who it is, so nothing was deleted: restore it from a copy"
-            )
-        raise CampaignError(
-            "this device takes no part in the campaign, so nothing was deleted; if you answered "
-            "from another folder, name it with --folder"
-        )
+            raise CampaignError("campaign.credential-missing", credential=self._folder.credential)
+        raise CampaignError("campaign.not-taking-part")
 
     def _require_not_left(self) -> None:
         """Raise CampaignError if fresh noise about the same answers would be sampled."""
         lost = not self.committed and self._ledger.charged(self._link.name)
         if self._folder.withdrawn or lost:
             why = "you withdrew from it" if self._folder.withdrawn else "its files are gone"
-            raise CampaignError(
-                f"this device has answered the campaign before, and {why}: fresh noise about the "
-                "same answers would tell more, so it does not answer again"
-            )
+            raise CampaignError("campaign.answered-before", reason=why)
 
     def _check_count(self, given: int) -> None:
         terms = self.terms
         if given > terms.answers:
-            raise AnswerError(
-                f"the campaign takes at most {terms.answers:,} answers of a worker; got {given:,}. "
-                "Leave some out."
-            )
+            raise AnswerError("campaign.too-many-answers", answers=terms.answers, given=given)
         if not given and not terms.mechanism.every_task:
-            raise AnswerError("there is no answer: give at least one")
+            raise AnswerError("campaign.no-answer")
 
     def _memo(self, member: Membership) -> Memo | None:
         if self.terms.mechanism.no_memo is not None:

@@ -81,10 +81,7 @@ class CommittedReports:
     def _fitting(cls, body: Mapping[str, Any]) -> CommittedReports:
         content = canonical_json(body)
         if len(content) > MAX_BODY:
-            raise CampaignError(
-                f"the reports take {len(content):,} bytes, and a campaign takes in {MAX_BODY:,} at "
-                "most: it cannot be answered"
-            )
+            raise CampaignError("campaign.reports-too-long", count=len(content), max_body=MAX_BODY)
         return cls(content=content)
 
     @property

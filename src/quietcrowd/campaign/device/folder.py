@@ -73,11 +73,7 @@ def default_folder() -> Path:
     if usual == earlier or not os.path.lexists(earlier):
         return usual
     if os.path.lexists(usual):
-        raise CampaignError(
-            f"both {earlier} and {usual} are there, and each may hold a ledger of what this device "
-            "has spent. Name the one to use with folder= (on the command line: --folder), and put "
-            "the other one away."
-        )
+        raise CampaignError("campaign.two-ledgers", earlier=earlier, usual=usual)
     return earlier
 
 
@@ -144,9 +140,7 @@ class CampaignFolder:
             try:
                 lock.enter_context(file_lock(self.path / _LOCK, wait=False))
             except (BlockingIOError, PermissionError):
-                raise CampaignError(
-                    f"another process works on {self.campaign} right now: wait for it to end"
-                ) from None
+                raise CampaignError("campaign.folder-in-use", campaign=self.campaign) from None
             self._remove_drafts()
             yield
 
@@ -259,10 +253,7 @@ class CampaignFolder:
         return document
 
     def _damaged(self, name: str) -> FormatError:
-        return FormatError(
-            f"{self.path / name} is damaged. Restore it from a copy; without it this device cannot "
-            "show the server who it is."
-        )
+        return FormatError("campaign.credential-damaged", path=self.path / name)
 
     def _wipe(self, name: str) -> None:
         try:
@@ -333,10 +324,7 @@ def read_record(folder: Path) -> CampaignRecord | None:
             return CampaignRecord(**document)
     except (ValueError, RecursionError, KeyError, TypeError):
         pass
-    raise FormatError(
-        f"{path} is damaged. Restore it from a copy; without it this device cannot tell which "
-        "questions it has reported on before."
-    )
+    raise FormatError("campaign.questions-damaged", path=path)
 
 
 @frozen(kw_only=True, slots=False)
@@ -376,8 +364,7 @@ class EarlierReports:
                     known.setdefault(question, read_report(self.mechanism, kept or ()))
                 except (ValueError, TypeError):
                     raise FormatError(
-                        f"what this device keeps of {record.campaign} is damaged: restore "
-                        f"{_FILE} of that campaign from a copy"
+                        "campaign.record-damaged", campaign=record.campaign, file=_FILE
                     ) from None
         return known
 
@@ -404,7 +391,9 @@ def charge_records(records: tuple[CampaignRecord, ...], ledger: DeviceLedger) ->
             try:
                 mechanism = Mechanism.from_dict(record.mechanism)
             except QuietcrowdError as error:
-                raise FormatError(f"what this device keeps of {record.campaign}: {error}") from None
+                raise FormatError(
+                    "campaign.record-invalid", campaign=record.campaign, error=error
+                ) from None
             ledger.charge(
                 Cost(
                     campaign=record.campaign,

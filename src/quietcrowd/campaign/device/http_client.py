@@ -56,8 +56,6 @@ DEADLINE = 120.0
 MAX_ANSWER = 4 * MAX_TASK_TEXT + 200 * MAX_TASKS
 """Maximum bytes of an answer; the longest contains all tasks of a campaign."""
 
-_WAY_OUT = "None of your answers was sent; withdraw, and ask who invited you."
-
 _UNAUTHORIZED = 401
 _TRY_AGAIN = frozenset({408, 429, 500, 502, 503, 504})
 _HEADERS = {
@@ -198,7 +196,9 @@ class CampaignServer:
                 asked = _retry_after(answer)
             wait = max(pause, asked)
             if time.monotonic() + wait > until:
-                raise UnansweredError(self._unanswered(answer, asked))
+                raise UnansweredError(
+                    "campaign.server-silent", reason=self._unanswered(answer, asked)
+                )
             sleep(wait)
             pause = min(2 * pause, LONGEST_PAUSE)
 
@@ -234,7 +234,7 @@ class CampaignServer:
                 return deadline.error if deadline.over else error
             except httpx.InvalidURL as error:
                 raise CampaignError(
-                    f"the server {self.link.server} has no address: {error}"
+                    "campaign.server-without-address", server=self.link.server, error=error
                 ) from None
 
     def _unanswered(self, answer: httpx.Response | httpx.RequestError, asked: float) -> str:
@@ -252,18 +252,12 @@ def _read(answer: httpx.Response) -> httpx.Response:
     import httpx
 
     if answer.headers.get("content-encoding", "identity").strip().lower() != "identity":
-        raise CampaignError(
-            "the server compresses its response, which was not requested: it was not read. Ask "
-            "whoever invited you"
-        )
+        raise CampaignError("campaign.response-compressed")
     parts, size = [], 0
     for part in answer.iter_bytes():
         size += len(part)
         if size > MAX_ANSWER:
-            raise CampaignError(
-                f"the server's answer is longer than {MAX_ANSWER:,} bytes, which no campaign "
-                "needs: the rest was not read. Ask who invited you"
-            )
+            raise CampaignError("campaign.response-too-long", max_answer=MAX_ANSWER)
         parts.append(part)
     return httpx.Response(answer.status_code, headers=answer.headers, content=b"".join(parts))
 
@@ -284,11 +278,8 @@ def require_success(response: httpx.Response) -> httpx.Response:
     if response.is_success:
         return response
     if response.is_redirect:
-        raise CampaignError(
-            "the server redirects requests, and reports are sent only to the server of the "
-            "link: ask for a link to the new address"
-        )
-    raise CampaignError(f"the server refuses: {hide_tokens(refusal(response))}")
+        raise CampaignError("campaign.redirected")
+    raise CampaignError("campaign.server-refuses", reason=hide_tokens(refusal(response)))
 
 
 def read_object(response: httpx.Response) -> dict[str, Any]:
@@ -298,9 +289,7 @@ def read_object(response: httpx.Response) -> dict[str, Any]:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise CampaignError(
-            "the server answers with something else than a campaign: check the link"
-        )
+        raise CampaignError("campaign.not-a-campaign")
     return value
 
 
@@ -314,26 +303,22 @@ def fetch_images(
     """
     named = named_images(task.data for task in tasks)
     if len(named) > MAX_IMAGES:
-        raise CampaignError(
-            f"the tasks show {len(named):,} images; at most {MAX_IMAGES:,} are fetched. {_WAY_OUT}"
-        )
+        raise CampaignError("campaign.too-many-images", count=len(named), max_images=MAX_IMAGES)
     kept, size = folder.images(), 0
     for sha256 in named:
         path = kept.get(sha256) or _fetch(sha256, folder, server, credential)
         size += path.stat().st_size
         if size > MAX_IMAGE_BYTES:
-            raise CampaignError(
-                f"the images of the tasks have more than {MAX_IMAGE_BYTES:,} bytes. {_WAY_OUT}"
-            )
+            raise CampaignError("campaign.images-too-large", max_image_bytes=MAX_IMAGE_BYTES)
 
 
 def _fetch(sha256: str, folder: CampaignFolder, server: CampaignServer, credential: str) -> Path:
     content = server.read_image(sha256, credential)
     shown = f"the image {sha256[:12]}... that the server sends"
     if len(content) > MAX_IMAGE or hashlib.sha256(content).hexdigest() != sha256:
-        raise CampaignError(f"{shown} is not the one that the tasks name. {_WAY_OUT}")
+        raise CampaignError("campaign.image-changed", shown=shown)
     try:
         kind = image_kind(content)
     except ValueError as error:
-        raise CampaignError(f"{shown} is not accepted: {error}. {_WAY_OUT}") from None
+        raise CampaignError("campaign.image-invalid", shown=shown, error=error) from None
     return folder.keep_image(sha256 + SUFFIXES[kind], content)

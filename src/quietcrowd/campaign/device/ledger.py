@@ -86,14 +86,10 @@ class DeviceLedger:
             return PrivacyLedger.from_json(text)
         except RemovedMechanismError as error:
             raise RemovedMechanismError(
-                f"{self.path}: {error} Without it nothing bounds what this device has spent. To "
-                "answer other campaigns, name another folder with --folder, and count from 0 there."
+                "campaign.ledger-of-removed-mechanism", path=self.path, error=error
             ) from None
         except FormatError as error:
-            raise FormatError(
-                f"{self.path}: {error}. Restore it from a copy: without it nobody knows what this "
-                "device has spent."
-            ) from None
+            raise FormatError("campaign.ledger-damaged", path=self.path, error=error) from None
 
     def campaigns(self) -> frozenset[str]:
         """Return the names of all campaigns to which reports may have been sent."""
@@ -138,9 +134,14 @@ class DeviceLedger:
         if cost.mechanism.every_task or count == 1:
             ways.remove("give fewer answers")
         raise ParameterError(
-            f"this device has used epsilon = {show_loss(used)} of a budget of "
-            f"{budget.most:g}{at}, and {what} would make it {show_loss(after)}: nothing was sent. "
-            f"You can {', '.join(ways[:-1])}, or {ways[-1]}."
+            "campaign.budget-exceeded",
+            loss=show_loss(used),
+            most=budget.most,
+            place_suffix=at,
+            subject=what,
+            other_loss=show_loss(after),
+            way=", ".join(ways[:-1]),
+            other_way=ways[-1],
         )
 
     def affordable(self, most: Cost, budget: Budget) -> int:

@@ -68,12 +68,9 @@ class CampaignLink:
         )
         server = _server(parts)
         if path is None or server is None or not plain:
-            raise ParameterError(f"the link must be like {_EXAMPLE}; got {_shown(url)}")
+            raise ParameterError("campaign.link-invalid", example=_EXAMPLE, shown=_shown(url))
         if not is_protected(server):
-            raise ParameterError(
-                f"the link {_shown(url)} goes through the network without encryption: ask for one "
-                "that begins with https://"
-            )
+            raise ParameterError("campaign.link-not-encrypted", shown=_shown(url))
         return cls(
             server=f"{server}{path['prefix']}",
             campaign=path["campaign"],
@@ -83,12 +80,14 @@ class CampaignLink:
 
 def _split(url: Any) -> SplitResult:
     if not isinstance(url, str):
-        raise ParameterError(f"the link must be a text like {_EXAMPLE}; got {type(url).__name__}")
+        raise ParameterError(
+            "campaign.link-not-text", example=_EXAMPLE, type_name=type(url).__name__
+        )
     try:
         parts = urlsplit(url.strip())
         _ = parts.port
     except ValueError:
-        raise ParameterError(f"the link must be like {_EXAMPLE}; got {_shown(url)}") from None
+        raise ParameterError("campaign.link-invalid", example=_EXAMPLE, shown=_shown(url)) from None
     return parts
 
 
@@ -106,12 +105,12 @@ def _shown(url: str) -> str:
 
 def _invite(parts: SplitResult, given: str | None) -> str | None:
     if parts.fragment and not parts.fragment.startswith("i="):
-        raise ParameterError("what follows # in the link must be i= and an invite: copy it whole")
+        raise ParameterError("campaign.link-invite-invalid")
     invites = {one for one in (parts.fragment.removeprefix("i="), given) if one}
     if len(invites) > 1:
-        raise ParameterError("the link has another invite than the one that is given: give one")
+        raise ParameterError("campaign.link-invite-differs")
     for invite in invites:
         if not has_prefix(str(invite), "qci_"):
-            raise ParameterError("an invite is qci_ and 43 letters or digits: copy it whole")
+            raise ParameterError("campaign.invite-invalid")
         return invite
     return None

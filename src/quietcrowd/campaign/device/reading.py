@@ -47,10 +47,7 @@ class CampaignReading:
             terms = Terms.read(self.server.read_campaign(), self.link.campaign)
             membership = self.folder.membership()
             if membership is not None and membership.config_hash != terms.config_hash:
-                raise CampaignError(
-                    "the campaign has changed since you agreed to it: nothing is sent. Withdraw, "
-                    "and ask who invited you"
-                )
+                raise CampaignError("campaign.changed-since-consent")
             self._terms = terms
         return self._terms
 
@@ -59,7 +56,7 @@ class CampaignReading:
         """Device's membership; raises CampaignError if the device has not joined."""
         member = self.folder.membership()
         if member is None:
-            raise CampaignError("this device takes no part in the campaign: join it first")
+            raise CampaignError("campaign.not-joined")
         return member
 
     @property
@@ -86,10 +83,7 @@ class CampaignReading:
 
     def _keep_allotment(self, ids: list[str]) -> None:
         if self.folder.allotted(ids) != ids:
-            raise CampaignError(
-                "the server gives this device other tasks than before: some at a time, it could "
-                "ask about all of them. Nothing more is sent: withdraw, and ask who invited you"
-            )
+            raise CampaignError("campaign.other-tasks-given")
 
     @property
     def not_asked(self) -> frozenset[str]:
@@ -102,8 +96,10 @@ class CampaignReading:
         others = self.not_asked.intersection(map(str, answers))
         if others:
             raise AnswerError(
-                f"this worker was not asked {min(others)!r}: the campaign gives each worker "
-                f"{self.terms.answers:,} of its {self.terms.tasks:,} tasks. Leave it out."
+                "campaign.tasks-not-asked",
+                others=min(others),
+                answers=self.terms.answers,
+                tasks=self.terms.tasks,
             )
 
     def earlier(self) -> EarlierReports:

@@ -58,10 +58,7 @@ class WorkerReceipt:
         except (KeyError, TypeError, AttributeError):
             adds_up = False
         if not adds_up:
-            raise CampaignError(
-                "what the server says of the reports does not add up; they are kept here, and can "
-                "be sent again"
-            )
+            raise CampaignError("campaign.acknowledgement-inconsistent")
         return cls(
             accepted=counts[0],
             duplicates=counts[1],
@@ -90,9 +87,12 @@ class WorkerReceipt:
             task, code = self.rejected[0]
             more = f", and {len(self.rejected) - 1:,} more" * (len(self.rejected) > 1)
             raise CampaignError(
-                f"the server took {self.accepted + self.duplicates:,} reports and rejects "
-                f"{len(self.rejected):,}: that on {task!r} ({code}){more}. Sending them again "
-                "changes nothing; ask who invited you, or withdraw"
+                "campaign.reports-rejected",
+                accepted=self.accepted + self.duplicates,
+                count=len(self.rejected),
+                task=task,
+                code=code,
+                more=more,
             )
         return self
 
@@ -153,9 +153,7 @@ class HeldReports:
                 strange=len(held - sent),
             )
         except (KeyError, TypeError, ValueError, OverflowError, pa.ArrowException, IndexError):
-            raise CampaignError(
-                "what the server holds cannot be read: ask who invited you"
-            ) from None
+            raise CampaignError("campaign.server-records-unreadable") from None
 
 
 def _sent(item: Mapping[str, Any]) -> _SentReport:

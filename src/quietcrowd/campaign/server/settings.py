@@ -105,8 +105,7 @@ def require_no_contradiction(settings: BaseModel) -> None:
         part, most = getattr(settings, name), getattr(settings, whole)
         if name in given and part is not None and most is not None and part > most:
             raise ParameterError(
-                f"{name} is {part:,} and {whole} is {most:,}: one cannot have more than all. "
-                f"Give {name} at most {most:,}, or {whole} at least {part:,}."
+                "campaign.part-exceeds-whole", name=name, part=part, whole=whole, most=most
             )
 
 
@@ -125,27 +124,22 @@ def _network(text: str) -> str:
     try:
         found = ip_network(text, strict=False)
     except ValueError:
-        raise ParameterError(
-            f"it must be an address as 10.0.0.1, or a network as 10.0.0.0/24; got {text!r}"
-        ) from None
+        raise ParameterError("campaign.network-invalid", text=text) from None
     if found.prefixlen < _WIDEST[found.version]:
-        raise ParameterError(
-            "who is in this network is believed about where others come from, so it must not be "
-            f"everybody's: name the proxy's address, or the network that it is in; got {text!r}"
-        )
+        raise ParameterError("campaign.network-of-everyone", text=text)
     return text
 
 
 def _folder(text: str) -> str:
     """Return the absolute path of a directory in which work directories can be made and locked."""
     if not Path(text).is_dir():
-        raise ParameterError(f"there is no folder {text}: create it first")
+        raise ParameterError("campaign.settings-folder-missing", text=text)
     try:
         with work_folder(text):
             pass
     except OSError as error:
         raise ParameterError(
-            f"nothing can be written in {text}: {error.strerror}; name another folder"
+            "campaign.folder-not-writable", text=text, reason=error.strerror
         ) from None
     return str(Path(text).absolute())
 
@@ -354,7 +348,9 @@ class Settings(BaseSettings):
         except ValidationError as error:
             first = error.errors()[0]
             name = str(first["loc"][0])
-            raise ParameterError(mistake(type(self), name, first)) from None
+            raise ParameterError(
+                "campaign.setting-mistaken", mistake=mistake(type(self), name, first)
+            ) from None
         require_no_contradiction(self)
 
     @classmethod
@@ -399,9 +395,9 @@ def _from_file(file: Path) -> dict[str, Any]:
     try:
         found = TomlConfigSettingsSource(Settings, file).toml_data if file.is_file() else None
     except (OSError, TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ParameterError(f"the settings in {file} cannot be read as TOML: {error}") from None
+        raise ParameterError("campaign.settings-not-toml", file=file, error=error) from None
     if found is None:
-        raise ParameterError(f"there is no file {file} with settings")
+        raise ParameterError("campaign.settings-file-missing", file=file)
     return {name: _checked(str(file), name, value) for name, value in found.items()}
 
 
@@ -424,7 +420,7 @@ def _require_no_slip(variable: str) -> None:
     like = get_close_matches(name.lower(), known, n=1, cutoff=0.8)
     if like and name.lower() not in known:
         meant = f"{PREFIX_OF_VARIABLES}{like[0].upper()}"
-        raise ParameterError(f"variable {variable} is no setting; did you mean {meant}?")
+        raise ParameterError("campaign.unknown-variable", variable=variable, meant=meant)
 
 
 def _from_assignments(assignments: Iterable[str], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -433,9 +429,11 @@ def _from_assignments(assignments: Iterable[str], options: Mapping[str, Any]) ->
         dashed, equals, text = assignment.partition("=")
         name = dashed.strip().replace("-", "_")
         if not equals:
-            raise ParameterError(f"--set {assignment}: write NAME=VALUE, as --set burst=200")
+            raise ParameterError("campaign.set-without-value", assignment=assignment)
         if name in options:
-            raise ParameterError(f"--set {assignment}: this has an option, --{_dashed(name)}")
+            raise ParameterError(
+                "campaign.set-has-option", assignment=assignment, dashed=_dashed(name)
+            )
         found[name] = _checked(f"--set {assignment}", name, text.strip(), text=True)
     return found
 
@@ -446,10 +444,17 @@ def _checked(place: str, name: str, value: Any, *, text: bool = False) -> Any:
     if field is None:
         known = did_you_mean(name, Settings.model_fields)
         raise ParameterError(
-            f"{place}: there is no setting {name!r}{known or '; docs/operating.md lists them'}"
+            "campaign.unknown-setting",
+            place=place,
+            name=name,
+            known=known or "; docs/operating.md lists them",
         )
     rule: Any = Annotated[(field.annotation, field.description, *field.metadata)]
     try:
         return TypeAdapter(rule).validate_python(value, strict=not text)
     except ValidationError as error:
-        raise ParameterError(f"{place}: {mistake(Settings, name, error.errors()[0])}") from None
+        raise ParameterError(
+            "campaign.setting-invalid",
+            place=place,
+            mistake=mistake(Settings, name, error.errors()[0]),
+        ) from None

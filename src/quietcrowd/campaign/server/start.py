@@ -62,8 +62,7 @@ def connections_within(wanted: int | None, database_files: int) -> int:
     if room < (wanted or _FEWEST):
         needed = limit - room + (wanted or _FEWEST)
         raise ParameterError(
-            f"this process may have {limit:,} files open, and {wanted or _FEWEST:,} connections "
-            f"need {needed:,}: raise the limit, as with ulimit -n {needed}"
+            "campaign.too-few-files-allowed", limit=limit, wanted=wanted or _FEWEST, needed=needed
         )
     return wanted or min(room, _MOST)
 
@@ -123,18 +122,15 @@ def _host_in(address: Any) -> str | None:
 def listener(settings: Settings) -> Listener:
     """Create the listening socket; raise ParameterError if that is impossible or insecure."""
     if not (settings.insecure or is_here(settings.host)):
-        raise ParameterError(
-            f"{settings.host} is not this machine alone, and this server speaks without "
-            "encryption: put a server with HTTPS before it and listen on 127.0.0.1; or, where "
-            "nobody else is on the network between the two, add --insecure"
-        )
+        raise ParameterError("campaign.address-needs-encryption", host=settings.host)
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         plain = socket.create_server((settings.host, settings.port), family=family)
     except OSError as error:
         raise ParameterError(
-            f"cannot listen on {place_of(settings.host, settings.port)}: {error.strerror}; take "
-            "another port"
+            "campaign.address-unusable",
+            address=place_of(settings.host, settings.port),
+            reason=error.strerror,
         ) from None
     found = Listener(plain.family, plain.type, plain.proto, fileno=plain.detach())
     found._taken = set()

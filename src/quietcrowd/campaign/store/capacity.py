@@ -56,8 +56,11 @@ def claim_connections(database: Database, *, pool_size: int, others: int) -> Con
         more = pool_size + others - pool.checkedin() - pool.checkedout()  # type: ignore[attr-defined]
     if row.used + more > given:
         raise ParameterError(
-            f"PostgreSQL gives {given} connections, and {row.used} are in use: {wanted}; {way_out} "
-            "(max_connections)"
+            "campaign.too-few-connections",
+            given=given,
+            used=row.used,
+            wanted=wanted,
+            remedy=way_out,
         )
     try:
         with ExitStack() as held:
@@ -65,7 +68,6 @@ def claim_connections(database: Database, *, pool_size: int, others: int) -> Con
                 held.enter_context(database.engine.connect())
     except OperationalError:  # another process was faster
         raise ParameterError(
-            f"PostgreSQL gave {given} connections, and they are in use now: {wanted}; {way_out} "
-            "(max_connections)"
+            "campaign.connections-in-use", given=given, wanted=wanted, remedy=way_out
         ) from None
     return Connections(given=given, used=row.used + more)

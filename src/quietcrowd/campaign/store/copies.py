@@ -49,7 +49,7 @@ def copy_to(database: Database, target: Path) -> dict[str, int]:
     pg_dump is missing or fails. It also rejects the URL of a connection pooler.
     """
     if not target.parent.is_dir():
-        raise ParameterError(f"there is no folder {target.parent}: create it first")
+        raise ParameterError("campaign.backup-folder-missing", parent=target.parent)
     if database.path is not None:
         database.backup(target)
         return _count_rows_of(target)
@@ -61,16 +61,12 @@ def copy_to(database: Database, target: Path) -> dict[str, int]:
             _pg_dump(database, program, target, str(snapshot))
             return _count_rows(connection)
     except DBAPIError as error:
-        raise ParameterError(f"PostgreSQL cannot be copied: {explain(error)}") from None
+        raise ParameterError("campaign.postgresql-not-copied", reason=explain(error)) from None
 
 
 def _refuse_pooler(database: Database) -> None:
     if database.behind_pooler():
-        raise ParameterError(
-            "this URL leads to a connection pooler such as PgBouncer. pg_dump would leave its "
-            "settings on connections of the server: name PostgreSQL's own host and port with "
-            "--database and --departures"
-        )
+        raise ParameterError("campaign.connection-pooler")
 
 
 def _count_rows_of(copy: Path) -> dict[str, int]:
@@ -97,7 +93,7 @@ def _pg_dump(database: Database, program: str, target: Path, snapshot: str) -> N
     try:
         create_private(target)
     except FileExistsError:
-        raise ParameterError(f"{target} exists already: a backup overwrites nothing") from None
+        raise ParameterError("campaign.target-exists", target=target) from None
     words = [f"--snapshot={snapshot}", "--format=custom", "--no-owner"]
     try:
         _run(database, [program, *words, f"--file={target.absolute()}"])
@@ -118,10 +114,7 @@ def pg_restore(database: Database, dump: Path) -> None:
 def _program(name: str) -> str:
     program = shutil.which(name)
     if program is None:
-        raise ParameterError(
-            f"{name} is not on the PATH: install PostgreSQL's client programs, or copy the "
-            "database by other means (campaign migrate has --no-backup then)"
-        )
+        raise ParameterError("campaign.program-missing", name=name)
     return program
 
 
@@ -137,7 +130,9 @@ def _run(database: Database, words: Sequence[str]) -> None:
     if done.returncode:
         name = Path(words[0]).name
         reason = done.stderr.strip().rpartition(f"{name}: error: ")[2].partition("\n")[0]
-        raise ParameterError(f"{name} failed: {reason or 'it gives no reason'}")
+        raise ParameterError(
+            "campaign.program-failed", name=name, reason=reason or "it gives no reason"
+        )
 
 
 @contextmanager

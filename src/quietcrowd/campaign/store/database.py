@@ -79,16 +79,14 @@ def _url(text: str) -> URL:
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
-        raise ParameterError(
-            "the database must be a URL, as sqlite:///quietcrowd.db or postgresql://user@host/name"
-        ) from None
+        raise ParameterError("campaign.database-not-a-url") from None
     if url.drivername in ("postgresql", "postgresql+psycopg"):
         query = {"connect_timeout": _CONNECT, **url.query}
         return url.set(drivername="postgresql+psycopg", query=query)
     if url.drivername != "sqlite":
-        raise ParameterError(f"the database must be sqlite or postgresql; got {url.drivername}")
+        raise ParameterError("campaign.database-kind-unknown", kind=url.drivername)
     if url.database in (None, "", ":memory:"):
-        raise ParameterError("the database must be a file, as sqlite:///quietcrowd.db")
+        raise ParameterError("campaign.database-not-a-file")
     return url
 
 
@@ -170,7 +168,7 @@ class Database:
         if url.drivername == "sqlite":
             folder = Path(str(url.database)).absolute().parent
             if not folder.is_dir():
-                raise ParameterError(f"there is no folder {folder}: create it first")
+                raise ParameterError("campaign.database-folder-missing", folder=folder)
             _set_up_sqlite(engine, _file(url))
         return cls(url=url, engine=engine)
 
@@ -286,11 +284,11 @@ class Database:
         incomplete.
         """
         if self.path is None:
-            raise ParameterError("a PostgreSQL database is backed up with pg_dump")
+            raise ParameterError("campaign.postgresql-needs-pg-dump")
         try:
             create_private(target)  # VACUUM INTO accepts an empty file
         except FileExistsError:
-            raise ParameterError(f"{target} exists already: a backup overwrites nothing") from None
+            raise ParameterError("campaign.target-exists", target=target) from None
         try:
             with closing(self.engine.raw_connection()) as raw:
                 raw.cursor().execute("VACUUM INTO ?", (str(target),))
@@ -302,7 +300,7 @@ class Database:
             why = explain_code(database_code(error)) if self.is_intact() else DAMAGED
             if why is None:
                 raise
-            raise ParameterError(f"{self.path} cannot be copied: {why}") from None
+            raise ParameterError("campaign.file-not-copied", path=self.path, reason=why) from None
 
     def behind_pooler(self) -> bool:
         """Return whether a pooler such as PgBouncer is between this program and PostgreSQL."""
@@ -357,10 +355,7 @@ def _set_up_sqlite(engine: Engine, path: Path) -> None:
         durable = cursor.execute("PRAGMA synchronous").fetchone()[0] == _FULL
         journal = cursor.execute("PRAGMA journal_mode").fetchone()[0]
         if not durable or journal != "wal":
-            raise ParameterError(
-                "this file system cannot hold an SQLite database in WAL mode: move it, or take "
-                "PostgreSQL"
-            )
+            raise ParameterError("campaign.file-system-unsuitable")
 
     def begin(connection: Connection) -> None:
         writes = connection.get_execution_options().get("quietcrowd_write")

@@ -21,11 +21,7 @@ def require_first_start(database: Database, settings: Places) -> None:
     left = left_behind(database, settings) if is_empty(database) else []
     if left:
         shown = database.path or database.url.set(query={}).render_as_string()
-        raise ParameterError(
-            f"the database {shown} is missing or empty, but this is not the first start: "
-            f"{', '.join(left)}. Correct --database, or restore a copy with quietcrowd campaign "
-            "restore. To begin with a new database nevertheless, give serve --new once."
-        )
+        raise ParameterError("campaign.database-missing", shown=shown, left=", ".join(left))
 
 
 def is_empty(database: Database) -> bool:

@@ -54,7 +54,7 @@ def make_generation(
     name = copy_name(database, clock.now).removesuffix(".dump")
     target = folder / name
     if target.exists():
-        raise ParameterError(f"{target} exists already: a backup overwrites nothing")
+        raise ParameterError("campaign.target-exists", target=target)
     earlier = generations_in(folder, stem_of(database))
     with TemporaryDirectory(dir=folder, prefix=f".{name}.") as place:
         staged = Path(place) / name
@@ -104,11 +104,7 @@ def _require_superset(
         shown = "no journal was found, and the copy"
         if journal is not None:
             shown = f"the journal {journal.path or journal.url.set(query={}).render_as_string()}"
-        raise ParameterError(
-            f"nothing was copied: {shown} lacks {lost:,} entries that {last} has. Correct "
-            "--departures, or restore with quietcrowd campaign restore. If the journal is lost, "
-            "give --departures-lost once: those workers come back with earlier copies."
-        )
+        raise ParameterError("campaign.departures-incomplete", shown=shown, lost=lost, last=last)
 
 
 def prune(database: Database, folder: Path, days: int, clock: Clock) -> list[Path]:

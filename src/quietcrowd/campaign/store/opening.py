@@ -81,10 +81,7 @@ def migrate(database: Database) -> None:
         until = time.monotonic() + _PATIENCE
         while not _upgraded(database):
             if time.monotonic() > until:
-                raise ParameterError(
-                    "somebody has been reading or writing for a minute, as an export or pg_dump "
-                    "does: nothing was changed. Try again once that has ended."
-                )
+                raise ParameterError("campaign.database-busy")
             time.sleep(_TAKING)
 
 
@@ -104,10 +101,7 @@ def require_current(database: Database) -> None:
         found = found_revision(connection)
     standing = standing_of(found)
     if standing == "older":
-        raise FormatError(
-            f"the database is of revision {found}, and this version needs {newest_revision()}: "
-            "quietcrowd campaign migrate copies it and brings it up to date."
-        )
+        raise FormatError("campaign.database-outdated", found=found, newest=newest_revision())
     if standing == "new":
         migrate(database)
 
@@ -132,7 +126,9 @@ def _one_sentence(database: Database) -> Iterator[None]:
         yield
     except (DBAPIError, sqlite3.Error) as error:
         shown = database.url.set(query={}).render_as_string()  # the query may contain a password
-        raise ParameterError(f"the database {shown} cannot be used: {explain(error)}") from None
+        raise ParameterError(
+            "campaign.database-unusable", shown=shown, reason=explain(error)
+        ) from None
 
 
 def _upgraded(database: Database) -> bool:
@@ -150,7 +146,7 @@ def _upgraded(database: Database) -> bool:
             command.upgrade(config, "head")
         except CommandError as error:
             raise FormatError(
-                f"the database cannot be brought to revision {newest_revision()}: {error}."
+                "campaign.database-not-migrated", newest=newest_revision(), error=error
             ) from None
     return True
 
@@ -184,10 +180,7 @@ def only_server(database: Path | None) -> Iterator[None]:
                     file_lock(database.with_name(f"{database.name}.lock"), wait=False)
                 )
             except BlockingIOError:
-                raise ParameterError(
-                    f"{database} is served by another process already: stop that one first. For "
-                    "several processes take PostgreSQL."
-                ) from None
+                raise ParameterError("campaign.database-served", database=database) from None
         yield
 
 
@@ -262,7 +255,7 @@ def _set_aside_wal(database: Database) -> None:
 def _require_intact(database: Database) -> None:
     small = database.path is not None and database.path.stat().st_size <= _LARGEST_ANEW
     if small and not database.is_intact():
-        raise ParameterError(f"the database {database.path} cannot be used: {DAMAGED}")
+        raise ParameterError("campaign.database-damaged", path=database.path, damaged=DAMAGED)
 
 
 def _write_anew(database: Database) -> None:

@@ -52,7 +52,7 @@ def issue_key(
     """
     check_text("name", name)
     if not name.strip() or "\0" in name:
-        raise ParameterError("name must not be empty, and have no NUL in it")
+        raise ParameterError("campaign.name-invalid")
     key = new_token("qck_")
     with database.write() as connection:
         requester = connection.scalar(

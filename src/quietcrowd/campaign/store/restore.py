@@ -53,12 +53,7 @@ def restore(
     file = _require_whole(copy)
     missing = None if lost else missing_journal(settings)
     if missing is not None:
-        raise ParameterError(
-            f"there is no {missing}, which says who left since the copy was made: put it there, or "
-            "name another place with --departures. With --departures-lost, its copies are used, "
-            "and who left after the newest one comes back; with "
-            f"--departures {NOWHERE}, all come back."
-        )
+        raise ParameterError("campaign.departures-missing", missing=missing, nowhere=NOWHERE)
     with closing(Database.open(settings.database)) as database:
         target = database.path
         _require_kind(file, dump=target is None)
@@ -70,7 +65,7 @@ def restore(
         with closing(Database.open(f"sqlite:///{staged}")) as opened:
             replayed = _finish(opened, copy, settings, now, lost)
             if not opened.empty_journal():
-                raise ParameterError(f"somebody reads {staged}: try again")
+                raise ParameterError("campaign.staged-copy-in-use", staged=staged)
         make_lasting(staged)
         former = _set_aside(database, target.with_name(copy_name(database, now)))
         os.replace(staged, target)
@@ -82,11 +77,11 @@ def _require_whole(copy: Path) -> Path:
     found = copy_at(copy)
     if found is None:
         if not copy.is_file():
-            raise ParameterError(f"there is no copy {copy}, or it has no manifest")
+            raise ParameterError("campaign.copy-missing", copy=copy)
         return copy
     damaged = found.damaged_file()
     if damaged is not None:
-        raise ParameterError(f"{damaged} is damaged or missing: take another copy")
+        raise ParameterError("campaign.copy-file-damaged", damaged=damaged)
     return found.database
 
 
@@ -94,7 +89,7 @@ def _require_kind(file: Path, *, dump: bool) -> None:
     with file.open("rb") as content:
         if (content.read(5) == b"PGDMP") is not dump:
             kinds = ("PostgreSQL", "SQLite") if dump else ("SQLite", "PostgreSQL")
-            raise ParameterError(f"--database is {kinds[0]}, and {file} is no copy of it")
+            raise ParameterError("campaign.copy-of-another-kind", kind=kinds[0], file=file)
 
 
 def _read_copy(copy: Path, staged: Path) -> None:
@@ -103,11 +98,11 @@ def _read_copy(copy: Path, staged: Path) -> None:
         with closing(sqlite3.connect(f"file:{quote(str(copy))}?mode=ro", uri=True)) as raw:
             [(found,)] = raw.execute("PRAGMA quick_check(1)").fetchall()
             if found != "ok":
-                raise ParameterError(f"{copy} is damaged: take another copy")
+                raise ParameterError("campaign.copy-damaged", copy=copy)
             raw.execute("SELECT version_num FROM alembic_version").fetchall()
             raw.execute("VACUUM INTO ?", (str(staged),))
     except sqlite3.Error as error:
-        raise ParameterError(f"{copy} is no copy of a database of campaigns: {error}") from None
+        raise ParameterError("campaign.not-a-copy", copy=copy, error=error) from None
 
 
 def _fill(
@@ -116,9 +111,9 @@ def _fill(
     try:
         with database.read() as connection:
             if inspect(connection).get_table_names():
-                raise ParameterError("the database is not empty: create a new one with createdb")
+                raise ParameterError("campaign.database-not-empty")
     except DBAPIError as error:
-        raise ParameterError(f"the database cannot be used: {explain(error)}") from None
+        raise ParameterError("campaign.database-not-usable", reason=explain(error)) from None
     pg_restore(database, dump)
     return _finish(database, copy, settings, now, lost)
 
@@ -154,7 +149,7 @@ def _set_aside(database: Database, aside: Path) -> Path | None:
     if not target.exists():
         return None
     if aside.exists():
-        raise ParameterError(f"{aside} exists already: try again in a second")
+        raise ParameterError("campaign.aside-exists", aside=aside)
     journal, kept = (at.with_name(f"{at.name}-wal") for at in (target, aside))
     if journal.exists() and journal.stat().st_size:
         _copy_file(journal, kept)

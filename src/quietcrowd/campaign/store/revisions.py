@@ -79,10 +79,7 @@ def standing_of(found: str | None) -> Standing:
     theirs, ours = _NAME.fullmatch(found), _NAME.fullmatch(known[-1])
     if theirs and ours and theirs["line"] == ours["line"] and theirs["number"] > ours["number"]:
         return "newer"
-    raise FormatError(
-        f"the database is of revision {found}, and this version knows {known[-1]} as the newest: "
-        "it was made by a newer quietcrowd, take that one."
-    )
+    raise FormatError("campaign.database-too-new", found=found, known=known[-1])
 
 
 def pending_revisions(found: str | None) -> list[Revision]:

@@ -59,18 +59,14 @@ class Allotment:
         if kind is None:
             return None
         if kind not in ALLOTMENTS:
-            raise ParameterError(f"allotment must be one of {', '.join(ALLOTMENTS)}")
+            raise ParameterError("campaign.unknown-allotment", allotments=", ".join(ALLOTMENTS))
         if mechanism.every_task:
-            raise ParameterError(
-                "every worker of this mechanism reports every task, so none can be given some of "
-                "them: choose another mechanism, or let all be asked"
-            )
+            raise ParameterError("campaign.allotment-needs-taskwise")
         most = min(tasks, MAX_REPORTS)
         if answers is None or not 1 <= answers <= most:
             said = "no number" if answers is None else f"{answers:,}"
             raise ParameterError(
-                f"each worker is to be asked some of {tasks:,} tasks: give 1 to {most:,} of them; "
-                f"got {said}"
+                "campaign.allotment-out-of-range", tasks=tasks, most=most, given=said
             )
         return cls(kind=kind, answers=answers, tasks=tasks)
 

@@ -32,7 +32,7 @@ def canonical_json(value: Any) -> bytes:
     try:
         return _spell(value).encode()
     except UnicodeEncodeError:
-        raise FormatError("a text holds half a surrogate pair: UTF-8 cannot hold it") from None
+        raise FormatError("campaign.json-half-surrogate") from None
 
 
 def canonical_hash(value: Any) -> bytes:
@@ -61,26 +61,26 @@ def _spell(value: Any) -> str:
         return _spell_float(value)
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
-            raise FormatError("the keys of an object must be texts")
+            raise FormatError("campaign.json-key-not-text")
         keys = sorted(value, key=lambda key: key.encode("utf-16-be", "surrogatepass"))
         return "{" + ",".join(f"{_spell(key)}:{_spell(value[key])}" for key in keys) + "}"
     if isinstance(value, list | tuple):
         return "[" + ",".join(map(_spell, value)) + "]"
-    raise FormatError(f"JSON cannot hold a {type(value).__name__}")
+    raise FormatError("campaign.json-type", type_name=type(value).__name__)
 
 
 def _spell_whole(value: int) -> str:
     """Print a whole number; beyond 2^53 only one that equals the digits of its float."""
     spelled = str(value) if abs(value) < 10**21 else ""
     if abs(value) > LARGEST_WHOLE and (not spelled or _spell_float(float(value)) != spelled):
-        raise FormatError("a whole number is beyond 2^53: not every reader can hold it")
+        raise FormatError("campaign.json-integer-too-large")
     return spelled
 
 
 def _spell_float(value: float) -> str:
     """Print a float as ECMAScript does: fixed between 1e-7 and 1e21, without trailing zeros."""
     if not math.isfinite(value):
-        raise FormatError("JSON cannot hold a number that is not finite")
+        raise FormatError("campaign.json-not-finite")
     if value == 0:
         return "0"
     sign = "-" if value < 0 else ""

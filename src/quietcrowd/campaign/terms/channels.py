@@ -128,8 +128,7 @@ def _range(domain: Domain, mechanism: Mechanism) -> tuple[int, int]:
         highest = domain.null_code if isinstance(domain, OrNull) else domain.size - 1
         if highest >= MAX_LABELS:
             raise ParameterError(
-                f"a report of a campaign has at most {MAX_LABELS} labels, NULL included; "
-                f"got {highest + 1}"
+                "campaign.too-many-labels", max_labels=MAX_LABELS, highest=highest + 1
             )
         return 0, highest
     if isinstance(domain, Numbers):
@@ -137,13 +136,12 @@ def _range(domain: Domain, mechanism: Mechanism) -> tuple[int, int]:
     if isinstance(domain, LabelSets):
         if domain.domain.size > MAX_LABELS:
             raise ParameterError(
-                f"an answer of a campaign is one of at most {MAX_LABELS} labels where reports are "
-                f"sets of them; got {domain.domain.size}"
+                "campaign.too-many-labels-in-sets", max_labels=MAX_LABELS, size=domain.domain.size
             )
         return 0, domain.size - 1
     shift = mechanism.channel.shift
     if not isinstance(domain, Lattice) or shift is None:
-        raise ParameterError(f"reports in {domain.example()} cannot be taken in")
+        raise ParameterError("campaign.reports-unsupported", domain=domain.example())
     return _with_noise(shift, domain)
 
 
@@ -156,14 +154,10 @@ def _with_noise(shift: Shift, domain: Lattice) -> tuple[int, int]:
 def _sketch_rule(bounds: SketchBounds) -> ReportRule:
     if bounds.length > MAX_NUMBERS:
         raise ParameterError(
-            f"a worker of a campaign sends at most {MAX_NUMBERS:,} numbers; at this rank they "
-            f"are {bounds.length:,}"
+            "campaign.too-many-numbers", max_numbers=MAX_NUMBERS, length=bounds.length
         )
     if bounds.whole and bounds.high > LARGEST_WHOLE:
-        raise ParameterError(
-            "the noise goes beyond whole numbers that every reader of JSON can hold, 2^53: take "
-            "a larger epsilon or a larger step"
-        )
+        raise ParameterError("campaign.noise-too-large")
     return ReportRule(
         low=bounds.low,
         high=bounds.high,
@@ -197,10 +191,7 @@ def usable_mechanism(described: Mapping[str, Any]) -> Mechanism:
     except RemovedMechanismError:
         raise
     except UNREADABLE:
-        raise FormatError(
-            "It must be what Mechanism.to_dict gives, of a mechanism whose reports a campaign can "
-            "take in: at most 64 labels, 20,000 numbers of a sketch, whole numbers below 2^53."
-        ) from None
+        raise FormatError("campaign.mechanism-invalid") from None
 
 
 def why_not_in_page(mechanism: Mechanism) -> str | None:

@@ -79,12 +79,9 @@ def build_configuration(
     represent it.
     """
     if not tasks:
-        raise ParameterError("a campaign needs at least one task")
+        raise ParameterError("campaign.no-task")
     if mechanism.every_task and len(tasks) > MAX_REPORTS:
-        raise ParameterError(
-            f"every worker reports every task, in one upload: at most {MAX_REPORTS:,} tasks are "
-            f"possible; there are {len(tasks):,}"
-        )
+        raise ParameterError("campaign.too-many-tasks", max_reports=MAX_REPORTS, count=len(tasks))
     handed_out = Allotment.of(allotment, mechanism=mechanism, answers=answers, tasks=len(tasks))
     most = min(answers or len(tasks), len(tasks), MAX_REPORTS)
     text = canonical_json(
@@ -114,7 +111,7 @@ def check_as_of(day: Any) -> None:
     except ValueError:
         found = None
     if not found:
-        raise ParameterError(f"as_of must be a day like 2026-12-01; got {day!r}")
+        raise ParameterError("campaign.as-of-not-a-day", day=day)
 
 
 def loss_of_tasks(mechanism: Mechanism, answers: int, names: Sequence[str]) -> float | None:
@@ -147,10 +144,7 @@ def _linked(
 ) -> int:
     found = min(largest_group([(name, data) for _, name, data in tasks], mechanism), most)
     if declared is not None and declared < found:
-        raise ParameterError(
-            f"the tasks hold up to {found:,} copies and near-copies of one question: declare so "
-            f"many answers to be linked, or take some out; got {declared:,}"
-        )
+        raise ParameterError("campaign.copies-undeclared", found=found, declared=declared)
     return min(declared or found, most)
 
 

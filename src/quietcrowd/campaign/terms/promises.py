@@ -80,10 +80,10 @@ class Promises:
         for name, most in _LENGTHS.items():
             text = getattr(self, name)
             if not text.strip():
-                raise ParameterError(f"{name} is empty: workers are to be told before they join")
+                raise ParameterError("campaign.text-empty", name=name)
             if len(text) > most:
                 raise ParameterError(
-                    f"{name} must have at most {most:,} characters; it has {len(text):,}"
+                    "campaign.text-too-long", name=name, most=most, count=len(text)
                 )
 
     @classmethod

@@ -133,15 +133,9 @@ class ServerAddress:
         except ValueError:
             plain = False
         if not plain or parts.query or parts.fragment or parts.scheme not in ("http", "https"):
-            raise ParameterError(
-                "the server must be like https://example.org, with nothing behind ? or #; got "
-                f"{shown}"
-            )
+            raise ParameterError("campaign.server-address-invalid", shown=shown)
         if not is_protected(server):
-            raise ParameterError(
-                f"the server {shown} would be shown the key without encryption: "
-                "give an address that begins with https://"
-            )
+            raise ParameterError("campaign.server-not-encrypted", shown=shown)
         return cls(url=f"{server}{parts.path.rstrip('/')}")
 
 
@@ -153,10 +147,7 @@ def address_in_page(text: str) -> str:
     """
     address = ServerAddress.read(text).url
     if _IN_PAGE.fullmatch(address) is None:
-        raise ParameterError(
-            "the address of a server in a page has a name, or four numbers, and a path of letters, "
-            f"digits and -._~ alone; got {address!r}"
-        )
+        raise ParameterError("campaign.page-address-invalid", address=address)
     return address
 
 
@@ -167,6 +158,6 @@ def address_of_host(host: str) -> str:
     `ParameterError` if the host is invalid.
     """
     if _HOST.fullmatch(host) is None:
-        raise ParameterError("the server is asked under a name that is not valid")
+        raise ParameterError("campaign.server-name-invalid")
     scheme = "http" if is_here(host.partition(":")[0].lower()) else "https"
     return address_in_page(f"{scheme}://{host}")

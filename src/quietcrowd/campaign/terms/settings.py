@@ -94,5 +94,5 @@ def byte_count(written: str | int) -> int:
     """Parse a number of bytes; raise `ParameterError` if it is invalid."""
     found = _COUNT.fullmatch(str(written))
     if found is None or found[2].upper() not in _UNITS:
-        raise ParameterError(f"bytes must be a number as 800MB, 1.5GB or 2GiB; got {written!r}")
+        raise ParameterError("campaign.bytes-invalid", written=written)
     return round(float(found[1]) * _UNITS[found[2].upper()])

@@ -69,11 +69,7 @@ def check_no_answers(domain: Domain, rows: Sequence[TaskRow], *, quoting: bool =
 
 
 def _refused(sign: str) -> FormatError:
-    return FormatError(
-        f"{sign}: these look like answers, and workers would see who answered what: take out such "
-        "columns, or say what workers see (on the command line: --show question,image; in JSON: "
-        "in an object data)"
-    )
+    return FormatError("campaign.columns-like-answers", sign=sign)
 
 
 def _check_names(rows: Sequence[TaskRow], shown: Sequence[Mapping[str, Any]]) -> None:
@@ -94,7 +90,7 @@ def _check_ids(rows: Sequence[TaskRow]) -> None:
             continue
         place = f"rows {other.row} and {row.row} have the same id"
         if other.data == row.data or row.set_apart:
-            raise FormatError(f"{place}: give every task an id of its own")
+            raise FormatError("campaign.task-ids-needed", place=place)
         raise _refused(f"{place}, and differ otherwise")
 
 

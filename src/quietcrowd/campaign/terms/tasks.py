@@ -78,10 +78,7 @@ class TaskColumns:
         alike = {name.strip().lower() for name in exact if name not in (*_OURS, self.name)}
         unnamed = self.name is None and exact.isdisjoint(_NAMES)
         if _GOLD in alike or (unnamed and not alike.isdisjoint(_NAMES)):
-            raise FormatError(
-                f"row {number}: write task, external_id, id and gold in lower case and without "
-                "spaces: workers would see what is called otherwise"
-            )
+            raise FormatError("campaign.column-almost-reserved", number=number)
 
     def sort(
         self, number: int, fields: Mapping[str, Any], data: Mapping[str, Any] | None = None
@@ -112,7 +109,7 @@ class TaskColumns:
         for fields in (outer, inner):
             if self.name in fields:
                 return self.name, fields.pop(self.name)
-        raise FormatError(f"row {number}: there is no column {self.name!r} that names the task")
+        raise FormatError("campaign.task-column-missing", number=number, name=self.name)
 
 
 def _is_kept(name: str, shown: tuple[str, ...]) -> bool:
@@ -134,14 +131,14 @@ def _sort_service(
     if not is_of_a_service(fields):
         return SortedColumns(name=name, named_by=named_by, shown=fields, known_truth=truth)
     if len(spelled) < len(fields):
-        raise FormatError(f"row {number}: columns must differ in more than upper and lower case")
+        raise FormatError("campaign.columns-differ-by-case", number=number)
     shown = [low for low in spelled if low.startswith(_SHOWN)]
     named = [low for low in _TASK_IDS if low in filled]
     known = [low for low in filled if low.startswith(_KNOWN)]
     if filled - {*shown, *named, *known}:
         raise _rejection(number)
     if not shown or len(known) + (truth is not None) > 1:
-        raise FormatError(f"row {number}: it must have INPUT: or Input. columns, and one gold")
+        raise FormatError("campaign.template-columns-invalid", number=number)
     if name is None and named:
         named_by = spelled[named[0]]
         name = fields[named_by]
@@ -162,11 +159,7 @@ def is_of_a_service(fields: Iterable[str]) -> bool:
 
 
 def _rejection(number: int) -> FormatError:
-    return FormatError(
-        f"row {number}: workers would see hints, or answers and ids of other workers: take out "
-        "such columns, or rename them (of Toloka leave INPUT: and GOLDEN:, of MTurk HITId and "
-        "Input.; on the command line --show names what workers see)"
-    )
+    return FormatError("campaign.columns-reveal-workers", number=number)
 
 
 MAX_NAME = 200
@@ -209,16 +202,16 @@ def _row(number: int, found: SortedColumns, set_apart: bool) -> TaskRow:
         name = str(name)
     named = name is None or (isinstance(name, str) and 0 < len(name) <= MAX_NAME)
     if not named or "\0" in (name or ""):
-        raise FormatError(f"row {number}: task must be a text of 1 to {MAX_NAME} characters")
+        raise FormatError("campaign.task-not-text", number=number, max_name=MAX_NAME)
     if truth is not None and not isinstance(truth, str | int | float):
-        raise FormatError(f"row {number}: gold must be a text or a number")
+        raise FormatError("campaign.gold-not-text", number=number)
     try:
         canonical_json([name, truth])
         spelled = json_in_order(found.shown)
     except (FormatError, RecursionError):
-        raise FormatError(f"row {number}: JSON cannot hold this exactly") from None
+        raise FormatError("campaign.row-not-json", number=number) from None
     if len(spelled.encode()) > MAX_DATA:
-        raise FormatError(f"row {number}: data is more than {MAX_DATA:,} bytes")
+        raise FormatError("campaign.data-too-large", number=number, max_data=MAX_DATA)
     return TaskRow(
         row=number,
         name=name,
@@ -233,7 +226,7 @@ def _text(content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise FormatError("row 1: the file must be in UTF-8") from None
+        raise FormatError("campaign.not-utf8") from None
 
 
 def _read_table(content: bytes, columns: TaskColumns = _USUAL, *, usual: str) -> Iterator[TaskRow]:
@@ -251,19 +244,19 @@ def _read_table(content: bytes, columns: TaskColumns = _USUAL, *, usual: str) ->
         set_apart = is_of_a_service(names)
         for number, cells in enumerate(reader, start=2):
             if None in cells or None in cells.values():
-                raise FormatError(f"row {number}: it has not as many cells as there are columns")
+                raise FormatError("campaign.cells-missing", number=number)
             if not cells.get("gold"):
                 cells.pop("gold", None)
             yield _row(number, columns.sort(number, cells), set_apart)
     except csv.Error:
-        raise FormatError("a row breaks the rules of CSV (RFC 4180)") from None
+        raise FormatError("campaign.csv-invalid") from None
 
 
 def _check_header(names: Sequence[str]) -> None:
     if not names or len(set(names)) < len(names) or "" in names:
-        raise FormatError("row 1: columns must have names, and each its own")
+        raise FormatError("campaign.column-names-invalid")
     if len(names) == 1 and not {";", "\t"}.isdisjoint(names[0]):
-        raise FormatError("row 1: the whole header stands in one pair of quotes: take them away")
+        raise FormatError("campaign.header-quoted")
 
 
 def _read_json_lines(content: bytes, columns: TaskColumns = _USUAL) -> Iterator[TaskRow]:
@@ -284,9 +277,7 @@ def _parsed(number: int, text: str) -> Any:
     try:
         return parse_json(text)
     except (ValueError, RecursionError):
-        raise FormatError(
-            f"row {number}: this is no JSON, or an object names something twice"
-        ) from None
+        raise FormatError("campaign.line-not-json", number=number) from None
 
 
 def _record(number: int, record: Any, columns: TaskColumns) -> TaskRow:
@@ -295,16 +286,16 @@ def _record(number: int, record: Any, columns: TaskColumns) -> TaskRow:
     Without ``data``, the other fields are data. Label Studio's fields next to the data are ignored.
     """
     if not isinstance(record, dict):
-        raise FormatError(f"row {number}: it must be an object")
+        raise FormatError("campaign.row-not-object", number=number)
     columns.check_spelling(number, record)
     if "data" not in record:
         return _row(number, columns.sort(number, record), is_of_a_service(record))
     data = record.pop("data")
     if not isinstance(data, Mapping):
-        raise FormatError(f"row {number}: data must be an object")
+        raise FormatError("campaign.data-not-object", number=number)
     found = columns.sort(number, record, data)
     if not record.keys() - {found.named_by, "gold"} <= _OF_LABEL_STUDIO:
-        raise FormatError(f"row {number}: beside data, task and gold there is something else")
+        raise FormatError("campaign.row-has-other-keys", number=number)
     return _row(number, found, set_apart=True)
 
 
@@ -329,7 +320,7 @@ def encode_known_truths(domain: Domain, rows: Sequence[TaskRow]) -> list[str | N
     for row in rows:
         known = None if row.known_truth is None else _as_answer(domain, row.known_truth)
         if row.known_truth is not None and known is None:
-            raise FormatError(f"row {row.row}: gold must be one of the campaign's possible answers")
+            raise FormatError("campaign.gold-not-possible", row=row.row)
         stored.append(None if known is None else json.dumps(known))
     return stored
 

@@ -96,10 +96,7 @@ def verify_server(
         for path, file in expected.items():
             answer = look.get(path)
             if answer.status_code == _NOT_FOUND and path == f"j/{campaign}" != _ANY_PAGE:
-                raise CampaignError(
-                    f"the server {server} has no such campaign: copy the whole link, or take its "
-                    "address alone"
-                )
+                raise CampaignError("campaign.page-campaign-unknown", server=server)
             found += _compare(path, answer, file, server)
     return Verification(
         server=server,
@@ -147,12 +144,16 @@ class _Look:
             except (httpx.RequestError, httpx.InvalidURL) as error:
                 shown = deadline.error if deadline.over else error
                 raise CampaignError(
-                    f"the server {self.server} cannot be reached: {one_line(str(shown))}; try later"
+                    "campaign.page-server-unreachable",
+                    server=self.server,
+                    reason=one_line(str(shown)),
                 ) from None
         if whole.status_code in _LATER:
             raise CampaignError(
-                f"the server {self.server} does not serve {path}: status {whole.status_code}; try "
-                "later"
+                "campaign.page-file-refused",
+                server=self.server,
+                path=path,
+                status=whole.status_code,
             )
         return whole
 

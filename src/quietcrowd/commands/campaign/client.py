@@ -23,10 +23,7 @@ __all__ = ["OnCampaign", "OnServer", "check_id", "checked", "deleting_on_failure
 def check_id(one: str) -> str:
     """Return a campaign id; raise ParameterError if it is invalid."""
     if re.fullmatch("[0-9a-f]{32}", one) is None:
-        raise ParameterError(
-            f"a campaign's id is 32 hexadecimal digits, got {one!r}: quietcrowd campaign list "
-            "tells it"
-        )
+        raise ParameterError("commands.campaign-id-invalid", one=one)
     return one
 
 
@@ -65,10 +62,7 @@ class OnServer:
         import httpx
 
         if not self.secret:
-            raise ParameterError(
-                "a requester's key is needed: QUIETCROWD_KEY or --key; quietcrowd campaign key "
-                "makes one"
-            )
+            raise ParameterError("commands.key-missing")
         address = ServerAddress.read(self.server)
         try:
             with httpx.Client(
@@ -79,7 +73,9 @@ class OnServer:
             ) as client:
                 yield client
         except (httpx.TransportError, httpx.InvalidURL) as error:
-            raise ParameterError(f"the server {address.url} cannot be reached: {error}") from None
+            raise ParameterError(
+                "commands.server-unreachable", url=address.url, error=error
+            ) from None
 
 
 @option_group("Server")
@@ -93,7 +89,7 @@ def checked(response: httpx.Response) -> httpx.Response:
     """Return a response; raise ParameterError if it is an error."""
     if response.is_success:
         return response
-    raise ParameterError(f"the server refuses: {refusal(response)}")
+    raise ParameterError("commands.server-refuses", refusal=refusal(response))
 
 
 @contextmanager

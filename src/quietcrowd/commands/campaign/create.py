@@ -220,13 +220,9 @@ class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
         if self.as_of is not None:
             check_as_of(self.as_of)
         if self.answers is not None and self.answers_each is not None:
-            raise ParameterError(
-                "give --answers, or --answers-each, which says it for every worker"
-            )
+            raise ParameterError("commands.answers-option-missing")
         if self.hand_out is not None and self.answers_each is None:
-            raise ParameterError(
-                "--hand-out goes with --answers-each: how many of the tasks each gets"
-            )
+            raise ParameterError("commands.hand-out-needs-answers-each")
 
     @property
     def _most(self) -> int | None:
@@ -237,7 +233,7 @@ class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
         if self.label_config is None:
             return self.domain()
         if any(text is not None for text in self.written.values()):
-            raise ParameterError(f"give --label-config or one of {', '.join(self.written)}")
+            raise ParameterError("commands.label-config-missing", written=", ".join(self.written))
         return read_label_config(self.label_config)
 
     @cached_property

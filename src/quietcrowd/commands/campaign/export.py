@@ -84,7 +84,7 @@ class Export(OnCampaign):
 def _export_truths(client: httpx.Client, campaign_id: str, output: Path, chosen: str) -> None:
     served = {"csv": "csv", "crowd-kit": "csv", "jsonl": "jsonl", "label-studio": "label-studio"}
     if chosen not in served or output.suffix.lower() not in (".csv", ".jsonl", ".json"):
-        raise ParameterError(f"{output}: truths go to a file .csv, .jsonl or .json")
+        raise ParameterError("commands.truths-format", output=output)
     with replacing(output) as temporary:
         _download(client, f"/campaigns/{campaign_id}/truths", served[chosen], temporary)
 
@@ -186,6 +186,4 @@ def _fetch(client: httpx.Client, url: str, file: IO[bytes]) -> dict[str, Any]:
             continue  # other results have replaced them
         found: dict[str, Any] = head.json()
         return found
-    raise ParameterError(
-        "results were replaced by others while they came, again and again: try again in a while"
-    )
+    raise ParameterError("commands.results-replaced")

@@ -133,7 +133,9 @@ class TaskImages:
         return cleaned
 
     def _refused(self, row: TaskRow, why: str) -> FormatError:
-        return FormatError(f"{self.tasks}: row {row.row}, column {_COLUMN}: {why}")
+        return FormatError(
+            "commands.task-row-invalid", tasks=self.tasks, row=row.row, column=_COLUMN, reason=why
+        )
 
 
 def _read(file: Path) -> bytes | None:

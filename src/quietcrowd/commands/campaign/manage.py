@@ -232,10 +232,7 @@ class Keys(OnServer):
 def _named(found: list[dict[str, Any]], name: str) -> dict[str, Any]:
     named = [one for one in found if name in (one["last4"], one["id"]) and one["state"] == "valid"]
     if len(named) != 1:
-        raise ParameterError(
-            f"{len(named)} of your keys that are good end in {name!r}: quietcrowd campaign keys "
-            "tells their ends, and with --json their ids"
-        )
+        raise ParameterError("commands.key-ambiguous", count=len(named), name=name)
     return named[0]
 
 

@@ -56,11 +56,11 @@ class TaskFile:
         if suffix == ".jsonl":
             return cls(path=path, media_type=_LINES, content=path.read_bytes())
         if suffix != ".json":
-            raise ParameterError(f"{path}: the name must end in .csv, .tsv, .jsonl or .json")
+            raise ParameterError("commands.task-file-name", path=path)
         try:
             found = parse_json(path.read_text(encoding="utf-8-sig"))
         except (ValueError, RecursionError) as error:
-            raise FormatError(f"{path}: this is no JSON: {error}") from None
+            raise FormatError("commands.not-json", path=path, error=error) from None
         rows = found if isinstance(found, list) else [found]
         lines = "".join(f"{json.dumps(row)}\n" for row in rows)
         return cls(path=path, media_type=_LINES, content=lines.encode())
@@ -94,7 +94,7 @@ class TaskFile:
                 rows = [evolve(row, set_apart=True) for row in rows]
             check_no_answers(domain, rows, quoting=True)
         except FormatError as error:
-            raise FormatError(f"{self.path}: {error}") from None
+            raise FormatError("commands.in-file", path=self.path, error=error) from None
         self._check_shown(rows, columns)
         return rows
 
@@ -102,10 +102,7 @@ class TaskFile:
         found = {name for row in rows for name in json.loads(row.data)}
         for name in columns.shown or ():
             if name not in found and name.strip()[len("input:") :] not in found:
-                raise ParameterError(
-                    f"{self.path}: --show names {name!r}, and there is no such column beside what "
-                    "names a task and its known truth"
-                )
+                raise ParameterError("commands.show-column-missing", path=self.path, name=name)
 
     def parts(self) -> Iterator[bytes]:
         """Split the content into requests; quoted cells with line breaks stay whole."""

@@ -39,9 +39,7 @@ _TOLD = 5
 
 def _check_worker(one: str) -> str:
     if re.fullmatch(PSEUDONYM, one) is None:
-        raise ParameterError(
-            f"a worker's pseudonym is like worker-0123456789abcdef, got {one!r}: results tell it"
-        )
+        raise ParameterError("commands.pseudonym-invalid", one=one)
     return one
 
 
@@ -74,7 +72,7 @@ class Exclude(OnCampaign):
         """Change who is excluded, and print it."""
         named = self.workers or []
         if self.undo and not named:
-            raise ParameterError("--undo needs the workers who are to be excluded no more")
+            raise ParameterError("commands.undo-without-workers")
         with self.client() as client:
             for one in named:
                 url = f"/campaigns/{self.campaign_id}/excluded/{one}"
@@ -160,9 +158,7 @@ class Revoke(OnCampaign):
             _invite(one, self.campaign_id, place) for place, one in enumerate(written, start=1)
         ]
         if not tokens:
-            raise ParameterError(
-                "there is no link to revoke: give one, or one in a line on the input"
-            )
+            raise ParameterError("commands.link-missing")
         with self.client() as client:
             for token in tokens:
                 url = f"/campaigns/{self.campaign_id}/invites/revoke"
@@ -174,7 +170,7 @@ def _invite(link: str, campaign: str, place: int) -> str:
     """Return the invite in a link; errors do not show it."""
     address, _, token = link.rpartition("#i=")
     if not has_prefix(token, "qci_"):
-        raise ParameterError(f"link {place:,} holds no invite: it must end in #i=qci_...")
+        raise ParameterError("commands.link-without-invite", place=place)
     if address and not address.rstrip("/").endswith(f"/j/{campaign}"):
-        raise ParameterError(f"link {place:,} is one of another campaign")
+        raise ParameterError("commands.link-of-another-campaign", place=place)
     return token

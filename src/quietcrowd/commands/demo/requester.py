@@ -63,7 +63,7 @@ class DemoCampaign:
                 found: dict[str, Any] = answer.json()
                 return found
             time.sleep(_PAUSE)
-        raise CampaignError(f"the server has inferred nothing for {_PATIENCE:g} seconds")
+        raise CampaignError("commands.server-silent", patience=_PATIENCE)
 
     def export(self, file: Path) -> None:
         """Write all reports to a file."""
@@ -72,7 +72,7 @@ class DemoCampaign:
 
 def _checked(response: httpx.Response) -> httpx.Response:
     if not response.is_success:
-        raise CampaignError(f"the server refuses: {refusal(response)}")
+        raise CampaignError("commands.server-refuses", refusal=refusal(response))
     return response
 
 

@@ -69,7 +69,7 @@ class Budget:
             check_real("--budget", self.most, 0)
         check_real("--delta", self.delta, 0)
         if len({path.resolve() for path in self.reports}) < len(self.reports):
-            raise ParameterError("a file of reports is named twice; name each once")
+            raise ParameterError("commands.file-twice")
         parts = [read_reports(path) for path in self.reports]
         ledger = PrivacyLedger.of_reports(*parts)
         frame = ledger.to_frame(self.delta)
@@ -101,12 +101,10 @@ def _shuffled(
     ledger: PrivacyLedger, parts: list[Reports], honest: int, delta: float
 ) -> list[float]:
     if not delta:
-        raise ParameterError("--honest needs a --delta above 0, as --delta 1e-6")
+        raise ParameterError("commands.honest-needs-delta")
     least = min(len(part) for part in parts)
     if not 1 <= honest <= least:
-        raise ParameterError(
-            f"--honest must be 1 to {least:,}, as a file has no more reports; got {honest:,}"
-        )
+        raise ParameterError("commands.honest-exceeds-rows", least=least, honest=honest)
     return [ledger.shuffled(who, honest=honest, delta=delta) for who in ledger.workers]
 
 

@@ -72,8 +72,7 @@ class Poll:
         found = shuffled_poll(read_reports(*self.reports))
         if self.honest is not None and not 1 <= self.honest <= found.workers:
             raise ParameterError(
-                f"--honest must be 1 to {found.workers:,}, as there are so many reports; got "
-                f"{self.honest:,}"
+                "commands.honest-exceeds-workers", workers=found.workers, honest=self.honest
             )
         told = shuffled_guarantee(
             found.mechanism, honest=self.honest or found.workers, delta=self.delta
@@ -98,7 +97,7 @@ def _publish(reports: Sequence[Path], found: ShuffledPoll, told: ShuffledGuarant
     """
     with held_records(reports) as records:
         if sum(len(record.rows) for record in records) != found.workers:
-            raise ParameterError("the files of reports changed while they were read: poll again")
+            raise ParameterError("commands.files-changed")
         overlap = Overlap.of(records)
         if not overlap.published:
             record_output(records)
@@ -115,12 +114,16 @@ def _publish(reports: Sequence[Path], found: ShuffledPoll, told: ShuffledGuarant
     new = counted(overlap.new, "new report")
     other = f", or poll the {new} from another file (epsilon = {loss(overlap.new)})"
     raise ParameterError(
-        f"{overlap.published:,} of these {found.workers:,} reports were published before, in "
-        f"{counted(overlap.outputs, 'output')}. The outputs together show the counts of "
-        f"{counted(overlap.smallest, 'report')}: a report would have epsilon = "
-        f"{loss(overlap.smallest)}, not {show_loss(told.epsilon)}. Use the earlier output"
-        f"{other if overlap.new else ''}. If no output was shown to anyone, delete "
-        f"{records[0].path}{' and the like' if len(records) > 1 else ''}."
+        "commands.published-before",
+        published=overlap.published,
+        workers=found.workers,
+        counted=counted(overlap.outputs, "output"),
+        outputs=counted(overlap.smallest, "report"),
+        loss=loss(overlap.smallest),
+        other_loss=show_loss(told.epsilon),
+        alternative=other if overlap.new else "",
+        path=records[0].path,
+        other_alternative=" and the like" if len(records) > 1 else "",
     )
 
 

@@ -108,9 +108,7 @@ def _parsed(path: Path) -> tuple[bytes, dict[str, tuple[int, frozenset[bytes]]]]
             outputs[str(one["id"])] = (int(one["reports"]), frozenset(rows))
         return bytes.fromhex(document["key"]), outputs
     except (KeyError, TypeError, ValueError, RecursionError):
-        raise FormatError(
-            f"{path}: this record of published polls is damaged: restore it from a copy"
-        ) from None
+        raise FormatError("commands.record-damaged", path=path) from None
 
 
 @frozen(kw_only=True)

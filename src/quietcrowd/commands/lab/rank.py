@@ -75,7 +75,7 @@ class Rank:
         check_outputs(self.reports, self.output)
         check_one_stream(self.output, as_json=self.as_json)
         if self.reports.count(STREAM) > 1:
-            raise ParameterError("only one file can be -, standard input")
+            raise ParameterError("commands.standard-input-twice")
         files = [from_stdin(path) for path in self.reports]
         data = _read(files, self.columns, self.duplicates, plain=self.plain)
         found = _ranked(data, self.spread, self.max_iterations)
@@ -92,10 +92,10 @@ class Rank:
 def _read(files: list[Path], columns: str, duplicates: str, *, plain: bool) -> Reports | Answers:
     if not plain:
         if (columns, duplicates) != (_USUAL_COLUMNS, options.USUAL_DUPLICATES):
-            raise ParameterError("--columns and --duplicates go with --plain")
+            raise ParameterError("commands.columns-need-plain")
         return read_reports(*files)
     if len(files) > 1:
-        raise ParameterError("--plain takes one file")
+        raise ParameterError("commands.plain-takes-a-file")
     return read_comparisons(files[0], options.four_columns(columns), duplicates=duplicates)  # type: ignore[arg-type]
 
 

@@ -13,7 +13,6 @@ from quietcrowd.commands.choices import METHODS_LISTED, choose_method, method_op
 from quietcrowd.commands.declare import argument, command, option, typer_app
 from quietcrowd.commands.files import read_gold
 from quietcrowd.commands.printing import counted, note, print_frame, records_of
-from quietcrowd.exceptions import AnswerError
 from quietcrowd.formats import check_target, read_reports, write_table
 from quietcrowd.formats.files import check_new, refuse_overwriting
 from quietcrowd.gold import KnownTruthError
@@ -65,7 +64,7 @@ class Suggest:
                 read_reports(*self.reports), gold=known
             )
         except KnownTruthError as error:
-            raise AnswerError(error.in_file(self.gold)) from None
+            raise error.in_file(self.gold) from None
         found = suggest_tasks(
             estimate, self.answers, per_task=self.per_task, worker=self.worker, backend="pandas"
         )

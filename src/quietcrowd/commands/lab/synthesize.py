@@ -186,10 +186,7 @@ class Synthesize:
 
     def _read_claims(self) -> Answers:
         if self.between is None and not self.source.is_dir():
-            raise ParameterError(
-                "give the range of the claims with --between LOW,HIGH: it is public, and is not "
-                "read off private claims"
-            )
+            raise ParameterError("commands.range-missing")
         claims = PlainAnswers(
             between=self.between, columns=self.columns, duplicates=self.duplicates
         )
@@ -217,23 +214,18 @@ def _check_budget(
 ) -> None:
     """Raise ParameterError unless exactly one option limits the privacy loss."""
     if release == "paper" and epsilon0 is None:
-        raise ParameterError(
-            "--release paper has no finite loss, whatever its parameters: give --epsilon0, "
-            "the noise of its test, and not --epsilon"
-        )
-    if (epsilon is None) == (epsilon0 is None):
-        raise ParameterError(
-            "give one of --epsilon, what may be lost, and --epsilon0, the noise of the test"
-            + (", not both" if epsilon is not None else "")
-        )
+        raise ParameterError("commands.paper-release-needs-epsilon0")
+    if epsilon is None and epsilon0 is None:
+        raise ParameterError("commands.epsilon-missing")
+    if epsilon is not None and epsilon0 is not None:
+        raise ParameterError("commands.epsilon-twice")
     if plan and plot:
-        raise ParameterError("--plan writes nothing: leave out --plot")
+        raise ParameterError("commands.plan-without-plot")
     if plan and epsilon is None:
-        raise ParameterError("--plan goes with --epsilon: it finds what that affords")
+        raise ParameterError("commands.plan-needs-epsilon")
     if release == "paper":
         warnings.warn(
-            "the paper's loop has no finite loss: what it writes must not be shared",
-            QuietcrowdWarning,
+            QuietcrowdWarning("commands.paper-release-unbounded"),
             stacklevel=2,
         )
 
@@ -241,10 +233,7 @@ def _check_budget(
 def _parameters(**given: Any) -> dict[str, Any]:
     parameters = {name: value for name, value in given.items() if value is not None}
     if "bandwidth" not in parameters:
-        raise ParameterError(
-            "give the width of the kernel with --bandwidth NUMBER, in the unit of the claims: "
-            "it is public, and is not learnt from private claims"
-        )
+        raise ParameterError("commands.bandwidth-missing")
     with suppress(ValueError):
         parameters["bandwidth"] = float(parameters["bandwidth"])
     return parameters
@@ -252,7 +241,7 @@ def _parameters(**given: Any) -> dict[str, Any]:
 
 def _check_output(output: Path | None) -> Path:
     if output is None:
-        raise ParameterError("say where the synthetic claims go: --output synthetic.csv")
+        raise ParameterError("commands.synthetic-output-missing")
     check_target(output)
     return output
 
@@ -274,7 +263,7 @@ def _check_files(
     sources: tuple[Path, Path | None], output: Path, pictures: dict[str, Path], *, force: bool
 ) -> None:
     if sources[1] is not None and not pictures:
-        raise ParameterError("--truths goes with --plot TASK")
+        raise ParameterError("commands.truths-need-plot")
     for picture in pictures.values():
         if not picture.parent.is_dir():
             check_folder(picture.parent)
@@ -286,7 +275,7 @@ def _check_files(
         refuse_overwriting(source, output, *pictures.values())
     there = [path for path in (output, *pictures.values()) if path.exists()]
     if there and not force:
-        raise ParameterError(f"{there[0]} is there already: name a new file, or say --force")
+        raise ParameterError("commands.output-exists", there=there[0])
 
 
 def _truths_of(
@@ -299,7 +288,7 @@ def _truths_of(
     try:
         known = number_per_task(answers.tasks, None if truths is None else read_truths(truths))
     except KnownTruthError as error:
-        raise AnswerError(error.in_file(truths)) from None
+        raise error.in_file(truths) from None
     found = {name: _position(name, answers) for name in names}
     return {
         name: None if math.isnan(known[place]) else float(known[place])
@@ -311,7 +300,9 @@ def _position(name: str, answers: Answers) -> int:
     place = int(positions_by_text(pa.array([name]), answers.tasks)[0])
     if place < 0 or not answers.answers_per_task[place]:
         known = map(str, answers.tasks.to_pylist())
-        raise AnswerError(f"--plot: no claim is about the task {name!r}{did_you_mean(name, known)}")
+        raise AnswerError(
+            "commands.plot-task-unknown", name=name, suggestion=did_you_mean(name, known)
+        )
     return place
 
 
@@ -319,9 +310,11 @@ def _check_worth(expected: float, claims: int, epsilon: float, per: Budget) -> N
     """Raise ParameterError if a release would cost the loss for almost no claims."""
     if expected < LEAST_WORTH:
         raise ParameterError(
-            f"epsilon = {epsilon:g} per {per} affords about {expected:.2g} synthetic claims per "
-            f"task where {claims} are wanted, since all attempts cost, passed or not. Ask for "
-            "fewer with --claims, and see what that affords with --plan"
+            "commands.too-few-claims-affordable",
+            epsilon=epsilon,
+            per=per,
+            expected=expected,
+            claims=claims,
         )
 
 
@@ -336,14 +329,10 @@ def _check_loss(
     loss = guarantee.epsilon if per == "claim" else guarantee.worker_epsilon
     if epsilon is not None and loss > epsilon:
         raise ParameterError(
-            f"the release would lose {show_loss(loss)} per {per}, more than --epsilon {epsilon:g}"
+            "commands.release-exceeds-epsilon", loss=show_loss(loss), per=per, epsilon=epsilon
         )
     if release == "attempts" and simulate is None and not math.isfinite(guarantee.epsilon):
-        raise ParameterError(
-            f"within delta = {guarantee.delta:g} nothing bounds what this release would lose: "
-            "take a larger --epsilon0, --k or --delta, or let --epsilon find them; "
-            "--simulate SEED writes it for a look"
-        )
+        raise ParameterError("commands.release-unbounded", delta=guarantee.delta)
 
 
 def _check_bandwidth(bandwidth: float | str, answers: Answers) -> None:
@@ -355,10 +344,12 @@ def _check_bandwidth(bandwidth: float | str, answers: Answers) -> None:
         return
     if not width / 1000 < bandwidth < width / 4:
         warnings.warn(
-            f"--bandwidth {bandwidth:g} is {'wide' if bandwidth * 4 >= width else 'narrow'} for a "
-            f"range of {width:g}: it should be about 1.06 * spread * users^-0.2, spread being the "
-            "standard deviation of honest claims about one task",
-            QuietcrowdWarning,
+            QuietcrowdWarning(
+                "commands.bandwidth-implausible",
+                bandwidth=bandwidth,
+                alternative="wide" if bandwidth * 4 >= width else "narrow",
+                width=width,
+            ),
             stacklevel=2,
         )
 

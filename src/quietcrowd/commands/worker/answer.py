@@ -91,11 +91,11 @@ class Answer:
         from quietcrowd.campaign.device.client import Client
 
         if self.show and self.withdraw:
-            raise ParameterError("--show and --withdraw do not go together: give one")
+            raise ParameterError("commands.show-and-withdraw")
         if self.as_json and (
             self.withdraw or not (self.show or (self.yes and self.answers is not None))
         ):
-            raise ParameterError("--json goes with --show, or --answers and --yes")
+            raise ParameterError("commands.json-needs-show")
         client = Client(self.link, folder=self.folder, budget=self.budget, delta=self.delta)
         if self.withdraw:
             _withdraw(client, yes=self.yes)
@@ -115,10 +115,7 @@ class Answer:
 
 def _send_again(client: Client, file: Path | None, *, as_json: bool) -> None:
     if file is not None:
-        raise AnswerError(
-            "you have answered this campaign, and your reports are on their way: leave out "
-            "--answers to send them, or --withdraw"
-        )
+        raise AnswerError("commands.reports-pending")
     note("You have answered this campaign, and your reports are on their way.")
     try:
         receipt = client.resume()
@@ -178,7 +175,7 @@ def _mind_repeats(client: Client, repeated: Sequence[str], *, yes: bool) -> None
         "alone, and the losses about it add up"
     )
     if yes and client.budget.most is None:
-        raise ParameterError(f"{told}. Nothing was sent: give a --budget, or leave out --yes")
+        raise ParameterError("commands.budget-needed", reasons=told)
     note(f"{told[0].upper()}{told[1:]}.")
     if not (yes or agreed("Go on all the same?")):
         note("No answers were sent. --withdraw leaves the campaign.")
@@ -260,17 +257,14 @@ def _read_answers(path: Path) -> dict[str, Any]:
     except FormatError:
         table = None
     if table is None or not set(_COLUMNS) <= set(table.column_names):
-        raise FormatError(
-            f"{path}: this must be a table of CSV, JSON Lines or Parquet with columns task and "
-            "label"
-        )
+        raise FormatError("commands.answers-not-a-table", path=path)
     answers: dict[str, Any] = {}
     columns = (table[name].to_pylist() for name in _COLUMNS)
     for row, (task, label) in enumerate(zip(*columns, strict=True)):
         if task is None:
-            raise AnswerError(f"{path}, row {row}: a task is missing")
+            raise AnswerError("commands.task-missing", path=path, row=row)
         if str(task) in answers:
-            raise AnswerError(f"{path}, row {row}: task {task!r} is there a second time")
+            raise AnswerError("commands.task-twice", path=path, row=row, task=task)
         answers[str(task)] = label
     return answers
 

@@ -62,7 +62,7 @@ def _records(path: Path) -> list[dict[str, Any]]:
     records = parse_json(text) if found is None else found
     for place, record in enumerate(records):
         if not isinstance(record, dict):
-            raise FormatError(f"{path}: record {place}: expected a JSON object")
+            raise FormatError("formats.record-not-an-object", path=path, place=place)
     return records
 
 
@@ -71,7 +71,7 @@ def _responses(path: Path, place: int, record: Mapping[str, Any]) -> Iterator[Re
         yield from _in_any_form(record)
     except (AttributeError, KeyError, TypeError) as error:
         raise FormatError(
-            f"{path}: record {place}: its responses cannot be read: {error}"
+            "formats.responses-invalid", path=path, place=place, error=error
         ) from None
 
 
@@ -98,7 +98,10 @@ def _label(path: Path, response: Response) -> str | None:
     field, worker, value, _ = response
     if isinstance(value, (list, dict)):
         raise FormatError(
-            f"{path}: question {field!r}, user {worker!r}: {value!r} is not one label: make a yes "
-            "or no of each label, in a file with task, worker and label"
+            "formats.question-with-several-labels",
+            path=path,
+            field=field,
+            worker=worker,
+            value=value,
         )
     return None if value is None else str(value)

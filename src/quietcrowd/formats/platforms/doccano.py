@@ -31,9 +31,9 @@ _EVERYBODY = frozenset({"all", "unknown"})
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     """Return one answer per text and annotator; the id of a text is the task."""
     if "label" in wanted and "worker" not in wanted:
-        raise FormatError(f"{path}: a {NAME} holds no known truths")
+        raise FormatError("formats.platform-without-truths", path=path, name=NAME)
     if choice.field is not None:
-        raise FormatError(f"{path}: a {NAME} has one question: it takes no field")
+        raise FormatError("formats.platform-without-fields", path=path, name=NAME)
     rows: list[tuple[str, str, str | None]] = []
     for file, worker, lines in _files(path):
         for number, line in enumerate(lines, start=1):
@@ -58,7 +58,7 @@ def _files(path: Path) -> Iterator[tuple[str, str, Iterator[str]]]:
                         text = io.TextIOWrapper(packed, "utf-8-sig")
                         yield f"{path}: {name}", PurePosixPath(name).stem, text
     except zipfile.BadZipFile as error:
-        raise FormatError(f"{path}: this is no {NAME}: {error}") from None
+        raise FormatError("formats.document-invalid", path=path, name=NAME, error=error) from None
 
 
 def _answers(place: str, file_of: str, line: str) -> list[tuple[str, str, str | None]]:
@@ -66,12 +66,12 @@ def _answers(place: str, file_of: str, line: str) -> list[tuple[str, str, str | 
     try:
         record = parse_json(line)
     except ValueError as error:
-        raise FormatError(f"{place} is no JSON: {error}") from None
+        raise FormatError("formats.place-not-json", place=place, error=error) from None
     if not isinstance(record, dict):
-        raise FormatError(f"{place}: expected a JSON object")
+        raise FormatError("formats.place-not-an-object", place=place)
     task = record.get("id", record.get("doc_id"))
     if task is None:
-        raise FormatError(f"{place} has no key 'id': that names the task")
+        raise FormatError("formats.place-without-id", place=place)
     if isinstance(record.get("annotations"), list):
         return [
             (str(task), _worker(place, one.get("user"), file_of), _text(one.get("label")))
@@ -80,10 +80,7 @@ def _answers(place: str, file_of: str, line: str) -> list[tuple[str, str, str | 
     found: Any = next((record[name] for name in _LABELS if name in record), [])
     labels = found if isinstance(found, list) else [found]
     if len(labels) > 1:
-        raise FormatError(
-            f"{place}: {len(labels)} labels at once, and an answer is one label: make a yes or no "
-            "of each, in a file with task, worker and label"
-        )
+        raise FormatError("formats.place-with-several-labels", place=place, count=len(labels))
     if not labels:
         return []
     worker = _worker(place, record.get("username"), file_of)
@@ -93,10 +90,7 @@ def _answers(place: str, file_of: str, line: str) -> list[tuple[str, str, str | 
 def _worker(place: str, named: Any, file_of: str) -> str:
     worker = file_of if named is None else str(named)
     if named is None and worker in _EVERYBODY:
-        raise FormatError(
-            f"{place}: nothing says who annotated: export with annotators apart, in a file named "
-            "after each"
-        )
+        raise FormatError("formats.annotator-missing", place=place)
     return worker
 
 

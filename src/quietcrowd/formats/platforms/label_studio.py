@@ -83,18 +83,20 @@ def _keys(path: Path, tasks: list[dict[str, Any]]) -> list[str]:
         return [str(name) for name in names]
     for place, task in enumerate(tasks):
         if not is_id(task.get("id")):
-            raise FormatError(f"{path}: task {place}: no id; got {task.get('id')!r}")
+            raise FormatError(
+                "formats.task-without-id", path=path, place=place, value=task.get("id")
+            )
     keys = [str(task["id"]) for task in tasks]
     if len(set(keys)) < len(keys):
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise FormatError(f"{path}: two tasks have the id {twice}")
+        raise FormatError("formats.task-id-twice", path=path, twice=twice)
     return keys
 
 
 def _listed(path: Path, key: str, task: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     found = task.get(name) or []
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise FormatError(f"{path}: task {key}: {name!r} must be a list of objects")
+        raise FormatError("formats.task-list-invalid", path=path, key=key, name=name)
     return found
 
 
@@ -104,8 +106,11 @@ def _worker(path: Path, key: str, annotation: Mapping[str, Any]) -> str:
     worker = who.get("id") if isinstance(who, dict) else who
     if not is_id(worker):
         raise FormatError(
-            f"{path}: task {key}, annotation {annotation.get('id')}: 'completed_by' must be an id; "
-            f"got {who!r}"
+            "formats.annotator-invalid",
+            path=path,
+            key=key,
+            value=annotation.get("id"),
+            annotator=who,
         )
     return str(worker)
 
@@ -128,7 +133,7 @@ def _value(path: Path, key: str, results: list[dict[str, Any]], field: str) -> A
     if answer is None or len(mine) > 1:
         shown = [one.get("value") for one in mine]
         raise FormatError(
-            f"{path}: task {key}, {field!r}: one choice, rating or number is needed; got {shown!r}"
+            "formats.answer-shape-unsupported", path=path, key=key, field=field, shown=shown
         )
     return answer
 
@@ -158,7 +163,7 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     """
     truths = "worker" not in table.column_names
     if truths and not {"task", "label"} <= set(table.column_names):
-        raise ParameterError(f"{path}: {NAME} holds answers, or truths with a task and a label")
+        raise ParameterError("formats.label-studio-file-expected", path=path, name=NAME)
     if not truths:
         check_plain_columns(path, table, NAME)
     workers = Pseudonyms()

@@ -41,15 +41,20 @@ def read_label_config(path: Path) -> Domain:
     for tag in asking:
         if tag.tag not in _QUESTIONS:
             raise FormatError(
-                f"{path}: <{tag.tag}> is no question here: take {', '.join(_QUESTIONS)}"
+                "formats.question-unsupported",
+                path=path,
+                tag=tag.tag,
+                questions=", ".join(_QUESTIONS),
             )
     if root.tag != "View" or len(asking) != 1:
         names = ", ".join(tag.get("name", tag.tag) for tag in asking) or "none"
-        raise FormatError(f"{path}: one question is needed, within <View>; got {names}")
+        raise FormatError("formats.one-question-needed", path=path, names=names)
     try:
         return _QUESTIONS[asking[0].tag](asking[0])
     except QuietcrowdError as error:
-        raise FormatError(f"{path}: <{asking[0].tag}>: {error}") from None
+        raise FormatError(
+            "formats.config-tag-invalid", path=path, tag=asking[0].tag, error=error
+        ) from None
 
 
 def _parsed(path: Path) -> Xml.Element:
@@ -57,7 +62,7 @@ def _parsed(path: Path) -> Xml.Element:
     try:
         return Xml.fromstring(content, Xml.XMLParser(target=_Builder()))
     except (FormatError, Xml.ParseError, ValueError, LookupError) as error:
-        raise FormatError(f"{path}: this is no label config: {error}") from None
+        raise FormatError("formats.config-invalid", path=path, error=error) from None
 
 
 class _Builder(Xml.TreeBuilder):
@@ -65,26 +70,28 @@ class _Builder(Xml.TreeBuilder):
 
     def doctype(self, *_: str | None) -> None:
         """Raise FormatError."""
-        raise FormatError("it has a <!DOCTYPE>: take it out")
+        raise FormatError("formats.config-doctype")
 
 
 def _choices(tag: Xml.Element) -> Domain:
     if tag.get("choice", "single") not in ("single", "single-radio"):
-        raise FormatError("workers must choose one: choice='single'")
+        raise FormatError("formats.config-choice-not-single")
     if tag.get("value") is not None:
-        raise FormatError("the choices must be the same in all tasks: write them as <Choice>")
+        raise FormatError("formats.config-choices-differ")
     if any(len(choice) for choice in tag):
-        raise FormatError("a <Choice> within a <Choice> cannot be answered")
+        raise FormatError("formats.config-choice-nested")
     labels = [choice.get("alias") or choice.get("value") for choice in tag]
     if None in labels:
-        raise FormatError("a <Choice> has no value")
+        raise FormatError("formats.config-choice-without-value")
     return Categorical([label for label in labels if label is not None])
 
 
 def _rating(tag: Xml.Element) -> Domain:
     largest = _number(tag, "maxRating", "5")
     if largest != int(largest) or not 1 <= largest <= MAX_LABELS:
-        raise FormatError(f"maxRating must be 1 to {MAX_LABELS:,}; got {largest!r}")
+        raise FormatError(
+            "formats.config-rating-out-of-range", max_labels=MAX_LABELS, largest=largest
+        )
     return Ordinal(range(1, int(largest) + 1))
 
 
@@ -95,7 +102,7 @@ def _numbers(tag: Xml.Element) -> Domain:
     first, step = _exact(low), _exact(_number(tag, "step"))
     steps = (_exact(high) - first) / step if step > 0 else Fraction(0)
     if steps.denominator != 1 or not 1 <= steps < MAX_LABELS:
-        raise FormatError(f"step must lead from min to max in 1 to {MAX_LABELS - 1:,} steps")
+        raise FormatError("formats.config-step-invalid", max_labels=MAX_LABELS - 1)
     levels = [float(first + step * place) for place in range(int(steps) + 1)]
     return Ordinal([int(level) if level.is_integer() else level for level in levels])
 
@@ -107,7 +114,7 @@ def _number(tag: Xml.Element, name: str, usual: str | None = None) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise FormatError(f"{name} must be a number; got {text!r}")
+        raise FormatError("formats.config-number-invalid", name=name, text=text)
     return number
 
 
@@ -153,7 +160,7 @@ def write_label_config(
     root.append(_question(domain, labels))
     for text in (value for tag in root.iter() for value in tag.attrib.values()):
         if _NO_XML.search(text):
-            raise ParameterError(f"{path}: XML cannot hold {text!r}: rename it")
+            raise ParameterError("formats.not-xml-text", path=path, text=text)
     Xml.indent(root)
     with replacing(path) as temporary:
         temporary.write_text(f"{Xml.tostring(root, encoding='unicode')}\n", encoding="utf-8")

@@ -82,7 +82,7 @@ def question_of(path: Path, names: Sequence[str], wanted: str | None) -> str:
     """
     if ANNOTATOR not in names or ID not in names:
         missing = ANNOTATOR if ANNOTATOR not in names else ID
-        raise FormatError(f"{path}: {missing!r} is missing: this is no annotation of Label Studio")
+        raise FormatError("formats.annotation-column-missing", path=path, missing=missing)
     return choose_field(path, [name for name in names if name not in _OTHERS], wanted)
 
 
@@ -101,14 +101,21 @@ def read_columns(
     for place, row in enumerate(zip(columns[ID], columns[ANNOTATOR], strict=True)):
         if not all(map(is_id, row)):
             raise FormatError(
-                f"{path}: annotation {place}: {ID!r} and {ANNOTATOR!r} must be ids; got {row!r}"
+                "formats.annotation-ids-invalid",
+                path=path,
+                place=place,
+                id=ID,
+                annotator=ANNOTATOR,
+                row=row,
             )
     labels = []
     for place, cell in enumerate(columns[field]):
         try:
             labels.append(_read_short(cell, packed=packed))
         except ValueError as error:
-            raise FormatError(f"{path}: annotation {place}, {field!r}: {error}") from None
+            raise FormatError(
+                "formats.annotation-field-invalid", path=path, place=place, field=field, error=error
+            ) from None
     return pa.table(
         {
             "task": pa.array(_keys(columns[ID], columns.get(TASK)), pa.string()),

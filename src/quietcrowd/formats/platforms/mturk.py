@@ -115,8 +115,7 @@ def _form(path: Path, row: int, cell: str | None) -> Mapping[str, Any]:
         found = found[0]
     if not isinstance(found, dict):
         raise FormatError(
-            f"{path}: row {row}, column 'Answer.{_FORM}': expected the JSON of a form, a list of "
-            f"one object; got {csv.shorten(cell)!r}"
+            "formats.form-invalid", path=path, row=row, form=_FORM, text=csv.shorten(cell)
         )
     return _with_buttons_joined(found)
 
@@ -152,9 +151,11 @@ def _chosen(path: Path, row: int, field: str, options: Mapping[str, bool]) -> st
     on = [option for option, chosen in options.items() if chosen]
     if len(on) > 1:
         raise FormatError(
-            f"{path}: row {row}, field {field!r}: {' and '.join(map(repr, on))} are chosen, and "
-            "an answer is one label: make a yes or no of each, in a file with task, worker and "
-            "label"
+            "formats.form-with-several-labels",
+            path=path,
+            row=row,
+            field=field,
+            count=" and ".join(map(repr, on)),
         )
     return on[0] if on else None
 

@@ -42,7 +42,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     field = choose_field(path, _fields(names, _OUTPUT), choice.field, _OUTPUT)
     key = _key_columns(path, names)
     if _WORKER not in names:
-        raise FormatError(f"{path}: column {_WORKER!r} is missing: these are tasks, not results")
+        raise FormatError("formats.results-column-missing", path=path, worker=_WORKER)
     status = (_STATUS,) if _STATUS in names else ()
     table = csv.read(path, (*key, _WORKER, f"{_OUTPUT}{field}", *status))
     if status:
@@ -60,7 +60,7 @@ def _key_columns(path: Path, names: Sequence[str]) -> tuple[str, ...]:
         return (_TASK,)
     inputs = tuple(name for name in names if name.startswith(_INPUT))
     if not inputs:
-        raise FormatError(f"{path}: no column {_TASK!r} or {_INPUT}… tells tasks apart")
+        raise FormatError("formats.task-column-missing", path=path, task=_TASK, input=_INPUT)
     return inputs
 
 

@@ -158,8 +158,12 @@ class ConfusionModel(
         summary, shape = self.summary, self.table_shape
         if math.prod(shape) > MOST_CELLS:
             raise ParameterError(
-                f"{summary.workers:,} workers and {summary.labels:,} labels make tables of "
-                f"{math.prod(shape):,} numbers, more than {MOST_CELLS:,}. {self.advice}"
+                "inference.tables-too-large",
+                workers=summary.workers,
+                labels=summary.labels,
+                cells=math.prod(shape),
+                most_cells=MOST_CELLS,
+                advice=self.advice,
             )
         largest = LARGEST_LOG + math.log(summary.labels)
         integer_sums.check_room(summary.longest_task + 1, largest)

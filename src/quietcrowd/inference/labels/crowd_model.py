@@ -159,11 +159,10 @@ class CrowdModel(CategoricalModel[Any, StateT, TallyT], LearningModel[Any, State
         label = check_finite(self.summary.domain, "NoiseAware").labels[likeliest]
         return [
             NoSignalWarning(
-                f"the noise hides the truths: {scatter.error_rate:.0%} of the estimates are "
-                f"expected to be wrong, and of a guess that is always {label!r} "
-                f"{guessed:.0%}. It takes more workers, or a larger epsilon. Known truths of some "
-                "tasks help (gold=, on the command line --gold), and known frequencies of the "
-                "labels (prior=)."
+                "inference.noise-hides-labels",
+                error_rate=scatter.error_rate,
+                label=label,
+                guessed=guessed,
             )
         ]
 

@@ -43,10 +43,7 @@ class DawidSkeneModel(ConfusionModel["DawidSkene", ConfusionState]):
     @override
     def check_state(self, state: ConfusionState) -> None:
         if state.log_odds.shape != self.table_shape:
-            raise ParameterError(
-                f"start must be an estimate with one_coin={self.method.one_coin}, as this method "
-                "has"
-            )
+            raise ParameterError("inference.start-with-another-coin", one_coin=self.method.one_coin)
 
     @cached_property
     @override

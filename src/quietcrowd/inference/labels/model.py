@@ -169,11 +169,7 @@ class CategoricalMethod(FittingMethod):
 def check_labels(domain: Domain, name: str) -> FiniteDomain:
     """Return a finite domain; AnswerError, by the method of this name, if answers are numbers."""
     if not isinstance(domain, FiniteDomain):
-        raise AnswerError(
-            f"{name} needs labels, a Categorical or Ordinal domain; these are "
-            f"numbers, {domain.describe()}. Take WeightedMean, Mean or Median (on the command "
-            "line: --method weighted-mean)."
-        )
+        raise AnswerError("inference.labels-needed", name=name, domain=domain.describe())
     return domain
 
 
@@ -188,9 +184,12 @@ def check_reports_are_answers(mechanism: Any, name: str) -> None:
         law = "law" if mechanism.channel.sets is not None else "table"
         way = f"NoiseAware (on the command line: --method noise-aware) reads them by their {law}."
     raise AnswerError(
-        f"{name} reads reports as answers, and those of {type(mechanism).__name__} are none: a "
-        f"report is {mechanism.report_domain.describe()}, an answer {mechanism.domain.describe()}. "
-        f"{way}"
+        "inference.reports-are-not-answers",
+        name=name,
+        type_name=type(mechanism).__name__,
+        domain=mechanism.report_domain.describe(),
+        other_domain=mechanism.domain.describe(),
+        way=way,
     )
 
 
@@ -207,7 +206,7 @@ def labels_of(frame: nw.DataFrame[Any]) -> Categorical:
     column = column_of(frame, "label", ADVICE["frame"].column)
     labels = sorted(pc.unique(column).drop_null().to_pylist())
     if not labels:
-        raise AnswerError("there is no answer: column 'label' is empty")
+        raise AnswerError("inference.no-label")
     _warn_if_similar(labels)
     return Categorical(labels)
 
@@ -221,9 +220,7 @@ def _warn_if_similar(labels: list[Any]) -> None:
         first = spelt.setdefault(" ".join(label.casefold().split()), label)
         if first != label:
             warnings.warn(
-                f"the labels {first!r} and {label!r} differ by capitals or spaces alone, and are "
-                "counted as different answers. If they are meant as one, write them alike",
-                SimilarLabelsWarning,
+                SimilarLabelsWarning("inference.similar-labels", first=first, label=label),
                 stacklevel=4,
             )
             return

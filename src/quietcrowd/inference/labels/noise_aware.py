@@ -15,7 +15,7 @@ from quietcrowd._core import infer_noisy_labels
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.gold import UNKNOWN
 from quietcrowd.inference import integer_sums
-from quietcrowd.inference.further_report import EVERY_TASK, FurtherLabel
+from quietcrowd.inference.further_report import FurtherLabel
 from quietcrowd.inference.labels.accuracies import OwnVotes, no_histograms
 from quietcrowd.inference.labels.confusion import MOST_CELLS
 from quietcrowd.inference.labels.crowd import (
@@ -76,7 +76,7 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
         """
         law = self.summary.report_law
         if law is not None and law.tables.shape[1] > self.summary.labels:
-            raise ParameterError(EVERY_TASK)
+            raise ParameterError("inference.every-task-reported")
         row = -1 if worker is None else worker
         logs = state.votes[row].T * (2.0**-FRACTION_BITS * state.sharpness)
         likely = np.exp(logs - logs.max(axis=1, keepdims=True))
@@ -161,15 +161,23 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
             reports, laws = law.tables.shape[2] - null, len(law.tables) * (KINDS if null else 1)
         if laws * labels * ACCURACY_STEPS * reports > MOST_LAWS:
             raise ParameterError(
-                f"{labels:,} labels and {reports:,} kinds of reports make {laws:,} tables of "
-                f"{labels * ACCURACY_STEPS * reports:,} numbers, one per channel and "
-                f"rate of participation: more than {MOST_LAWS:,} in all. {self._advice}"
+                "inference.channels-too-many",
+                labels=labels,
+                reports=reports,
+                tables=laws,
+                cells=labels * ACCURACY_STEPS * reports,
+                most_laws=MOST_LAWS,
+                advice=self._advice,
             )
         if (summary.workers + 1) * reports * labels > MOST_CELLS:
             raise ParameterError(
-                f"{summary.workers:,} workers, {labels:,} labels and {reports:,} kinds of reports "
-                f"make tables of {summary.workers * reports * labels:,} numbers, more than "
-                f"{MOST_CELLS:,}. {self._advice}"
+                "inference.report-tables-too-large",
+                workers=summary.workers,
+                labels=labels,
+                reports=reports,
+                cells=summary.workers * reports * labels,
+                most_cells=MOST_CELLS,
+                advice=self._advice,
             )
         integer_sums.check_room(summary.longest_task + 1, _LARGEST_LOG)
         return reports
@@ -231,9 +239,4 @@ def check_has_table(mechanism: Any) -> None:
     """Raise AnswerError if the channel of a mechanism is no public table."""
     check_labels(mechanism.domain, "NoiseAware")
     if not mechanism.has_table:
-        raise AnswerError(
-            f"NoiseAware needs reports whose law is a public table, a row for each answer and "
-            f"a column for each report; that of {type(mechanism).__name__} is none. Take "
-            "WeightedVote (on the command line: --method weighted-vote), if its reports are "
-            "answers."
-        )
+        raise AnswerError("inference.channel-needed", type_name=type(mechanism).__name__)

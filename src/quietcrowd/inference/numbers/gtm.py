@@ -99,7 +99,7 @@ class GaussianTally(Tally):
 def _check_positive(_: object, attribute: Any, value: Any) -> None:
     check_real(attribute.name, value, 0)
     if value == 0:
-        raise ParameterError(f"{attribute.name} must be above 0; got {value!r}")
+        raise ParameterError("inference.not-positive", name=attribute.name, value=value)
 
 
 def _within(low: float, high: float) -> Callable[[Any, Any, Any], None]:
@@ -109,7 +109,11 @@ def _within(low: float, high: float) -> Callable[[Any, Any, Any], None]:
         real = isinstance(value, Real) and not isinstance(value, bool)
         if not real or not low <= value <= high:
             raise ParameterError(
-                f"{attribute.name} must be a number from {low:g} to {high:g}; got {value!r}"
+                "inference.number-out-of-range",
+                name=attribute.name,
+                low=low,
+                high=high,
+                value=value,
             )
 
     return check
@@ -177,9 +181,11 @@ class GTMModel(
         largest = (farthest / method.prior_sd) ** 2 / 2.0 + _MOST_LOG * summary.tasks
         if largest > _MOST_EVIDENCE:
             raise ParameterError(
-                f"prior_mean={method.prior_mean!r} with prior_sd={method.prior_sd!r} is too narrow "
-                f"a prior for {summary.tasks:,} tasks with {summary.answers:,} answers: their "
-                "evidence may overflow. Take a larger prior_sd or a prior_mean nearer to 0."
+                "inference.prior-too-narrow",
+                prior_mean=method.prior_mean,
+                prior_sd=method.prior_sd,
+                tasks=summary.tasks,
+                answers=summary.answers,
             )
 
     @override

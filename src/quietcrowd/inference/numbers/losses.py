@@ -216,10 +216,10 @@ class LossMethod(FittingMethod):
             return
         name = type(self).__name__
         raise AnswerError(
-            f"the labels are {', '.join(map(str, found))}: classes, or numbers? {name} takes both. "
-            f"For classes take {name}(loss='zero-one') (on the command line: --method "
-            f"{self.name}:loss=zero-one); for numbers pass floats, or Answers.from_frame(frame, "
-            "Ordinal([...])) (on the command line: --levels or --between)."
+            "inference.classes-or-numbers",
+            found=", ".join(map(str, found)),
+            name=name,
+            mechanism=self.name,
         )
 
     def _check_no_labels(self, domain: Domain) -> None:
@@ -228,9 +228,11 @@ class LossMethod(FittingMethod):
 
     def _labels_error(self, what: str) -> AnswerError:
         return AnswerError(
-            f"{type(self).__name__} needs numbers, an Ordinal or Interval domain, for "
-            f"loss={self.loss!r}; got {what}. For labels take loss='zero-one' (on the "
-            f"command line: --method {self.name}:loss=zero-one)."
+            "inference.numbers-needed",
+            type_name=type(self).__name__,
+            loss=self.loss,
+            subject=what,
+            name=self.name,
         )
 
     @override
@@ -307,10 +309,7 @@ class CRH(LossMethod):
 
     def __attrs_post_init__(self) -> None:
         if (self.loss, self.divisor) == ("absolute", "variance"):
-            raise ParameterError(
-                "loss='absolute' takes divisor='std' or None: a distance over a variance has no "
-                "bound where the answers to a task hardly differ"
-            )
+            raise ParameterError("inference.absolute-loss-divisor")
 
     @property
     @override

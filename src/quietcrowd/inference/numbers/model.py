@@ -250,19 +250,16 @@ def bind_numbers(model: NumericModelT, known: npt.NDArray[Any] | None) -> Numeri
     widened = evolve(summary, low=low, high=high)
     if widened.extent > FARTHEST_TRUTH * max(summary.extent, most - least):
         raise AnswerError(
-            f"the known truths lie between {np.nanmin(given)!r} and {np.nanmax(given)!r}, the "
-            f"answers between {summary.low!r} and {summary.high!r}: too far apart for sums "
-            "that hold both. Correct the known truths, or leave them out."
+            "inference.gold-too-far-apart",
+            least=np.nanmin(given),
+            largest=np.nanmax(given),
+            low=summary.low,
+            high=summary.high,
         )
     if not np.isfinite(widened.extent):
-        raise AnswerError(
-            f"the numbers lie between {low!r} and {high!r}: more apart than floats hold"
-        )
+        raise AnswerError("inference.numbers-too-far-apart", low=low, high=high)
     if 0 < widened.extent < LEAST_EXTENT:
-        raise AnswerError(
-            f"the numbers lie between {low!r} and {high!r}: too near each other for floats. "
-            "Scale them by a public number first"
-        )
+        raise AnswerError("inference.numbers-too-close", low=low, high=high)
     return evolve(model, summary=widened)
 
 

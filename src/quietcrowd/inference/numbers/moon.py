@@ -73,7 +73,11 @@ def _check_prior(_: object, attribute: Any, value: Any) -> None:
     check_real(attribute.name, value, 0)
     if not LEAST_PRIOR <= value <= MOST_PRIOR:
         raise ParameterError(
-            f"{attribute.name} must be from {LEAST_PRIOR:g} to {MOST_PRIOR:g}; got {value!r}"
+            "inference.prior-out-of-range",
+            name=attribute.name,
+            least_prior=LEAST_PRIOR,
+            most_prior=MOST_PRIOR,
+            value=value,
         )
 
 
@@ -332,9 +336,7 @@ class MOONModel(
         )
         return [
             NoSignalWarning(
-                "the noise hides much of how the truths differ: a standard error is about "
-                f"{noise:.3g}, and the truths spread by about {spread:.3g}. It takes more workers, "
-                f"or a larger epsilon. {advice}"
+                "inference.noise-hides-numbers", noise=noise, spread=spread, advice=advice
             )
         ]
 
@@ -425,8 +427,7 @@ class MOON(NumericMethod):
     def __attrs_post_init__(self) -> None:
         if self.truth_prior and not self._takes_prior:
             raise ParameterError(
-                "truth_prior='normal' goes with variant='mixture' and solver='em'; "
-                f"got variant={self.variant!r}, solver={self.solver!r}"
+                "inference.truth-prior-needs-em", variant=self.variant, solver=self.solver
             )
 
     @property
@@ -449,9 +450,10 @@ class MOON(NumericMethod):
             known = known_grid(mechanism.worker_channel) is not None
             other = "NoiseAware (on the command line: --method noise-aware)" if known else "Mean"
             raise AnswerError(
-                f"MOON(variant={self.variant!r}) needs reports with Laplace noise of known scale, "
-                f"as those of LaplacePerturbation; got those of {type(mechanism).__name__}. For "
-                f"them take {other}, or variant='quadratic'."
+                "inference.laplace-reports-needed",
+                variant=self.variant,
+                type_name=type(mechanism).__name__,
+                other=other,
             )
 
     @override

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from quietcrowd.domains import check_numeric
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
-from quietcrowd.inference.further_report import EVERY_TASK, FurtherNumber
+from quietcrowd.inference.further_report import FurtherNumber
 from quietcrowd.inference.model import Extension, LearningModel
 from quietcrowd.inference.numbers.crowd import MANY, NumberState, NumberTally, find_range
 from quietcrowd.inference.numbers.learning import (
@@ -79,10 +79,12 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
         many = int(self.table_rows.max()) + 1
         if many * columns > MOST_CELLS:
             raise ParameterError(
-                f"{many:,} workers with {MANY} reports and more, and {columns:,} distances make a "
-                f"tally of {many * columns:,} numbers, more than {MOST_CELLS:,}. Take MOON with "
-                "truth_prior='normal' (on the command line: --method "
-                "moon:truth_prior=normal), one number per worker."
+                "inference.tally-too-large",
+                many=many,
+                other_many=MANY,
+                columns=columns,
+                cells=many * columns,
+                most_cells=MOST_CELLS,
             )
 
     @override
@@ -111,10 +113,7 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
         """
         if extension.stretch < 1.0 / MOST_GROWTH:
             new = self.summary
-            raise ParameterError(
-                f"the new numbers, with the earlier ones from {new.low:g} to {new.high:g}, lie far "
-                "beyond the range that the earlier estimate is of. Fit all answers anew."
-            )
+            raise ParameterError("inference.numbers-beyond-range", low=new.low, high=new.high)
         return super().extend_tally(tally, extension)
 
     @override
@@ -156,7 +155,7 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
             If unanswered tasks are filled in, since every worker then reports every task.
         """
         if self.fills_in:
-            raise ParameterError(EVERY_TASK)
+            raise ParameterError("inference.every-task-reported")
         own = slice(worker, None if worker is None else worker + 1)
         beliefs = state.crowd[np.newaxis] if worker is None else state.beliefs[own]
         precision = self.report_precisions(evolve(state, beliefs=beliefs))[0]
@@ -231,11 +230,7 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
         if noise <= math.sqrt(MOST_NOISE) * spread:
             return []
         return [
-            NoSignalWarning(
-                "the noise hides much of how the truths differ: a standard error is about "
-                f"{noise:.3g}, and the truths spread by about {spread:.3g}. It takes more workers, "
-                f"or a larger epsilon. All truths are drawn towards {mean:.4g}."
-            )
+            NoSignalWarning("inference.noise-draws-to-mean", noise=noise, spread=spread, mean=mean)
         ]
 
 
@@ -246,8 +241,8 @@ def check_has_grid(mechanism: Any) -> None:
         bits = mechanism.channel.participation is not None
         other, name = ("RatioMean", "ratio-mean") if bits else ("Mean", "mean")
         raise AnswerError(
-            "NoiseAware needs reports with Laplace noise of known scale, or bounded ones, as "
-            "those of LaplacePerturbation or PiecewiseMechanism; got those of "
-            f"{type(mechanism).__name__}. For them take {other} (on the command line: "
-            f"--method {name})."
+            "inference.noise-of-known-scale-needed",
+            type_name=type(mechanism).__name__,
+            other=other,
+            name=name,
         )

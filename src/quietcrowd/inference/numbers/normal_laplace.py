@@ -21,9 +21,7 @@ def _numbers(name: str, values: Any) -> npt.NDArray[np.float64]:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(
-            f"{name} must be a number or an array of numbers; got {values!r}"
-        ) from None
+        raise ParameterError("inference.not-numbers", name=name, values=values) from None
 
 
 def _parameter(name: str, values: Any) -> npt.NDArray[np.float64]:
@@ -52,7 +50,13 @@ def _refuse(
     if wrong.any():
         place = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
         at = f" at {', '.join(map(str, place))}" if place else ""
-        raise ParameterError(f"{rule} {float(values[place])!r}{at}. {way_out}")
+        raise ParameterError(
+            "inference.value-breaks-rule",
+            rule=rule,
+            value=float(values[place]),
+            place_suffix=at,
+            remedy=way_out,
+        )
 
 
 def _together(*arrays: npt.NDArray[np.float64]) -> list[npt.NDArray[np.float64]]:
@@ -60,10 +64,7 @@ def _together(*arrays: npt.NDArray[np.float64]) -> list[npt.NDArray[np.float64]]
         return list(np.broadcast_arrays(*arrays))
     except ValueError:
         shapes = ", ".join(str(array.shape) for array in arrays)
-        raise ParameterError(
-            f"the shapes of error, sigma and scale must fit each other; got {shapes}. "
-            "Give one number, or one for each error."
-        ) from None
+        raise ParameterError("inference.shapes-differ", shapes=shapes) from None
 
 
 @frozen(eq=False)

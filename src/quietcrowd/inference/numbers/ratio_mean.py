@@ -220,12 +220,7 @@ class RatioMeanModel(
         """Warn if all truths are equal."""
         if state is None or state.truth_variance > 0 or self.summary.tasks == 1:
             return []
-        return [
-            NoSignalWarning(
-                "the noise hides how the truths differ: RatioMean gives all tasks the same truth. "
-                "It takes more workers, or a larger epsilon."
-            )
-        ]
+        return [NoSignalWarning("inference.ratios-without-signal")]
 
 
 @frozen(kw_only=True, slots=False)
@@ -277,8 +272,5 @@ class RatioMean(NumericMethod):
     def model_for(self, summary: Summary) -> RatioMeanModel:
         channel = summary.channel
         if not summary.participation or channel is None or channel.participation is None:
-            raise AnswerError(
-                "RatioMean needs reports with participation bits, as those of "
-                'LaplacePerturbation(..., participation="released"). For others take Mean.'
-            )
+            raise AnswerError("inference.participation-bits-needed")
         return RatioMeanModel(method=self, summary=summary)

@@ -40,7 +40,7 @@ class ComparisonReports:
         """Read the arguments of `rank_items`, and raise its errors."""
         if isinstance(data, Reports):
             if mechanism is not None:
-                raise ParameterError("mechanism= goes with a frame: these reports carry their own")
+                raise ParameterError("inference.mechanism-with-reports")
             channel, places = _law_of(data.mechanism)
             logs = _logs(channel, places, data.table)
             return cls(
@@ -77,23 +77,15 @@ def _logs_of_sides(answers: Answers, mechanism: Any) -> npt.NDArray[np.float64]:
     if isinstance(mechanism, Channel):
         law = mechanism.probabilities
         if law is None or law.shape != (2, 2):
-            raise ParameterError(
-                "mechanism: a channel of comparisons is a table of 2 rows and 2 columns, for left "
-                f"and right; got {mechanism!r}"
-            )
+            raise ParameterError("inference.comparison-channel-shape", mechanism=mechanism)
         _check_tells(mechanism, type(mechanism).__name__)
         sides = (answers.values == places[1]).astype(np.intp)
         return np.array([mechanism.log_likelihood(sides, np.array(side)) for side in (0, 1)])
     if not isinstance(mechanism, Mechanism):
-        raise ParameterError(
-            "mechanism must be a Mechanism, as RandomizedResponse(domain=Categorical(['left', "
-            f"'right']), epsilon=1.0), or a Channel; got {mechanism!r}"
-        )
+        raise ParameterError("inference.not-a-mechanism", mechanism=mechanism)
     channel, own = _law_of(mechanism)
     if mechanism.report_domain != mechanism.domain:
-        raise ParameterError(
-            f"mechanism: reports of {mechanism.name!r} are no labels: give rank_items the Reports"
-        )
+        raise ParameterError("inference.reports-not-labels", name=mechanism.name)
     codes = np.where(answers.values == places[0], *own)
     return np.array([channel.log_likelihood(codes, np.array(place)) for place in own])
 
@@ -112,27 +104,20 @@ def _law_of(mechanism: Mechanism) -> tuple[Channel, tuple[int, int]]:
             if mechanism.every_task
             else "the reports of one worker share what its device draws"
         )
-        raise AnswerError(
-            f"comparisons cannot be ranked from reports of {mechanism.name!r}: {why}. Take "
-            "RandomizedResponse (on the command line: -m one-layer)."
-        )
+        raise AnswerError("inference.comparisons-not-rankable", name=mechanism.name, reason=why)
     _check_tells(channel, mechanism.name)
     return channel, places
 
 
 def _check_tells(channel: Channel, name: str) -> None:
     if channel.epsilon <= LEAST_LOSS:
-        raise AnswerError(
-            f"the reports of {name!r} tell nothing of the preferences: its epsilon is 0 or next "
-            "to it, and every ranking fits them as well. It takes a larger epsilon."
-        )
+        raise AnswerError("inference.comparisons-without-signal", name=name)
 
 
 def _places_of(domain: Any) -> tuple[int, int]:
     labels = domain.labels if isinstance(domain, FiniteDomain) else ()
     if set(labels) != set(SIDES.labels):
         raise AnswerError(
-            f"comparisons are answers in {SIDES.example()}, of comparison_answers; got "
-            f"{domain.example()}"
+            "inference.comparisons-needed", domain=SIDES.example(), other_domain=domain.example()
         )
     return labels.index("left"), labels.index("right")

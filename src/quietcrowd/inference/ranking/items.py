@@ -134,7 +134,7 @@ class ItemRanking:
         """
         first, second = self._place(item), self._place(other)
         if first == second:
-            raise ParameterError(f"item and other must be two items; got {item!r} twice")
+            raise ParameterError("inference.same-item-twice", value=item)
         gap, error = self.gap(first, second)
         low, middle, high = expit([gap - WIDTH * error, gap, gap + WIDTH * error]).tolist()
         return PreferenceChance(probability=middle, low=low, high=high)
@@ -154,7 +154,7 @@ class ItemRanking:
     def _place(self, item: Any) -> int:
         place = int(positions_by_text(pa.array([item]), self.items)[0])
         if place < 0:
-            raise ParameterError(f"item {item!r} is none of the {len(self.items):,} compared")
+            raise ParameterError("inference.item-unknown", value=item, count=len(self.items))
         return place
 
     def _repr_html_(self) -> str:

@@ -104,11 +104,11 @@ def rank_items(
     """
     check_real("spread", spread, 0)
     if not float(spread) > 0:
-        raise ParameterError(f"spread must be above 0; got {spread!r}")
+        raise ParameterError("inference.spread-not-positive", spread=spread)
     check_whole("max_iterations", max_iterations, 1)
     read = ComparisonReports.of(comparisons, mechanism, duplicates)
     if not len(read.answers):
-        raise AnswerError("there is no comparison")
+        raise AnswerError("inference.no-comparison")
     if read.simulated:
         warnings.warn(simulated_warning(), stacklevel=2)
     pairs = pairs_of(read.answers.tasks)
@@ -125,8 +125,7 @@ def _ids(given: pa.Array | None, pairs: Pairs) -> pa.Array:
     """Return the item ids in their original type."""
     if len(pairs.items) > MOST_ITEMS:
         raise ParameterError(
-            f"there are {len(pairs.items):,} items, and at most {MOST_ITEMS:,} can be ranked at "
-            "once. Leave out those that hardly matter."
+            "inference.too-many-items", count=len(pairs.items), most_items=MOST_ITEMS
         )
     if given is None:
         return pairs.items
@@ -149,9 +148,7 @@ def _check_groups(pairs: Pairs, asked: npt.NDArray[np.int64], ids: pa.Array) -> 
     left = groups - _NAMED
     rest = f" and {left:,} more group{'s' * (left > 1)}" * (left > 0)
     raise AnswerError(
-        f"no chain of comparisons leads from some items to others: there are {groups:,} groups, "
-        f"{', '.join(shown)}{rest}. Their scores have no common scale: rank each group by itself, "
-        "or ask for comparisons between them."
+        "inference.comparisons-not-connected", groups=groups, shown=", ".join(shown), rest=rest
     )
 
 
@@ -179,10 +176,7 @@ def _shown(pairs: Pairs, asked: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def _not_converged(limit: int) -> NotConvergedWarning:
-    return NotConvergedWarning(
-        f"the search for the scores stopped after {limit:,} steps, before it converged: scores and "
-        f"standard errors may still change. More: max_iterations={10 * limit}."
-    )
+    return NotConvergedWarning("inference.scores-not-converged", limit=limit, value=10 * limit)
 
 
 def _ranking(

@@ -169,9 +169,12 @@ class SetModel(CrowdModel[SetState, SetTally]):
         nodes = node_count(self.law)
         if (workers + 1) * nodes * labels > MOST_CELLS:
             raise ParameterError(
-                f"{workers:,} workers, {labels:,} labels and {nodes} steps of their sets make "
-                f"tables of {workers * nodes * labels:,} numbers, more than {MOST_CELLS:,}. Take "
-                "fewer labels: no other method reads sets."
+                "inference.set-tables-too-large",
+                workers=workers,
+                labels=labels,
+                nodes=nodes,
+                cells=workers * nodes * labels,
+                most_cells=MOST_CELLS,
             )
         return workers, nodes
 

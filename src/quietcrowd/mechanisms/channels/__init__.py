@@ -34,5 +34,5 @@ def read_channel(document: Any, domain: Domain) -> Channel:
     """
     kind = document.get("kind") if isinstance(document, Mapping) else None
     if not isinstance(kind, str) or kind not in KINDS:
-        raise ParameterError(f"channel: its kind must be one of {', '.join(KINDS)}")
+        raise ParameterError("mechanisms.channel-kind-unknown", kinds=", ".join(KINDS))
     return KINDS[kind].read(document, domain)

@@ -130,7 +130,7 @@ class Channel(ABC):
             with np.errstate(divide="ignore"):
                 found: Floats = np.log(self.bounded_law.weights(reports, answers) / TOTAL)
             return found
-        raise ParameterError(f"{type(self).__name__} gives no law of a report given its answer")
+        raise ParameterError("mechanisms.channel-missing", type_name=type(self).__name__)
 
     def describe(self) -> Mapping[str, Any]:
         """Return the channel document, JSON-ready: all that a device does to an answer.
@@ -139,10 +139,7 @@ class Channel(ABC):
         the noise in its steps; never only an epsilon. `read_channel` reads it. Raises
         ParameterError if a subclass does not define it.
         """
-        raise ParameterError(
-            f"{type(self).__name__} has no method describe, and a campaign publishes what its "
-            "devices do"
-        )
+        raise ParameterError("mechanisms.description-missing", type_name=type(self).__name__)
 
     def identity(self, answers: Any, reports: ReportMeanings) -> Mapping[str, Any]:
         """Return the distribution of reports given each answer, JSON-ready, in a canonical order.

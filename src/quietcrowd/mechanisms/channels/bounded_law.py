@@ -79,8 +79,7 @@ class BoundedLaw:
         """
         if grid.steps > MOST_STEPS:
             raise ParameterError(
-                f"step={grid.step!r} makes {grid.steps:,} steps; with more than {MOST_STEPS:,} the "
-                "weights of the reports, out of 2^32, would be too coarse. Take a larger step."
+                "mechanisms.too-many-steps", step=grid.step, steps=grid.steps, most_steps=MOST_STEPS
             )
         decay = decaying(Fraction(epsilon))(BITS) + 1
         ratio = Fraction(2**BITS - decay, decay)  # exp(epsilon) - 1, rounded down
@@ -95,8 +94,7 @@ class BoundedLaw:
         slope = int(rest * ratio / (grid.steps * (ratio + 2))) if share < 1 else 0
         if (share and lift < 1) or (share < 1 and slope < 1):
             raise ParameterError(
-                f"epsilon={epsilon!r} is too small for {grid.steps:,} steps of the grid: weights "
-                "out of 2^32 cannot hold it. Take a larger epsilon or a larger step."
+                "mechanisms.epsilon-too-small-for-steps", epsilon=epsilon, steps=grid.steps
             )
         first = 0
         if share and slope:
@@ -133,10 +131,7 @@ class BoundedLaw:
                 return
         except (ArithmeticError, ParameterError):
             pass
-        raise ParameterError(
-            "channel: its weights must sum to 2^32 for each answer, with a privacy loss of at most "
-            f"{MOST_EPSILON:g}"
-        )
+        raise ParameterError("mechanisms.channel-weights-invalid", most_epsilon=MOST_EPSILON)
 
     @property
     def steps(self) -> int:

@@ -29,15 +29,9 @@ def bounded_domain(_: Any, __: Any, domain: Any) -> None:
     """Validate a domain of numbers between two different public bounds."""
     if not isinstance(domain, Ordinal | Interval):
         text = domain.example() if isinstance(domain, Domain) else repr(domain)
-        raise ParameterError(
-            "domain must be Ordinal or Interval: noise needs numbers (on the command line: "
-            f"--levels or --between); got {text}"
-        )
+        raise ParameterError("mechanisms.domain-not-numbers", text=text)
     if not 0 < domain.width < math.inf:
-        raise ParameterError(
-            "domain must hold at least two numbers, and its width be finite; "
-            f"got {domain.example()}"
-        )
+        raise ParameterError("mechanisms.domain-not-finite", domain=domain.example())
 
 
 @frozen(kw_only=True)
@@ -64,29 +58,22 @@ class Grid:
         steps. Also raises if the domain is too narrow, too wide or too far from 0 for floats.
         """
         if domain.width < 2.0**SMALLEST:
-            raise ParameterError(f"{domain.example()} is too narrow for floats on a grid")
+            raise ParameterError("mechanisms.domain-too-narrow", domain=domain.example())
         if step is None:
             step = 2.0 ** (math.frexp(domain.width)[1] - 1 - FINENESS)
         if not (math.isfinite(step) and step > 0 and math.frexp(step)[0] == 0.5):
-            raise ParameterError(f"step must be a power of two, such as 0.125; got {step!r}")
+            raise ParameterError("mechanisms.step-not-power-of-two", step=step)
         if not 1 <= domain.width / step <= MAX_STEPS:
             raise ParameterError(
-                f"step must be from 1/{MAX_STEPS:,} of the width {domain.width:g} to half of it; "
-                f"got {step!r}"
+                "mechanisms.step-out-of-range", max_steps=MAX_STEPS, width=domain.width, step=step
             )
         steps = 2 * math.ceil(domain.width / step / 2)
         grid = cls(low=domain.low, step=step, steps=steps, high=domain.high)
         if grid.width > MOST_EXTRA * domain.width:
-            raise ParameterError(
-                f"step={step!r} does not go into the width {domain.width:g} an even number of "
-                "times: noise would be larger than it has to be. Take a smaller step."
-            )
+            raise ParameterError("mechanisms.step-does-not-divide", step=step, width=domain.width)
         farthest = max(abs(domain.low), abs(domain.high))
         if farthest > step * 2.0**50 or not math.isfinite(farthest + step * 2.0**63):
-            raise ParameterError(
-                f"{domain.example()} lies too far from 0, or is too wide, for floats on a grid: "
-                "move or scale the answers by public numbers first"
-            )
+            raise ParameterError("mechanisms.domain-too-far-from-0", domain=domain.example())
         return grid
 
     @classmethod
@@ -135,9 +122,7 @@ class Grid:
         """
         place = (number - self.low) / self.step
         if not abs(place) < 2**31:
-            raise ParameterError(
-                f"{number!r} is too far from the domain for steps of {self.step!r}"
-            )
+            raise ParameterError("mechanisms.number-too-far", number=number, step=self.step)
         return round(place)
 
     def number(self, place: int) -> float:

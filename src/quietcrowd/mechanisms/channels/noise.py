@@ -80,10 +80,7 @@ _CONTEXT = Context(prec=100)
 def require_positive_epsilon(epsilon: float) -> None:
     """Raise ParameterError unless a privacy loss is finite and above 0."""
     if not (math.isfinite(epsilon) and epsilon > 0):
-        raise ParameterError(
-            "epsilon must be a finite number above 0: at 0 the noise would be infinite; "
-            f"got {epsilon!r}"
-        )
+        raise ParameterError("mechanisms.epsilon-not-finite", epsilon=epsilon)
 
 
 def positive_epsilon(_: Any, __: Any, epsilon: float) -> None:
@@ -185,9 +182,11 @@ class DiscreteLaplace(Noise):
             power = wanted.numerator.bit_length() - wanted.denominator.bit_length()
             size = "large" if wanted < 1 else "small"
             raise ParameterError(
-                f"epsilon={epsilon!r} is too {size}: it needs noise of about 2^{power} steps of "
-                f"the grid; from 1 to 2^{LARGEST_POWER} are possible. Take "
-                "another epsilon, or another step."
+                "mechanisms.epsilon-needs-other-noise",
+                epsilon=epsilon,
+                size=size,
+                power=power,
+                largest_power=LARGEST_POWER,
             )
         return cls(scale=ratio_up(wanted))
 

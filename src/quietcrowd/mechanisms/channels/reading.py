@@ -18,7 +18,7 @@ MAX_NUMBERS = 20_000
 
 def refused(name: str, rule: str) -> ParameterError:
     """Return the error about a member that breaks a rule; it does not repeat the value."""
-    return ParameterError(f"channel: {name} must be {rule}")
+    return ParameterError("mechanisms.channel-member-invalid", name=name, rule=rule)
 
 
 def check_members(document: Any, names: str, optional: str = "") -> None:

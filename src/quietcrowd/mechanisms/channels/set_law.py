@@ -82,18 +82,15 @@ class SetLaw:
     def __attrs_post_init__(self) -> None:
         if self.members >= self.labels:
             raise ParameterError(
-                f"a set must have fewer members than there are labels, {self.labels}; "
-                f"got {self.members} (set_size)"
+                "mechanisms.set-too-large", labels=self.labels, members=self.members
             )
         if not _is_countable(self.labels, self.members):
             raise ParameterError(
-                f"there are more than 2^53 sets of {self.members} of {self.labels} labels, and "
-                "their numbers have no place in a report. Take a smaller set_size."
+                "mechanisms.too-many-sets", members=self.members, labels=self.labels
             )
         if self.inside < self.outside or self.total > TOTAL:
             raise ParameterError(
-                "the weight inside must be no less than outside, and all must sum to at most 2^32; "
-                f"got {self.inside} and {self.outside}"
+                "mechanisms.set-weights-invalid", inside=self.inside, outside=self.outside
             )
 
     @classmethod

@@ -138,8 +138,10 @@ def check_exact(tasks: int, largest: int) -> None:
     """Raise ParameterError if profile sums of answers up to `largest` steps could be inexact."""
     if tasks * largest * UNIT >= _EXACT:
         raise ParameterError(
-            f"{tasks:,} tasks with answers of up to {largest:,} steps are too many for exact sums; "
-            f"at most {_EXACT // (largest * UNIT):,} tasks are possible. Take a larger step."
+            "mechanisms.too-many-tasks-for-sums",
+            tasks=tasks,
+            largest=largest,
+            exact=_EXACT // (largest * UNIT),
         )
 
 
@@ -361,20 +363,19 @@ def pivot(columns: pa.Table, workers: pa.Array, length: int, kind: pa.DataType) 
         coordinates = columns["coordinate"].cast(pa.int32()).to_numpy()
         numbers = columns["number"].cast(kind)
     except pa.ArrowInvalid as error:
-        raise AnswerError(f"a report is no number: {' '.join(str(error).split())}") from None
+        raise AnswerError(
+            "mechanisms.report-not-a-number", reason=" ".join(str(error).split())
+        ) from None
     who = pc.index_in(columns["worker"], workers)
     if numbers.null_count or who.null_count or columns["coordinate"].null_count:
-        raise AnswerError("a report lacks its worker, its coordinate or its number")
+        raise AnswerError("mechanisms.report-incomplete")
     places = who.to_numpy().astype(np.int64) * length + coordinates
     inside = (coordinates >= 0) & (coordinates < length)
     counts = np.bincount(places[inside], minlength=len(workers) * length)
     if not inside.all() or (counts != 1).any():
-        raise AnswerError(
-            f"every worker sends {length:,} numbers, one for each coordinate from 0 to "
-            f"{length - 1:,}; here some are missing, repeated, or beyond that"
-        )
+        raise AnswerError("mechanisms.coordinates-invalid", length=length, last=length - 1)
     sketches = np.empty(len(places), numbers.to_numpy().dtype)
     sketches[places] = numbers.to_numpy()
     if sketches.dtype == np.float64 and not np.isfinite(sketches).all():
-        raise AnswerError("a report is not a finite number")
+        raise AnswerError("mechanisms.report-not-finite")
     return sketches.reshape(len(workers), length)

@@ -40,7 +40,7 @@ def _weights(weights: Any) -> npt.NDArray[np.uint64]:
     except (OverflowError, TypeError, ValueError):
         exact = False
     if not exact or table.ndim != 2:
-        raise ParameterError("weights must be a table of integers from 0 to 2^32")
+        raise ParameterError("mechanisms.weights-not-integers")
     table.flags.writeable = False
     return table
 
@@ -48,15 +48,13 @@ def _weights(weights: Any) -> npt.NDArray[np.uint64]:
 def _check_weights(_: object, __: object, weights: npt.NDArray[np.uint64]) -> None:
     if not 1 <= max(weights.shape) <= MAX_SIZE or min(weights.shape) < 1:
         raise ParameterError(
-            f"weights must be 1 to {MAX_SIZE} rows and columns; got {weights.shape}"
+            "mechanisms.weights-of-wrong-size", max_size=MAX_SIZE, shape=weights.shape
         )
     too_large = (weights > TOTAL).any(axis=1)
     sums = weights.sum(axis=1)
     wrong = np.flatnonzero(too_large | (sums != TOTAL))
     if len(wrong):
-        raise ParameterError(
-            f"weights: row {wrong[0]} must sum to 2^32; it sums to {sums[wrong[0]]}"
-        )
+        raise ParameterError("mechanisms.weights-row-sum", value=wrong[0], sum=sums[wrong[0]])
 
 
 @frozen(kw_only=True, eq=False, slots=False)
@@ -93,8 +91,7 @@ class FiniteChannel(Channel):
     def __attrs_post_init__(self) -> None:
         if self.epsilon > MAX_EPSILON:
             raise ParameterError(
-                f"the privacy loss must be at most {MAX_EPSILON:g}: 32-bit weights cannot hold "
-                f"more; got {self.epsilon:g}"
+                "mechanisms.loss-too-large", max_epsilon=MAX_EPSILON, epsilon=self.epsilon
             )
 
     @classmethod
@@ -164,7 +161,7 @@ class FiniteChannel(Channel):
         """
         table = np.asarray(probabilities, np.float64)
         if table.ndim != 2 or not (table >= 0).all() or not np.allclose(table.sum(axis=1), 1.0):
-            raise ParameterError("probabilities must be a table, at least 0, whose rows sum to 1")
+            raise ParameterError("mechanisms.probabilities-invalid")
         weights = np.floor(table * TOTAL).astype(np.int64)
         largest = (np.arange(len(table)), table.argmax(axis=1))
         weights[largest] += TOTAL - weights.sum(axis=1)

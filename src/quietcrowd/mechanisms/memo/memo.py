@@ -45,7 +45,7 @@ _KEY = re.compile(f"[0-9a-f]{{{2 * KEY_BYTES}}}")
 
 def _check_campaign(_: object, __: object, campaign: Any) -> None:
     if not isinstance(campaign, str) or not campaign:
-        raise ParameterError(f"campaign must be a name; got {campaign!r}")
+        raise ParameterError("mechanisms.campaign-not-a-name", campaign=campaign)
     check_text("campaign", campaign)
 
 
@@ -61,28 +61,24 @@ def _check_id(what: str, value: Any) -> TaskId:
     whole = isinstance(plain_id, int) and not isinstance(plain_id, bool)
     if isinstance(plain_id, str) or (whole and -(2**63) <= plain_id < 2**63):
         return plain_id  # type: ignore[no-any-return]
-    raise ParameterError(f"{what} must be a text or a whole number of 64 bits; got {value!r}")
+    raise ParameterError("mechanisms.id-invalid", subject=what, value=value)
 
 
 def _sorted_tasks(tasks: Any) -> tuple[TaskId, ...]:
     if isinstance(tasks, str | Mapping) or not isinstance(tasks, Iterable):
-        raise ParameterError(f"tasks must be a list of all tasks; got {tasks!r}")
+        raise ParameterError("mechanisms.tasks-not-a-list", tasks=tasks)
     ids = [_check_id("a task", task) for task in tasks]
     if not ids or len({type(task) for task in ids}) > 1 or len(set(ids)) < len(ids):
-        raise ParameterError(
-            f"tasks must be at least one, all texts or all whole numbers, each once; got {ids!r}"
-        )
+        raise ParameterError("mechanisms.tasks-not-unique", ids=ids)
     return tuple(sorted(ids))
 
 
 def check_memoisable(mechanism: Any) -> Mechanism:
     """Return the mechanism if a memo supports it; else raise ParameterError with the reason."""
     if not isinstance(mechanism, Mechanism):
-        raise ParameterError(f"mechanism must be a Mechanism; got {mechanism!r}")
+        raise ParameterError("mechanisms.memo-without-mechanism", mechanism=mechanism)
     if mechanism.no_memo is not None:
-        raise ParameterError(
-            f"the reports of {mechanism.name!r} cannot be kept in a memo: {mechanism.no_memo}."
-        )
+        raise ParameterError("mechanisms.no-memo", name=mechanism.name, reason=mechanism.no_memo)
     return mechanism
 
 
@@ -128,18 +124,17 @@ class MemoScope:
         message names `path`, and nothing of the key.
         """
         if content and not any(content):
-            raise FormatError(
-                f"{path} holds nothing but zeros: the memo was destroyed, and removing it was "
-                "interrupted. Remove the file, and send nothing more in this campaign."
-            )
+            raise FormatError("mechanisms.memo-destroyed-partly", path=path)
         body = _whole_body(content, path)
         for name, here in json.loads(self.context).items():
             there = body.get(name)
             if there != here:
                 raise FormatError(
-                    f"{path} is the memo of another {name}: {_differing(there, here)}, not "
-                    f"{_differing(here, there)}. Take one file per worker and campaign; the "
-                    "mechanism and the tasks of a campaign never change."
+                    "mechanisms.memo-of-another",
+                    path=path,
+                    name=name,
+                    differing=_differing(there, here),
+                    expected=_differing(here, there),
                 )
         key = bytes.fromhex(body["key"])
         if content != self.content(key):
@@ -161,8 +156,12 @@ def _whole_body(content: bytes, path: Path) -> dict[str, Any]:
         whole, kind, version = None, KIND, VERSION
     if (kind, version) != (KIND, VERSION):
         raise FormatError(
-            f"{path} is a {kind!r} of version {version!r}; this quietcrowd reads a {KIND!r} of "
-            f"version {VERSION}"
+            "mechanisms.memo-version",
+            path=path,
+            kind=kind,
+            version=version,
+            other_kind=KIND,
+            other_version=VERSION,
         )
     if not whole:
         raise _damaged(path)
@@ -170,11 +169,7 @@ def _whole_body(content: bytes, path: Path) -> dict[str, Any]:
 
 
 def _damaged(path: Path) -> FormatError:
-    return FormatError(
-        f"{path} is damaged, or no memo. Restore it from a copy. If nothing was sent with it, "
-        "remove it and open a new one; else send nothing more in this campaign: fresh noise "
-        "about the same answers would tell as much again."
-    )
+    return FormatError("mechanisms.memo-damaged", path=path)
 
 
 def _differing(value: Any, other: Any) -> str:
@@ -356,12 +351,8 @@ class Memo:
             if not any(content):
                 self._secret.forget()
             elif self.scope.key_in(content, self.path) != self._secret.key:
-                raise FormatError(
-                    f"{self.path} was replaced by another memo since it was opened. Open it again "
-                    "if nothing was sent with the one before; else send nothing more."
-                )
+                raise FormatError("mechanisms.memo-replaced", path=self.path)
         if self._secret.forgotten:
             raise ParameterError(
-                f"the memo {self.path} was destroyed, or its file is gone: nothing can be reported "
-                f"in campaign {self.scope.campaign!r} any more"
+                "mechanisms.memo-gone", path=self.path, campaign=self.scope.campaign
             )

@@ -54,17 +54,19 @@ def _by_text(answers: Mapping[Any, Any], tasks: Sequence[TaskId], campaign: str)
     """Return answers by the text of their task."""
     if not isinstance(answers, Mapping):
         raise AnswerError(
-            f"answers must map tasks to answers, as {{{tasks[0]!r}: ...}}; "
-            f"got {type(answers).__name__}"
+            "mechanisms.answers-not-a-mapping", task=tasks[0], type_name=type(answers).__name__
         )
     given = {str(task): answer for task, answer in answers.items()}
     if len(given) < len(answers):
-        raise AnswerError("two tasks of the answers print alike: name each task once")
+        raise AnswerError("mechanisms.tasks-print-alike")
     strangers = given.keys() - {str(task) for task in tasks}
     if strangers:
         raise AnswerError(
-            f"task {min(strangers)!r} is not among the {len(tasks):,} tasks of "
-            f"campaign {campaign!r}: {tasks[0]!r}, ... Leave it out."
+            "mechanisms.task-unknown",
+            strangers=min(strangers),
+            count=len(tasks),
+            campaign=campaign,
+            task=tasks[0],
         )
     return given
 
@@ -82,8 +84,5 @@ def _encode(domain: Domain, task: TaskId, answer: Any) -> npt.NDArray[Any]:
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         stored, inside = np.zeros(0), np.zeros(1, bool)
     if not inside[0]:
-        raise AnswerError(
-            f"task {task!r}: the answer is outside the domain {domain.describe()}. Give one "
-            "that it holds, or None for no answer."
-        )
+        raise AnswerError("mechanisms.answer-outside-domain", task=task, domain=domain.describe())
     return stored

@@ -244,7 +244,7 @@ def _decay_length(agreements: int, flips: int, probability: float) -> float:
 
 def _check_answers(answers: int) -> None:
     if answers > MAX_ANSWERS:
-        raise ParameterError(f"answers must be at most {MAX_ANSWERS:,}; got {answers:,}")
+        raise ParameterError("privacy.too-many-answers", max_answers=MAX_ANSWERS, answers=answers)
 
 
 @frozen(kw_only=True, eq=False)

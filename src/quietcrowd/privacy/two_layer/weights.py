@@ -125,7 +125,7 @@ def _row_range(keep: Sequence[Decimal], given: Sequence[Decimal], answers: int) 
 
 def _require_numbers(_: object, __: object, weights: Floats) -> None:
     if weights.ndim != 1 or not len(weights):
-        raise ParameterError("weights must be a list of numbers")
+        raise ParameterError("privacy.weights-not-numbers")
 
 
 @frozen(kw_only=True, eq=False, slots=False)
@@ -265,9 +265,7 @@ class SharedWeight:
 
     def _check(self, cells: int) -> None:
         if cells > MAX_ROW:
-            raise ParameterError(
-                f"rows of at most {MAX_ROW:,} reports are enumerated; got {cells:,}"
-            )
+            raise ParameterError("privacy.row-too-long", max_row=MAX_ROW, cells=cells)
 
 
 @lru_cache(maxsize=128)

@@ -76,7 +76,9 @@ class _NotingMaker:
             guarantee = mechanism.guarantee(answers=row.answers, tasks=tasks)
             if (guarantee.epsilon, guarantee.worker_epsilon) == (row.epsilon, row.worker_epsilon):
                 return claim
-        raise ParameterError(f"no {row.mechanism} was made that loses {row.epsilon:g}")
+        raise ParameterError(
+            "campaign.no-mechanism-for-epsilon", mechanism=row.mechanism, epsilon=row.epsilon
+        )
 
 
 def planned(order: Mapping[str, Any]) -> dict[str, Any]:

@@ -154,8 +154,9 @@ def metrics_port(host: str, port: int, published: Callable[[], Published]) -> It
         server, thread = start_http_server(port, host, registry)
     except OSError as error:
         raise ParameterError(
-            f"metrics cannot be served on {place_of(host, port)}: {error.strerror}; take another "
-            "metrics_port"
+            "campaign.metrics-address-unusable",
+            address=place_of(host, port),
+            reason=error.strerror,
         ) from None
     try:
         yield server.server_port

@@ -71,7 +71,7 @@ def replace_journal(settings: Places, database: Database, copies: Sequence[Path]
     departures = Departures.open(settings, database)
     try:
         if departures.journal is None:
-            raise ParameterError("nothing can be lost where --departures is none: give one of both")
+            raise ParameterError("campaign.no-departures-to-lose")
         known = journal_of(database)
         for copy in copies:
             merge_journal(departures.journal, copy)
@@ -103,8 +103,4 @@ def _take(held: Database, new: bytes) -> bytes:
 
 
 def _refuse(found: str) -> NoReturn:
-    raise ParameterError(
-        f"the journal that says who left this database is lost: {found}. Put its newest copy there "
-        "or name its place with --departures; or say --departures-lost once: who left before comes "
-        "back with a copy then."
-    )
+    raise ParameterError("campaign.journal-lost", found=found)

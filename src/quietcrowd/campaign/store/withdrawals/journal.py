@@ -91,11 +91,6 @@ many seconds."""
 
 _SOME = 10_000
 
-_ANOTHER = (
-    "who left must be kept in another database than the campaigns: a copy of it would undo that "
-    "they left. Name another one with --departures."
-)
-
 CONNECTIONS = 2
 
 metadata = MetaData()
@@ -165,7 +160,7 @@ def place_of_departures(settings: Places) -> str | None:
         else:
             one, two = [database.path], [other.path]
         if one == two:
-            raise ParameterError(_ANOTHER)
+            raise ParameterError("campaign.departures-in-same-database")
         return settings.departures
     finally:
         database.close()
@@ -341,10 +336,10 @@ def missing_journal(settings: Places) -> Path | None:
 def _make_tables(journal: Database, campaigns: Database | None) -> None:
     try:
         if campaigns is not None and same_database(campaigns, journal):
-            raise ParameterError(_ANOTHER)
+            raise ParameterError("campaign.departures-in-same-database")
         with journal.write() as connection:
             if inspect(connection).has_table("campaign"):
-                raise ParameterError(_ANOTHER)
+                raise ParameterError("campaign.departures-in-same-database")
             if journal.path is None:
                 connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
             metadata.create_all(connection)
@@ -353,6 +348,5 @@ def _make_tables(journal: Database, campaigns: Database | None) -> None:
     except (DBAPIError, sqlite3.Error) as error:
         shown = journal.url.set(query={}).render_as_string()  # the query may contain a password
         raise ParameterError(
-            f"the journal of withdrawals {shown} cannot be used: {explain(error)} "
-            "Check --departures."
+            "campaign.journal-unusable", shown=shown, reason=explain(error)
         ) from None

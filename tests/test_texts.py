@@ -1,0 +1,76 @@
+"""The sentences of errors and warnings: each code has one, and names its fields."""
+
+import ast
+import pickle
+import tomllib
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+import quietcrowd as qc
+from quietcrowd import exceptions
+
+SOURCE = Path(qc.__file__).parent
+TEXTS = {
+    f"{path.stem}.{kind}": sentence
+    for path in (SOURCE / "texts").glob("*.toml")
+    for kind, sentence in tomllib.loads(path.read_text(encoding="utf-8")).items()
+}
+OPTIONAL = {"row", "advice", "least"}
+"""Fields that an error keeps beside those of its sentence."""
+
+
+def calls():
+    """Yield (place, first argument, names of fields) of each call of an error or warning."""
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(func=ast.Name(id=name), args=[text, *_]) if name in CODED:
+                    fields = {keyword.arg for keyword in node.keywords}
+                    yield f"{path}:{node.lineno}", text, fields
+
+
+def subclasses(kind):
+    return {kind.__name__}.union(*(subclasses(one) for one in kind.__subclasses__()))
+
+
+CODED = subclasses(exceptions.QuietcrowdError) | subclasses(exceptions.QuietcrowdWarning)
+CODED |= {"KnownTruthError", "UnaffordableError"}
+INDIRECT = {"mechanisms.sampled-variance-removed"}
+"""Codes that stand in tables."""
+
+
+def test_errors_are_raised_by_code_with_the_fields_of_its_sentence():
+    used = set(INDIRECT)
+    for place, text, fields in calls():
+        assert not isinstance(text, ast.JoinedStr | ast.BinOp), place
+        if isinstance(text, ast.Constant):
+            assert text.value in TEXTS, (place, text.value)
+            named = (name for _, name, _, _ in Formatter().parse(TEXTS[text.value]))
+            wanted = {name for name in named if name is not None}
+            assert wanted <= fields, place
+            assert fields - wanted <= OPTIONAL, place
+            used.add(text.value)
+    assert used == set(TEXTS)
+
+
+def test_an_error_has_its_code_and_fields():
+    with pytest.raises(qc.ParameterError) as raised:
+        qc.RandomizedResponse(domain=qc.Categorical(["no", "yes"]), epsilon="much")
+    assert raised.value.code in TEXTS
+    assert raised.value.fields["value"] == "much"
+
+
+def test_errors_keep_code_and_fields_in_another_process():
+    inner = qc.FormatError("formats.utf16", path=Path("a.csv"))
+    error = exceptions.FormatError("formats.in-file", path="b.csv", error=inner)
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.code) == (str(error), "formats.in-file")
+    assert again.fields["path"] == "b.csv"
+    assert again.fields["error"].fields == {"path": "a.csv"}
+
+
+def test_an_extension_gives_its_sentence_as_it_is():
+    error = qc.ParameterError("level must be 1 to {7}; got 9")
+    assert (str(error), error.code, error.fields) == ("level must be 1 to {7}; got 9", "", {})
