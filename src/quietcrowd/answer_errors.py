@@ -13,17 +13,6 @@ from attrs import evolve, frozen
 from quietcrowd.domains import Domain, NumericDomain, as_numbers
 from quietcrowd.exceptions import AnswerError
 
-__all__ = [
-    "ADVICE",
-    "Advice",
-    "AdviceName",
-    "answered_twice",
-    "check_ids",
-    "is_id_type",
-    "outside_domain",
-    "plain_type",
-]
-
 AdviceName: TypeAlias = Literal[
     "answers", "frame", "claims", "reports", "infer", "randomize", "partition", "folder"
 ]

@@ -47,8 +47,6 @@ from quietcrowd.frames import (
 )
 from quietcrowd.validation import check_choice
 
-__all__ = ["Answers", "DroppedRows"]
-
 OutOfDomain: TypeAlias = Literal["error", "skip"]
 
 

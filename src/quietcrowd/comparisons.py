@@ -28,8 +28,6 @@ from quietcrowd.frames import (
     with_usual_names,
 )
 
-__all__ = ["BETWEEN", "SIDES", "Pairs", "comparison_answers", "item_ids", "pairs_of"]
-
 BETWEEN = " | "
 """Separates the items in a task's name; items cannot contain it."""
 

@@ -24,19 +24,6 @@ from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.frames import dictionary_codes
 from quietcrowd.validation import check_text
 
-__all__ = [
-    "Categorical",
-    "Domain",
-    "FiniteDomain",
-    "Interval",
-    "Label",
-    "NumericDomain",
-    "Ordinal",
-    "as_numbers",
-    "check_finite",
-    "check_numeric",
-]
-
 Label: TypeAlias = str | bool | int | float
 Values: TypeAlias = npt.NDArray[Any]
 

@@ -21,28 +21,6 @@ from quietcrowd.exceptions import AnswerError, MissingExtraError, ParameterError
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = [
-    "ALIASES",
-    "MARK",
-    "TRUTH_ALIASES",
-    "Backend",
-    "Duplicates",
-    "as_frame",
-    "backend_of",
-    "collected",
-    "column_of",
-    "dictionary_codes",
-    "first_or_last",
-    "mark_in",
-    "mark_of",
-    "offsets_of",
-    "positions_by_text",
-    "sort_rows",
-    "to_native",
-    "unmarked",
-    "with_usual_names",
-]
-
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 Duplicates: TypeAlias = Literal["error", "first", "last"]
 

@@ -15,8 +15,6 @@ from quietcrowd.domains import FiniteDomain, NumericDomain, as_numbers
 from quietcrowd.exceptions import AnswerError, LeftOutWarning
 from quietcrowd.frames import TRUTH_ALIASES, as_frame, column_of, positions_by_text
 
-__all__ = ["UNKNOWN", "KnownTruthError", "MatchedTruths", "label_per_task", "number_per_task"]
-
 UNKNOWN = -1
 """Code of a label that is not known."""
 

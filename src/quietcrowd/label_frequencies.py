@@ -12,8 +12,6 @@ from quietcrowd.domains import FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import check_real, plain
 
-__all__ = ["as_label_frequencies", "check_label_frequencies", "label_frequencies"]
-
 _DUST = 1e-9
 """Tolerance for sums of floats."""
 

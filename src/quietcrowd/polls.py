@@ -27,15 +27,6 @@ from quietcrowd.privacy.tails import tail_at
 from quietcrowd.report_domains import OrNull, sets_with
 from quietcrowd.validation import check_proportion, check_whole
 
-__all__ = [
-    "ShuffledGuarantee",
-    "ShuffledPoll",
-    "fewest_honest",
-    "shuffled_assumption",
-    "shuffled_guarantee",
-    "shuffled_poll",
-]
-
 _WIDTH = NormalDist().inv_cdf(0.975)
 """Standard errors on each side of an interval of 95 %."""
 

@@ -13,8 +13,6 @@ from typing import IO
 
 from quietcrowd.exceptions import FormatError
 
-__all__ = ["create_private", "read_private", "replace_private", "wipe_private"]
-
 _CAREFULLY = sum(
     getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
 )

@@ -17,19 +17,6 @@ from quietcrowd.domains import Domain, FiniteDomain, Label, NumericDomain, as_nu
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import one_of, whole_number
 
-__all__ = [
-    "MOST_SETS",
-    "LabelSets",
-    "Lattice",
-    "Numbers",
-    "OrNull",
-    "Reals",
-    "binomials",
-    "ranks_of",
-    "sets_of",
-    "sets_with",
-]
-
 MOST_SETS = 2**53
 """Most sets, so that JSON readers and floats represent all ranks exactly."""
 

@@ -18,8 +18,6 @@ from quietcrowd.domains import Categorical, Interval
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import ALIASES, Duplicates, as_frame, column_of, with_usual_names
 
-__all__ = ["BETWEEN", "YES_OR_NO", "binary_answers", "task_and_label"]
-
 BETWEEN = ": "
 """Separates task and label in a question's name; labels cannot contain it."""
 

@@ -11,27 +11,6 @@ from typing import Any
 
 from quietcrowd.exceptions import FormatError, ParameterError
 
-__all__ = [
-    "at_least",
-    "check_choice",
-    "check_delta",
-    "check_names",
-    "check_proportion",
-    "check_real",
-    "check_text",
-    "check_whole",
-    "checked_by",
-    "did_you_mean",
-    "find_described",
-    "number",
-    "one_line",
-    "one_of",
-    "optional_number",
-    "parse_json",
-    "plain",
-    "whole_number",
-]
-
 
 def check_whole(name: str, value: Any, low: int, high: int | None = None) -> None:
     """Raise ParameterError unless `value` is an integer from `low` to `high`, if given."""

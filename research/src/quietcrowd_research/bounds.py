@@ -21,20 +21,6 @@ import numpy.typing as npt
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import check_whole
 
-__all__ = [
-    "claimed_change_density",
-    "claimed_factorization_error_bound",
-    "claimed_laplace_error_bound",
-    "claimed_randomized_response_error_bound",
-    "claimed_vote_error_bound",
-    "flipped_accuracy",
-    "important_workers",
-    "laplace_error_bound",
-    "vote_error",
-    "vote_error_bound",
-    "worker_importance",
-]
-
 _Array: TypeAlias = npt.NDArray[np.float64]
 
 MAX_PATTERNS = 2**20

@@ -10,8 +10,6 @@ import numpy.typing as npt
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import check_whole
 
-__all__ = ["excess_calibration_error", "expected_calibration_error"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -15,17 +15,6 @@ from attrs import fields, frozen
 
 from quietcrowd.exceptions import FormatError
 
-__all__ = [
-    "DOCUMENTS",
-    "KINDS",
-    "VERDICTS",
-    "Claim",
-    "Document",
-    "Printed",
-    "load_document",
-    "load_documents",
-]
-
 DOCUMENTS = ("li2018", "sun2018", "sun2018slides", "moon2025", "huai2019")
 KINDS = ("theorem", "figure", "table", "number", "statement")
 VERDICTS = ("reproduced", "reproduced with a note", "not reproduced", "cannot be tried")

@@ -21,8 +21,6 @@ from quietcrowd_research import names
 if TYPE_CHECKING:
     from quietcrowd_research.figure import Figure
 
-__all__ = ["Reproduce", "app"]
-
 ALL = "all"
 
 

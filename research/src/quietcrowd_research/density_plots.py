@@ -12,8 +12,6 @@ from quietcrowd_research.score_plots import MOST_ACROSS
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DENSITY_SCORES", "DUST", "panels_of", "plot_across", "plot_errors"]
-
 DENSITY_SCORES = {
     "ise": "ISE",
     "sise": "SISE",

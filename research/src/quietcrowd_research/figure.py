@@ -14,8 +14,6 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd_research.density_plots import plot_across, plot_errors
 from quietcrowd_research.score_plots import plot_methods, plot_panels
 
-__all__ = ["Figure", "FigureResult", "Part", "Parts", "TablePart"]
-
 Across: TypeAlias = Literal[
     "claimed_epsilon", "sparsity", "dataset", "method", "claims", "bandwidth"
 ]

@@ -24,8 +24,6 @@ from quietcrowd.formats.files import replacing
 from quietcrowd_research.figure import Figure, FigureResult
 from quietcrowd_research.tables import print_figure
 
-__all__ = ["INDEX", "write_figures"]
-
 INDEX = "index.md"
 
 DIGITS = 7

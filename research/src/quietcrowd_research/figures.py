@@ -9,7 +9,5 @@ from quietcrowd_research.li2018.experiment import LI_2018
 from quietcrowd_research.moon2025.experiment import MOON_2025
 from quietcrowd_research.sun2018.experiment import SUN_2018
 
-__all__ = ["FIGURES"]
-
 FIGURES: Mapping[str, Figure] = MappingProxyType({**SUN_2018, **LI_2018, **HUAI_2019, **MOON_2025})
 """Every published figure by its name on the command line."""

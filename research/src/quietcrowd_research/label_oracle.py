@@ -15,8 +15,6 @@ from quietcrowd.domains import FiniteDomain
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.gold import MatchedTruths
 
-__all__ = ["counted_confusions", "label_posterior", "normalised"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-__all__ = ["tell_means"]
-
 
 def tell_means(frame: pd.DataFrame) -> Sequence[pd.DataFrame | str]:
     """Return a table in which each score has its standard error, and how often it was run.

@@ -1,7 +1,5 @@
 """Names of figures for completion, whose modules are too slow to import for that."""
 
-__all__ = ["FIGURES", "PAPERS"]
-
 FIGURES = (
     "sun2018-1",
     "sun2018-table-2",

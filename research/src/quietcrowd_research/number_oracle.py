@@ -16,8 +16,6 @@ from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
 from quietcrowd.mechanisms.channels.noise import Shift
 from quietcrowd_research.label_oracle import normalised
 
-__all__ = ["counted_number_law", "number_posterior", "quantiles"]
-
 Floats = npt.NDArray[np.float64]
 
 TINY = 1e-300

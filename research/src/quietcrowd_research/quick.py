@@ -18,8 +18,6 @@ from attrs import evolve, frozen
 
 from quietcrowd_research.figure import Figure
 
-__all__ = ["ERRORS", "QUICK_TRIALS", "STORED", "Comparison", "compared", "quick_values"]
-
 QUICK_TRIALS = 10
 """Crowds, or randomisations of a real one, per point."""
 

@@ -16,8 +16,6 @@ from quietcrowd.evaluation.plots import (
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["constant_changes", "plot_methods", "plot_panels"]
-
 AXIS_NAMES = {
     "claimed_epsilon": "claimed epsilon",
     "sparsity": "sparsity",

@@ -19,8 +19,6 @@ from quietcrowd_research.density_plots import DENSITY_SCORES, DUST, panels_of
 from quietcrowd_research.figure import FigureResult
 from quietcrowd_research.score_plots import constant_changes
 
-__all__ = ["print_figure"]
-
 UNLISTED = {
     "tesla-like": "a stand-in that cuts reports to where they can be, and averages",
     "privtdsi-like": "a stand-in that sends a quarter of the answers, at 4 epsilon",

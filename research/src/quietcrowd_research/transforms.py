@@ -15,8 +15,6 @@ from quietcrowd.domains import Interval, Ordinal, check_numeric
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.validation import check_real, check_whole
 
-__all__ = ["log10_dataset", "recoded_dataset", "selected_tasks", "standardised_dataset"]
-
 
 def log10_dataset(dataset: Dataset) -> Dataset:
     """Return the decimal logarithms of answers and truths; the new domain begins at 0.

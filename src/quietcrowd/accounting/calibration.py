@@ -17,8 +17,6 @@ from quietcrowd.privacy.two_layer.flips import cell_epsilon
 from quietcrowd.privacy.two_layer.weights import drawn_cell_epsilon
 from quietcrowd.validation import check_real, check_whole
 
-__all__ = ["noise_step", "tasks_within", "two_layer_bounds"]
-
 TOTAL = 2**32
 MOST_LABELS = 2**16
 MOST_STEPS = 2**24

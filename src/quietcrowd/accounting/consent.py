@@ -15,8 +15,6 @@ from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.privacy.rounding import as_entered, exp_of, ratio_up
 from quietcrowd.validation import check_proportion, plain
 
-__all__ = ["consent_sentences", "most_sure", "show_most_sure"]
-
 _CERTAIN = Fraction(1, 10**6)
 """A smaller doubt is shown as "100 %"."""
 

@@ -28,8 +28,6 @@ from quietcrowd.privacy.guarantee import Tasks, are_named, check_counts
 from quietcrowd.privacy.loss_distribution import sum_losses
 from quietcrowd.validation import check_delta, check_proportion, check_real, check_text
 
-__all__ = ["PrivacyLedger"]
-
 
 def _copied(charges: Mapping[ChargeKey, Charge]) -> dict[ChargeKey, Charge]:
     return dict(charges)

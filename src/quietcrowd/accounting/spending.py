@@ -26,21 +26,6 @@ from quietcrowd.privacy.rounding import as_entered, decimal_up
 from quietcrowd.privacy.tails import composed_tail
 from quietcrowd.validation import check_real, check_text, check_whole, parse_json, plain
 
-__all__ = [
-    "Charge",
-    "ChargeKey",
-    "Spending",
-    "add_charge",
-    "check_worker",
-    "counted_loss",
-    "filter_used",
-    "read_charges",
-    "spend",
-    "used_of_budget",
-    "write_charges",
-]
-
-
 VERSION = 1
 
 ChargeKey: TypeAlias = "tuple[str, str, Mechanism]"

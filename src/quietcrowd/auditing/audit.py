@@ -41,14 +41,6 @@ from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.privacy.two_layer.weights import MAX_ROW
 from quietcrowd.validation import check_proportion, check_whole
 
-__all__ = [
-    "audit",
-    "noise_of_audit",
-    "plan_audit",
-    "plan_of_channel",
-]
-
-
 ANSWERS = 20
 """Default answers of a worker, enough to show faults that join answers."""
 

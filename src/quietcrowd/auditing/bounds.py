@@ -21,16 +21,6 @@ from attrs import frozen
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import check_proportion, check_real
 
-__all__ = [
-    "Comparison",
-    "Floats",
-    "Score",
-    "Statistic",
-    "compare",
-    "proven_deltas",
-    "proven_epsilon",
-]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 Score: TypeAlias = Callable[[Floats], Floats]
 """From numbers of samples, shape (samples, numbers), to one score each, shape (samples,)."""

@@ -13,8 +13,6 @@ from attrs import frozen
 from quietcrowd.auditing.reuse import EqualMessages
 from quietcrowd.privacy.guarantee import CLAIM_ROUNDING, PrivacyGuarantee, finite_loss, show_loss
 
-__all__ = ["AuditReport"]
-
 WIDTH = 80
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from quietcrowd.mechanisms.mechanism import Mechanism
 
-__all__ = ["MESSAGES", "EqualMessages", "compare_devices", "tasks_of_devices"]
-
 ALONE = 100
 """Devices in each of two runs in which they are called one by one."""
 

@@ -15,16 +15,6 @@ import numpy.typing as npt
 
 from quietcrowd.auditing.bounds import Floats, Score, Statistic
 
-__all__ = [
-    "learn_histogram",
-    "learn_projection",
-    "match_statistic",
-    "pair_statistics",
-    "partner_statistics",
-    "report_statistics",
-    "strongest_pair",
-]
-
 View: TypeAlias = Callable[[Floats], Floats]
 """From two numbers of each worker, shape (workers, 2), to the numbers that are binned."""
 

@@ -6,8 +6,6 @@ from importlib.util import find_spec
 
 from quietcrowd.exceptions import MissingExtraError
 
-__all__ = ["require_client", "require_server"]
-
 _SERVER = (
     "alembic",
     "fastapi",

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from quietcrowd.campaign.server.settings import Settings
     from quietcrowd.campaign.store.database import Database
 
-__all__ = ["Clock", "Doctor", "Key", "Migrate", "OnDatabase", "WithJournal", "existing"]
-
 LOCAL = "sqlite:///quietcrowd.db"
 MAX_KEY_DAYS = 3_650
 

@@ -19,8 +19,6 @@ from quietcrowd.exceptions import MissingExtraError, QuietcrowdError, Quietcrowd
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["COMMANDS", "CommandTable", "app", "load", "run"]
-
 DEBUG = "QUIETCROWD_DEBUG"
 
 COMMANDS = {

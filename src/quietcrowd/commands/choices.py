@@ -20,18 +20,6 @@ from quietcrowd.validation import check_names, did_you_mean
 if TYPE_CHECKING:
     from quietcrowd.inference.fitting import FittingMethod
 
-__all__ = [
-    "MECHANISMS",
-    "METHODS",
-    "METHODS_LISTED",
-    "Privacy",
-    "choose",
-    "choose_mechanism",
-    "choose_method",
-    "mechanism_option",
-    "method_option",
-]
-
 T = TypeVar("T")
 
 MECHANISMS = Mechanism.registry()

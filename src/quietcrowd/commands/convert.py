@@ -32,8 +32,6 @@ from quietcrowd.formats.reports import RANDOMISED, write_reports
 from quietcrowd.frames import as_frame, column_of
 from quietcrowd.several_labels import binary_answers
 
-__all__ = ["Convert", "app"]
-
 SEPARATOR = ","
 """Default separator of labels in a text."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from quietcrowd.campaign.server.settings import Settings
     from quietcrowd.campaign.store.database import Database
 
-__all__ = ["Backup", "Restore"]
-
 
 @command("backup")
 class Backup(WithJournal):

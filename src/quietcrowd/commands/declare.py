@@ -10,8 +10,6 @@ import typer
 from attrs import NOTHING, Attribute, field, fields, frozen
 from typer.core import TyperCommand
 
-__all__ = ["argument", "command", "option", "option_group", "option_names", "typer_app"]
-
 C = TypeVar("C")
 
 

@@ -23,8 +23,6 @@ from quietcrowd.formats.registry import read_names, read_note
 if TYPE_CHECKING:
     from quietcrowd.datasets.description import Description, Spread
 
-__all__ = ["Describe", "app"]
-
 
 @command("describe")
 class Describe:

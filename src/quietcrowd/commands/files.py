@@ -37,19 +37,6 @@ MOST_NAMES = 8
 NEARLY_ALL = 0.9
 """Above this fraction of decimal numbers, answers are not taken as labels."""
 
-__all__ = [
-    "LIST_FORMATS",
-    "PlainAnswers",
-    "check_label_config",
-    "check_outputs",
-    "check_targets",
-    "is_store",
-    "read_gold",
-    "read_ids",
-    "refuse_own_lists",
-    "tell_dropped",
-]
-
 
 @option_group("Non-private answers")
 class PlainAnswers(options.PossibleAnswers):

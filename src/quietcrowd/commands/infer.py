@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from quietcrowd.inference import TruthEstimate
     from quietcrowd.inference.fitting import FittingMethod
 
-__all__ = ["Infer", "app"]
-
 
 @command("infer", epilog=METHODS_LISTED)
 class Infer(PlainAnswers):

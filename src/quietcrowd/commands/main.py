@@ -6,8 +6,6 @@ It imports nothing slow, so that Ctrl-C prints one line even during imports.
 import signal
 import sys
 
-__all__ = ["main"]
-
 INTERRUPTED = 130
 
 

@@ -18,8 +18,6 @@ from quietcrowd.mechanisms.two_layer import USUAL_SHAPE, TwoLayerRandomizedRespo
 if TYPE_CHECKING:
     from quietcrowd.planning import MechanismRanking
 
-__all__ = ["BEST", "BestMechanism", "TwoLayerChoice", "ranking_of", "ranking_rows", "sized_maker"]
-
 BEST = "best"
 """Name among those of mechanisms."""
 

@@ -10,37 +10,6 @@ from quietcrowd.commands.declare import option, option_group
 from quietcrowd.domains import Categorical, Domain, Interval, Label, Ordinal
 from quietcrowd.exceptions import ParameterError
 
-__all__ = [
-    "BETWEEN",
-    "COLUMNS",
-    "DEPARTURES",
-    "DEPARTURES_LOST",
-    "DUPLICATES",
-    "EPSILON",
-    "FIELD",
-    "GOLD",
-    "JSON",
-    "MAX_ITERATIONS",
-    "NEW_LABEL_CONFIG",
-    "OUTPUT",
-    "PLAIN",
-    "SCHEDULER",
-    "SIMULATE",
-    "SKIP_OUTSIDE",
-    "USUAL_COLUMNS",
-    "USUAL_DUPLICATES",
-    "PossibleAnswers",
-    "as_printed",
-    "duplicates_option",
-    "four_columns",
-    "labels_as_printed",
-    "output_option",
-    "parse_numbers",
-    "split",
-    "split_all",
-    "three_columns",
-]
-
 USUAL_COLUMNS = "task,worker,label"
 """Default columns of non-private answers."""
 

@@ -23,8 +23,6 @@ from quietcrowd.validation import check_choice
 if TYPE_CHECKING:
     from quietcrowd.scale import Store
 
-__all__ = ["Partition", "app"]
-
 _ROWS_OF_CAMPAIGN = 1_000_000
 """Rows per partition of a campaign: half the default, so 10^7 reports need at most 0.5 GB."""
 

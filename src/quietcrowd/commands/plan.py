@@ -21,8 +21,6 @@ from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import write_table
 
-__all__ = ["AssumedCrowd", "LabelCrowd", "NumberCrowd", "Plan", "RankMechanisms", "app"]
-
 
 def _assumption(text: str) -> Any:
     return option(metavar="NUMBER", help=text, default=None)

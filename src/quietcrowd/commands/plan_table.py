@@ -30,8 +30,6 @@ from quietcrowd.planning.pilot import assumption_of_pilot
 from quietcrowd.planning.planner import DRAWS_WITH_PILOT, default_makers
 from quietcrowd.privacy.guarantee import show_loss
 
-__all__ = ["print_plan", "tell_least", "tell_plan"]
-
 _UNSURE = (
     ". That is not known to 3 %: the error hardly changes there, or --draws allows too few crowds"
 )

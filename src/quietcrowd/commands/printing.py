@@ -20,21 +20,6 @@ if TYPE_CHECKING:
     from quietcrowd.privacy.guarantee import Tasks
     from quietcrowd.scale import StoreEstimate
 
-__all__ = [
-    "announce_exact_noise",
-    "closing_words",
-    "console",
-    "counted",
-    "note",
-    "plain_table",
-    "print_csv",
-    "print_frame",
-    "records_of",
-    "tell",
-    "tell_guarantee",
-    "tell_no_signal",
-]
-
 DRAWS_A_SECOND = 500_000
 
 SLOW = 5.0

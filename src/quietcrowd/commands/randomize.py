@@ -29,8 +29,6 @@ from quietcrowd.formats import write_reports
 from quietcrowd.formats.files import check_new
 from quietcrowd.mechanisms import Mechanism, Reports
 
-__all__ = ["Randomize", "app"]
-
 
 @command("randomize")
 class Randomize(Privacy, PlainAnswers):

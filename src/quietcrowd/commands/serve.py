@@ -14,8 +14,6 @@ from quietcrowd.exceptions import ParameterError
 if TYPE_CHECKING:
     from quietcrowd.campaign.server.settings import Settings
 
-__all__ = ["DatabaseSettings", "InferenceSettings", "NetworkSettings", "Serve", "app"]
-
 
 @option_group("Database")
 class DatabaseSettings:

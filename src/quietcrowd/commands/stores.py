@@ -27,8 +27,6 @@ from quietcrowd.scale.executor import Executor
 from quietcrowd.scale.randomizing import check_randomizable
 from quietcrowd.scale.stored_truths import truth_domain
 
-__all__ = ["infer_from_store", "randomize_a_store", "refuse_beside_store"]
-
 _USUAL = {"--columns": options.USUAL_COLUMNS, "--duplicates": options.USUAL_DUPLICATES}
 """Defaults of text options; other options default to None, and flags to False."""
 

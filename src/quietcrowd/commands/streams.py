@@ -16,8 +16,6 @@ from tempfile import TemporaryDirectory
 
 from quietcrowd.exceptions import FormatError, ParameterError
 
-__all__ = ["STREAM", "check_one_stream", "from_stdin", "place_of", "shown", "to_stdout"]
-
 STREAM = Path("-")
 
 _NAME, _WRITTEN = "standard-input", "standard-output"

@@ -16,14 +16,6 @@ from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats.answers import read_answers, read_truths
 from quietcrowd.validation import parse_json
 
-__all__ = [
-    "Dataset",
-    "answers_file",
-    "dataset_domain",
-    "load_dataset",
-    "truth_file",
-]
-
 
 @frozen(kw_only=True, eq=False)
 class Dataset:

@@ -15,8 +15,6 @@ from quietcrowd.answers import Answers
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import as_frame, column_of, dictionary_codes, positions_by_text
 
-__all__ = ["Description", "Spread", "describe"]
-
 MOST_LABELS = 20
 """With more numbers, only quantiles are reported; more other labels are merged into one row."""
 

@@ -14,22 +14,6 @@ from quietcrowd.domains import Categorical, Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import check_real, check_whole
 
-__all__ = [
-    "allot_tasks",
-    "assign_evenly",
-    "assign_uniformly",
-    "check_above_zero",
-    "check_accuracy",
-    "check_assigned_sizes",
-    "check_given",
-    "check_share",
-    "check_sizes",
-    "draw_assignment",
-    "drawn_answers",
-    "drawn_crowd",
-]
-
-
 Crowd = TypeVar("Crowd", bound=Dataset)
 
 

@@ -23,8 +23,6 @@ from quietcrowd.datasets.drawn import (
 from quietcrowd.domains import Categorical, Label
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["LabelCrowd", "LabelLaw", "label_crowd"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -23,8 +23,6 @@ from quietcrowd.domains import Interval
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import check_real
 
-__all__ = ["LEAST_SIGMA", "NumberCrowd", "NumberLaw", "number_crowd"]
-
 Floats = npt.NDArray[np.float64]
 
 LEAST_SIGMA = 1e-9

@@ -25,8 +25,6 @@ from quietcrowd.domains import Categorical, Interval, Label, Ordinal
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import check_real, plain
 
-__all__ = ["Truths", "opinion_crowd", "sensor_crowd", "sparse_crowd", "synthetic_crowd"]
-
 Truths: TypeAlias = Literal["normal", "uniform"]
 
 MIDDLES = (0.0, 10.0)

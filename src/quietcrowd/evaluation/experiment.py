@@ -26,8 +26,6 @@ from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
 from quietcrowd.validation import check_real, whole_number
 
-__all__ = ["Experiment", "ExperimentResult"]
-
 Maker: TypeAlias = Callable[..., Mechanism]
 """A function of ``domain=`` and ``epsilon=`` that returns a mechanism."""
 

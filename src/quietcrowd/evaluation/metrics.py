@@ -17,20 +17,6 @@ from quietcrowd.gold import MatchedTruths
 from quietcrowd.inference.estimate import NumericEstimate, TruthEstimate
 from quietcrowd.inference.fitting import FittingMethod
 
-__all__ = [
-    "KnownLabels",
-    "KnownNumbers",
-    "Score",
-    "centred_error",
-    "constant_error_rate",
-    "correlation",
-    "error_rate",
-    "error_rate_change",
-    "mean_absolute_error",
-    "mean_absolute_error_change",
-    "score_for",
-]
-
 
 class Score(MatchedTruths, ABC):
     """Known truths with scores of estimates; the first of `names` is the main one, an error."""

@@ -17,16 +17,6 @@ from quietcrowd.formats.columns import Choice
 from quietcrowd.formats.registry import find_format, read_names, read_note, read_table, write_table
 from quietcrowd.frames import Duplicates
 
-__all__ = [
-    "COMPARISONS",
-    "holds_comparisons",
-    "read_answers",
-    "read_comparisons",
-    "read_scored_truths",
-    "read_truths",
-    "write_answers",
-]
-
 
 def read_answers(
     path: str | Path,

@@ -13,16 +13,6 @@ from quietcrowd.exceptions import FormatError, LeftOutWarning, ParameterError
 from quietcrowd.frames import ALIASES, TRUTH_ALIASES
 from quietcrowd.validation import did_you_mean
 
-__all__ = [
-    "Choice",
-    "check_once",
-    "check_plain_columns",
-    "choose_field",
-    "refuse_truths",
-    "resolve",
-    "warn_left_out",
-]
-
 
 def resolve(path: Path, names: Sequence[str], wanted: Sequence[str]) -> dict[str, str]:
     """Return the file's column for each wanted one, without those that are missing.

@@ -17,20 +17,6 @@ from typing import IO, Any
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.validation import parse_json
 
-__all__ = [
-    "check_folder",
-    "check_new",
-    "is_packed",
-    "new_folder",
-    "open_text",
-    "read_note",
-    "refuse_overwriting",
-    "replacing",
-    "replacing_bytes",
-    "sidecar",
-    "write_beside",
-]
-
 
 def check_folder(path: Path) -> None:
     """Raise OSError if no file can be written to `path`, before long work begins."""

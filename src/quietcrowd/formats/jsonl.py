@@ -19,8 +19,6 @@ from quietcrowd.formats.columns import resolve
 from quietcrowd.formats.files import open_text, replacing_bytes
 from quietcrowd.validation import parse_json
 
-__all__ = ["first_keys", "json_ready", "names", "read", "read_note", "read_records", "write"]
-
 NAME = "JSON Lines in UTF-8"
 
 _HEAD = 2**20

@@ -19,16 +19,6 @@ from quietcrowd.formats.columns import resolve
 from quietcrowd.formats.files import replacing
 from quietcrowd.frames import MARK, mark_in
 
-__all__ = [
-    "MEDIA_TYPE",
-    "arrow_stream",
-    "names",
-    "read",
-    "read_note",
-    "write",
-    "write_parquet",
-]
-
 NAME = "Parquet"
 
 KEY = MARK.encode()

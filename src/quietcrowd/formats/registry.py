@@ -19,18 +19,6 @@ from quietcrowd.formats.columns import Choice, resolve
 from quietcrowd.frames import as_frame, mark_of
 from quietcrowd.validation import did_you_mean, one_line
 
-__all__ = [
-    "FORMATS",
-    "Format",
-    "check_target",
-    "find_format",
-    "holds_truths",
-    "read_names",
-    "read_note",
-    "read_table",
-    "write_table",
-]
-
 
 @frozen
 class Format:

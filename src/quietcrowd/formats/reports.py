@@ -20,17 +20,6 @@ from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.sent_again import MARKS, Marks
 from quietcrowd.validation import one_line
 
-__all__ = [
-    "ReportNote",
-    "check_alike",
-    "listed_ids",
-    "merge_copies",
-    "read_report_note",
-    "read_reports",
-    "report_note",
-    "write_reports",
-]
-
 RANDOMISED = (
     "These labels are randomised: do not take them for answers, and do not majority-vote them "
     "without correction."

@@ -10,8 +10,6 @@ import numpy as np
 
 from quietcrowd.exceptions import MissingExtraError
 
-__all__ = ["as_html", "frames_as_html", "new_figure", "plot_estimate"]
-
 SHOWN = 10
 """Rows of a frame that a notebook shows."""
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-__all__ = ["LabelEstimate", "NumericEstimate", "TruthEstimate", "truth_columns", "worker_columns"]
-
 FrameT_co = TypeVar("FrameT_co", covariant=True, default="pd.DataFrame")
 """Dataframe of the library of the data, for type checkers."""
 

@@ -20,8 +20,6 @@ from quietcrowd.inference.model import Extension, LearningModel, Model
 from quietcrowd.inference.partition import Partition, Summary, hash_ids
 from quietcrowd.inference.reading import Observations
 
-__all__ = ["check_new_tasks", "extend_loop", "join_workers", "joined_summary"]
-
 _SPARE_BITS = 6
 """Prefixes of hashes have this many bits more than the number of hashes needs."""
 

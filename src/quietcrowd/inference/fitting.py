@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from quietcrowd.answers import Answers
     from quietcrowd.mechanisms.mechanism import Reports
 
-__all__ = ["FittingMethod", "is_known"]
-
 
 @frozen(kw_only=True, slots=False)
 class FittingMethod(TruthInference):

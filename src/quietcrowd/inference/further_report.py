@@ -12,8 +12,6 @@ from attrs import frozen
 
 from quietcrowd.mechanisms.channels.set_law import SetLaw
 
-__all__ = ["FurtherLabel", "FurtherNumber", "FurtherReport", "FurtherSet"]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 _DRAWS = 256

@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["ONE", "check_room", "exact_sum", "from_shares", "shares", "to_fixed", "unit_for"]
-
 ONE = 2**32
 """Fixed-point representation of 1.0."""
 

@@ -13,8 +13,6 @@ from quietcrowd.inference.estimate import FrameT_co, LabelEstimate, TruthEstimat
 from quietcrowd.several_labels import YES_OR_NO, task_and_label
 from quietcrowd.validation import check_proportion
 
-__all__ = ["label_sets"]
-
 
 @overload
 def label_sets(

@@ -26,16 +26,6 @@ from quietcrowd.inference.model import LearningModel, Model, State, add_up
 from quietcrowd.inference.partition import Partition
 from quietcrowd.validation import check_whole
 
-__all__ = [
-    "LoopProgress",
-    "LoopResult",
-    "Progress",
-    "available_threads",
-    "estimate",
-    "iterate",
-    "run_loop",
-]
-
 AnyModel = Model[Any, Any, Any]
 
 SMALLEST_SHARE = 50_000

@@ -17,8 +17,6 @@ from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.report_domains import OrNull
 from quietcrowd.validation import at_least, check_names, plain, whole_number
 
-__all__ = ["TruthInference"]
-
 
 @frozen(kw_only=True, slots=False)
 class TruthInference(ABC):

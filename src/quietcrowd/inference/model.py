@@ -14,21 +14,6 @@ from quietcrowd.inference.further_report import FurtherReport
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.task_estimates import Estimates, Scatter
 
-__all__ = [
-    "Extension",
-    "HasPosterior",
-    "LearningModel",
-    "MethodT",
-    "Model",
-    "State",
-    "StateT",
-    "SuggestsTasks",
-    "Tally",
-    "TallyT",
-    "add_up",
-    "known_or_median",
-]
-
 
 class State(ABC):
     """What a model has learned: a frozen record, most of it arrays with one entry per worker."""

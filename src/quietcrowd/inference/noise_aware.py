@@ -27,8 +27,6 @@ from quietcrowd.mechanisms.channels.base import Channel, known_grid
 from quietcrowd.report_domains import Reals
 from quietcrowd.validation import at_least, plain, whole_number
 
-__all__ = ["NoiseAware"]
-
 
 @frozen(kw_only=True, slots=False)
 class NoiseAware(FittingMethod):

@@ -23,16 +23,6 @@ from quietcrowd.inference.reading import Observations
 from quietcrowd.inference.task_estimates import Scatter
 from quietcrowd.mechanisms.channels.base import known_grid
 
-__all__ = [
-    "noise_ignored",
-    "report_warnings",
-    "signal_warnings",
-    "simulated_warning",
-    "warn_about_result",
-    "warn_about_source",
-    "warn_each",
-]
-
 
 def warn_each(found: Iterable[Warning], stacklevel: int) -> None:
     """Issue warnings; `stacklevel` is that of `warnings.warn`, called in place of this."""

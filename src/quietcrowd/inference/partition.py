@@ -19,8 +19,6 @@ from quietcrowd.gold import UNKNOWN
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.channels.per_worker import ReportLaw
 
-__all__ = ["Partition", "Summary", "hash_ids"]
-
 _Array: TypeAlias = npt.NDArray[Any]
 
 

@@ -29,8 +29,6 @@ from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.mechanism import Reports
 from quietcrowd.report_domains import OrNull
 
-__all__ = ["Observations"]
-
 
 @frozen(kw_only=True, eq=False)
 class Observations:

@@ -32,15 +32,6 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-__all__ = [
-    "METHODS",
-    "fit",
-    "method_from_dict",
-    "register_method",
-    "usual_method",
-    "usual_method_of",
-]
-
 MethodT = TypeVar("MethodT", bound=type[FittingMethod])
 
 _BY_NAME: dict[str, type[FittingMethod]] = {}

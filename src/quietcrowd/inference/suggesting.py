@@ -19,8 +19,6 @@ from quietcrowd.inference.further_report import FurtherReport
 from quietcrowd.inference.model import SuggestsTasks
 from quietcrowd.validation import check_whole
 
-__all__ = ["block_values", "further_answers", "suggest_tasks"]
-
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 

@@ -12,8 +12,6 @@ from attrs import astuple, fields_dict, frozen
 
 from quietcrowd.inference import integer_sums
 
-__all__ = ["Estimates", "LabelEstimates", "NumericEstimates", "Scatter"]
-
 
 @frozen(kw_only=True, eq=False)
 class Estimates:

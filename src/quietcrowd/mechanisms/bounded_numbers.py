@@ -31,8 +31,6 @@ from quietcrowd.privacy.loss import ReleaseLoss
 from quietcrowd.report_domains import Numbers
 from quietcrowd.validation import number, optional_number
 
-__all__ = ["BoundedNumbers"]
-
 
 def _check_epsilon(_: Any, __: Any, epsilon: float) -> None:
     if not 0 < epsilon <= MOST_EPSILON:

@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from quietcrowd.exceptions import AnswerError, ParameterError
 
-__all__ = ["descend", "least_squares_matrices", "ridge_solve", "semidefinite", "worker_blocks"]
-
 Floats = npt.NDArray[np.float64]
 
 BLOCK = 2**23

@@ -12,8 +12,6 @@ from quietcrowd.mechanisms.bounded_numbers import BoundedNumbers
 from quietcrowd.mechanisms.channels.bounded_law import BITS
 from quietcrowd.mechanisms.channels.coins import decaying
 
-__all__ = ["HybridMechanism"]
-
 LEAST_EPSILON = 0.609352
 """From here on the coin helps: the largest variance with it equals that of Duchi's mechanism."""
 

@@ -38,14 +38,6 @@ from quietcrowd.privacy.loss import ReleaseLoss, channel_law
 from quietcrowd.report_domains import OrNull
 from quietcrowd.validation import one_of
 
-__all__ = [
-    "LabelMechanism",
-    "at_least_two_labels",
-    "check_epsilon",
-    "check_probability",
-    "require_epsilon",
-]
-
 Null: TypeAlias = Literal["category"] | None
 
 

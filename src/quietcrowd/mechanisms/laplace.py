@@ -48,8 +48,6 @@ from quietcrowd.privacy.loss import ReleaseLoss, laplace_law, pure_law
 from quietcrowd.report_domains import Lattice
 from quietcrowd.validation import number, one_of, optional_number
 
-__all__ = ["LaplacePerturbation", "NoiseScale"]
-
 NoiseScale: TypeAlias = Literal["width", "paper"]
 
 NULL = -1

@@ -52,8 +52,6 @@ from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.report_domains import Reals
 from quietcrowd.validation import at_least, number, one_of, optional_number, plain, whole_number
 
-__all__ = ["MatrixFactorization", "Variant"]
-
 Variant: TypeAlias = Literal["fill", "ridge", "statistics", "paper"]
 
 _HIDING: tuple[Variant, ...] = ("fill", "statistics")

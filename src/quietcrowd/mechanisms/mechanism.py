@@ -42,15 +42,6 @@ from quietcrowd.privacy.tails import TailBound, composed_tail
 from quietcrowd.report_domains import OrNull
 from quietcrowd.validation import check_names, check_proportion, find_described
 
-__all__ = [
-    "Mechanism",
-    "Reports",
-    "SketchBounds",
-    "check_mechanism",
-    "check_reports",
-    "require_kept",
-]
-
 _REGISTRY: dict[str, type[Mechanism]] = {}
 
 _REMOVED = {"sampled-variance": "mechanisms.sampled-variance-removed"}

@@ -23,8 +23,6 @@ from quietcrowd.mechanisms.report_meanings import Likelihoods, ReportMeanings, i
 from quietcrowd.mechanisms.staircase_programme import MOST_ANSWERS, best_staircase
 from quietcrowd.validation import number, one_of
 
-__all__ = ["OptimalChannel"]
-
 Information: TypeAlias = Literal["mutual", "fisher"]
 
 

@@ -10,8 +10,6 @@ from typing_extensions import override
 
 from quietcrowd.mechanisms.bounded_numbers import BoundedNumbers
 
-__all__ = ["PiecewiseMechanism"]
-
 
 @frozen(kw_only=True, slots=False)
 class PiecewiseMechanism(BoundedNumbers):

@@ -15,8 +15,6 @@ from quietcrowd.mechanisms.channels.table import FiniteChannel
 from quietcrowd.mechanisms.label_mechanism import LabelMechanism, check_epsilon, check_probability
 from quietcrowd.validation import optional_number
 
-__all__ = ["RandomizedResponse"]
-
 
 @frozen(kw_only=True, slots=False)
 class RandomizedResponse(LabelMechanism):

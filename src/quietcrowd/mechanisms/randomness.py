@@ -20,17 +20,6 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-__all__ = [
-    "KEY_BYTES",
-    "Randomness",
-    "Secret",
-    "WordSource",
-    "system_words",
-    "uniform_integers",
-    "word_source",
-    "words_in_turn",
-]
-
 WordSource: TypeAlias = Callable[[int], npt.NDArray[np.uint32]]
 """Returns ``n`` independent uniform 32-bit words."""
 

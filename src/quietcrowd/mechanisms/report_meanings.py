@@ -19,17 +19,6 @@ from typing_extensions import override
 from quietcrowd.domains import Domain, FiniteDomain, Label
 from quietcrowd.report_domains import LabelSets, OrNull, ranks_of
 
-__all__ = [
-    "Likelihoods",
-    "ListedMeanings",
-    "Meaning",
-    "Places",
-    "ReportMeanings",
-    "SetMeanings",
-    "in_order",
-    "meanings_in",
-]
-
 Meaning: TypeAlias = Label | tuple[Label, ...] | tuple[tuple[Label, int], ...] | None
 """JSON-ready; see `ReportMeanings`."""
 

@@ -17,8 +17,6 @@ from attrs import frozen
 
 from quietcrowd.exceptions import AnswerError, LeftOutWarning
 
-__all__ = ["MARKS", "Marks"]
-
 MARKS = ("again", "campaign")
 """Columns of reports: whether a report was sent before, and the id of the row's campaign."""
 

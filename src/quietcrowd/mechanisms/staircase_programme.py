@@ -24,8 +24,6 @@ from quietcrowd.mechanisms.channels.base import TOTAL, other_weight_for
 from quietcrowd.mechanisms.channels.noise import Floats
 from quietcrowd.privacy.rounding import exp_of
 
-__all__ = ["MOST_ANSWERS", "MOST_REPORTS", "best_staircase"]
-
 MOST_ANSWERS = 12
 """The program has ``2**k - 2`` columns."""
 

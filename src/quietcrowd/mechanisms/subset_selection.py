@@ -24,8 +24,6 @@ from quietcrowd.privacy.loss import ReleaseLoss
 from quietcrowd.report_domains import LabelSets
 from quietcrowd.validation import number, plain, whole_number
 
-__all__ = ["SubsetSelection"]
-
 
 def _loss_of_labels(_: Any, attribute: Any, value: float) -> None:
     require_epsilon(attribute.name, value)

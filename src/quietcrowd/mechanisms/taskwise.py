@@ -30,16 +30,6 @@ from quietcrowd.privacy.guarantee import (
     check_linked,
 )
 
-__all__ = [
-    "TaskwiseMechanism",
-    "cell_name",
-    "cells_of",
-    "check_cells",
-    "dense_blocks",
-    "dense_table",
-    "fixed_table",
-]
-
 MAX_CELLS = 10**9
 BLOCK = 2**22
 

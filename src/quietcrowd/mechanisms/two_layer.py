@@ -49,8 +49,6 @@ from quietcrowd.privacy.tails import TailBound, tail_of_law
 from quietcrowd.privacy.two_layer.rows import own_row_laws, row_law
 from quietcrowd.validation import check_real, check_whole, number, one_of, optional_number
 
-__all__ = ["TwoLayerRandomizedResponse"]
-
 BLOCK = 2**16
 
 Law: TypeAlias = Literal["flip", "epsilon", "beta"]

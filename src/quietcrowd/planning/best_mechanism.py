@@ -23,8 +23,6 @@ from quietcrowd.planning.public_facts import PublicFacts
 from quietcrowd.planning.simulation import SimulatedError, simulate_size
 from quietcrowd.validation import check_whole
 
-__all__ = ["MechanismRanking", "RankedMechanism", "best_mechanism", "candidates", "may_be_best"]
-
 SEED = 20_180_819
 
 DRAWS = 8

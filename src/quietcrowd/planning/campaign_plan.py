@@ -12,12 +12,6 @@ from attrs import asdict, frozen
 
 from quietcrowd.evaluation.plots import SCORE_NAMES, check_picture, new_figure, save_with_legend
 
-__all__ = [
-    "CampaignPlan",
-    "PlanRow",
-    "plot_plan",
-]
-
 
 @frozen(kw_only=True)
 class PlanRow:

@@ -20,14 +20,6 @@ from quietcrowd.domains import Domain, FiniteDomain, Interval
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import check_names, check_real, check_whole
 
-__all__ = [
-    "CrowdAssumption",
-    "CrowdSize",
-    "LabelAssumption",
-    "NumberAssumption",
-    "assumption_for",
-]
-
 Floats = npt.NDArray[np.float64]
 
 

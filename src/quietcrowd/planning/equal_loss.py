@@ -13,8 +13,6 @@ from quietcrowd.planning.crowd_assumption import CrowdSize
 from quietcrowd.privacy.guarantee import CLAIM_ROUNDING
 from quietcrowd.validation import number
 
-__all__ = ["Maker", "Per", "exact_loss", "mechanism_within"]
-
 Maker: TypeAlias = Callable[..., Mechanism]
 """Makes a mechanism from ``domain=`` and the claimed ``epsilon=``."""
 

@@ -15,17 +15,6 @@ from scipy.special import stdtrit
 
 from quietcrowd.planning.simulation import SimulatedError
 
-__all__ = [
-    "COVERAGE",
-    "ExpectedError",
-    "SmoothedCell",
-    "expected_errors",
-    "on_scale",
-    "smooth",
-    "transformed",
-]
-
-
 Floats = npt.NDArray[np.float64]
 
 DEGREE = 2

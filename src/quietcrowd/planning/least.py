@@ -18,18 +18,6 @@ from quietcrowd.planning.simulation import simulate_size
 from quietcrowd.planning.theory import theory_error
 from quietcrowd.validation import check_real, check_whole
 
-__all__ = [
-    "LEAST_EPSILON",
-    "MOST_EPSILON",
-    "MOST_WORKERS",
-    "Curve",
-    "LeastNumber",
-    "crossing",
-    "least_epsilon",
-    "least_workers",
-]
-
-
 Floats = npt.NDArray[np.float64]
 
 LEAST_EPSILON, MOST_EPSILON = 1 / 32, 32.0

@@ -26,8 +26,6 @@ from quietcrowd.planning.crowd_assumption import (
 )
 from quietcrowd.validation import check_whole
 
-__all__ = ["PilotAssumption", "assumption_of_pilot"]
-
 Floats = npt.NDArray[np.float64]
 
 SAMPLE = 200

@@ -32,16 +32,6 @@ from quietcrowd.planning.simulation import SimulatedError, simulate_size, simula
 from quietcrowd.planning.theory import theory_error
 from quietcrowd.validation import check_real, check_whole, did_you_mean
 
-__all__ = [
-    "DEFAULT_EPSILONS",
-    "PlannedCell",
-    "default_makers",
-    "known_makers",
-    "plan",
-    "rows_of",
-]
-
-
 DEFAULT_EPSILONS = (0.5, 1.0, 2.0, 4.0)
 
 DRAWS = 12

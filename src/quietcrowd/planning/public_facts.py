@@ -22,8 +22,6 @@ from quietcrowd.planning.crowd_assumption import (
 )
 from quietcrowd.validation import at_least, check_real, number, plain, whole_number
 
-__all__ = ["PublicFacts"]
-
 _DIGITS = 4
 """Decimal digits of an answer's frequency; more are not known beforehand."""
 

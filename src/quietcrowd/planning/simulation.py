@@ -20,8 +20,6 @@ from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.planning.crowd_assumption import CrowdAssumption, CrowdSize
 
-__all__ = ["SimulatedError", "simulate", "simulate_size", "simulated_size"]
-
 MOST_LABELLED = 1_000
 """Most simulated tasks with labels."""
 

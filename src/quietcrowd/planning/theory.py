@@ -23,8 +23,6 @@ from quietcrowd.planning.crowd_assumption import (
     NumberAssumption,
 )
 
-__all__ = ["chernoff_information", "theory_error"]
-
 Floats = npt.NDArray[np.float64]
 
 EXPONENTS = np.linspace(0.02, 0.98, 49)

@@ -8,8 +8,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["at_least", "at_most", "likely_range", "range_chances"]
-
 Numbers: TypeAlias = int | float | npt.NDArray[np.float64] | npt.NDArray[np.int64]
 
 

@@ -18,15 +18,6 @@ from attrs import Factory, field, frozen
 
 from quietcrowd.exceptions import ParameterError
 
-__all__ = [
-    "LossLaw",
-    "ReleaseLoss",
-    "channel_law",
-    "is_randomized_response",
-    "laplace_law",
-    "pure_law",
-]
-
 _UNIT = 2.0**-52
 _MOST_TERMS = 2**17
 """Largest number of pairs of rows, times reports, that is enumerated."""

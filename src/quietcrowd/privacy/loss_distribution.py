@@ -19,8 +19,6 @@ from quietcrowd.privacy.loss import LossLaw
 from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.validation import check_whole
 
-__all__ = ["LossDistribution", "compose_laws", "compose_losses", "grid_step", "sum_losses"]
-
 _UNIT = 2.0**-52
 _TAIL = 1e-20
 """Probability at each end of a convolution that is moved to a larger loss."""

@@ -6,17 +6,6 @@ import math
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 
-__all__ = [
-    "as_entered",
-    "decimal_up",
-    "exp_of",
-    "least_meant",
-    "log_ratio_up",
-    "ratio_up",
-    "round_up",
-    "show_loss",
-]
-
 _CONTEXT = Context(prec=60)
 _SLACK = Decimal(10) ** -50
 _DUST = Decimal("0.999999999999")

@@ -17,18 +17,6 @@ from attrs import frozen
 
 from quietcrowd.privacy.binomial import at_least, likely_range, range_chances
 
-__all__ = [
-    "MOST_EXACT",
-    "MOST_OTHERS",
-    "KeepOrReplace",
-    "ShuffledLoss",
-    "blanket_delta",
-    "clones_delta",
-    "exact_delta",
-    "fewest_others",
-    "shuffled_loss",
-]
-
 MOST_EXACT = 1000
 """Largest number of others for which all answers of two labels are enumerated."""
 

@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["largest_signed_norm", "spectral_norm_bound"]
-
 _MOST_TERMS = 2**29
 """Largest number of terms for which all signs are tried."""
 

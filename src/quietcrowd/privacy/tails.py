@@ -20,14 +20,6 @@ from quietcrowd.privacy.loss import LossLaw
 from quietcrowd.privacy.loss_distribution import LossDistribution, compose_laws, sum_losses
 from quietcrowd.privacy.rounding import show_loss
 
-__all__ = [
-    "TailBound",
-    "composed_tail",
-    "tail_at",
-    "tail_of_curve",
-    "tail_of_law",
-]
-
 _UNIT = 2.0**-52
 
 _MOST_RELEASES = 4096

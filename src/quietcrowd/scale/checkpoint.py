@@ -19,8 +19,6 @@ from quietcrowd.inference.loop import LoopProgress
 from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.model import State
 
-__all__ = ["Checkpoint"]
-
 FORMAT, VERSION = "quietcrowd-checkpoint", 1
 NESTED = "."
 

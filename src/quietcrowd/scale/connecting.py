@@ -19,8 +19,6 @@ from quietcrowd.exceptions import MissingExtraError, ParameterError
 from quietcrowd.inference.loop import available_threads
 from quietcrowd.scale.dask import DaskExecutor
 
-__all__ = ["check_scheduler", "connect"]
-
 _LOCAL = re.compile(r"local(?::([1-9][0-9]{0,3}))?")
 
 CONNECTING = 10.0

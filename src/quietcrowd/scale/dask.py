@@ -21,8 +21,6 @@ from quietcrowd.validation import one_line
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-__all__ = ["DaskExecutor"]
-
 GivenT = TypeVar("GivenT")
 JobT = TypeVar("JobT")
 T = TypeVar("T")

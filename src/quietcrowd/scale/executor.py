@@ -9,8 +9,6 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from typing_extensions import override
 
-__all__ = ["Executor", "Pending", "ThreadExecutor", "Work", "in_order"]
-
 GivenT = TypeVar("GivenT")
 JobT = TypeVar("JobT")
 S = TypeVar("S")

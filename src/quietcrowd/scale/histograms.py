@@ -13,8 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-__all__ = ["HistogramFile", "worker_blocks"]
-
 MOST_BYTES = 2**26
 """The most bytes of one block, unless a single worker needs more."""
 

@@ -37,9 +37,6 @@ from quietcrowd.scale.store import Store, partition_name, partition_places
 from quietcrowd.scale.writing import SortedPartition, whole_store, write_sorted
 from quietcrowd.validation import check_choice, check_whole, one_line
 
-__all__ = ["AnsweredTwiceError", "Sorter", "partition_parquet"]
-
-
 ROWS_PER_PARTITION = 2_000_000
 """Rows that each thread has in memory."""
 

@@ -35,12 +35,6 @@ from quietcrowd.scale.store import Store
 from quietcrowd.scale.stored_truths import match_truths, truth_domain
 from quietcrowd.validation import check_whole
 
-__all__ = [
-    "EarlierEstimate",
-    "StoreEstimate",
-    "infer_store",
-]
-
 
 @frozen(kw_only=True, eq=False)
 class StoreEstimate:

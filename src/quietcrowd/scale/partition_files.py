@@ -24,19 +24,6 @@ from quietcrowd.exceptions import FormatError
 from quietcrowd.inference.partition import Summary, hash_ids
 from quietcrowd.validation import one_line
 
-__all__ = [
-    "IDS",
-    "PartitionRecord",
-    "array_names",
-    "array_path",
-    "digest_of",
-    "is_count",
-    "map_array",
-    "read_ids",
-    "verify_partition",
-    "write_partition",
-]
-
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 IDS = "tasks.arrow"

@@ -19,13 +19,6 @@ from quietcrowd.inference.task_estimates import Scatter
 from quietcrowd.scale.store import Store
 from quietcrowd.scale.stored_truths import StoredTruths
 
-__all__ = [
-    "EstimatedPartition",
-    "Job",
-    "LastPass",
-    "LastTally",
-]
-
 
 @frozen(kw_only=True, eq=False)
 class LastTally(Tally):

@@ -28,8 +28,6 @@ from quietcrowd.scale.store import Store, partition_name
 from quietcrowd.scale.writing import SortedPartition, whole_store, write_sorted
 from quietcrowd.validation import check_whole
 
-__all__ = ["check_randomizable", "randomize_store"]
-
 OF_WORKERS, OF_PARTITIONS = 0, 1
 """Indices of random streams of a seed: all workers, and the first partition."""
 

@@ -17,13 +17,6 @@ from quietcrowd.inference.partition import hash_ids
 from quietcrowd.scale.sources import Rows, Source
 from quietcrowd.scale.store import partition_places
 
-__all__ = [
-    "SKIPPED",
-    "Reader",
-    "Spill",
-    "Workers",
-]
-
 SKIPPED = -1
 """Worker code of a skipped row; its task still counts."""
 

@@ -22,8 +22,6 @@ from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.sent_again import Marks
 from quietcrowd.validation import one_line
 
-__all__ = ["Rows", "Source"]
-
 ROWS_AT_ONCE = 2**17
 """Rows per batch."""
 

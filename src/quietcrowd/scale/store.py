@@ -33,8 +33,6 @@ from quietcrowd.scale.partition_files import (
 )
 from quietcrowd.validation import one_line
 
-__all__ = ["Store", "is_store", "partition_name", "partition_places"]
-
 FORMAT, VERSION = "quietcrowd-store", 1
 NOTE, WORKERS = "store.json", "workers.parquet"
 

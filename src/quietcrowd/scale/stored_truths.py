@@ -17,12 +17,6 @@ from quietcrowd.gold import UNKNOWN
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.scale.store import Store
 
-__all__ = [
-    "StoredTruths",
-    "match_truths",
-    "truth_domain",
-]
-
 
 @frozen(kw_only=True, eq=False)
 class StoredTruths:

@@ -22,8 +22,6 @@ from quietcrowd.report_domains import OrNull
 from quietcrowd.scale.partition_files import PartitionRecord, write_partition
 from quietcrowd.scale.store import Store
 
-__all__ = ["SortedPartition", "whole_store", "write_sorted"]
-
 
 @frozen(kw_only=True, eq=False)
 class SortedPartition:

@@ -18,16 +18,6 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.synthesis.kde import KERNELS, Kernel
 from quietcrowd.validation import check_real, number, whole_number
 
-__all__ = [
-    "TOTAL",
-    "Blur",
-    "PrivacyTest",
-    "SeedBounds",
-    "floored_bounds",
-    "seed_edges",
-    "uniform_bounds",
-]
-
 TOTAL = 2**63
 """Sum of the weights of all steps, and weight of certain passing; a 63-bit word selects one."""
 

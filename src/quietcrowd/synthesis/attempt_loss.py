@@ -23,8 +23,6 @@ from attrs import frozen
 from quietcrowd.privacy.guarantee import add_losses
 from quietcrowd.privacy.rounding import exp_of, log_ratio_up, ratio_up
 
-__all__ = ["Attempt", "compose_curve", "composed_delta", "composed_epsilon"]
-
 _ALIKE = 1e-6
 """Floats with a smaller relative difference are compared exactly, as fractions."""
 

@@ -19,22 +19,6 @@ from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference.loop import available_threads
 from quietcrowd.validation import check_whole
 
-__all__ = [
-    "Floats",
-    "Offsets",
-    "checked_bandwidths",
-    "checked_codes",
-    "checked_offsets",
-    "checked_rows",
-    "checked_shares",
-    "checked_widths",
-    "public_range",
-    "shares_of",
-    "sums_per_task",
-    "task_of_rows",
-    "task_runs",
-]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 Offsets: TypeAlias = npt.NDArray[np.int64]
 

@@ -32,8 +32,6 @@ from quietcrowd.synthesis.weights import (
 )
 from quietcrowd.validation import check_choice
 
-__all__ = ["CrowdDensity"]
-
 
 @frozen(kw_only=True, eq=False, slots=False, repr=False)
 class CrowdDensity:

@@ -39,18 +39,6 @@ from quietcrowd.synthesis.claim_arrays import (
 )
 from quietcrowd.validation import check_choice, check_real, check_whole, one_of
 
-__all__ = [
-    "EPANECHNIKOV",
-    "GAUSSIAN",
-    "KERNELS",
-    "RULES",
-    "Kernel",
-    "KernelDensities",
-    "distances",
-    "mad",
-    "silverman",
-]
-
 
 @frozen(kw_only=True)
 class Kernel:

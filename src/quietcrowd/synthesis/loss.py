@@ -18,8 +18,6 @@ from quietcrowd.synthesis.attempt_loss import Attempt, compose_curve
 from quietcrowd.synthesis.parameters import Parameters
 from quietcrowd.validation import check_real, check_whole, number
 
-__all__ = ["ReleaseSize", "claimed_release_loss", "release_guarantee", "worker_loss"]
-
 ASSUMPTIONS = (
     "who makes claims about which tasks is public and depends on no claim",
     "range, bandwidth and grid do not depend on the claims",

@@ -15,8 +15,6 @@ from quietcrowd.synthesis.kde import KERNELS, RULES
 from quietcrowd.synthesis.weights import Combination, Weighting, checked_quantiles
 from quietcrowd.validation import check_real, check_whole, number, one_of
 
-__all__ = ["Parameters"]
-
 Procedure: TypeAlias = Literal["attempts", "paper"]
 
 MOST_ATTEMPTS = 10**5

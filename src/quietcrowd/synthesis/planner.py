@@ -21,16 +21,6 @@ from quietcrowd.synthesis.loss import ReleaseSize, release_guarantee, worker_los
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
 from quietcrowd.validation import check_choice, check_real, check_whole
 
-__all__ = [
-    "COUNTS",
-    "Budget",
-    "ReleasePlan",
-    "UnaffordableError",
-    "plan_for_claims",
-    "plan_releases",
-    "typical_counts",
-]
-
 GAMMAS = (1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 8.0)
 COUNTS = (2, 3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160, 224, 320, 448, 640, 896)
 NOISES = tuple(float(f"{0.02 * 1.25**power:.3g}") for power in range(29))

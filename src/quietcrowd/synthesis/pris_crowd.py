@@ -16,8 +16,6 @@ from quietcrowd.synthesis.kde import RULES
 from quietcrowd.synthesis.loss import ReleaseSize, release_guarantee
 from quietcrowd.synthesis.parameters import Parameters
 
-__all__ = ["PrisCrowd"]
-
 MOST_STEPS = 2**50
 
 

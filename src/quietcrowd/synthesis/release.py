@@ -23,15 +23,6 @@ from quietcrowd.synthesis.kde import GAUSSIAN, Kernel, KernelDensities
 from quietcrowd.synthesis.parameters import Parameters
 from quietcrowd.synthesis.weights import uniform_weights
 
-__all__ = [
-    "GridClaims",
-    "Passes",
-    "SyntheticClaims",
-    "as_claims",
-    "released_claims",
-]
-
-
 BLOCK = 2**16
 """Approximate number of attempts per request for random words."""
 

@@ -33,20 +33,6 @@ from quietcrowd.synthesis.claim_arrays import (
 from quietcrowd.synthesis.kde import KERNELS, Kernel
 from quietcrowd.validation import check_choice, check_real, check_whole
 
-__all__ = [
-    "Combination",
-    "GlobalWeights",
-    "Weighting",
-    "checked_quantiles",
-    "combined_weights",
-    "floored_weights",
-    "global_weights",
-    "hampel_loss",
-    "hampel_psi",
-    "local_weights",
-    "uniform_weights",
-]
-
 Weighting: TypeAlias = Literal["uniform", "local", "global", "combined", "printed"]
 
 Combination: TypeAlias = Literal["product", "geometric"]

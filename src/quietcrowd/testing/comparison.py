@@ -8,8 +8,6 @@ import pandas as pd
 
 from quietcrowd.inference.estimate import TruthEstimate
 
-__all__ = ["assert_estimates_equal", "assert_same", "by_id"]
-
 
 def assert_estimates_equal(
     left: TruthEstimate[Any], right: TruthEstimate[Any], *, tied_tasks: bool = True

@@ -19,8 +19,6 @@ from quietcrowd.testing import method_checks as shared
 from quietcrowd.testing.comparison import assert_same, by_id
 from quietcrowd.testing.method_checks import fit
 
-__all__ = ["check_label_method"]
-
 SEED = 20_180_819
 
 SPLIT = 10**6

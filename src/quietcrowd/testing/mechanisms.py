@@ -22,8 +22,6 @@ from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.privacy.binomial import at_least, at_most
 from quietcrowd.report_domains import OrNull, sets_with
 
-__all__ = ["check_mechanism"]
-
 SEED = 20_180_819
 _ORIGIN = np.zeros(1, np.int64)
 _FEW_SETS = 2**12

@@ -20,21 +20,6 @@ from quietcrowd.inference.notices import noise_ignored
 from quietcrowd.inference.reading import Observations
 from quietcrowd.testing.comparison import assert_estimates_equal, assert_same, by_id
 
-__all__ = [
-    "AnyMethod",
-    "Feed",
-    "check_empty",
-    "check_extension",
-    "check_gold",
-    "check_libraries",
-    "check_names",
-    "check_partitions",
-    "check_row_order",
-    "check_warm_start",
-    "extend",
-    "fit",
-]
-
 AnyMethod: TypeAlias = FittingMethod
 
 Feed: TypeAlias = Callable[[Answers], Any]

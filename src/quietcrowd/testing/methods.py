@@ -17,8 +17,6 @@ from quietcrowd.report_domains import Reals
 from quietcrowd.testing.label_methods import check_label_method
 from quietcrowd.testing.numeric_methods import check_numeric_method
 
-__all__ = ["check_method"]
-
 SEED = 20_180_819
 
 

@@ -15,8 +15,6 @@ from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.testing import method_checks as shared
 from quietcrowd.testing.method_checks import fit
 
-__all__ = ["check_numeric_method"]
-
 SEED = 20_181_210
 
 

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from quietcrowd.domains import Categorical, FiniteDomain
 
-__all__ = ["crowds", "finite_domains"]
-
 
 @st.composite
 def finite_domains(draw: st.DrawFn, min_size: int = 2, max_size: int = 6) -> Categorical:

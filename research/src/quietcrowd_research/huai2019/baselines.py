@@ -20,8 +20,6 @@ from quietcrowd.synthesis.claim_arrays import public_range
 from quietcrowd.synthesis.release import SyntheticClaims
 from quietcrowd.validation import check_whole, number
 
-__all__ = ["Basic", "Histogram"]
-
 MOST_CELLS = 10**8
 SENSITIVITY = 2
 """A claim that moves to another bin changes two counts by 1."""

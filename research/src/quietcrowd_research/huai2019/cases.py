@@ -23,8 +23,6 @@ from quietcrowd.synthesis.weights import Weighting
 from quietcrowd_research.figure import Figure, TablePart
 from quietcrowd_research.huai2019.crowds import DRAWN, REAL, REAL_SETS, SMALL, Crowd
 
-__all__ = ["CASES"]
-
 WEIGHTINGS: tuple[Weighting, ...] = ("combined", "global", "uniform")
 """The paper's; a column each, beside ``true``."""
 

@@ -23,20 +23,6 @@ from quietcrowd_research.huai2019.density_experiment import (
 )
 from quietcrowd_research.transforms import log10_dataset, selected_tasks
 
-__all__ = [
-    "CLAIMS",
-    "DRAWN",
-    "GAMMA",
-    "LEAST_USERS",
-    "NEAR",
-    "REAL",
-    "REAL_SETS",
-    "SMALL",
-    "SPREAD",
-    "Crowd",
-    "near_truth",
-]
-
 CLAIMS, GAMMA, LEAST_USERS = 30, 4.0, 5
 """Synthetic claims per task, gamma and k as in the paper, section 5."""
 

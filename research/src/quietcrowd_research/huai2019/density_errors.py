@@ -17,15 +17,6 @@ from quietcrowd.synthesis.claim_arrays import Floats, Offsets, checked_widths, t
 from quietcrowd.synthesis.kde import KERNELS, Kernel, KernelDensities
 from quietcrowd.validation import check_choice, check_real, check_whole
 
-__all__ = [
-    "claimed_theorem_1_bound",
-    "integrated_squared_errors",
-    "ise",
-    "sise",
-    "sise_printed",
-    "theorem_1_bound",
-]
-
 
 def integrated_squared_errors(
     first: KernelDensities, second: KernelDensities, *, threads: int | None = None

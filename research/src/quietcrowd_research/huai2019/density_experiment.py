@@ -33,16 +33,6 @@ from quietcrowd_research.huai2019.density_errors import (
 )
 from quietcrowd_research.huai2019.density_methods import DensityMethod, Found
 
-__all__ = [
-    "DensityExperiment",
-    "TrueDensity",
-    "errors_from",
-    "even_errors",
-    "fitted",
-    "near_claims_density",
-    "normal_density",
-]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 TrueDensity: TypeAlias = Callable[[CrowdDensity, Dataset], KernelDensities]

@@ -18,17 +18,6 @@ from quietcrowd.synthesis.pris_crowd import PrisCrowd
 from quietcrowd.synthesis.weights import Weighting, uniform_weights
 from quietcrowd_research.huai2019.baselines import Basic, Histogram
 
-__all__ = [
-    "DensityMethod",
-    "EvenGuess",
-    "Found",
-    "Noisy",
-    "RawClaims",
-    "Synthetic",
-    "Untested",
-    "drawn_claims",
-]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 DELTA = 1e-6

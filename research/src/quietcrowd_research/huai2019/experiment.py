@@ -45,8 +45,6 @@ from quietcrowd_research.huai2019.theorems import THEOREMS
 from quietcrowd_research.huai2019.weights import WEIGHTS
 from quietcrowd_research.transforms import selected_tasks
 
-__all__ = ["HUAI_2019", "common_methods", "private_methods", "references"]
-
 EPSILON0 = 1.0
 """The paper does not name it."""
 

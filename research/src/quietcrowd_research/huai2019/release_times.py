@@ -14,8 +14,6 @@ from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
 from quietcrowd_research.huai2019.density_methods import drawn_claims
 
-__all__ = ["release_times"]
-
 REPEATS = 5
 """A release is repeated with the same randomness, and the shortest time counts."""
 

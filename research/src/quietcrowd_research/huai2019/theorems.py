@@ -34,8 +34,6 @@ from quietcrowd_research.huai2019.density_errors import (
     theorem_1_bound,
 )
 
-__all__ = ["THEOREMS"]
-
 EPSILON0 = 1.0
 WEIGHTINGS: tuple[Weighting, ...] = ("uniform", "global", "combined", "printed")
 

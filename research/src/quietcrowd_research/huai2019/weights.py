@@ -23,8 +23,6 @@ from quietcrowd_research.figure import Figure, TablePart
 from quietcrowd_research.huai2019.crowds import DRAWN, SMALL, Crowd
 from quietcrowd_research.means import tell_means
 
-__all__ = ["WEIGHTS", "attempt_delta"]
-
 KS = (2, 3, 5, 8, 12, 20)
 GAMMAS = (1.5, 2.0, 4.0, 8.0)
 CLAIMS = (20, 100)

@@ -18,8 +18,6 @@ from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.domains import check_finite
 from quietcrowd.gold import MatchedTruths
 
-__all__ = ["WEIGHTS", "clean_accuracies"]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 MOST_PASSES = 1000

@@ -23,8 +23,6 @@ from quietcrowd.mechanisms.channels.base import TOTAL
 from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse
 from quietcrowd.privacy.guarantee import show_loss
 
-__all__ = ["BUSY", "draw_weights", "drawn_weights", "log_odds_weights", "tell_weights"]
-
 SHOWN = 5
 """So many users are drawn at random into the picture."""
 

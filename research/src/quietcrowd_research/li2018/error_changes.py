@@ -18,8 +18,6 @@ from quietcrowd.evaluation.plots import EQUAL_EXACT, check_picture, new_figure, 
 from quietcrowd.privacy.guarantee import show_loss
 from quietcrowd_research.li2018.printed import EPSILONS, PRINTED
 
-__all__ = ["BETA", "EQUAL_CLAIM", "METHODS", "draw_error_changes", "tell_error_changes"]
-
 METHODS = {
     "majority": "MV",
     "weighted-vote": "TD",

@@ -46,8 +46,6 @@ from quietcrowd_research.li2018.printed import (
 )
 from quietcrowd_research.means import tell_means
 
-__all__ = ["LI_2018"]
-
 METHODS: Mapping[str, FittingMethod] = {
     "majority": MajorityVote(),
     "weighted-vote": WeightedVote(smoothing=1.0),

@@ -22,8 +22,6 @@ from quietcrowd_research.bounds import (
     vote_error,
 )
 
-__all__ = ["change_densities", "draw_change_densities", "tell_change_densities"]
-
 WORKERS, HIGH = 2, 1.0
 """Of the panel in which the other one varies."""
 

@@ -20,8 +20,6 @@ from quietcrowd.mechanisms.channels.base import TOTAL
 from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse
 from quietcrowd_research.li2018.drawn_weights import BUSY, log_odds_weights
 
-__all__ = ["SMALL_FLIP", "WEIGHTINGS", "guiding_users"]
-
 SMALL_FLIP = 0.1
 """Who drew less has a small flip probability."""
 

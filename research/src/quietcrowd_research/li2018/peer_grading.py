@@ -7,8 +7,6 @@ from attrs import evolve
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.datasets.label_crowd import label_crowd
 
-__all__ = ["PEER_GRADING", "drawn_peer_grading"]
-
 PEER_GRADING = "peers (drawn)"
 """Its name in every table and picture: no answer of the real set is in it."""
 

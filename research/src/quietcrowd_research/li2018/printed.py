@@ -7,8 +7,6 @@ from types import MappingProxyType
 
 from quietcrowd_research.li2018.peer_grading import PEER_GRADING
 
-__all__ = ["DUCHENNE", "EPSILONS", "PRINTED", "PRINTED_SIZES"]
-
 DUCHENNE = "duchenne"
 
 EPSILONS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.01, 0.001, 0.0)

@@ -45,16 +45,6 @@ from quietcrowd.validation import (
     whole_number,
 )
 
-__all__ = [
-    "KnownErrors",
-    "KnownErrorsModel",
-    "PrivTDSILike",
-    "TeslaLike",
-    "TeslaModel",
-    "normal_laplace_cdf",
-    "normal_laplace_quantile",
-]
-
 Filter: TypeAlias = Literal["clip", "posterior"]
 
 LEAST_OWN_SHARE = 0.02

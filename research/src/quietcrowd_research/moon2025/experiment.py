@@ -30,8 +30,6 @@ from quietcrowd_research.moon2025.baselines import KnownErrors, PrivTDSILike, Te
 from quietcrowd_research.moon2025.fit_times import fit_times
 from quietcrowd_research.transforms import log10_dataset, standardised_dataset
 
-__all__ = ["MOON_2025"]
-
 EPSILONS = (0.5, 1.0, 2.0, 5.0, 10.0)
 
 METHODS: Mapping[str, FittingMethod] = MappingProxyType(

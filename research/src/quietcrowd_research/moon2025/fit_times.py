@@ -16,8 +16,6 @@ from quietcrowd.exceptions import QuietcrowdWarning
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.mechanisms.mechanism import Mechanism
 
-__all__ = ["fit_times"]
-
 REPEATS = 3
 """A fit is repeated, and the shortest time counts."""
 

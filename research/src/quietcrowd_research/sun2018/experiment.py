@@ -33,8 +33,6 @@ from quietcrowd_research.sun2018.mechanisms import (
 from quietcrowd_research.sun2018.real_data import REAL, TABLES
 from quietcrowd_research.sun2018.task_profiles import task_profiles
 
-__all__ = ["SUN_2018"]
-
 PANELS = (0.1, 0.5, 1.0, 5.0, 10.0)
 """Epsilons of Figures 3 and 4, a panel each."""
 

@@ -14,8 +14,6 @@ from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
 from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse
 
-__all__ = ["AS_PRINTED", "EPSILONS", "MECHANISMS", "METHODS", "RANK", "RIDGE", "TWO_LAYER", "small"]
-
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 """Of Figures 2 and 5; randomised response drops above 3."""
 

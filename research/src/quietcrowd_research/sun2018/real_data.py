@@ -37,8 +37,6 @@ from quietcrowd_research.sun2018.mechanisms import (
 )
 from quietcrowd_research.transforms import recoded_dataset
 
-__all__ = ["REAL", "TABLES"]
-
 WSD, ADULT = "wsd", "adult"
 """Folders of the real sets."""
 

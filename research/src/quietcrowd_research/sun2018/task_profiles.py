@@ -22,8 +22,6 @@ from quietcrowd.mechanisms.taskwise import dense_table
 from quietcrowd.report_domains import Reals
 from quietcrowd_research.sun2018.mechanisms import METHODS, RIDGE
 
-__all__ = ["PROFILES", "learnt_profile", "task_profiles"]
-
 PROFILES = ("drawn", "learnt")
 
 Floats = npt.NDArray[np.float64]

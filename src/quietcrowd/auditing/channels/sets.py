@@ -21,8 +21,6 @@ from quietcrowd.mechanisms.channels.set_law import SetLaw
 from quietcrowd.privacy.rounding import log_ratio_up
 from quietcrowd.report_domains import sets_of
 
-__all__ = ["plan_sets"]
-
 ONE, OTHER = 0, 1
 """Codes of the two answers; all pairs are equivalent."""
 

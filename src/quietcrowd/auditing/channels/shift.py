@@ -30,8 +30,6 @@ from quietcrowd.mechanisms.channels.shift import BIT_GRID, LaplaceChannel
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.privacy.rounding import ratio_up
 
-__all__ = ["laplace_peak", "plan_laplace", "plan_shift"]
-
 
 def laplace_peak(scale: float) -> float:
     """Return the largest probability of discrete Laplace noise, a bound on equal draws."""

@@ -43,8 +43,6 @@ from quietcrowd.mechanisms.channels.sketch import (
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.privacy.rounding import ratio_up
 
-__all__ = ["plan_sketch"]
-
 IDS = 12_500
 MOST_NUMBERS = 2_000_000
 """Profile numbers, at most, among which a task is chosen; `IDS` ids for each coordinate."""

@@ -37,8 +37,6 @@ from quietcrowd.privacy.loss import is_randomized_response
 from quietcrowd.privacy.rounding import log_ratio_up
 from quietcrowd.privacy.two_layer.weights import SharedWeight
 
-__all__ = ["plan_finite", "plan_shared", "table_delta", "table_epsilon", "worst_rows"]
-
 
 def table_epsilon(weights: npt.NDArray[Any]) -> float:
     """Return ln of the largest ratio in a column, in integers, rounded up.

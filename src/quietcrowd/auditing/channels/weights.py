@@ -22,8 +22,6 @@ from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.privacy.rounding import log_ratio_up
 
-__all__ = ["plan_bounded"]
-
 
 def plan_bounded(mechanism: Mechanism, law: BoundedLaw, answers: int) -> AuditPlan:
     """Return the audit plan of a mechanism with a bounded distribution of reports.

@@ -36,8 +36,6 @@ from quietcrowd.exceptions import CampaignError, ParameterError, QuietcrowdError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
 
-__all__ = ["CampaignTask", "Terms", "read_allotment", "read_tasks"]
-
 _ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _MEMBERS = {

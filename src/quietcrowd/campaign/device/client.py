@@ -39,8 +39,6 @@ from quietcrowd.validation import check_real
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Client"]
-
 
 @define(eq=False, init=False)
 class Client:

@@ -29,8 +29,6 @@ from quietcrowd.exceptions import CampaignError
 from quietcrowd.mechanisms import Mechanism, Memo, Reports
 from quietcrowd.mechanisms.memo.worker_table import worker_table
 
-__all__ = ["CommittedReports", "Draw", "Report", "coded_reports", "readable_reports"]
-
 
 @frozen(kw_only=True)
 class Report:

@@ -42,16 +42,6 @@ from quietcrowd.private_files import (
     wipe_private,
 )
 
-__all__ = [
-    "CampaignFolder",
-    "CampaignRecord",
-    "EarlierReports",
-    "Membership",
-    "charge_records",
-    "default_folder",
-    "read_record",
-]
-
 _CREDENTIAL, _MEMO, _UPLOAD, _RECEIPT = "credential", "memo", "upload.json", "receipt.json"
 _ALLOTMENT, _WITHDRAWN, _LOCK = "allotment.json", "withdrawn", "lock"
 _IMAGE = "image-"

@@ -43,9 +43,6 @@ from quietcrowd.exceptions import CampaignError, UnansweredError
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["CampaignServer", "Deadline", "fetch_images", "read_object", "require_success"]
-
-
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 TIMEOUT = 30.0
 """Maximum silence of a server, in seconds."""

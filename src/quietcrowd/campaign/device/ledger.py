@@ -22,8 +22,6 @@ from quietcrowd.privacy.guarantee import show_loss
 from quietcrowd.private_files import read_private, replace_private
 from quietcrowd.validation import check_delta, check_real, checked_by
 
-__all__ = ["Budget", "Cost", "DeviceLedger"]
-
 _WORKER = "this device"
 
 

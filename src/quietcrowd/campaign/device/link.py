@@ -17,8 +17,6 @@ from quietcrowd.campaign.terms.server_address import (
 from quietcrowd.campaign.terms.tokens import has_prefix, hide_tokens
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["CampaignLink"]
-
 _PATH = re.compile(
     r"(?P<prefix>(?:/(?!\.\.?/)[A-Za-z0-9._~-]+)*)/j/(?P<campaign>[0-9a-f]{32})/?", re.ASCII
 )

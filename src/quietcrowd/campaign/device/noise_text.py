@@ -20,8 +20,6 @@ from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
 from quietcrowd.mechanisms.channels.set_law import SetLaw
 from quietcrowd.mechanisms.report_meanings import Likelihoods, ListedMeanings
 
-__all__ = ["noise_sentences", "noise_table", "show_share"]
-
 _LONGEST = 24
 """Most characters shown of an answer's name."""
 

@@ -21,18 +21,6 @@ from quietcrowd.domains import Domain, FiniteDomain, Label
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.mechanisms.report_meanings import Likelihoods, ListedMeanings, SetMeanings
 
-__all__ = [
-    "CodedReport",
-    "TaskQuestions",
-    "channel_hash",
-    "points_to",
-    "question_hash",
-    "read_report",
-    "readable_values",
-    "spell_label",
-    "spell_report",
-]
-
 CodedReport: TypeAlias = tuple[int, int | None]
 """Report in its wire format: its value, and its participation bit or None."""
 

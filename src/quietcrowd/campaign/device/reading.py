@@ -19,8 +19,6 @@ from quietcrowd.campaign.device.link import CampaignLink
 from quietcrowd.campaign.device.questions import TaskQuestions
 from quietcrowd.exceptions import AnswerError, CampaignError
 
-__all__ = ["CampaignReading"]
-
 
 @define(eq=False, kw_only=True)
 class CampaignReading:

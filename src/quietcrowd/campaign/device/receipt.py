@@ -15,8 +15,6 @@ from quietcrowd.campaign.terms.settings import MAX_COMPLETION_CODE
 from quietcrowd.exceptions import CampaignError
 from quietcrowd.mechanisms import Mechanism
 
-__all__ = ["HeldReports", "WorkerReceipt"]
-
 _LONGEST_CODE = 40
 
 _SentReport: TypeAlias = tuple[Any, ...]

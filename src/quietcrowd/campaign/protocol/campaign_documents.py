@@ -37,26 +37,6 @@ from quietcrowd.campaign.terms.promises import (
     USUAL_RETENTION_DAYS,
 )
 
-__all__ = [
-    "CampaignChange",
-    "CampaignDocument",
-    "CampaignDraft",
-    "CampaignPage",
-    "DashboardCode",
-    "DashboardToken",
-    "Exclusion",
-    "Exclusions",
-    "InviteCounts",
-    "InviteOrder",
-    "Invites",
-    "KeyDocument",
-    "Keys",
-    "Revocation",
-    "TaskCount",
-    "TaskDocument",
-    "TaskPage",
-]
-
 
 class CampaignDraft(Request):
     """A new campaign."""

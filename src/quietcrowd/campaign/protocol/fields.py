@@ -22,30 +22,6 @@ from quietcrowd.campaign.terms.promises import (
 from quietcrowd.campaign.terms.settings import MAX_COMPLETION_CODE
 from quietcrowd.campaign.terms.tokens import PSEUDONYM
 
-__all__ = [
-    "Allotted",
-    "AsOf",
-    "AtLeast",
-    "CompletionCode",
-    "Count",
-    "Day",
-    "Description",
-    "Hash",
-    "Id",
-    "InviteToken",
-    "JoinMode",
-    "JsonObject",
-    "Number",
-    "PageQuery",
-    "Request",
-    "Retention",
-    "State",
-    "Title",
-    "Whole",
-    "Words",
-    "Worker",
-]
-
 Id: TypeAlias = Annotated[
     str, StringConstraints(pattern=r"^[0-9a-f]{32}$"), Field(description="16 bytes in hex.")
 ]

@@ -8,8 +8,6 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from quietcrowd.campaign.protocol.fields import Number, Request, Whole
 
-__all__ = ["CrowdOrder", "PlanDocument", "PlanOrder", "PlanRowDocument", "PlanningLimits"]
-
 MOST_SIZES, MOST_EPSILONS, MOST_MECHANISMS, MOST_LABELS = 8, 12, 8, 64
 """Maximum numbers per plan; the number of labels is that of a campaign."""
 

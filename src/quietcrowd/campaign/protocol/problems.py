@@ -6,14 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, Field
 
-__all__ = [
-    "PROBLEMS",
-    "Problem",
-    "ProblemError",
-    "broken_rule",
-    "broken_rules",
-]
-
 PROBLEMS: Mapping[str, tuple[int, str]] = {
     "malformed": (400, "The request cannot be read"),
     "code-invalid": (401, "The link was used, or is too old"),

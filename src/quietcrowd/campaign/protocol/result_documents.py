@@ -9,17 +9,6 @@ from pydantic import (
 
 from quietcrowd.campaign.protocol.fields import Hash, Id, JsonObject
 
-__all__ = [
-    "Agreement",
-    "Caution",
-    "Requested",
-    "ResultHead",
-    "ResultRows",
-    "Results",
-    "Spent",
-    "Tail",
-]
-
 
 class Agreement(BaseModel):
     """The agreement between workers; null if it cannot be estimated."""

@@ -25,22 +25,6 @@ from quietcrowd.campaign.protocol.fields import (
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
 from quietcrowd.mechanisms.channels.reading import MAX_NUMBERS
 
-__all__ = [
-    "JoinRequest",
-    "OwnReport",
-    "OwnReports",
-    "OwnSketch",
-    "Participation",
-    "PublicCampaign",
-    "Receipt",
-    "Rejected",
-    "ReportItem",
-    "SketchItem",
-    "TaskForParticipant",
-    "TasksForParticipant",
-    "Upload",
-]
-
 
 class PublicCampaign(BaseModel):
     """All that a worker needs to know before taking part."""

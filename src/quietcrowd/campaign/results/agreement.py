@@ -18,8 +18,6 @@ from quietcrowd.inference.integer_sums import unit_for
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.report_domains import LabelSets, OrNull, sets_of
 
-__all__ = ["FEWEST_REPORTS", "MOST_ERROR", "CrowdAgreement", "CrowdJudgement", "judge_crowd"]
-
 _Counts = npt.NDArray[np.int64]
 _Numbers = npt.NDArray[np.float64]
 

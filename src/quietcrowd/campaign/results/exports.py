@@ -26,8 +26,6 @@ from quietcrowd.formats.reports import report_note
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.mechanisms.sent_again import MARKS
 
-__all__ = ["ReportExport", "TruthExport"]
-
 _TASKS = 500
 """Tasks read per query."""
 

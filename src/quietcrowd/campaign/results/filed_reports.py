@@ -38,8 +38,6 @@ from quietcrowd.inference.suggesting import further_answers
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.scale import StoreEstimate, infer_store, partition_parquet
 
-__all__ = ["FileRows", "FiledReports", "KeptEstimate", "file_stored"]
-
 _ROWS_OF_GROUP = 2**17
 """Rows of a row group, which contains whole workers; this many rows are in memory."""
 

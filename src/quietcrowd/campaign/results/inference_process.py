@@ -53,8 +53,6 @@ from quietcrowd.campaign.store.releases import erasures_shown, method_shown
 from quietcrowd.exceptions import QuietcrowdError, QuietcrowdWarning, RemovedMechanismError
 from quietcrowd.inference import METHODS, method_from_dict, usual_method
 
-__all__ = ["Inferrer", "main"]
-
 _Reports: TypeAlias = StoredReports | FiledReports
 
 _CACHED = 8

@@ -21,8 +21,6 @@ from attrs import frozen
 from quietcrowd.campaign.terms.channels import parse_mechanism
 from quietcrowd.campaign.terms.file_lock import file_lock
 
-__all__ = ["LargeCampaigns", "sweep", "work_folder"]
-
 _PREFIX, _LOCK = "quietcrowd-inference-", "lock"
 
 

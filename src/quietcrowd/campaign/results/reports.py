@@ -30,20 +30,6 @@ from quietcrowd.inference import TruthEstimate
 from quietcrowd.inference.suggesting import further_answers
 from quietcrowd.mechanisms import Mechanism, Reports
 
-__all__ = [
-    "Inferred",
-    "LeftOut",
-    "MemoryRows",
-    "ReportRows",
-    "ReportsToInfer",
-    "RowBlock",
-    "StoredReports",
-    "copies_of",
-    "read_left_out",
-    "read_stored",
-    "take_again",
-]
-
 
 class RowBlock(NamedTuple):
     """Reports of some workers; arrays of shape (rows,).

@@ -37,19 +37,6 @@ from quietcrowd.campaign.store.result_pages import (
     put_pages,
 )
 
-__all__ = [
-    "Findings",
-    "PagedFindings",
-    "Provenance",
-    "failed_findings",
-    "is_settled",
-    "outdated_campaigns",
-    "read_provenance",
-    "without_reports",
-    "write_failure",
-    "write_results",
-]
-
 _IN_MEMORY = 16 * 2**20
 """Bytes of pages in memory; more go to an unnamed temporary file."""
 

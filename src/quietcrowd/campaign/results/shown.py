@@ -24,8 +24,6 @@ from quietcrowd.campaign.store.result_pages import (
 )
 from quietcrowd.campaign.terms.tokens import hide_pseudonyms
 
-__all__ = ["ShownResults"]
-
 _FIRST = ("", 0)
 """Position before the first page."""
 

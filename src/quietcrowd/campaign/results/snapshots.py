@@ -21,8 +21,6 @@ from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
 from quietcrowd.privacy.tails import TailBound
 
-__all__ = ["Again", "snapshot"]
-
 _MOST_OF_ONE = 0.2
 """Maximum fraction of all reports from one worker without a warning, unless within `_UNEVEN`."""
 

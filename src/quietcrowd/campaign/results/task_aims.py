@@ -17,8 +17,6 @@ from sqlalchemy import Connection, select
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import fixed_allotment
 
-__all__ = ["GivenTasks", "next_answers", "read_given", "task_aims"]
-
 GivenTasks = Sequence[tuple[bytes, int]]
 """Ids of all tasks in the order of their names, and how often each was assigned."""
 

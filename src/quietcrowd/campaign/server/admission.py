@@ -43,8 +43,6 @@ from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.terms.settings import MAX_BODY, MAX_SMALL_BODY, PREFIX
 from quietcrowd.campaign.terms.tokens import Prefix, has_prefix, token_hash
 
-__all__ = ["CONNECTION", "HEADERS", "Admission", "Asker", "Gate", "Lookups", "asker_of"]
-
 _TOGETHER, _WAIT = 500, 0.002
 """Maximum number of lookups in a batch, and seconds to wait for more."""
 

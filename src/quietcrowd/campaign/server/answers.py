@@ -15,8 +15,6 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server.in_flight import BUSY, InFlight, WaitingAnswer
 from quietcrowd.campaign.server.problem_responses import as_response
 
-__all__ = ["CountedAnswer"]
-
 _PIECE = 2**16
 """Bytes of a piece; a response that is not larger is sent without waiting."""
 

@@ -13,8 +13,6 @@ from starlette.concurrency import run_in_threadpool
 from quietcrowd.campaign.server.etags import known_already, not_modified
 from quietcrowd.campaign.terms.settings import PREFIX
 
-__all__ = ["PATH", "ApiDocument"]
-
 PATH = f"{PREFIX}/openapi.json"
 
 

@@ -45,14 +45,6 @@ from quietcrowd.campaign.store.withdrawals.journal import Departures
 from quietcrowd.campaign.terms.settings import PREFIX, place_of
 from quietcrowd.campaign.web.pages import router as pages
 
-__all__ = [
-    "BackgroundServer",
-    "create_app",
-    "listening",
-    "serve",
-    "serve_in_background",
-]
-
 _NOT_STARTED = 3
 """Exit status if the application did not start."""
 

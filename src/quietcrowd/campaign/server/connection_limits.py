@@ -15,8 +15,6 @@ from starlette.requests import HTTPConnection
 from quietcrowd.campaign.server.join_limits import Sources
 from quietcrowd.campaign.server.rate_limits import RateLimits
 
-__all__ = ["Connection", "OpenConnections"]
-
 
 class Connection(Protocol):
     """A connection that can be closed."""

@@ -21,8 +21,6 @@ from quietcrowd.campaign.server.in_flight import BUSY
 from quietcrowd.campaign.server.metrics.counters import note_request
 from quietcrowd.campaign.server.problem_responses import as_response
 
-__all__ = ["TimedConnection", "is_whole_post", "shedding_protocol"]
-
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,9})[ \t]*(?=\r\n)")
 
 _OTHERS = re.compile(

@@ -11,8 +11,6 @@ from starlette.types import Scope
 
 from quietcrowd.campaign.terms.settings import PREFIX
 
-__all__ = ["VARY", "allowed_headers", "is_for_requesters", "is_preflight"]
-
 _ORIGIN = "null"
 
 VARY = (b"vary", b"Origin")

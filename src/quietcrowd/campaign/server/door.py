@@ -15,8 +15,6 @@ from quietcrowd.campaign.server.turning_away import TurningAway
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.terms.settings import TAKING_SECONDS
 
-__all__ = ["Door", "open_door"]
-
 _SHARE = 4
 """By default, one source may have 1/_SHARE of all connections."""
 

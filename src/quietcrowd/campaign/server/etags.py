@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from fastapi import Response
 
-__all__ = ["known_already", "not_modified"]
-
 
 def known_already(tag: str, if_none_match: str | None) -> bool:
     """Return whether an If-None-Match header contains a quoted ETag."""

@@ -8,8 +8,6 @@ from collections.abc import Callable
 
 from attrs import define, field, frozen
 
-__all__ = ["ANONYMOUS", "BUSY", "NEWCOMER", "InFlight", "WaitingAnswer"]
-
 BUSY = "Send the same again in a moment."
 
 ANONYMOUS = b""

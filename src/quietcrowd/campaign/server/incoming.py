@@ -16,8 +16,6 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server.in_flight import BUSY
 from quietcrowd.campaign.terms.settings import BODY_SECONDS, MAX_AT_ONCE, MAX_BODY
 
-__all__ = ["IncomingBodies", "replayed"]
-
 _SHARE = 8
 """One key or credential may use 1/_SHARE of the bytes of incomplete bodies, or one body."""
 

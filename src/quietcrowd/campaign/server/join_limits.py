@@ -26,8 +26,6 @@ from starlette.requests import HTTPConnection
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server.rate_limits import RateLimits
 
-__all__ = ["JoinLimits", "Sources"]
-
 _ROTATE = 3_600.0
 """Seconds for which a salt is used."""
 

@@ -17,16 +17,6 @@ from typing_extensions import override
 
 from quietcrowd.campaign.store.failures import database_code
 
-__all__ = [
-    "FIELDS",
-    "known_method",
-    "log_failure",
-    "log_request",
-    "log_unready",
-    "log_what_nobody_catches",
-    "start_log",
-]
-
 FIELDS = (
     "event",
     "method",

@@ -20,16 +20,6 @@ from quietcrowd.campaign.server.logs import log_failure
 from quietcrowd.campaign.store.database import UNAVAILABLE
 from quietcrowd.exceptions import RemovedMechanismError
 
-__all__ = [
-    "HANDLERS",
-    "MEDIA_TYPE",
-    "ProblemDocument",
-    "as_problem",
-    "as_response",
-    "documented",
-    "request_id",
-]
-
 MEDIA_TYPE = "application/problem+json"
 
 RETRY_AFTER = "1"

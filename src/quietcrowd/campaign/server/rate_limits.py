@@ -9,8 +9,6 @@ from threading import Lock
 
 from attrs import define, field
 
-__all__ = ["RateLimits"]
-
 _MOST_BUCKETS = 100_000
 """Maximum number of buckets; the least recently used are dropped."""
 

@@ -19,8 +19,6 @@ from quietcrowd.campaign.store.lifecycle import (
 )
 from quietcrowd.campaign.store.withdrawals.journal import Departures, trace_of
 
-__all__ = ["RetentionKeeper"]
-
 _EVERY = 600.0
 """Seconds between two checks."""
 

@@ -32,25 +32,6 @@ from quietcrowd.campaign.store.withdrawals.journal import Departures
 from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.campaign.terms.tokens import has_prefix
 
-__all__ = [
-    "Code",
-    "Credential",
-    "Health",
-    "Holder",
-    "ReaderOf",
-    "Readiness",
-    "Requester",
-    "Service",
-    "ServiceOf",
-    "healthy",
-    "read_cursor",
-    "ready",
-    "require_state",
-    "require_step",
-    "router",
-    "write_cursor",
-]
-
 router = APIRouter(prefix=PREFIX, tags=["health"])
 
 _NEXT: Mapping[State, State] = {"draft": "open", "open": "closed"}

@@ -37,16 +37,6 @@ from quietcrowd.campaign.terms.settings import (
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import did_you_mean
 
-__all__ = [
-    "PREFIX_OF_VARIABLES",
-    "Settings",
-    "Unit",
-    "allowed",
-    "mistake",
-    "read_settings",
-    "require_no_contradiction",
-]
-
 _PARTS = {"at_once_each": "at_once", "connections_each": "connections"}
 """Limits of one client or source, and the limits of all together."""
 

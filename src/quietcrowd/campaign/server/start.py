@@ -26,17 +26,6 @@ from quietcrowd.campaign.terms.server_address import is_here
 from quietcrowd.campaign.terms.settings import place_of
 from quietcrowd.exceptions import ParameterError
 
-__all__ = [
-    "AT_A_TIME",
-    "Listener",
-    "Resources",
-    "connections_within",
-    "file_limit",
-    "listener",
-    "opened_resources",
-    "start_lines",
-]
-
 AT_A_TIME = 16
 """Connections accepted before any of them is processed."""
 

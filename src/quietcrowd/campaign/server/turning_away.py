@@ -14,8 +14,6 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server.problem_responses import as_response
 from quietcrowd.campaign.terms.settings import MAX_BODY
 
-__all__ = ["TurningAway"]
-
 _ENDING = ("credential", "too-many-joins", "too-many-requests")
 """Problems after which a connection ends; it remains open when the server is busy."""
 

@@ -31,8 +31,6 @@ from quietcrowd.campaign.store.database import UNAVAILABLE, Database
 from quietcrowd.campaign.store.intake import Intake, Taken, WorkerUpload
 from quietcrowd.campaign.store.withdrawals.journal import Departures
 
-__all__ = ["JournalEraser", "Writer"]
-
 _UPLOADS, _REPORTS, _WAIT = 100, 20_000, 0.01
 """Maximum numbers of uploads and reports in a transaction, and seconds to wait for more."""
 

@@ -24,8 +24,6 @@ from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.result_pages import AIMS, are_paged
 from quietcrowd.campaign.terms.allotment import AllotmentKind
 
-__all__ = ["allotted_tasks", "draw_allotment", "fixed_allotment", "least_asked", "read_aims"]
-
 _ID = 16
 
 

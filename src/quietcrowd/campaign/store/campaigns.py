@@ -17,14 +17,6 @@ from quietcrowd.campaign.terms.configuration import Configuration, build_configu
 from quietcrowd.campaign.terms.promises import Promises
 from quietcrowd.exceptions import QuietcrowdError
 
-__all__ = [
-    "campaign_documents",
-    "delete_campaign",
-    "fixed_configuration",
-    "read_tasks",
-    "update_campaign",
-]
-
 _OWNED = (
     tables.report,
     tables.sketch,

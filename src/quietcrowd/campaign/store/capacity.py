@@ -14,8 +14,6 @@ from sqlalchemy.exc import OperationalError
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["Connections", "claim_connections"]
-
 _ASK = """
 SELECT current_setting('max_connections')::int AS most,
        current_setting('superuser_reserved_connections')::int

@@ -30,8 +30,6 @@ from quietcrowd.campaign.store.withdrawals.copies import copy_journal, entries_o
 from quietcrowd.campaign.store.withdrawals.journal import metadata, place_of_departures
 from quietcrowd.exceptions import QuietcrowdError
 
-__all__ = ["Finding", "examine"]
-
 
 @frozen
 class Finding:

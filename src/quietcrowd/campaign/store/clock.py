@@ -15,8 +15,6 @@ from sqlalchemy import inspect, select, text
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
 
-__all__ = ["DAY", "MOST_DAYS", "Clock", "confirm_clock", "observe_clock", "read_clock"]
-
 DAY = 86_400
 
 MOST_DAYS = 7

@@ -21,8 +21,6 @@ from quietcrowd.campaign.store.database import Database, create_private
 from quietcrowd.campaign.store.failures import explain
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["WHEN", "copy_name", "copy_to", "pg_restore", "stem_of"]
-
 WHEN = "%Y%m%dT%H%M%SZ"
 """Format of the UTC time in the name of a copy."""
 

@@ -12,8 +12,6 @@ from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.terms.tokens import Prefix, has_prefix, same_hash, token_hash
 
-__all__ = ["Kind", "Shown", "find_shown", "known_among"]
-
 Kind: TypeAlias = Literal["key", "code", "token", "credential", "campaign", "open-campaign"]
 
 

@@ -18,17 +18,6 @@ from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.requesters import KeyHolder, owned_campaign
 from quietcrowd.campaign.terms.tokens import new_token, same_hash, token_hash
 
-__all__ = [
-    "CODE_SECONDS",
-    "TOKEN_SECONDS",
-    "Reader",
-    "delete_ended",
-    "exchange_code",
-    "issue_code",
-    "reader_of",
-    "some_ended",
-]
-
 CODE_SECONDS = 600
 
 TOKEN_SECONDS = 12 * 3_600

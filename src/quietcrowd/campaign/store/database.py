@@ -33,17 +33,6 @@ from quietcrowd.campaign.store.failures import (
 )
 from quietcrowd.exceptions import ParameterError
 
-__all__ = [
-    "UNAVAILABLE",
-    "Database",
-    "FailedWrite",
-    "Places",
-    "create_private",
-    "if_it_fails",
-    "insert_rows",
-    "look_up",
-]
-
 UNAVAILABLE = (InterfaceError, InternalError, OperationalError, PoolTimeoutError)
 """Errors of a database that is unreachable, full or read-only: try again later."""
 

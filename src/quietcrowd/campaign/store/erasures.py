@@ -20,8 +20,6 @@ from quietcrowd.campaign.store.releases import show_at_once, take_stock, waits_f
 from quietcrowd.campaign.store.withdrawals.journal import Departures
 from quietcrowd.campaign.terms.tokens import erased_hash, new_id
 
-__all__ = ["erase_named", "erase_participant"]
-
 
 def erase_participant(connection: Connection, person: Any, kept: bytes) -> bool:
     """Delete a worker, all reports and results from them; return whether results may change.

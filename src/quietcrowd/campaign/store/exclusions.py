@@ -21,8 +21,6 @@ from sqlalchemy.dialects import postgresql, sqlite
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.store import tables
 
-__all__ = ["MOST", "exclude", "include", "is_excluded", "listed", "names_in_force", "renew"]
-
 MOST = 10_000
 """Most workers that a campaign excludes."""
 

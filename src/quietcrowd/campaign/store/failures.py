@@ -5,17 +5,6 @@ from __future__ import annotations
 import re
 from typing import Literal, TypeAlias
 
-__all__ = [
-    "DAMAGED",
-    "Cause",
-    "cannot_write",
-    "cause_of",
-    "cause_of_code",
-    "database_code",
-    "explain",
-    "explain_code",
-]
-
 Cause: TypeAlias = Literal["damaged", "full", "read-only", "disk error", "no access", "busy"]
 
 _CODE = re.compile(r"[0-9A-Z]{5}|SQLITE_[A-Z_]+")

@@ -13,8 +13,6 @@ from quietcrowd.campaign.store.database import Database, Places, create_private
 from quietcrowd.campaign.store.withdrawals.journal import departure, ending, place_of_departures
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["is_empty", "left_behind", "mark_started", "require_first_start"]
-
 
 def require_first_start(database: Database, settings: Places) -> None:
     """Raise `ParameterError` if an empty or missing database is not that of a first start."""

@@ -27,8 +27,6 @@ from quietcrowd.campaign.store.manifests import (
 from quietcrowd.campaign.store.withdrawals.copies import copy_journal, entries_of, lost_entries
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["KEPT", "copy_alone", "make_generation", "prune", "settle_folder"]
-
 KEPT = 3
 """Good generations to keep, however old they are."""
 

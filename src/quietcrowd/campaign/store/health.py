@@ -15,8 +15,6 @@ from quietcrowd.campaign.store.database import UNAVAILABLE, Database
 from quietcrowd.campaign.store.failures import cause_of, database_code
 from quietcrowd.campaign.store.withdrawals.journal import Departures
 
-__all__ = ["Place", "Unwritable", "WriteProbe"]
-
 Place: TypeAlias = Literal["database", "departures"]
 
 _EVERY = 5.0

@@ -14,8 +14,6 @@ from quietcrowd.campaign.terms.images import media_type
 from quietcrowd.campaign.terms.plain_images import plain_image
 from quietcrowd.campaign.terms.settings import MAX_IMAGE, MAX_IMAGE_BYTES, MAX_IMAGES
 
-__all__ = ["checked_image", "keep_named_images", "read_image", "store_image"]
-
 _ROOM = (
     f"a campaign has at most {MAX_IMAGES:,} images, of {MAX_IMAGE_BYTES:,} bytes together: make "
     "them smaller, or make several campaigns"

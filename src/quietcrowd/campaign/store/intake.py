@@ -25,8 +25,6 @@ from quietcrowd.campaign.terms.channels import ReportRule, stored_rule
 from quietcrowd.campaign.terms.tokens import participant_id, same_hash, token_hash
 from quietcrowd.exceptions import RemovedMechanismError
 
-__all__ = ["Intake", "Taken", "WorkerUpload"]
-
 _CACHED = 64
 
 

@@ -20,17 +20,6 @@ from quietcrowd.campaign.store.database import UNAVAILABLE, Database, if_it_fail
 from quietcrowd.campaign.store.releases import take_stock, waits_for_others
 from quietcrowd.campaign.store.withdrawals.journal import Departures, Ending
 
-__all__ = [
-    "close_campaign",
-    "close_due",
-    "day_of",
-    "delete_expired",
-    "due_campaigns",
-    "keep_ending",
-    "kept_until",
-    "some_expired",
-]
-
 _DAY = 86_400
 
 _DELETED = (

@@ -14,18 +14,6 @@ from sqlalchemy import Table, inspect, select
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database, create_private
 
-__all__ = [
-    "JOURNAL",
-    "MANIFEST",
-    "Generation",
-    "Manifest",
-    "copy_at",
-    "generations_in",
-    "identity_of",
-    "make_lasting",
-    "write_manifest",
-]
-
 JOURNAL, MANIFEST = "departures.db", "manifest.json"
 
 _BLOCK = 2**20

@@ -45,17 +45,6 @@ from quietcrowd.campaign.store.withdrawals.ids import (
 from quietcrowd.campaign.terms.file_lock import file_lock
 from quietcrowd.exceptions import FormatError, ParameterError
 
-__all__ = [
-    "accept_loss",
-    "begin_new",
-    "migrate",
-    "only_server",
-    "pending",
-    "ready_beside_server",
-    "ready_database",
-    "require_current",
-]
-
 _LOCK = 7_117_202
 """Of PostgreSQL, for servers that migrate at once."""
 

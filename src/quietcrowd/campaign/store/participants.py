@@ -31,14 +31,6 @@ from quietcrowd.campaign.terms.tokens import (
     withdrawn_hash,
 )
 
-__all__ = [
-    "count_joined",
-    "find_participant",
-    "join",
-    "public_campaign",
-    "revoke_presented",
-]
-
 
 def public_campaign(connection: Connection, campaign: str, *, lock: bool = False) -> Any:
     """Return a campaign that workers may see.

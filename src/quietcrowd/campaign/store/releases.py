@@ -35,19 +35,6 @@ from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.exclusions import renew
 
-__all__ = [
-    "as_released",
-    "erasures_shown",
-    "largest_at_least",
-    "method_shown",
-    "recount",
-    "release_waiting",
-    "reports_of",
-    "show_at_once",
-    "take_stock",
-    "waits_for_others",
-]
-
 
 def waits_for_others(campaign: Any) -> bool:
     """Return whether workers of a campaign (a row of its table) wait for a release."""

@@ -16,8 +16,6 @@ from quietcrowd.campaign.store.lifecycle import delete_expired, kept_until
 from quietcrowd.campaign.store.releases import take_stock, waits_for_others
 from quietcrowd.campaign.store.withdrawals.journal import Departures, Ending, trace_of
 
-__all__ = ["Replayed", "replay"]
-
 _SOME = 5_000
 """Workers per lookup and per transaction."""
 

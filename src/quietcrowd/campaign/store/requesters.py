@@ -19,16 +19,6 @@ from quietcrowd.campaign.terms.tokens import (
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import check_text
 
-__all__ = [
-    "KeyHolder",
-    "issue_key",
-    "key_state",
-    "keys_of",
-    "owned_campaign",
-    "requester_of",
-    "revoke_keys",
-]
-
 _LAST = 4
 """Characters of a key that are stored, so that people can distinguish keys: 24 of its 256 bits."""
 

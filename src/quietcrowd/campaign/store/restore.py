@@ -32,8 +32,6 @@ from quietcrowd.campaign.store.withdrawals.ids import matching_departures, repla
 from quietcrowd.campaign.store.withdrawals.journal import NOWHERE, missing_journal
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["restore"]
-
 _BESIDE = ("-wal", "-shm", "-journal")
 
 

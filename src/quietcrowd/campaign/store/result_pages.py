@@ -20,18 +20,6 @@ from sqlalchemy import ColumnElement, Connection, delete, select
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import insert_rows
 
-__all__ = [
-    "AIMS",
-    "FOR_OLDER",
-    "KINDS",
-    "PAGE_ROWS",
-    "ResultPage",
-    "are_paged",
-    "put_pages",
-    "read_page",
-    "read_pages",
-]
-
 KINDS = ("truths", "workers")
 """Kinds of pages, in the order in which all are read."""
 

@@ -19,16 +19,6 @@ from sqlalchemy import Connection
 
 from quietcrowd.exceptions import FormatError
 
-__all__ = [
-    "Revision",
-    "Standing",
-    "configuration",
-    "found_revision",
-    "newest_revision",
-    "pending_revisions",
-    "standing_of",
-]
-
 FOLDER = Path(__file__).parent / "migrations"
 
 _NAME = re.compile(r"(?:(?P<line>\d+)\.)?(?P<number>\d{4})", re.ASCII)

@@ -34,30 +34,6 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-__all__ = [
-    "STRICT",
-    "WHOLE",
-    "api_key",
-    "campaign",
-    "clock",
-    "dashboard_code",
-    "dashboard_token",
-    "exclusion",
-    "identity",
-    "image",
-    "inference",
-    "invite",
-    "journal",
-    "metadata",
-    "participant",
-    "report",
-    "requester",
-    "result_page",
-    "sketch",
-    "task",
-    "withdrawn",
-]
-
 WHOLE = BigInteger().with_variant(Integer(), "sqlite")
 """64-bit integers, in a type that SQLite's strict tables accept."""
 

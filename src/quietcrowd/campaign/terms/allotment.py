@@ -15,8 +15,6 @@ from quietcrowd.campaign.terms.settings import MAX_REPORTS
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import Mechanism
 
-__all__ = ["ALLOTMENTS", "Allotment", "AllotmentKind"]
-
 AllotmentKind: TypeAlias = Literal["random", "suggested"]
 
 ALLOTMENTS: tuple[AllotmentKind, ...] = ("random", "suggested")

@@ -13,8 +13,6 @@ from typing import Any
 
 from quietcrowd.exceptions import FormatError
 
-__all__ = ["LARGEST_WHOLE", "canonical_hash", "canonical_json", "json_in_order"]
-
 LARGEST_WHOLE = 2**53 - 1
 """Largest whole number that every JSON reader stores exactly."""
 

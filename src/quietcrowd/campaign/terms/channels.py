@@ -27,18 +27,6 @@ from quietcrowd.mechanisms.channels.reading import MAX_LABELS, MAX_NUMBERS
 from quietcrowd.mechanisms.mechanism import SketchBounds
 from quietcrowd.report_domains import LabelSets, Lattice, Numbers, OrNull
 
-__all__ = [
-    "UNREADABLE",
-    "ReportRule",
-    "decoded",
-    "earlier_document",
-    "parse_mechanism",
-    "report_rule",
-    "stored_rule",
-    "usable_mechanism",
-    "why_not_in_page",
-]
-
 _MOST_LEVELS = 1_000
 UNREADABLE = (QuietcrowdError, ArithmeticError, AttributeError, TypeError, ValueError)
 """Exceptions that an invalid description may raise."""

@@ -24,20 +24,6 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
 
-__all__ = [
-    "ALLOTTING_VERSION",
-    "FIRST_VERSION",
-    "VERSION",
-    "Configuration",
-    "agreed_sentences",
-    "build_configuration",
-    "campaign_guarantee",
-    "check_as_of",
-    "describe_campaign",
-    "hash_tasks",
-    "loss_of_tasks",
-]
-
 FIRST_VERSION, PROMISING_VERSION, ALLOTTING_VERSION, VERSION = 1, 2, 3, 4
 """Versions 1 to 4; only the last is written. Version 1 has no promises, versions 1 and 2 assign no
 tasks, and only version 4 has the requester's id."""

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["file_lock"]
-
 if sys.platform == "win32":
     import msvcrt
 

@@ -15,8 +15,6 @@ from typing import Any
 
 from quietcrowd.campaign.terms.settings import MAX_PIXELS
 
-__all__ = ["SUFFIXES", "image_in", "image_kind", "media_type", "name_image", "named_images"]
-
 SUFFIXES: Mapping[str, str] = MappingProxyType(
     {"image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp"}
 )

@@ -11,8 +11,6 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-__all__ = ["TABLE", "letters_alike", "skeleton"]
-
 TABLE = Path(str(files("quietcrowd.campaign"))) / "web" / "worker" / "terms" / "confusables.js"
 """The table as a JavaScript module of the page; its header describes the format."""
 

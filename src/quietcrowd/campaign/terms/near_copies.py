@@ -45,8 +45,6 @@ from quietcrowd.campaign.terms.images import image_in
 from quietcrowd.campaign.terms.look_alikes import letters_alike, skeleton
 from quietcrowd.mechanisms import Mechanism
 
-__all__ = ["alike", "largest_group", "letters_hashes", "look_alike_tasks", "sent_again"]
-
 Shown: TypeAlias = tuple[str, Mapping[str, Any]]
 """Name and data of a task."""
 

@@ -16,8 +16,6 @@ from typing import Literal
 from quietcrowd.campaign.terms.images import JPEG_FRAMES, image_kind
 from quietcrowd.campaign.terms.settings import MAX_PIXELS
 
-__all__ = ["plain_image"]
-
 _DAMAGED = "the image is damaged: save it anew with another program"
 _CUT_OFF = "the image is cut off: copy the whole file"
 _ANIMATED = "the image is animated: save one of its frames"

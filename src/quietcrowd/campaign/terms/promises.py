@@ -13,21 +13,6 @@ from attrs import asdict, field, frozen
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import check_text, checked_by, whole_number
 
-__all__ = [
-    "ANYONE",
-    "LONGEST_CONTACT",
-    "LONGEST_PURPOSE",
-    "LONGEST_REQUESTER",
-    "MAX_AT_LEAST",
-    "MAX_RETENTION_DAYS",
-    "PROMISED",
-    "USUAL_AT_LEAST",
-    "USUAL_MOST_PARTICIPANTS",
-    "USUAL_RETENTION_DAYS",
-    "Promises",
-    "most_participants",
-]
-
 ANYONE = (
     "anyone who has the link can take part, and as often as they like: some of these workers may "
     "be invented, and agree with each other. Take invites where that matters"

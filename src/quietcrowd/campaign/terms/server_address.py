@@ -15,17 +15,6 @@ from attrs import frozen
 
 from quietcrowd.exceptions import ParameterError
 
-__all__ = [
-    "ServerAddress",
-    "address_in_page",
-    "address_of_host",
-    "is_here",
-    "is_protected",
-    "origin_of",
-    "spell_server",
-    "without_user",
-]
-
 _USER = re.compile(r"//[^/]*@")
 _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*", re.ASCII)
 _NUMERIC = re.compile(r"([0-9a-z.-]*\.)?([0-9]+|0x[0-9a-f]*)", re.ASCII)

@@ -6,26 +6,6 @@ import re
 
 from quietcrowd.exceptions import ParameterError
 
-__all__ = [
-    "BODY_SECONDS",
-    "MAX_AT_ONCE",
-    "MAX_BODY",
-    "MAX_COMPLETION_CODE",
-    "MAX_IMAGE",
-    "MAX_IMAGES",
-    "MAX_IMAGE_BYTES",
-    "MAX_ITERATIONS",
-    "MAX_PIXELS",
-    "MAX_REPORTS",
-    "MAX_SMALL_BODY",
-    "MAX_TASKS",
-    "MAX_TASK_TEXT",
-    "PREFIX",
-    "TAKING_SECONDS",
-    "byte_count",
-    "place_of",
-]
-
 PREFIX = "/api/v1"
 """Prefix of all paths of the API."""
 

@@ -25,8 +25,6 @@ from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import FormatError
 from quietcrowd.frames import ALIASES
 
-__all__ = ["check_no_answers"]
-
 _WORKER = re.compile(
     r"(crowd)?(worker|annotator|rater|performer|labell?er|turker|coder|respondent|participant"
     r"|assessor)s?(id|name|number|nr|no)?|completedby|"

@@ -17,15 +17,6 @@ from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.csv import sniff_header
 from quietcrowd.validation import parse_json
 
-__all__ = [
-    "READERS",
-    "SortedColumns",
-    "TaskColumns",
-    "TaskRow",
-    "encode_known_truths",
-    "is_of_a_service",
-]
-
 _NAMES = ("task", "external_id", "id")
 """Columns that may name a task: the first one present does, the others are data."""
 

@@ -9,23 +9,6 @@ import re
 import secrets
 from typing import Literal, TypeAlias
 
-__all__ = [
-    "PSEUDONYM",
-    "Prefix",
-    "erased_hash",
-    "has_prefix",
-    "hide_pseudonyms",
-    "hide_tokens",
-    "key_id",
-    "new_id",
-    "new_pseudonym",
-    "new_token",
-    "participant_id",
-    "same_hash",
-    "token_hash",
-    "withdrawn_hash",
-]
-
 Prefix: TypeAlias = Literal["qck_", "qcw_", "qci_", "qcd_", "qcr_"]
 """Prefix of a requester's key, a worker's credential, an invite, a dashboard code, and a token to
 read results. Prefixes make leaked secrets searchable."""

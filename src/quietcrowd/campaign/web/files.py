@@ -11,17 +11,6 @@ from pathlib import PurePosixPath
 
 from attrs import frozen
 
-__all__ = [
-    "DASHBOARD",
-    "PAGE",
-    "SERVICE_WORKER",
-    "WORKER",
-    "PageFile",
-    "fill",
-    "html_file",
-    "policy_hash",
-]
-
 _MEDIA = {
     ".css": "text/css",
     ".html": "text/html",

@@ -10,8 +10,6 @@ from quietcrowd.campaign.web.files import SERVICE_WORKER, WORKER, PageFile
 from quietcrowd.campaign.web.saved_page import SAVED_TEMPLATE
 from quietcrowd.campaign.web.worker_page import WORKER_FILES, WORKER_PAGE
 
-__all__ = ["MANIFEST", "SERVED"]
-
 SERVED: Mapping[str, PageFile] = {
     **{f"j/{path}": file for path, file in WORKER.items() if path == SERVICE_WORKER},
     **{f"worker/{path}": file for path, file in WORKER_FILES.items()},

@@ -24,20 +24,6 @@ from quietcrowd.campaign.web.saved_page import saved_page
 from quietcrowd.campaign.web.worker_page import ANY_CAMPAIGN, WORKER_PAGE, WORKER_POLICY
 from quietcrowd.exceptions import ParameterError
 
-__all__ = [
-    "dashboard",
-    "dashboard_file",
-    "dashboards",
-    "front_door",
-    "manifest",
-    "page_for_workers",
-    "plan",
-    "router",
-    "save_page",
-    "service_worker",
-    "worker_file",
-]
-
 _NO_QUERY = html_file(
     """<!doctype html>
 <html lang="en">

@@ -18,8 +18,6 @@ from quietcrowd.campaign.web.worker_page import (
     messages_blocks,
 )
 
-__all__ = ["SAVED_TEMPLATE", "joined_modules", "modules_in_order", "saved_page"]
-
 _IMPORT = re.compile(r'^import \{[^}]*\} from "([^"]*)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const|let)\b)", re.MULTILINE)
 

@@ -21,8 +21,6 @@ from quietcrowd.campaign.web.saved_page import saved_page
 from quietcrowd.campaign.web.worker_page import ANY_CAMPAIGN, WORKER_PAGE, WORKER_POLICY
 from quietcrowd.exceptions import CampaignError, ParameterError
 
-__all__ = ["Difference", "Verification", "verify_server"]
-
 _ANY_PAGE = f"j/{ANY_CAMPAIGN}"
 _NOT_FOUND = 404
 

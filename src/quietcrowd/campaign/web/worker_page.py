@@ -15,20 +15,6 @@ from quietcrowd.campaign.web.files import (
     policy_hash,
 )
 
-__all__ = [
-    "ANY_CAMPAIGN",
-    "IMPORT_MAP",
-    "MESSAGES",
-    "SCRIPT",
-    "START",
-    "STYLE",
-    "STYLE_SHEET",
-    "WORKER_FILES",
-    "WORKER_PAGE",
-    "WORKER_POLICY",
-    "messages_blocks",
-]
-
 ANY_CAMPAIGN = "0" * 32
 """Id in the address under which browsers store the page, which is the same for all campaigns."""
 

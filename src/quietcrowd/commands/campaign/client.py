@@ -17,8 +17,6 @@ from quietcrowd.exceptions import ParameterError
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["OnCampaign", "OnServer", "check_id", "checked", "deleting_on_failure"]
-
 
 def check_id(one: str) -> str:
     """Return a campaign id; raise ParameterError if it is invalid."""

@@ -39,8 +39,6 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats.platforms.label_studio_config import read_label_config
 from quietcrowd.mechanisms import Mechanism
 
-__all__ = ["Create", "HandingOut", "Promises", "WorkerOptions"]
-
 
 class HandingOut(StrEnum):
     """Assignment of tasks, as on the command line."""

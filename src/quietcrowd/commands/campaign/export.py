@@ -29,8 +29,6 @@ from quietcrowd.mechanisms import Mechanism
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Export", "Results", "download_parquet"]
-
 _IN_MEMORY = 16 * 2**20
 """Bytes of results in memory; larger ones go to a temporary file."""
 

@@ -28,8 +28,6 @@ from quietcrowd.exceptions import FormatError
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["TaskImages", "upload_images"]
-
 _COLUMN, _ALT = "image", "image_alt"
 
 _LONGEST_FILE = 64 * MAX_IMAGE

@@ -29,8 +29,6 @@ from quietcrowd.exceptions import ParameterError
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Close", "Dashboard", "Delete", "Invite", "Keys", "ListCampaigns", "Open", "app"]
-
 _PAGE = 200
 """Campaigns per request."""
 

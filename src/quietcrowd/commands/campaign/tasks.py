@@ -18,8 +18,6 @@ from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.validation import parse_json
 
-__all__ = ["TaskFile", "summarize_tasks", "tell_alike_tasks"]
-
 _MOST_NOTES = 5
 
 PART = 900_000

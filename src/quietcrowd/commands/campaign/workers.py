@@ -23,8 +23,6 @@ from quietcrowd.exceptions import ParameterError
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Erase", "Exclude", "Revoke", "tell_excluded"]
-
 _STATES = {
     "excluded": "excluded",
     "to-be-excluded": "to be excluded",

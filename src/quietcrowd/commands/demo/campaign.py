@@ -34,8 +34,6 @@ from quietcrowd.inference import MajorityVote, NoiseAware, noise_ignored
 from quietcrowd.mechanisms import RandomizedResponse, Reports
 from quietcrowd.privacy.guarantee import show_loss
 
-__all__ = ["draw_crowd", "own_answers", "play", "send_all", "true_labels"]
-
 TASKS, WORKERS, ANSWERS_PER_TASK = 40, 80, 40
 
 _AT_ONCE = 8

@@ -18,8 +18,6 @@ from quietcrowd.campaign.terms.plain_text import refusal
 from quietcrowd.exceptions import CampaignError
 from quietcrowd.mechanisms import Mechanism
 
-__all__ = ["DemoCampaign", "requester_of"]
-
 _PATIENCE = 600.0
 """Maximum seconds of an inference, including imports."""
 

@@ -17,8 +17,6 @@ from quietcrowd.commands.options import PossibleAnswers
 from quietcrowd.commands.printing import announce_exact_noise
 from quietcrowd.domains import Ordinal
 
-__all__ = ["Audit", "app"]
-
 DEFAULT_DOMAIN = Ordinal([0, 1])
 """Two answers, which serve as labels and as numbers."""
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from quietcrowd.mechanisms import Reports
 
-__all__ = ["Budget", "app"]
-
 
 @command("budget")
 class Budget:

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from quietcrowd.evaluation.experiment import ExperimentResult
 
-__all__ = ["Evaluate", "app", "hand_over"]
-
 _SCORE_HEADS = {
     "error_rate": ("error\nrate", "error rates"),
     "mae": ("\nMAE", "mean absolute errors"),

@@ -25,8 +25,6 @@ from quietcrowd.polls import (
 from quietcrowd.privacy.rounding import show_loss
 from quietcrowd.validation import check_proportion
 
-__all__ = ["Poll", "app"]
-
 
 @command("poll")
 class Poll:

@@ -24,8 +24,6 @@ from quietcrowd.formats import read_reports
 from quietcrowd.formats.files import replacing
 from quietcrowd.validation import parse_json
 
-__all__ = ["Overlap", "PollRecord", "held_records", "record_output", "record_path"]
-
 _WHAT = (
     "quietcrowd poll published counts of reports in the file beside this record. A report may "
     "enter one published output only, since the difference of two outputs reveals reports. This "

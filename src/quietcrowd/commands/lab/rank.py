@@ -23,8 +23,6 @@ from quietcrowd.mechanisms import Reports
 if TYPE_CHECKING:
     from quietcrowd.inference.ranking.items import ItemRanking
 
-__all__ = ["Rank", "app"]
-
 _USUAL_COLUMNS = ",".join(COMPARISONS)
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from quietcrowd.synthesis import PrisCrowd, ReleasePlan, SyntheticClaims
     from quietcrowd.synthesis.planner import Budget
 
-__all__ = ["print_plans", "print_release", "show_plans_as_json", "show_release_as_json"]
-
 SHOWN = 10
 """Maximum number of rejected tasks printed."""
 

@@ -17,8 +17,6 @@ from quietcrowd.formats import check_target, read_reports, write_table
 from quietcrowd.formats.files import check_new, refuse_overwriting
 from quietcrowd.gold import KnownTruthError
 
-__all__ = ["Suggest", "app"]
-
 
 @command("suggest", epilog=METHODS_LISTED)
 class Suggest:

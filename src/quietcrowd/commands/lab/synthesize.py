@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from quietcrowd.synthesis import CrowdDensity
     from quietcrowd.synthesis.planner import Budget
 
-__all__ = ["Synthesize", "app"]
-
 LONGEST_NAME = 100
 """Maximum characters of a task id in the name of a picture."""
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from quietcrowd.campaign.device.client import Client
     from quietcrowd.campaign.device.receipt import WorkerReceipt
 
-__all__ = ["Answer", "app"]
-
 _COLUMNS = ("task", "label")
 _BECAUSE = (
     "You may leave at any time. But whoever withdraws because of what a report shows, or of what "

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from quietcrowd.campaign.device.receipt import HeldReports, WorkerReceipt
     from quietcrowd.campaign.terms.promises import Promises
 
-__all__ = ["receipt_as_json", "show_held", "tell_questions", "tell_terms"]
-
 _FEW = 3
 
 

@@ -20,17 +20,6 @@ from quietcrowd.domains import Domain, FiniteDomain, Interval
 if TYPE_CHECKING:
     from quietcrowd.campaign.device.checked_terms import CampaignTask
 
-__all__ = [
-    "SHOWN",
-    "Questions",
-    "agreed",
-    "in_reading_order",
-    "read_line",
-    "show_quoted",
-    "show_text",
-    "spell",
-]
-
 WIDTH = 78
 QUOTED = "| "
 """Prefix of every line that the requester may have written."""

@@ -18,8 +18,6 @@ from quietcrowd.commands.printing import counted, note
 if TYPE_CHECKING:
     from quietcrowd.campaign.web.verification import Verification
 
-__all__ = ["VerifyServer", "app"]
-
 
 @command("verify-server")
 class VerifyServer:

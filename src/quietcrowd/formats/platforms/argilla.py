@@ -19,8 +19,6 @@ from quietcrowd.formats.columns import Choice, choose_field, refuse_truths, warn
 from quietcrowd.formats.files import open_text
 from quietcrowd.validation import parse_json
 
-__all__ = ["read"]
-
 NAME = "Argilla records"
 
 _RESPONSES = "responses"

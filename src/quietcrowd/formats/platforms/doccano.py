@@ -19,8 +19,6 @@ from quietcrowd.formats.columns import Choice
 from quietcrowd.formats.files import open_text
 from quietcrowd.validation import parse_json
 
-__all__ = ["read"]
-
 NAME = "doccano export"
 
 _LABELS = ("label", "labels", "category", "categories")

@@ -15,19 +15,6 @@ from quietcrowd.formats.columns import Choice, check_plain_columns, choose_field
 from quietcrowd.formats.files import replacing_bytes, sidecar, write_beside
 from quietcrowd.formats.jsonl import read_records
 
-__all__ = [
-    "KINDS",
-    "Pseudonyms",
-    "answer_of",
-    "has_annotations",
-    "is_id",
-    "make_result",
-    "read",
-    "task_document",
-    "write",
-    "write_records",
-]
-
 NAME = "Label Studio JSON"
 
 KINDS: Mapping[str, str] = {

@@ -16,8 +16,6 @@ from quietcrowd.exceptions import FormatError, ParameterError, QuietcrowdError
 from quietcrowd.formats.files import replacing
 from quietcrowd.report_domains import OrNull
 
-__all__ = ["common_texts", "read_label_config", "write_label_config"]
-
 _SHOWING = frozenset(
     {
         *("View", "Header", "Style", "Text", "HyperText", "Image", "Audio", "AudioPlus", "Video"),

@@ -22,8 +22,6 @@ from quietcrowd.formats.platforms.label_studio_min import (
     read_columns,
 )
 
-__all__ = ["read", "write"]
-
 NAME = "Label Studio CSV"
 
 

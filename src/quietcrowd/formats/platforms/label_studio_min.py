@@ -24,18 +24,6 @@ from quietcrowd.formats.platforms.label_studio import (
     write_records,
 )
 
-__all__ = [
-    "ANNOTATOR",
-    "ID",
-    "NUMBERS",
-    "TASK",
-    "flat_columns",
-    "question_of",
-    "read",
-    "read_columns",
-    "write",
-]
-
 NAME = "Label Studio JSON_MIN"
 
 ID, TASK, ANNOTATOR = "id", "task", "annotator"

@@ -16,8 +16,6 @@ import pyarrow.compute as pc
 from quietcrowd.formats import csv
 from quietcrowd.formats.columns import Choice, choose_field, refuse_truths, warn_left_out
 
-__all__ = ["read"]
-
 NAME = "LimeSurvey responses"
 
 SINGLE = "questions"

@@ -25,8 +25,6 @@ from quietcrowd.formats.columns import (
     warn_left_out,
 )
 
-__all__ = ["read", "write"]
-
 NAME = "MTurk batch results"
 
 _TASK, _WORKER, _STATUS, _ANSWER = "HITId", "WorkerId", "AssignmentStatus", "Answer."

@@ -14,8 +14,6 @@ from quietcrowd.exceptions import FormatError
 from quietcrowd.formats import csv
 from quietcrowd.formats.columns import Choice, check_plain_columns, choose_field, warn_left_out
 
-__all__ = ["read", "write"]
-
 NAME = "Toloka results"
 
 _INPUT, _OUTPUT, _GOLDEN = "INPUT:", "OUTPUT:", "GOLDEN:"

@@ -27,8 +27,6 @@ from quietcrowd.inference import integer_sums
 from quietcrowd.inference.labels.cavity import CavityVotes, ReportLaws
 from quietcrowd.inference.partition import Partition, Summary
 
-__all__ = ["WORKERS_AT_ONCE", "Accuracies", "OwnVotes", "histogram_bytes", "no_histograms"]
-
 _Floats = npt.NDArray[np.float64]
 
 SKILLS = (0.5, 0.8)

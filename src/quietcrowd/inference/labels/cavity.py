@@ -10,8 +10,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["REPORT_ONE", "CavityVotes", "ReportLaws"]
-
 REPORT_ONE = 2.0**30
 """Fixed-point representation of a report, and of a log probability of 1, in histograms."""
 

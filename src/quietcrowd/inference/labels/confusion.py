@@ -24,15 +24,6 @@ from quietcrowd.inference.model import Extension, LearningModel, MethodT, State,
 from quietcrowd.inference.partition import Partition
 from quietcrowd.inference.task_estimates import LabelEstimates
 
-__all__ = [
-    "FLOOR",
-    "LARGEST_LOG",
-    "MOST_CELLS",
-    "ConfusionModel",
-    "ConfusionState",
-    "ConfusionTally",
-]
-
 FLOOR = 1e-10
 """Least number of answers of a kind in a record; that of crowd-kit, to match it without priors."""
 

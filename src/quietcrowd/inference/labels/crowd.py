@@ -14,33 +14,6 @@ from quietcrowd.inference.labels.accuracies import no_histograms
 from quietcrowd.inference.labels.reports import WorkerReports
 from quietcrowd.inference.model import State, Tally
 
-__all__ = [
-    "ACCURACIES",
-    "ACCURACY_STEPS",
-    "CALIBRATION_ONE",
-    "CENTRES",
-    "CONSTANT_RATE",
-    "FRACTION_BITS",
-    "LEAST",
-    "PRIOR_ACCURACIES",
-    "PRIOR_MISTAKES",
-    "PRIOR_TASKS",
-    "PRIOR_WORKERS",
-    "TEMPERATURES",
-    "CrowdState",
-    "CrowdTally",
-    "PriorCounts",
-    "first_frequencies",
-    "fixed_logarithms",
-    "law_of_guesses",
-    "normalised",
-    "prior_accuracies",
-    "prior_communities",
-    "prior_constants",
-    "prior_crowd",
-    "prior_mistakes",
-]
-
 Floats = npt.NDArray[np.float64]
 
 ACCURACY_STEPS = 24

@@ -24,8 +24,6 @@ from quietcrowd.inference.partition import Partition
 from quietcrowd.inference.task_estimates import LabelEstimates, Scatter
 from quietcrowd.label_frequencies import label_frequencies
 
-__all__ = ["CrowdModel"]
-
 LEAST_GAIN = 0.9
 """The noise hides the truths if the expected error rate exceeds this fraction of that of the best
 constant guess."""

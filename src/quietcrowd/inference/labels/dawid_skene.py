@@ -25,8 +25,6 @@ from quietcrowd.inference.labels.model import CategoricalMethod
 from quietcrowd.inference.partition import Summary
 from quietcrowd.validation import at_least, one_of, plain
 
-__all__ = ["DawidSkene", "DawidSkeneModel"]
-
 
 @frozen(kw_only=True, eq=False, slots=False)
 class DawidSkeneModel(ConfusionModel["DawidSkene", ConfusionState]):

@@ -11,8 +11,6 @@ from quietcrowd.inference.labels.accuracies import WORKERS_AT_ONCE
 from quietcrowd.inference.labels.crowd import ACCURACIES, LEAST
 from quietcrowd.inference.labels.reports import WorkerReports
 
-__all__ = ["CONSTANT", "NOT_RANDOMISED", "OPPOSITE", "RANDOM", "honest_flags", "worker_flags"]
-
 _Floats = npt.NDArray[np.float64]
 
 CONSTANT, RANDOM, OPPOSITE = "constant", "random", "opposite"

@@ -20,8 +20,6 @@ from quietcrowd.inference.model import Extension, LearningModel, State, Tally, k
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.task_estimates import LabelEstimates
 
-__all__ = ["GLAD", "AbilityState", "EasinessEstimates", "GLADModel", "GladTally"]
-
 PRIOR_ABILITY = 1.0
 """Mean of the normal prior of a worker's ability; its variance is 1."""
 

@@ -28,17 +28,6 @@ from quietcrowd.inference.labels.crowd import (
 )
 from quietcrowd.inference.labels.reports import WorkerReports
 
-__all__ = [
-    "LEAST_KNOWN_TRUTHS",
-    "MISTAKES_EVERY",
-    "Crowd",
-    "CrowdSums",
-    "learn_crowd",
-    "log_frequencies",
-    "penalty",
-    "sharpness_of",
-]
-
 Floats = npt.NDArray[np.float64]
 
 MISTAKES_EVERY = 4

@@ -22,8 +22,6 @@ from quietcrowd.inference.labels.model import CategoricalMethod
 from quietcrowd.inference.partition import Summary
 from quietcrowd.validation import at_least, plain
 
-__all__ = ["MACE", "MACEModel", "SpammingState"]
-
 
 @frozen(kw_only=True, eq=False)
 class SpammingState(ConfusionState):

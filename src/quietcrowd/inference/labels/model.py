@@ -29,15 +29,6 @@ from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.task_estimates import LabelEstimates
 from quietcrowd.report_domains import OrNull
 
-__all__ = [
-    "AgreementTally",
-    "CategoricalMethod",
-    "CategoricalModel",
-    "check_labels",
-    "check_reports_are_answers",
-    "labels_of",
-]
-
 
 @frozen(kw_only=True, eq=False)
 class AgreementTally(Tally):

@@ -36,8 +36,6 @@ from quietcrowd.inference.model import Extension
 from quietcrowd.inference.partition import Partition
 from quietcrowd.inference.task_estimates import LabelEstimates
 
-__all__ = ["LabelModel", "check_has_table"]
-
 MOST_LAWS = 2**24
 """Largest number of cells in the distributions of reports: 128 MiB, in several arrays."""
 

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from quietcrowd.inference.partition import Partition
 
-__all__ = ["probabilities", "task_rows", "vote_counts", "vote_shares"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -15,8 +15,6 @@ from quietcrowd.inference import integer_sums
 from quietcrowd.inference.partition import Summary
 from quietcrowd.mechanisms.channels.per_worker import ReportLaw
 
-__all__ = ["KINDS", "CrowdUnits", "WorkerReports"]
-
 Floats = npt.NDArray[np.float64]
 
 KINDS = 16

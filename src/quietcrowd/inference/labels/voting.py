@@ -19,14 +19,6 @@ from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.task_estimates import LabelEstimates
 from quietcrowd.validation import at_least, plain
 
-__all__ = [
-    "AccuracyState",
-    "MajorityModel",
-    "MajorityVote",
-    "WeightedVote",
-    "WeightedVoteModel",
-]
-
 
 @frozen(kw_only=True, eq=False, slots=False)
 class MajorityModel(CategoricalModel["MajorityVote", State, AgreementTally]):

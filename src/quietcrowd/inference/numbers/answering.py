@@ -12,8 +12,6 @@ from scipy import special
 
 from quietcrowd.inference import integer_sums
 
-__all__ = ["Answering"]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 FIRST_LIKENESS = 100.0

@@ -23,8 +23,6 @@ from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.task_estimates import NumericEstimates
 from quietcrowd.validation import at_least, check_proportion, checked_by, plain
 
-__all__ = ["Mean", "MeanModel", "Median", "MedianModel", "WeightedMean", "WeightedMeanModel"]
-
 
 @frozen(kw_only=True, eq=False, slots=False)
 class MeanModel(NumericModel["Mean", State, SquaredErrors]):

@@ -22,8 +22,6 @@ from scipy import special
 from quietcrowd.inference.numbers.report_bins import BINS, ErrorLaws, usual_sigmas
 from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
 
-__all__ = ["bounded_columns", "bounded_laws"]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 LAST = BINS - 1

@@ -17,15 +17,6 @@ from scipy import special
 
 from quietcrowd.inference.numbers.normal_laplace import NormalLaplace
 
-__all__ = [
-    "MOST_SCALE",
-    "beyond_logs",
-    "cell_ratios",
-    "cells_of",
-    "clipped_plain_logs",
-    "end_cells",
-]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 CELLS = 4

@@ -18,16 +18,6 @@ from quietcrowd.inference.numbers.report_bins import BINS, NormalTruths
 from quietcrowd.inference.numbers.trials import Trial
 from quietcrowd.inference.partition import Summary
 
-__all__ = [
-    "CELLS",
-    "LEAST_LENGTH",
-    "TINY",
-    "NumberState",
-    "NumberTally",
-    "find_range",
-    "table_rows",
-]
-
 CELLS = 4096
 """Number of cells in which numbers are counted to find their range."""
 

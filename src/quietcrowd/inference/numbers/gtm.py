@@ -23,8 +23,6 @@ from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.task_estimates import NumericEstimates
 from quietcrowd.validation import check_real, plain
 
-__all__ = ["GTM", "GTMModel", "GaussianTally", "VarianceState"]
-
 FARTHEST = 64.0
 """Limit of standardized answers in the kernel; only a known truth can exceed it."""
 

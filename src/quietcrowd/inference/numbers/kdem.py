@@ -26,8 +26,6 @@ from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.task_estimates import NumericEstimates
 from quietcrowd.validation import one_of
 
-__all__ = ["KDEm", "KDEmModel"]
-
 TruthOf: TypeAlias = Literal["mode", "mean"]
 
 LARGEST_LOSS = 2.0

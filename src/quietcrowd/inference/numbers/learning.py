@@ -14,8 +14,6 @@ from quietcrowd.inference.numbers.report_bins import BINS, ErrorLaws
 from quietcrowd.inference.numbers.sweep import BinModel
 from quietcrowd.inference.numbers.trials import Trial, first_truths
 
-__all__ = ["first_number_state", "learn", "lower_bound", "sigma_quantiles", "try_laws"]
-
 CROWD_TRUST = 5.0
 """Number of workers that the prior of each error distribution counts as."""
 

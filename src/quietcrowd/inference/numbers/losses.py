@@ -45,8 +45,6 @@ from quietcrowd.inference.task_estimates import LabelEstimates, NumericEstimates
 from quietcrowd.report_domains import Reals
 from quietcrowd.validation import at_least, check_proportion, checked_by, one_of, plain
 
-__all__ = ["CATD", "CRH", "LabelLossModel", "Loss", "LossMethod", "Losses", "NumberLossModel"]
-
 MOST_CLASSES = 10
 """Number of different whole numbers up to which answers may be classes."""
 

@@ -38,19 +38,6 @@ from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.task_estimates import NumericEstimates
 from quietcrowd.report_domains import Reals
 
-__all__ = [
-    "LEAST_SHARE",
-    "NumericMethod",
-    "NumericModel",
-    "SquaredErrors",
-    "WeightState",
-    "bind_numbers",
-    "known_numbers",
-    "log_share_weights",
-    "scaled_weights",
-    "unit_for",
-]
-
 LARGEST_UNIT = 2.0**50
 """Largest unit in which kernels round numbers up to 1 exactly."""
 

@@ -40,8 +40,6 @@ from quietcrowd.mechanisms.channels.base import Channel, known_grid, laplace_shi
 from quietcrowd.mechanisms.channels.noise import Shift
 from quietcrowd.validation import at_least, check_real, one_of, plain
 
-__all__ = ["MOON", "MOONModel"]
-
 Variant: TypeAlias = Literal["mixture", "variance", "quadratic"]
 Solver: TypeAlias = Literal["em", "lagrange"]
 

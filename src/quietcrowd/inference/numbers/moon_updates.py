@@ -15,17 +15,6 @@ from quietcrowd.inference.model import Extension, State, Tally, known_or_median
 from quietcrowd.inference.numbers.model import SquaredErrors
 from quietcrowd.inference.partition import Summary
 
-__all__ = [
-    "LEAST_VARIANCE",
-    "ErrorModel",
-    "ErrorTally",
-    "TruthPrior",
-    "cautious_step",
-    "learn_truths",
-    "log_prior",
-    "scores_step",
-]
-
 MOST_HASTE = 64.0
 """Largest scoring step, in steps of expectation maximization."""
 

@@ -28,8 +28,6 @@ from quietcrowd.inference.partition import Partition
 from quietcrowd.inference.task_estimates import NumericEstimates, Scatter
 from quietcrowd.mechanisms.channels.base import known_grid
 
-__all__ = ["NumberModel", "check_has_grid"]
-
 MOST_CELLS = 2**27
 """Largest number of cells of a tally: 1 GiB, and half as much for a table."""
 

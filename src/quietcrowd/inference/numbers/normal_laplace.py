@@ -14,8 +14,6 @@ from attrs import field, frozen
 from quietcrowd._core import evaluate_information, evaluate_normal_laplace
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["NormalLaplace"]
-
 
 def _numbers(name: str, values: Any) -> npt.NDArray[np.float64]:
     try:

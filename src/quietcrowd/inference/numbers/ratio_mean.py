@@ -20,8 +20,6 @@ from quietcrowd.inference.task_estimates import NumericEstimates, Scatter
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.channels.noise import Shift
 
-__all__ = ["Prior", "RatioMean", "RatioMeanModel", "TaskMoments"]
-
 SCALES = 64.0
 """Noisy bits are clipped at this many scales of their noise, which affects one in 10^27."""
 

@@ -22,19 +22,6 @@ from quietcrowd.inference.numbers.clipped import (
 )
 from quietcrowd.inference.numbers.normal_laplace import NormalLaplace
 
-__all__ = [
-    "BINS",
-    "CENTRE",
-    "DISTANCES",
-    "LOG_FLOOR",
-    "ErrorLaws",
-    "NormalTruths",
-    "answer_laws",
-    "filling_law",
-    "law_shares",
-    "usual_sigmas",
-]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 BINS = 192

@@ -31,8 +31,6 @@ from quietcrowd.mechanisms.channels.base import known_grid, laplace_shift
 from quietcrowd.mechanisms.channels.bounded_law import BoundedLaw
 from quietcrowd.mechanisms.channels.grid import Grid
 
-__all__ = ["LEVELS", "BinModel", "WorkerLaws"]
-
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Levels of the quantiles of a truth's posterior."""
 

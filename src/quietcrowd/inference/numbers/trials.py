@@ -12,8 +12,6 @@ from attrs import evolve, frozen
 from quietcrowd.inference.numbers.answering import Answering
 from quietcrowd.inference.numbers.report_bins import NormalTruths
 
-__all__ = ["FirstLaws", "Trial", "first_truths"]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 FIRST_SHARES = (0.5, 0.03, 0.15, 0.3, 0.7, 0.85, 0.97)

@@ -15,8 +15,6 @@ from attrs import field, frozen
 from scipy import linalg
 from scipy.special import expit, log_expit
 
-__all__ = ["Comparisons", "Fit", "maximise"]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 Places: TypeAlias = npt.NDArray[np.intp]
 

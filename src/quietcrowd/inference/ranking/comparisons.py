@@ -17,8 +17,6 @@ from quietcrowd.frames import Backend, Duplicates, as_frame, backend_of, unmarke
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.mechanism import LEAST_LOSS, Mechanism, Reports
 
-__all__ = ["ComparisonReports"]
-
 
 @frozen(kw_only=True, eq=False)
 class ComparisonReports:

@@ -16,8 +16,6 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.frames import Backend, positions_by_text, to_native
 from quietcrowd.inference.display import frames_as_html
 
-__all__ = ["ItemRanking", "PreferenceChance"]
-
 WIDTH = NormalDist().inv_cdf(0.975)
 """Standard errors on each side of a 95 % interval."""
 

@@ -24,8 +24,6 @@ from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.validation import check_real, check_whole
 
-__all__ = ["SPREAD", "rank_items"]
-
 SPREAD = 2.5
 """Default standard deviation of the prior: twice the value that makes preferences about uniform."""
 

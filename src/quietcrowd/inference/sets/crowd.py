@@ -41,19 +41,6 @@ from quietcrowd.inference.model import State, Tally
 from quietcrowd.mechanisms.channels.set_law import SetLaw
 from quietcrowd.report_domains import binomials
 
-__all__ = [
-    "SetSigns",
-    "SetState",
-    "SetTally",
-    "SetWorkers",
-    "asks_for_mistakes",
-    "first_sets",
-    "learn_sets",
-    "mistake_unit",
-    "node_count",
-    "signs_of",
-]
-
 Floats = npt.NDArray[np.float64]
 
 SHARE_ONE = 2.0**30

@@ -37,8 +37,6 @@ from quietcrowd.inference.sets.crowd import (
 from quietcrowd.inference.task_estimates import LabelEstimates
 from quietcrowd.mechanisms.channels.set_law import SetLaw
 
-__all__ = ["SetModel"]
-
 _LARGEST_LOG = 32.0
 """Limit of log-likelihoods of sets."""
 

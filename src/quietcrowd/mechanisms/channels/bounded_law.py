@@ -33,8 +33,6 @@ from quietcrowd.privacy.loss import LossLaw
 from quietcrowd.privacy.rounding import log_ratio_up
 from quietcrowd.report_domains import Numbers
 
-__all__ = ["MOST_EPSILON", "MOST_STEPS", "TOTAL", "BoundedLaw"]
-
 TOTAL = 2**32
 """Sum of the weights of an answer, which is the number of 32-bit words."""
 

@@ -18,17 +18,6 @@ import numpy.typing as npt
 
 from quietcrowd.mechanisms.randomness import WordSource
 
-__all__ = [
-    "Chance",
-    "decaying",
-    "first_digits",
-    "logistic",
-    "settle",
-    "settled",
-    "shows_heads",
-    "throw",
-]
-
 Chance: TypeAlias = Callable[[int], int]
 """Maps n to ``floor(p 2**n)``, the first n binary digits of a chance p."""
 

@@ -14,8 +14,6 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channels.reading import check_members, real, refused, whole
 from quietcrowd.report_domains import Lattice
 
-__all__ = ["Grid", "bounded_domain", "cut_off"]
-
 FINENESS = 10
 """The default step is the largest power of two that is at most ``width / 2**FINENESS``."""
 

@@ -39,19 +39,6 @@ from quietcrowd.mechanisms.channels.reading import real
 from quietcrowd.mechanisms.randomness import Randomness, WordSource, word_source
 from quietcrowd.privacy.rounding import least_meant, ratio_up
 
-__all__ = [
-    "REACH",
-    "DiscreteLaplace",
-    "Floats",
-    "Noise",
-    "Shift",
-    "laplace_bytes",
-    "laplace_noise",
-    "laplace_thresholds",
-    "positive_epsilon",
-    "require_positive_epsilon",
-]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 REACH = 64

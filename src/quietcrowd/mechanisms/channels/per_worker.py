@@ -46,20 +46,6 @@ from quietcrowd.privacy.two_layer.weights import (
     drawn_row_epsilon,
 )
 
-__all__ = [
-    "MAX_SHAPE",
-    "STEPS",
-    "BetaFlips",
-    "ReportLaw",
-    "TableLaw",
-    "UniformEpsilons",
-    "UniformFlips",
-    "WorkerLaw",
-    "beta_high",
-    "beta_weights",
-    "read_worker_law",
-]
-
 MAX_LISTED = 2**16
 """Largest number of answers for which the loss distribution is summed over 1,024 weights."""
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["MAX_LABELS", "MAX_NUMBERS", "check_members", "real", "refused", "whole", "wholes"]
-
 MAX_LABELS = 64
 """Most labels of an answer, and of a report."""
 

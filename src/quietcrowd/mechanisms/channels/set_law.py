@@ -23,8 +23,6 @@ from quietcrowd.privacy.rounding import exp_of, log_ratio_up
 from quietcrowd.report_domains import MOST_SETS, ranks_of, sets_of
 from quietcrowd.validation import whole_number
 
-__all__ = ["SetLaw", "best_members"]
-
 TOTAL = 2**32
 """Upper bound on `SetLaw.total`."""
 

@@ -16,8 +16,6 @@ from quietcrowd.mechanisms.channels.reading import MAX_LABELS, check_members, re
 from quietcrowd.mechanisms.channels.set_law import TOTAL, SetLaw
 from quietcrowd.mechanisms.report_meanings import ReportMeanings, in_order
 
-__all__ = ["SetChannel"]
-
 _MEMBERS = ("labels", "members", "inside", "outside")
 
 

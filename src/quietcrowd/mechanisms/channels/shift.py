@@ -20,8 +20,6 @@ from quietcrowd.mechanisms.channels.reading import check_members, real, refused
 from quietcrowd.mechanisms.report_meanings import ReportMeanings
 from quietcrowd.privacy.rounding import ratio_up
 
-__all__ = ["BIT_GRID", "Fill", "LaplaceChannel"]
-
 Fill: TypeAlias = Literal["uniform", "midpoint"] | float | None
 
 _FILLINGS = 193

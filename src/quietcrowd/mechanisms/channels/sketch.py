@@ -34,23 +34,6 @@ from quietcrowd.privacy.rounding import least_meant, ratio_up
 from quietcrowd.privacy.sketches import largest_signed_norm
 from quietcrowd.validation import one_of, whole_number
 
-__all__ = [
-    "UNIT",
-    "LargestSums",
-    "Profile",
-    "SketchChannel",
-    "TaskProfile",
-    "check_exact",
-    "farthest",
-    "largest_moments",
-    "largest_sums",
-    "moment_sensitivity",
-    "pivot",
-    "profile_sums",
-    "second_moments",
-    "upper_triangle",
-]
-
 Profile: TypeAlias = Literal["gaussian", "rademacher", "buckets"]
 
 UNIT = 2**24

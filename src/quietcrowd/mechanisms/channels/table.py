@@ -27,8 +27,6 @@ from quietcrowd.mechanisms.randomness import WordSource
 from quietcrowd.mechanisms.report_meanings import ReportMeanings, in_order
 from quietcrowd.privacy.rounding import log_ratio_up
 
-__all__ = ["MAX_SIZE", "FiniteChannel", "keep_or_replace"]
-
 MAX_SIZE = 4096
 BLOCK = 2**16
 

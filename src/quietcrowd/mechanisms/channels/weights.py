@@ -14,8 +14,6 @@ from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
 from quietcrowd.mechanisms.channels.grid import Grid
 from quietcrowd.mechanisms.channels.reading import check_members, whole, wholes
 
-__all__ = ["BoundedChannel"]
-
 _WEIGHTS = ("base", "window", "lift", "least", "slope")
 
 

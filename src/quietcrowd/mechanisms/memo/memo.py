@@ -35,8 +35,6 @@ from quietcrowd.mechanisms.randomness import KEY_BYTES, Secret
 from quietcrowd.private_files import create_private, read_private, wipe_private
 from quietcrowd.validation import check_text, plain
 
-__all__ = ["Memo", "MemoScope", "check_memoisable"]
-
 KIND = "quietcrowd memo"
 VERSION = 1
 

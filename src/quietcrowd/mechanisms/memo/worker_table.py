@@ -17,8 +17,6 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import AnswerError
 
-__all__ = ["TaskId", "worker_table"]
-
 TaskId: TypeAlias = str | int
 
 

@@ -24,15 +24,6 @@ from quietcrowd.privacy.rounding import round_up
 from quietcrowd.privacy.two_layer.rows import RowChances
 from quietcrowd.validation import check_real, check_whole
 
-__all__ = [
-    "cell_delta",
-    "cell_epsilon",
-    "cell_law",
-    "listed_cell_law",
-    "row_chances",
-    "row_epsilon",
-]
-
 MAX_ANSWERS = 10**7
 MAX_DELTA_ANSWERS = 10**6
 _DIGITS = Context(prec=80, Emax=MAX_EMAX, Emin=MIN_EMIN)

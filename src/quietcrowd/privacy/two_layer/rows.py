@@ -16,8 +16,6 @@ from attrs import frozen
 from quietcrowd.privacy.loss import LossLaw
 from quietcrowd.privacy.loss_distribution import LossDistribution
 
-__all__ = ["RowChances", "own_row_laws", "row_law"]
-
 _UNIT = 2.0**-52
 _MOST_OUTCOMES = 2**24
 """Largest number of outcomes for all d together, about half a second."""

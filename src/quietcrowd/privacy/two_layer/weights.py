@@ -23,8 +23,6 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.privacy.rounding import round_up
 from quietcrowd.validation import check_whole
 
-__all__ = ["MAX_ROW", "SharedWeight", "drawn_cell_epsilon", "drawn_row_epsilon"]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 MAX_ANSWERS = 10**7

@@ -61,17 +61,6 @@ from quietcrowd.mechanisms import Mechanism
 if TYPE_CHECKING:
     from quietcrowd.inference.fitting import FittingMethod
 
-__all__ = [
-    "change_campaign",
-    "close",
-    "create_campaign",
-    "list_campaigns",
-    "open_for_reports",
-    "purge_campaign",
-    "read_campaign",
-    "router",
-]
-
 router = APIRouter(prefix=f"{PREFIX}/campaigns", tags=["campaigns"])
 
 _FIXED = frozenset(

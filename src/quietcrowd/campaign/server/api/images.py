@@ -15,8 +15,6 @@ from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.terms.images import SUFFIXES
 from quietcrowd.campaign.terms.settings import PREFIX
 
-__all__ = ["put_image", "read_own_image", "router"]
-
 router = APIRouter(prefix=PREFIX, tags=["images"])
 
 _BYTES = {"schema": {"type": "string", "format": "binary"}}

@@ -23,8 +23,6 @@ from quietcrowd.campaign.store.requesters import key_state, keys_of, owned_campa
 from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.campaign.terms.tokens import key_id
 
-__all__ = ["issue_dashboard_code", "issue_dashboard_token", "list_keys", "revoke_key", "router"]
-
 router = APIRouter(prefix=f"{PREFIX}/keys", tags=["keys"])
 
 

@@ -43,21 +43,6 @@ from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.campaign.terms.tokens import new_token, participant_id, token_hash, withdrawn_hash
 
-__all__ = [
-    "count_invites",
-    "invites",
-    "issue_invites",
-    "join_campaign",
-    "read_configuration",
-    "read_own_tasks",
-    "read_participation",
-    "read_public_campaign",
-    "revoke_invite",
-    "revoke_invites",
-    "router",
-    "withdraw",
-]
-
 router = APIRouter(prefix=PREFIX, tags=["participants"])
 
 invites = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}/invites", tags=["invites"])

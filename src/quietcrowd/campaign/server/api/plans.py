@@ -11,8 +11,6 @@ from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Requester, ServiceOf
 from quietcrowd.campaign.terms.settings import PREFIX
 
-__all__ = ["make_plan", "planning_limits", "router"]
-
 router = APIRouter(prefix=f"{PREFIX}/plans", tags=["plans"])
 
 LABELS = ("one-layer", "subset-selection", "optimal", "two-layer")

@@ -24,8 +24,6 @@ from quietcrowd.campaign.store.participants import find_participant
 from quietcrowd.campaign.terms.channels import stored_rule
 from quietcrowd.campaign.terms.settings import PREFIX
 
-__all__ = ["read_own_reports", "router", "send_reports"]
-
 router = APIRouter(prefix=f"{PREFIX}/me/reports", tags=["reports"])
 
 

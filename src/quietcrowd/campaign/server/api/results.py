@@ -37,22 +37,6 @@ from quietcrowd.campaign.terms.channels import parse_mechanism
 from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.formats.parquet import MEDIA_TYPE
 
-__all__ = [
-    "ReportQuery",
-    "ResultQuery",
-    "TruthQuery",
-    "export_reports",
-    "export_truths",
-    "exports",
-    "read_head",
-    "read_results",
-    "read_truths",
-    "read_workers",
-    "request_inference",
-    "results_for",
-    "router",
-]
-
 router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["results"])
 
 exports = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["exports"])

@@ -31,8 +31,6 @@ from quietcrowd.campaign.terms.tasks import READERS, TaskRow, encode_known_truth
 from quietcrowd.campaign.terms.tokens import new_id
 from quietcrowd.exceptions import FormatError
 
-__all__ = ["delete_tasks", "import_tasks", "list_tasks", "router"]
-
 router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}/tasks", tags=["tasks"])
 
 _POSITION = 8

@@ -20,8 +20,6 @@ from quietcrowd.campaign.store.releases import waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.terms.settings import PREFIX
 
-__all__ = ["erase_worker", "exclude_worker", "include_worker", "list_excluded", "router"]
-
 router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["workers"])
 
 

@@ -29,8 +29,6 @@ from quietcrowd.campaign.server.metrics.counters import (
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.mechanisms import Mechanism
 
-__all__ = ["InferenceJobs"]
-
 _COMMAND = (sys.executable, "-m", "quietcrowd.campaign.results.inference_process")
 
 _AGAIN = 2.0

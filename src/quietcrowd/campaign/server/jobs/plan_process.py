@@ -27,8 +27,6 @@ from quietcrowd.planning.planner import default_makers, known_makers
 from quietcrowd.planning.simulation import simulated_size
 from quietcrowd.validation import check_real
 
-__all__ = ["MOST_ANSWERS", "MOST_OF_A_CROWD", "RefusedOrderError", "main", "planned"]
-
 MOST_OF_A_CROWD = 200_000
 """Maximum number of answers of a simulated crowd, limited by memory."""
 

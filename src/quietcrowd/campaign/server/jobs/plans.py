@@ -18,8 +18,6 @@ from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.server.jobs import processes
 from quietcrowd.campaign.server.logs import log_failure
 
-__all__ = ["PlanJobs"]
-
 _COMMAND = (sys.executable, "-m", "quietcrowd.campaign.server.jobs.plan_process")
 
 _AGAIN = 0.05

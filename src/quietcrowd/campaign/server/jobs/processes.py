@@ -6,8 +6,6 @@ import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 
-__all__ = ["ask", "end", "start"]
-
 
 def start(command: Sequence[str]) -> subprocess.Popen[str]:
     """Start a process in a separate group, since Ctrl+C is for the server; may raise OSError."""

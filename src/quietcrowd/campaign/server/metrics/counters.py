@@ -18,28 +18,6 @@ from attrs import define, field, frozen
 
 from quietcrowd.campaign.server.logs import known_method, log_request
 
-__all__ = [
-    "AT_LEAST",
-    "BATCH_UPLOADS",
-    "CLOCK_HELD",
-    "COMMITS",
-    "INFERENCES",
-    "INFERENCE_LAG",
-    "INFERENCE_SECONDS",
-    "KINDS",
-    "QUEUE_DEPTH",
-    "REPORTS",
-    "REQUESTS",
-    "REQUEST_SECONDS",
-    "WRITABLE",
-    "Kind",
-    "Mover",
-    "Ripe",
-    "Sample",
-    "Tally",
-    "note_request",
-]
-
 Mover: TypeAlias = Literal["workers", "releases", "others"]
 """Cause of a count: actions of workers; releases and their consequences; requesters and checks.
 

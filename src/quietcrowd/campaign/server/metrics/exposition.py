@@ -38,8 +38,6 @@ from quietcrowd.exceptions import ParameterError
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
-__all__ = ["Published", "Publisher", "families", "histograms", "metrics_port"]
-
 _EVERY = 60.0
 """Seconds between two publications."""
 

@@ -20,8 +20,6 @@ from quietcrowd.campaign.server.metrics.exposition import Published, histograms
 if TYPE_CHECKING:
     from opentelemetry.sdk.metrics.export import HistogramDataPoint, Metric, MetricsData
 
-__all__ = ["Exporter", "asked_for", "exporter", "metrics_data"]
-
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _NAME = "OTEL_SERVICE_NAME"
 _PACKAGES = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")

@@ -17,8 +17,6 @@ from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.health import WriteProbe
 from quietcrowd.campaign.store.withdrawals.journal import Departures
 
-__all__ = ["Metrics", "running_metrics"]
-
 
 @frozen(kw_only=True)
 class Metrics:

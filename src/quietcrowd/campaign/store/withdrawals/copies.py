@@ -12,8 +12,6 @@ from sqlalchemy import inspect, select, text
 from quietcrowd.campaign.store.database import Database, insert_rows
 from quietcrowd.campaign.store.withdrawals.journal import LEAVE, departure, ending, metadata
 
-__all__ = ["copy_journal", "entries_of", "lost_entries", "merge_journal"]
-
 _SOME = 10_000
 
 _ENDING = text(

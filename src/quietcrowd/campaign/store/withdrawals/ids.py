@@ -19,8 +19,6 @@ from quietcrowd.campaign.store.withdrawals.copies import merge_journal
 from quietcrowd.campaign.store.withdrawals.journal import Departures, missing_journal
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["journal_of", "leave_journal", "matching_departures", "replace_journal"]
-
 _BYTES = 16
 
 _TAKE = text("INSERT INTO journal (line, id) VALUES ('', :id) ON CONFLICT DO NOTHING")

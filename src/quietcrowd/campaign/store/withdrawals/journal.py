@@ -43,19 +43,6 @@ from quietcrowd.campaign.store.failures import explain
 from quietcrowd.campaign.store.tables import STRICT, WHOLE
 from quietcrowd.exceptions import ParameterError
 
-__all__ = [
-    "CONNECTIONS",
-    "LEAVE",
-    "NOWHERE",
-    "Departures",
-    "Ending",
-    "ending",
-    "missing_journal",
-    "place_of_departures",
-    "same_database",
-    "trace_of",
-]
-
 _TAKE = text("SELECT pg_advisory_xact_lock(:key)")
 
 _TRY = text("SELECT pg_try_advisory_xact_lock(:key)")
