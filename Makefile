@@ -27,7 +27,7 @@ test: $(VENV)/.ready postgresql chromium ## the whole test suite, on SQLite and 
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 test-fast: $(VENV)/.ready ## the tests that are not slow, something of every folder: for while you work
-	$(BIN)/python -m pytest tests research/tests -m "not nightly and not slow" --hypothesis-profile fast \
+	$(BIN)/python -m pytest tests research/tests -m "not nightly and not slow" --first-case --hypothesis-profile fast \
 		--durations 10 --durations-min 0.5 --numprocesses auto --dist worksteal
 
 core: $(VENV)/.ready ## compile the kernels in core/ that have changed

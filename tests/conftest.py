@@ -27,12 +27,23 @@ SERVERS = {
 """Fixtures that start a server, a database or a cluster."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of `make test-fast`."""
+    parser.addoption("--first-case", action="store_true", help="run one case of each test")
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what starts one of these; what else is slow says so itself."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark tests of servers as slow, and all cases of a grid but the first as nightly."""
+    everywhere = config.getoption("--first-case")
+    first: dict[tuple[Path, str], str] = {}
     for item in items:
         if SERVERS & set(getattr(item, "fixturenames", ())):
             item.add_marker("slow")
+        if everywhere or item.get_closest_marker("grid"):
+            name = getattr(item, "originalname", item.name)
+            if first.setdefault((item.path, name), item.nodeid) != item.nodeid:
+                item.add_marker("nightly")
 
 
 def pytest_collection_finish() -> None:

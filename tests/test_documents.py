@@ -30,7 +30,11 @@ def blocks(page):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    [nightly(page) if page.parent.name == "theory" else page for page in PAGES],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
 def test_python_blocks_run_and_print_what_they_say(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "__main__"}

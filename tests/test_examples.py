@@ -15,6 +15,7 @@ def test_a_page_links_to_every_script():
     assert all(f"(../../examples/{script.name})" in page for script in SCRIPTS)
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 @pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")

@@ -72,6 +72,7 @@ def test_all_is_exactly_what_is_public():
             assert not public.startswith("_"), f"{name}.{public}"
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_worker_side_loads_no_heavy_library(program):
     code = (
@@ -157,12 +158,14 @@ print(*(name for name in ("pandas", "scipy.stats", "matplotlib") if name in sys.
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_first_result_needs_neither_pandas_nor_the_statistics_of_scipy(program):
     """PyArrow loads pandas with its first array if it is installed; nothing of ours does."""
     assert program(sys.executable, "-c", WITHOUT_PANDAS).finished(check=True).output.split() == []
 
 
+@pytest.mark.nightly
 def test_nothing_imports_the_statistics_of_scipy():
     packages = (Path(package.__file__).parent for package in (qc, quietcrowd_research))
     sources = chain.from_iterable(package.rglob("*.py") for package in packages)

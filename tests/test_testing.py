@@ -67,6 +67,7 @@ NEEDS_REPORTS = {
 }
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "method",
@@ -114,6 +115,7 @@ def test_mechanisms_pass(kind, domain, epsilon):
     check_mechanism(kind.from_claimed_epsilon(domain=domain, epsilon=epsilon))
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "mechanism",
@@ -206,6 +208,7 @@ def test_a_harmless_method_passes():
     check_method(Harmless())
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "charge"),

@@ -43,6 +43,7 @@ def test_two_layer_bounds_reach_the_target_and_no_smaller_low_does(labels, answe
         assert cell_epsilon(answers, labels=labels, low=first - 2, high=last) > epsilon
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_bounds_of_a_beta_law_reach_the_target():
     shapes = {"alpha": 2, "beta": 3}
@@ -129,6 +130,7 @@ JUNK = (
 )
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @given(
     epsilon=JUNK | st.floats(0, 20),

@@ -117,6 +117,7 @@ def test_every_mechanism_of_the_library_is_audited():
     assert here == audited
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(("mechanism", "n"), FINITE_BY_DAY, ids=name)
 def test_finite_channels_are_exact(mechanism, n):
@@ -142,6 +143,7 @@ def test_noise_is_no_more_than_is_needed(mechanism, n):
         pytest.fail(f"too little is proven:\n{report}")
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "n"),

@@ -47,6 +47,7 @@ def halve_noise(monkeypatch):
     )
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "mechanism",
@@ -192,6 +193,7 @@ def one_word(kind, **parameters):
     return OneWord(**parameters)
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [2, nightly(3), nightly(50)])
 @pytest.mark.parametrize("domain", [LABELS, nightly(LEVELS), Ordinal(range(20))])
@@ -244,6 +246,7 @@ def test_a_random_word_that_serves_all_tasks_of_two_layers_is_caught():
     assert report.proven_epsilon > 3 > report.stated_epsilon
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "law", [{"fill": None}, nightly({"fill": "midpoint"}), {"participation": "released"}], ids=str

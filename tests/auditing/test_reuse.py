@@ -154,6 +154,7 @@ def test_an_audit_convicts_one_seed(n):
     assert report.to_dict()["devices"]["randomness_reused"] is True
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", [one_noise_for_all, seed_of_the_worker])
 @pytest.mark.parametrize(
@@ -213,6 +214,7 @@ def raw(share):
     return of
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [KINDS[0], nightly(KINDS[1])], ids=title)
 def test_one_worker_in_a_hundred_who_sends_raw_is_caught(case):

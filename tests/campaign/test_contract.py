@@ -92,6 +92,7 @@ CASES = [
 ]
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("examples", [3, nightly(10)])
 @pytest.mark.parametrize(("method", "path", "mode"), CASES)
 def test_every_answer_is_one_that_the_document_foresees(schema, cast, method, path, mode, examples):

@@ -81,6 +81,7 @@ def test_killing_two_servers_and_their_database_loses_nothing_and_doubles_nothin
     assert crowd.statuses.keys() <= {200, 503, "broken"}
 
 
+@pytest.mark.nightly
 def test_a_server_that_is_told_to_end_stores_all_that_it_acknowledges(new_database, tmp_path):
     key, log = new_key(new_database), tmp_path / "log"
     with server_process(new_database, log) as server:

@@ -126,6 +126,7 @@ def check_route(desk, worker, method, path):
         assert answer.headers["retry-after"] == "1"
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(("method", "path"), ROWS)
 def test_every_route_says_that_the_database_is_gone(lost, method, path):
@@ -137,6 +138,7 @@ def a_worker(server):
     return desk, desk.worker(desk.campaign(join_mode="open"))
 
 
+@pytest.mark.nightly
 def test_every_route_says_that_no_connection_is_left(start_server):
     server = start_server(requests_per_second=0, write_seconds=0.0, pool_size=2, pool_seconds=0.02)
     desk, worker = a_worker(server)
@@ -149,6 +151,7 @@ def test_every_route_says_that_no_connection_is_left(start_server):
     assert desk.client.get("/campaigns").status_code == 200
 
 
+@pytest.mark.nightly
 def test_a_database_that_somebody_else_writes_to_is_waited_for_and_told_of(
     start_server, monkeypatch
 ):

@@ -41,6 +41,7 @@ def test_commands_say_what_is_missing(monkeypatch, run, words):
     assert "pip install '.[campaign]' in its source" in errors
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_nothing_else_needs_the_extra(program):
     code = (

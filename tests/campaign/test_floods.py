@@ -99,6 +99,7 @@ def test_those_whom_nobody_knows_keep_no_worker_waiting(crowd, kind, let_in, cou
     assert answers["429"]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_idle_connections_stop_nothing(tmp_path):
     url, log = f"sqlite:///{tmp_path}/quietcrowd.db", tmp_path / "log"

@@ -237,6 +237,7 @@ def check_counts(crowd: Crowd, seen: dict[str, tuple]) -> None:
         assert seen["/results"][0] == 409
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "least", "acts"),

@@ -217,6 +217,7 @@ class World:
             self.check()
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", by_day((0, 3, 7), range(33)))
 def test_withdrawn_workers_stay_away_and_good_copies_lose_nothing(tmp_path, seed):

@@ -53,6 +53,7 @@ def there_are_results(campaign):
     return httpx.get(url, headers=key, verify=PLAIN, timeout=LONG).status_code == 200
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_page(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -4,6 +4,7 @@ import threading
 from contextlib import contextmanager
 
 import psycopg
+import pytest
 from tests.campaign.people import check_problem, new_desk
 from tests.campaign.server.jobs.test_inference import wait_for
 from tests.campaign.waiting import LONG, in_time
@@ -39,6 +40,7 @@ def a_worker(server):
     return desk, desk.worker(desk.campaign(join_mode="open"))
 
 
+@pytest.mark.nightly
 def test_a_database_that_may_only_be_read_is_told_of(start_server, postgresql_server):
     desk, worker = a_worker(
         start_server(database=postgresql_server.new_database(), write_seconds=0.0)
@@ -57,6 +59,7 @@ def test_a_database_that_may_only_be_read_is_told_of(start_server, postgresql_se
     assert worker.send(report).json()["accepted"] == 1
 
 
+@pytest.mark.nightly
 def test_results_come_once_the_database_may_be_written_again(
     start_server, postgresql_server, monkeypatch
 ):

@@ -140,6 +140,7 @@ def stage(cast):
     return lambda method, *kind: (shared if method == "GET" else shared.__wrapped__)(*kind)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(("method", "path"), ROWS)
 def test_a_route_answers_those_whom_it_is_for(server, cast, stage, method, path):
     state, request, expected = ROWS[method, path]

@@ -143,6 +143,7 @@ def test_methods_and_extra_fields_are_on_lists(logged):
     assert second == {}
 
 
+@pytest.mark.nightly
 def test_reports_lie_in_an_order_that_tells_nothing(own):
     desk = new_desk(own)
     campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open", tasks=1)

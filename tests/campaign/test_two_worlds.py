@@ -113,6 +113,7 @@ def replay(pair: list[World], everybody, left_out=()) -> list:
     return found
 
 
+@pytest.mark.nightly
 def test_every_route_of_the_application_is_asked(pasts, tmp_path):
     told = pasts("invite")
     with two_worlds(told, tmp_path, told.late, "joins") as (one, _):
@@ -125,6 +126,7 @@ def test_every_route_of_the_application_is_asked(pasts, tmp_path):
     assert routes == rows(told, somebody).keys()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("act", "join_mode", "load"),
     [
@@ -163,6 +165,7 @@ def test_who_uses_an_invite_learns_that_it_was_unused(pasts, tmp_path):
     assert (first[0], second[0]) == (403, 201)
 
 
+@pytest.mark.nightly
 def test_the_comparison_finds_a_worker_who_is_shown_at_once(pasts, tmp_path):
     told = pasts("invite", 1)
     everybody = observers(told, None, link_joins=False)

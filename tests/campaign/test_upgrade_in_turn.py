@@ -134,6 +134,7 @@ def test_two_servers_are_upgraded_in_turn(postgresql_server, tmp_path):
         assert "Traceback" not in log.read_text(), log
 
 
+@pytest.mark.nightly
 def test_a_later_server_refuses_what_is_not_upgraded(postgresql_server, tmp_path):
     url = postgresql_server.new_database()
     new_key(url)
@@ -145,6 +146,7 @@ def test_a_later_server_refuses_what_is_not_upgraded(postgresql_server, tmp_path
     assert "quietcrowd campaign migrate" in line
 
 
+@pytest.mark.nightly
 def test_tables_that_somebody_reads_are_left_alone(postgresql_server, tmp_path, monkeypatch):
     """A reader is never made to wait for long, and what cannot be had is not changed by half."""
     url = postgresql_server.new_database()

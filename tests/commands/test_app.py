@@ -250,6 +250,7 @@ def test_bad_input_is_one_line_and_status_2(run, folder, words, message):
     assert errors.startswith("quietcrowd: ")
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_closed_pipe_is_no_error(program, closed_pipe, folder):
     words = (*QUIETCROWD, "infer", folder, "--plain")

@@ -13,6 +13,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import METHODS
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["infer", "evaluate"])
 @pytest.mark.parametrize(

@@ -99,6 +99,7 @@ def test_what_a_server_has_or_is_not_there_is_not_migrated(run, first, tmp_path)
     assert not (tmp_path / "no.db").exists()
 
 
+@pytest.mark.nightly
 def test_postgresql_is_dumped_first(run, first_postgresql, tmp_path, monkeypatch):
     words = ("campaign", "migrate", "--database", first_postgresql, "--copies", tmp_path)
     with monkeypatch.context() as nothing:

@@ -34,6 +34,7 @@ main()
 """
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no process sends itself Ctrl-C there")
 @pytest.mark.parametrize("name", ["typer", "quietcrowd.commands.app", "quietcrowd._core"])

@@ -35,6 +35,7 @@ def test_whose_low_is_left_open(text, is_open):
     assert (TwoLayerChoice.of(choose_mechanism(text)[1]) is not None) == is_open
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("text", ["two-layer", "two-layer:law=beta:alpha=3"])
 def test_the_loss_is_what_was_asked_for(text, capsys):

@@ -100,6 +100,7 @@ def sort(program, reports, tmp_path):
     return start
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="its SIGTERM cannot be caught")
 @pytest.mark.parametrize("name", ["SIGTERM", nightly("SIGHUP")])

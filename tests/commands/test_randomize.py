@@ -106,6 +106,7 @@ HIDING = [
 ]
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", HIDING)
 def test_devices_that_hide_who_answered(run, ratings, mechanism):

@@ -91,6 +91,7 @@ def half_a_request(port, key):
     return connection
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_server_ends_when_it_is_told_to(run, tmp_path):
     log, database = tmp_path / "log", f"sqlite:///{tmp_path}/q.db"

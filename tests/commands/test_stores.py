@@ -63,6 +63,7 @@ def test_simulated_reports_are_called_so(run, reports, tmp_path):
         assert errors.count("protect nobody") == 1
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
@@ -217,6 +218,7 @@ def test_a_scheduler_goes_with_a_store(run, reports, tmp_path):
         assert "--scheduler goes with a store: quietcrowd partition makes one" in errors
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_cluster_finds_what_threads_find(run, store, tmp_path):
     here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"

@@ -50,6 +50,7 @@ def found():
     return use(FOLDER, forget=["coins", REMOVED])
 
 
+@pytest.mark.nightly
 def test_a_server_tells_the_same_of_a_database(found):
     kept = read_json(FOLDER / "observed.json.gz")
     assert sum(one["status"] == 200 for one in kept.values()) == 50

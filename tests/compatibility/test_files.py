@@ -115,6 +115,7 @@ def test_the_ledger_is_the_same_text():
     assert ledger().to_json() == text
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("name", INTERRUPTED)
 def test_a_run_goes_on_from_a_checkpoint(name, tmp_path):

@@ -20,6 +20,7 @@ def _groups():
     )
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "group"), _groups())
 def test_the_values_are_the_same(kind, group):

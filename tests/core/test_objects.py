@@ -19,6 +19,7 @@ OUTSIDE = {"calloc", "free", "memcpy", "memmove", "memset", "floor", "rint", "sq
 """What kernels call of the C library: nothing that rounds in one way here and in another there."""
 
 
+@pytest.mark.nightly
 def test_no_kernel_calls_a_function_that_rounds_otherwise_on_other_machines():
     for path in OBJECTS:
         listed = finished("nm", "--undefined-only", path, check=True)
@@ -27,6 +28,7 @@ def test_no_kernel_calls_a_function_that_rounds_otherwise_on_other_machines():
         assert plain <= OUTSIDE, path
 
 
+@pytest.mark.nightly
 def test_every_symbol_has_the_name_of_its_instruction_set():
     """The linker keeps one of several weak functions of a name, maybe one with AVX-512."""
     for path in OBJECTS:

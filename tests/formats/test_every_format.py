@@ -201,6 +201,7 @@ def test_bad_files_name_the_place(tmp_path, name, content, message):
         qc.read_answers(path, DOMAIN)
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=200))

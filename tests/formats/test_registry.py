@@ -66,6 +66,7 @@ def test_the_same_answers_are_read_from_every_format(tmp_path, file):
         assert np.array_equal(getattr(answers, name), getattr(meant, name))
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("file", [nightly(name) if name in PACKED else name for name in FILES])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
@@ -237,6 +238,7 @@ HEADERS = {
 }
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("file", HEADERS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -275,6 +277,7 @@ TASK = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tasks=st.lists(TASK, max_size=2) | JSON)

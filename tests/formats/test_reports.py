@@ -91,6 +91,7 @@ def test_round_trip(mechanism, suffix, tmp_path):
     )
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", nightly(".jsonl")])
 @pytest.mark.parametrize("ids", [(10, 9, 8, 7), pd.date_range("2026-01-01", periods=4)])

@@ -33,6 +33,7 @@ BY_DAY = ("two layers, NULL", "numbers")
 """Plain answers are given to every method by day, in ``tests/test_testing.py``."""
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("situation", by_day(BY_DAY, SITUATIONS))
 def test_the_conformance_battery(situation):

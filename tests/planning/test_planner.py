@@ -145,6 +145,7 @@ def drawn_about_theory(cell, rng):
     ]
 
 
+@pytest.mark.nightly
 def test_cells_of_several_sizes_are_smoothed_by_theory_and_keep_their_order():
     rng, apart, simulated = np.random.default_rng(4), [], []
     for _ in range(20):

@@ -124,6 +124,7 @@ def test_all_others_alike_lose_no_more_than_is_stated(delta):
     assert delta / 5000 < true <= delta
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_more_others_and_larger_deltas_lose_less():
     for mechanism in (None, response(2, 2.0), response(7, 2.0)):
@@ -159,6 +160,7 @@ def test_some_reports_count_as_if_more_others_were_none():
     assert 0 < many.epsilon < 0.01
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(("count", "chance"), [(40, 0.5), (1_000, 0.3), (3_000, 1e-3)])
 def test_no_probability_of_a_window_is_below_the_exact_one(count, chance):
     numbers, chances, missed = shuffling._window(count, chance, 1e-9)

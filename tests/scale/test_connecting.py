@@ -61,6 +61,7 @@ def test_something_else_answers(monkeypatch, words):
             thread.join()
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "address", ["tls://127.0.0.1:1", nightly("foo://127.0.0.1:1"), nightly("tcp://h:port")]
@@ -97,6 +98,7 @@ def _blocked(results):
     results.put(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="it has other signals")
 def test_interrupts_do_not_reach_what_a_cluster_begins():
@@ -109,6 +111,7 @@ def test_interrupts_do_not_reach_what_a_cluster_begins():
     assert results.get()
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_missing_extra_is_one_sentence(program):
     code = (

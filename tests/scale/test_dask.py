@@ -58,6 +58,7 @@ def pids(executor):
     return list(executor.client.run(os.getpid).values())
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", by_day(BY_DAY, METHODS))
 def test_every_method_finds_there_what_threads_find(cluster, stores, tmp_path, name):
     method = METHODS[name](max_iterations=3)

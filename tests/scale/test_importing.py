@@ -62,6 +62,7 @@ def test_a_store_of_answers_holds_what_is_held_in_memory(crowd_files, tmp_path, 
     assert_summaries_equal(store.summary, Summary.of(answers))
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["randomised", "null", "laplace", "filled", "released"])
 def test_a_store_of_reports_holds_what_is_held_in_memory(crowd_files, tmp_path, partitions, name):

@@ -101,6 +101,7 @@ def assert_same(found, expected):
     assert found.known == expected.known.sum()
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "source"), BY_DAY)
 def test_every_method_finds_what_it_finds_in_memory(stores, in_memory, tmp_path, name, source):
@@ -318,6 +319,7 @@ infer_store(Store.open(store), method, truths, checkpoint=checkpoint, executor=D
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 def test_a_run_that_was_killed_goes_on(program, stores, tmp_path):

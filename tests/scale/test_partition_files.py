@@ -35,6 +35,7 @@ def test_files_are_those_that_numpy_saves(folder, tmp_path):
         assert (folder / f"{name}.npy").read_bytes() == (tmp_path / "saved.npy").read_bytes()
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="it sets no limits")
 def test_a_full_disk_is_called_so(program, tmp_path):

@@ -126,6 +126,7 @@ def test_the_same_reports_in_memory_tell_the_same(stores, tmp_path, name):
     pd.testing.assert_frame_equal(found.workers.to_pandas(), expected.workers, check_exact=True)
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_threads_change_nothing_and_seeds_do(stores, tmp_path, name):

@@ -77,6 +77,7 @@ def random_case(rng, users, *, equal):
     return reach, steps, buckets, weights, passes, attempt
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_no_pair_of_neighbours_loses_more(seed):

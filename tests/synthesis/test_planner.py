@@ -35,6 +35,7 @@ def test_what_is_given_is_not_searched_for():
     assert only.method.epsilon0 == 1
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_budget_that_affords_nothing_says_what_would():
     with pytest.raises(ParameterError, match="Take fewer claims") as info:
@@ -89,6 +90,7 @@ def claims_of(*users):
     return Answers.from_frame(pd.DataFrame(rows, columns=["task", "worker", "label"]), DOMAIN)
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("weights", ["uniform", "local"])
 @pytest.mark.parametrize("per", ["claim", "user"])
@@ -114,6 +116,7 @@ def test_a_larger_k_refuses_tasks_and_counts_on_the_users_of_the_others():
     assert plans[14].guarantee.answers == 3
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_best_bounds_all_claims_of_a_user_and_gives_most_over_all_tasks():
     answers = claims_of(*[60] * 6)

@@ -130,6 +130,7 @@ BY_DAY = ("huai2019-3", "huai2019-4", "huai2019-table-2")
 """Two pictures and a table; the other tables differ in a bandwidth or a trial."""
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", by_day(BY_DAY, [name for name in HUAI_2019 if name not in SENTENCES])

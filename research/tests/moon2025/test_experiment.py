@@ -66,6 +66,7 @@ def test_the_budget_of_sampling_is_that_of_the_others(drawn):
     assert mechanism.guarantee(answers=100).worker_epsilon == pytest.approx(500.0, rel=1e-3)
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [nightly("moon2025-3-drawn"), "moon2025-3-drawn-rmse", "moon2025-4-drawn"]

@@ -29,6 +29,7 @@ DRAWN_BY_DAY = (
 """One campaign for each way to draw and each way to share a draw."""
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", VALID)
 def test_both_read_the_same_in_a_configuration(python, page, name):
     ours, theirs = python.read(VALID[name]), page.read(VALID[name])
@@ -37,6 +38,7 @@ def test_both_read_the_same_in_a_configuration(python, page, name):
     assert others == pytest.approx(losses, rel=LARGEST_DIFFERENCE, abs=0)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", TAMPERED)
 def test_what_does_not_follow_is_refused(client, name):
     assert client.read(tampered(name)) == REFUSED
@@ -48,6 +50,7 @@ def test_no_other_configuration_is_taken_for_one(client):
     assert client.read(campaign, asked=32 * "6") == REFUSED
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", VALID)
 def test_both_find_the_same_questions(python, page, name):
     found = python.questions(VALID[name])
@@ -127,6 +130,7 @@ def test_where_nothing_is_handed_out_all_is_asked_whatever_a_server_shows(client
     assert client.questions(campaign, shown) == client.questions(campaign)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", by_day(("none", "one twice", "all", "yes"), NOT_TWO))
 def test_a_server_that_hands_out_otherwise_gets_no_answer(client, name):
     server = Server([HANDED_OUT], allot=lambda _: NOT_TWO[name])
@@ -137,6 +141,7 @@ def test_a_server_that_hands_out_otherwise_gets_no_answer(client, name):
     assert server.uploads == []
 
 
+@pytest.mark.grid
 def test_a_server_that_hands_out_others_later_learns_of_no_more_than_as_many(client):
     """It gives other tasks each time; whatever the worker tries, two are answered at most."""
     turns = iter([IDS[:2], *([IDS[place], IDS[place + 1]] for place in (1, 2, 3)), *[IDS[3:]] * 50])
@@ -184,6 +189,7 @@ def answers_to(campaign, seed):
     return {**answers, **dict.fromkeys(list(answers)[1:2], None)} if len(answers) > 1 else answers
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", by_day(DRAWN_BY_DAY, VALID))
 def test_the_same_words_give_the_same_request(python, page, name):
     campaign = VALID[name]
@@ -210,6 +216,7 @@ BY_NIGHT = (
 """Plays of which another one by day differs little."""
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     "name",
     [nightly(name) if name in BY_NIGHT else name for name in PLAYS],
@@ -255,6 +262,7 @@ def of_its_own(name):
     return campaign_of(OF_ALL_KINDS[name], campaign=number)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("every", [3, nightly(1)])
 def test_both_count_what_is_spent(python, page, every):
     """All kinds of mechanisms without a delta, by day a third, on one device after the other.

@@ -101,6 +101,7 @@ def outcomes(client, steps, *campaigns):
         return [device.take(step, *given) for step, *given in steps]
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "again", "spent"),

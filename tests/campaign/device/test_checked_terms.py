@@ -34,6 +34,7 @@ def test_terms_are_those_of_the_mechanism(name):
     ]
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_no_figure_that_follows_from_a_mechanism_can_be_softened(name):

@@ -218,6 +218,7 @@ FAILURES = {
 }
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", FAILURES)
 def test_what_was_committed_and_not_acknowledged_is_sent_again_as_it_was(device, naps, name):
     wire = Between(failing(20, FAILURES[name]))
@@ -251,6 +252,7 @@ def test_a_new_process_sends_what_an_earlier_one_committed(desk, device):
     assert len(second.bodies()) == 1
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("name", mechanisms_by_day("one-layer with NULL", "hybrid", of=WITH_A_MEMO))
 def test_noise_is_fixed_before_the_first_answer(monkeypatch, tmp_path, name):
@@ -612,6 +614,7 @@ def test_frequencies_of_what_is_sent_are_those_of_the_table(tmp_path, name):
             assert binomtest(count, sum(counts), law).pvalue > 1e-8
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_device_loads_nothing_of_the_server(program, tmp_path):
     code = f"""

@@ -78,6 +78,7 @@ def test_what_was_sent_is_sent_and_the_rest_is_drawn(tmp_path):
             assert read_report(COIN, kept[draw.questions.hashes[name]]) == (value, None)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("first", [0, nightly(1)])
 def test_copies_have_the_law_of_the_answer_to_the_first(tmp_path, first):

@@ -199,6 +199,7 @@ def sent(client):
     return {one.task: (one.value, one.participation) for one in client.sent_reports()}
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("name", REUSABLE)
 def test_the_same_question_gets_the_same_report_whatever_is_answered_then(campaigns, name):
@@ -256,6 +257,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 def test_another_channel_or_server_is_drawn_afresh_told_and_added_up(campaigns, name):
@@ -352,6 +354,7 @@ def truths_of(reported, mechanism):
     return dict(zip(found["task"], found["truth"], strict=True))
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_reports_without_a_name_are_sent_again_by_what_they_mean(tmp_path):
     """One table, labels in another order: before, 128 of 128 reports went again, 0 of 8 right.
@@ -417,6 +420,7 @@ def test_other_questions_cost_and_are_drawn(campaigns):
     assert sent(second).keys() == given.keys()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", REUSABLE)
 def test_copies_in_one_campaign_get_one_report(campaigns, name):
     """21 copies: before, each had noise of its own, and the majority was the answer."""
@@ -438,6 +442,7 @@ def test_copies_under_shared_noise_are_charged_one_by_one(campaigns):
     assert charge.count == 21
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_of_copies_with_different_answers_the_first_by_id_counts(tmp_path):
     """A channel of hardly any noise shows which: wrong once in 10^6 reports, of 12."""
@@ -480,6 +485,7 @@ def test_a_server_is_one_however_it_is_spelled(tmp_path, name):
     assert client.spent().total_epsilon == pytest.approx(40)
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SPELLINGS)
 def test_campaigns_of_a_server_are_its_own_however_it_is_spelled(campaigns, name):
@@ -523,6 +529,7 @@ MOMENTS = {
 }
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("then", ["itself", "another", "another, after leaving"])
 @pytest.mark.parametrize("name", MOMENTS)
@@ -667,6 +674,7 @@ def test_two_campaigns_at_the_same_time_draw_once(campaigns):
     assert clients[0].spent().total_epsilon == pytest.approx(40)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @settings(max_examples=20)
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=6), st.integers(0, 1))

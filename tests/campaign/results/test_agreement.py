@@ -109,6 +109,7 @@ CROWDS = [
 BY_DAY = ("sets", "laplace")
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "tasks", "workers"),

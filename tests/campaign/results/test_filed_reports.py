@@ -69,6 +69,7 @@ def send(desk, campaign, mechanism, workers, first=0):
         desk.worker(campaign).send_all(mechanism, answers)
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_pieces")
 @pytest.mark.parametrize("name", NAMES)
@@ -93,6 +94,7 @@ def test_they_are_those_from_memory_to_the_last_bit(desk, name):
     assert again.infer(bytes.fromhex(campaign))
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_pieces")
 @pytest.mark.parametrize("name", ["one-layer", "laplace"])

@@ -42,6 +42,7 @@ def stored(server, campaign):
         return read_stored(connection, ReportsToInfer.of(connection, row))
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_what_is_stored_is_what_was_sent(server, desk, name):
     mechanism = MECHANISMS[name]
@@ -55,6 +56,7 @@ def test_what_is_stored_is_what_was_sent(server, desk, name):
         assert own.equals(reports.to_frame().drop(columns="worker"))
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", mechanisms_by_day("sets of labels", "laplace with a bit"))
 def test_results_are_those_of_the_library(server, desk, name):
     mechanism = MECHANISMS[name]
@@ -86,6 +88,7 @@ def test_results_are_those_of_the_library(server, desk, name):
         assert tail["answer_epsilon"] == guarantee.tail.epsilon > guarantee.epsilon
 
 
+@pytest.mark.grid
 def test_later_inferences_start_from_earlier_ones(server, desk):
     mechanism = MECHANISMS["laplace"]
     campaign, _ = send_crowd(desk, mechanism)
@@ -102,6 +105,7 @@ def test_later_inferences_start_from_earlier_ones(server, desk):
     assert desk.client.get(url).json()["reports"] == first["reports"] + 1
 
 
+@pytest.mark.grid
 def test_who_withdraws_is_in_no_result(server, desk):
     mechanism = MECHANISMS["one-layer"]
     campaign, _ = send_crowd(desk, mechanism)
@@ -118,6 +122,7 @@ def test_who_withdraws_is_in_no_result(server, desk):
     assert name not in desk.client.get(url).text
 
 
+@pytest.mark.grid
 def test_who_withdraws_during_an_inference_is_in_no_result(server, desk, monkeypatch):
     campaign, _ = send_crowd(desk, MECHANISMS["one-layer"])
     worker = desk.worker(campaign)
@@ -276,6 +281,7 @@ def found_of(server, desk, campaign):
     return results["truths"], results["again"], codes
 
 
+@pytest.mark.nightly
 def test_a_repeated_question_says_so_and_one_about_a_day_is_asked_anew(server, desk, tmp_path):
     """14 workers change from yes to no: before, 0 of 6 were right and nobody was told.
 

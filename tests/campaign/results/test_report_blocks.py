@@ -19,6 +19,7 @@ def blocks(server, campaign):
     return list(ReportBlocks(campaign=row).one_by_one(server.database))
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("rows", [1, nightly(2), 3, nightly(4), nightly(7), 5_000])
 @pytest.mark.parametrize("least", [1, 3])
 def test_blocks_hold_who_is_shown_once_and_whole(server, desk, monkeypatch, rows, least):
@@ -44,6 +45,7 @@ def test_a_campaign_without_reports_has_columns(server, desk, name):
     assert len(block) == 0
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", mechanisms_by_day("laplace with a bit"))
 def test_all_ways_out_hold_the_same(server, desk, name):
     mechanism = MECHANISMS[name]

@@ -580,6 +580,7 @@ def shown(desk):
     return HEAD + f"Authorization: Bearer {desk.key}\r\n".encode()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("head", [b"Transfer-Encoding: chunked", b"Content-Length: 999999"])
 def test_who_sends_nothing_more_keeps_nobody_from_being_served(start_server, head):
     own = start_server(at_once=2)

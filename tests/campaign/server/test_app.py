@@ -25,6 +25,7 @@ def no_thread_is_left():
     assert [thread.name for thread in left if "AnyIO" not in thread.name] == []
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("error", [None, KeyboardInterrupt])
 def test_a_server_lasts_as_long_as_its_block(tmp_path, error):

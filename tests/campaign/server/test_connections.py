@@ -61,6 +61,7 @@ def known(start_server):
         yield opened, own.app.state.door
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     "begun", [b"", nightly(REQUEST[:1]), nightly(REQUEST[:-1]), REQUEST[:-2] + b"X: 1\r\n"]
 )

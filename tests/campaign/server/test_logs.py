@@ -47,6 +47,7 @@ def first_refusal(url, server):
     return answers[-1]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_what_ends_a_thread_or_the_process_is_logged_by_its_kind_alone(program, tmp_path):
     port = free_port()

@@ -87,6 +87,7 @@ def test_a_server_closes_a_campaign_when_its_day_is_over(start_server, monkeypat
     assert desk.client.get("/readyz").is_success
 
 
+@pytest.mark.nightly
 def test_one_wrong_reading_of_the_clock_deletes_nothing(start_server, monkeypatch):
     """Before, the first look 200 days ahead deleted 2 workers and closed the open campaign."""
     monkeypatch.setattr(retention, "_EVERY", 0.02)

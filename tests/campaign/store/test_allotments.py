@@ -70,6 +70,7 @@ def handing_out(desk, each, tasks, **members):
     return desk.campaign(tasks=tasks, **given, **members)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(("each", "tasks"), [(2, 5), (5, 5), (3, 4)])
 def test_all_tasks_are_asked_equally_often_but_for_one(server, desk, each, tasks):
     campaign = handing_out(desk, each, tasks)
@@ -257,6 +258,7 @@ def report_disputed(desk, campaign, workers):
 DISPUTED = {"t0", "t1"}
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 def test_where_reports_leave_the_truth_open_is_asked_next_and_evenly_before(server, desk):
     campaign = by_results(desk)
@@ -271,6 +273,7 @@ def test_where_reports_leave_the_truth_open_is_asked_next_and_evenly_before(serv
     assert len(given) == 5
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 def test_only_what_is_shown_decides(server, desk):
     """Joining, sending and withdrawing change nothing before the next release."""
@@ -295,6 +298,7 @@ def test_only_what_is_shown_decides(server, desk):
     assert aims(server, campaign) == shown
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 def test_without_results_that_are_shown_the_draw_is_even(server, desk):
     campaign = by_results(desk)
@@ -325,6 +329,7 @@ def aims(server, campaign):
         return read_aims(connection, row)
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 def test_what_is_shown_tells_nothing_of_who_was_given_tasks(server, desk):
     """Results have the same ETag whoever joined meanwhile: how often is stored beside them."""

@@ -253,6 +253,7 @@ def each_database(new_database):
     opened.close()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("count", [0, 1, 7])
 def test_rows_are_inserted_with_few_statements(each_database, monkeypatch, count):
     monkeypatch.setattr(database_module, "_MOST_PARAMETERS", 6)
@@ -319,6 +320,7 @@ def test_all_rows_with_an_id_are_found_in_the_campaign(crowded_database, monkeyp
         assert rows[0].report_id[:1] == b"a"
 
 
+@pytest.mark.grid
 def test_rows_are_found_while_another_version_adds_a_column(crowded_database):
     """PostgreSQL ends what it has prepared of a table of which all columns are asked for."""
     wanted = [an_id(b"a", 1)]
@@ -342,6 +344,7 @@ def test_of_no_ids_nothing_is_asked(crowded_database):
     assert statements == []
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("known", [False, True], ids=["no statistics", "statistics"])
 def test_rows_are_found_by_the_index_whatever_the_statistics(crowded_database, known):
     if known:

@@ -65,6 +65,7 @@ def running(server, start_server):
     return start_server() if server.database.path is not None else server
 
 
+@pytest.mark.grid
 def test_the_same_is_written_for_who_is_there_who_has_left_and_who_never_was(running):
     desk = new_desk(running)
     campaign = desk.campaign(at_least=3, join_mode="open")
@@ -86,6 +87,7 @@ def test_the_same_is_written_for_who_is_there_who_has_left_and_who_never_was(run
     assert all(asked == first for asked in told.values())
 
 
+@pytest.mark.grid
 def test_to_erase_nobody_counts_nobody_out(running):
     desk = new_desk(running)
     for least in (1, 2):

@@ -72,6 +72,7 @@ def over(server, now):
     return [one.hex() for one in found]
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("least", [1, 2])
 def test_all_of_workers_is_deleted_so_many_days_after_closing(server, desk, least):
     method = qc.MajorityVote().to_dict()
@@ -148,6 +149,7 @@ def delete(database, departures, campaign, trouble):
         trouble.strike()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("moment", ["before", "in", "after"])
 @pytest.mark.parametrize("state", ["draft", "open", "closed"])
 def test_a_deletion_that_fails_is_taken_back(server, desk, departures, monkeypatch, state, moment):
@@ -271,6 +273,7 @@ def test_a_day_is_one_in_utc():
     assert day_of(NEW_YEAR - 0.001) == "2099-12-31"
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("least", [1, 3])
 def test_a_campaign_closes_when_its_last_day_is_over(server, desk, least):
     members = {"at_least": least, "method": MAJORITY, "retention_days": 1}

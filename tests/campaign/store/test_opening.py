@@ -133,6 +133,7 @@ def test_what_is_new_gets_its_tables(database):
         ready_beside_server(database, settings)
 
 
+@pytest.mark.grid
 def test_results_of_an_older_database_are_kept(new_database, request):
     database = Database.open(new_database)
     request.addfinalizer(database.close)
@@ -200,6 +201,7 @@ HEAD = 100
 """Bytes of a file of SQLite before its pages: they count changes."""
 
 
+@pytest.mark.nightly
 def test_a_file_does_not_tell_who_came_before_whom_once_its_server_has_ended(tmp_path):
     rows = [
         {"campaign_id": b"c", "token_sha256": place.to_bytes(32, "big")} for place in range(300)

@@ -61,6 +61,7 @@ def mine(table, campaign):
     return table.c.campaign_id == bytes.fromhex(campaign)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", ["one-layer", "matrix factorisation"])
 def test_where_nobody_waits_the_counts_that_are_kept_are_those_of_the_moment(server, desk, name):
     mechanism = MECHANISMS[name]
@@ -113,6 +114,7 @@ def test_transactions_at_once_count_one_after_the_other(desk):
     assert counts(desk, campaign) == (8, 16)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", ["one-layer", "matrix factorisation"])
 def test_reports_and_sketches_wait_for_others(desk, name):
     mechanism = MECHANISMS[name]

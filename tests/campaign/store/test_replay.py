@@ -81,6 +81,7 @@ def workers(database, campaign):
         return {one.hex() for one in connection.scalars(wanted)}
 
 
+@pytest.mark.nightly
 def test_who_left_does_not_come_back(serve, settings, tmp_path, request):
     server = serve()
     desk = new_desk(server)
@@ -113,6 +114,7 @@ def test_who_left_does_not_come_back(serve, settings, tmp_path, request):
         check_problem(joined, 409, "withdrawn")
 
 
+@pytest.mark.nightly
 def test_what_ended_does_not_come_back(serve, settings, tmp_path, request):
     """Of campaigns that were deleted or closed, whatever the copy knows of them."""
     server = serve()
@@ -260,6 +262,7 @@ serve(settings)
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "moment", [nightly("before the journal"), "between", nightly("before the answer")]
 )
@@ -295,6 +298,7 @@ def test_killed_at_any_moment_who_was_told_stays_away(serve, settings, tmp_path,
         assert last.client(asks.credential).delete("/me").status_code == 204
 
 
+@pytest.mark.nightly
 def test_servers_replay_beside_each_other(postgresql_server):
     """One starts while another lets workers leave: nobody leaves twice, and no request fails."""
     url, other = postgresql_server.new_database(), postgresql_server.new_database()

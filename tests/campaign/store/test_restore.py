@@ -158,6 +158,7 @@ def test_a_copy_of_the_other_kind_is_refused(settings, copy, tmp_path):
         restore(tmp_path / "dump", settings, NOW)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("journal", ["there", "lost"])
 def test_postgresql_is_restored_into_an_empty_database(postgresql_server, tmp_path, journal):
     """Copies of the journal bring back nobody who withdrew before they were made."""
@@ -230,6 +231,7 @@ restore.restore(Path(sys.argv[1]), Settings(database=sys.argv[2]), time.time())
 """
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", [1, nightly(2), nightly(3), 4])
 def test_killed_at_any_moment_there_is_the_former_or_the_restored(program, settings, copy, moment):

@@ -60,6 +60,7 @@ def test_the_first_database_has_rows_in_every_table(first):
     assert all(rows_of(first).values())
 
 
+@pytest.mark.grid
 def test_every_revision_keeps_all_rows(first):
     for revision in all_revisions()[1:]:
         before = rows_of(first)
@@ -94,6 +95,7 @@ def upgraded(first, new_database):
     running.stop()
 
 
+@pytest.mark.grid
 def test_the_interface_says_what_it_said(upgraded, new_database):
     then = said_at_first(new_database)
     assert sum(one["status"] == 200 for one in then["observed"].values()) > 25
@@ -107,6 +109,7 @@ def test_the_interface_says_what_it_said(upgraded, new_database):
         assert says_the_same(old, worker.get(path).raise_for_status().text), path
 
 
+@pytest.mark.grid
 def test_its_workers_go_on(upgraded, new_database):
     then = said_at_first(new_database)
     campaign = then["campaigns"]["open"]
@@ -118,6 +121,7 @@ def test_its_workers_go_on(upgraded, new_database):
         assert upgraded.client(credential).put(place, json=body).status_code == status
 
 
+@pytest.mark.grid
 def test_the_upgraded_tables_are_those_of_a_new_database(first, tmp_path, request):
     migrate(first)
     for make in (migrate, lambda database: metadata.create_all(database.engine)):
@@ -131,6 +135,7 @@ def test_the_upgraded_tables_are_those_of_a_new_database(first, tmp_path, reques
         fresh.close()
 
 
+@pytest.mark.grid
 def test_revisions_of_a_line_only_add(first):
     """So that a server of an older version goes on with a database that has more."""
     for revision in all_revisions()[1:]:
@@ -150,6 +155,7 @@ def test_revisions_of_a_line_only_add(first):
             assert kept == [one for one in table["constraints"] if one[0] != "index" or one[-1]]
 
 
+@pytest.mark.grid
 def test_the_newest_tables_take_what_older_versions_write(first, tmp_path, request):
     """Whoever knows the tables of an older revision alone reads back what it wrote."""
     if first.path is None:
@@ -203,6 +209,7 @@ def test_a_new_line_accepts_what_it_knows_and_nothing_of_another(tmp_path, monke
         standing_of("9999")
 
 
+@pytest.mark.grid
 def test_a_server_goes_on_with_what_a_later_version_added(
     first, new_database, tmp_path, monkeypatch
 ):

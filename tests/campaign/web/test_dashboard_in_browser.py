@@ -49,6 +49,7 @@ def asked(requester):
     return [one.path for one in requester.wire.sent if "/api/" in one.path]
 
 
+@pytest.mark.nightly
 def test_questions_stand_beside_names_and_known_truths_are_marked(person, campaign):
     desk, made = campaign
     requester = person(RequesterInBrowser).open(desk.server.url, made, desk.key)
@@ -74,6 +75,7 @@ def test_questions_stand_beside_names_and_known_truths_are_marked(person, campai
     assert requester.told == []
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("path", ["/", nightly("/dashboard"), nightly("/dashboard/")])
 def test_all_campaigns_can_be_chosen_from(person, campaign, path):
     desk, made = campaign
@@ -99,6 +101,7 @@ def test_all_campaigns_can_be_chosen_from(person, campaign, path):
     assert requester.field.input_value() == ""
 
 
+@pytest.mark.nightly
 def test_a_link_shows_results_once_and_no_workers(person, campaign):
     desk, made = campaign
     link = desk.dashboard(made)
@@ -123,6 +126,7 @@ def test_a_link_shows_results_once_and_no_workers(person, campaign):
     again.heading("Birds in a browser")
 
 
+@pytest.mark.nightly
 def test_a_key_in_an_address_is_not_used_and_does_not_stay_there(person, campaign):
     desk, made = campaign
     for place in (f"/dashboard/{made}", "/dashboard/", "/"):

@@ -45,6 +45,7 @@ BY_DAY = 4
 """Of so many cases one is worked out by day."""
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("every", [BY_DAY, nightly(1)])
 @pytest.mark.parametrize("kind", LOSS_INPUTS)
@@ -54,6 +55,7 @@ def test_python_finds_what_the_vectors_say(kind, every):
     assert_near([LOSS_GIVES[kind](one) for one in inputs[::every]], cases[::every])
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("every", [BY_DAY, nightly(1)])
 @pytest.mark.parametrize("kind", LOSS_INPUTS)

@@ -38,6 +38,7 @@ def check_never_joined(worker):
     assert {one.method for one in worker.wire.sent} == {"GET"}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "module",
     ["channels/index.js", *map(nightly, ["page/main.js", "terms/terms.js"])],
@@ -63,6 +64,7 @@ def test_a_configuration_of_another_hash_is_refused(person, desk):
     check_never_joined(worker)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("told", ["guarantee", "consent"])
 def test_a_server_that_tells_of_less_loss_is_refused(person, desk, told):
     campaign = desk.campaign(about="loss changed")
@@ -79,6 +81,7 @@ def test_a_server_that_tells_of_less_loss_is_refused(person, desk, told):
     check_never_joined(worker)
 
 
+@pytest.mark.nightly
 def test_copies_of_a_question_that_were_not_told_of_are_refused(person, desk):
     campaign = desk.draft()["id"]
     desk.import_csv(campaign, "task,question\na,Is it red?\nb,Does it sing at night?")
@@ -110,6 +113,7 @@ def test_copies_of_a_question_that_were_not_told_of_are_refused(person, desk):
     check_nothing_was_drawn_or_sent(worker)
 
 
+@pytest.mark.nightly
 def test_a_budget_is_not_exceeded(person, desk):
     """Of three answers, epsilon 1 each, a limit of 2 allows two."""
     worker = person(quick=True, service_workers="block")
@@ -132,6 +136,7 @@ def test_a_budget_is_not_exceeded(person, desk):
     assert len(worker.upload()["reports"]) == 2
 
 
+@pytest.mark.nightly
 def test_a_question_that_was_asked_before_is_told_of_and_gets_the_same_report(person, desk):
     worker = person(quick=True, service_workers="block")
     worker.play(desk.link(desk.campaign(about="asked twice")), ["yes", "no", "yes"]).send()

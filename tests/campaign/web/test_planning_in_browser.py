@@ -39,6 +39,7 @@ def chosen_command(requester, name, place):
     return shlex.split(requester.page.locator("#plan-command").inner_text())
 
 
+@pytest.mark.nightly
 def test_a_form_leads_to_the_command_line_that_makes_the_campaign(
     person, desk, tmp_path, monkeypatch, capsys
 ):
@@ -79,6 +80,7 @@ def test_a_form_leads_to_the_command_line_that_makes_the_campaign(
     assert requester.told == []
 
 
+@pytest.mark.nightly
 def test_a_mistake_is_told_at_its_field(person, desk):
     requester = planning(person, desk)
     page = requester.page

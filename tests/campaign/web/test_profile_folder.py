@@ -106,6 +106,7 @@ def test_a_requester_leaves_no_key_and_no_token(browser, desk, campaign, tmp_pat
     assert spent.status_code == 401
 
 
+@pytest.mark.nightly
 def test_a_worker_leaves_a_credential_in_indexeddb_alone_and_no_answer(browser, desk, tmp_path):
     campaign = desk.campaign(NUMBERS, about="a number in a profile")
     with visit(browser, tmp_path, WorkerInBrowser, f"/j/{campaign}") as worker:

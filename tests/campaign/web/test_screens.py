@@ -158,6 +158,7 @@ def test_a_limit_is_a_number_or_nothing(browser):
         page.get_by_text("Your limit is 2.5.").wait_for()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("typed", "written"), [(None, []), ("3", [[3]]), ("", [[None]])], ids=["left", "other", "none"]
 )
@@ -171,6 +172,7 @@ def test_a_kept_limit_is_shown_and_changed_only_by_the_worker(browser, typed, wr
         assert calls(page, "setBudget") == written
 
 
+@pytest.mark.nightly
 def test_a_limit_says_how_many_answers_it_allows(browser):
     none, one = "This limit allows no answer", "Your limit allows one answer"
     with screens(browser, given()) as page:  # 1.5 are spent, and an answer costs 1
@@ -246,6 +248,7 @@ FIVE = qc.LaplacePerturbation(domain=LEVELS, epsilon=1.0)
 NUMBERS = qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill=None)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("mechanism", "choose", "answer", "written"),
     [
@@ -329,6 +332,7 @@ def test_what_no_answer_shows_is_told(browser, name):
         assert page.get_by_role("button", name="Send").is_enabled() == protected
 
 
+@pytest.mark.nightly
 def test_what_comes_from_outside_stays_text(browser):
     everything = " ".join(XSS)
     tasks = [
@@ -470,6 +474,7 @@ WIDE = "document.documentElement.scrollWidth > innerWidth"
 LONG = "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("zoomed", [nightly(False), True])
 def test_a_small_screen_by_touch(browser, zoomed):
     tasks = numbered_tasks(2, {"question": f"Have you read the {LONG}?", LONG: "x" * 200})
@@ -593,6 +598,7 @@ def test_a_link_that_is_opened_again_leaves_no_invite_in_the_address(browser):
         assert page.get_by_role("radio", name="yes", exact=True).is_checked()
 
 
+@pytest.mark.nightly
 def test_answers_are_kept_where_the_worker_wants_it(browser):
     with screens(browser, given()) as page:
         joined(page)
@@ -613,6 +619,7 @@ def test_answers_are_kept_where_the_worker_wants_it(browser):
         assert page.get_by_role("checkbox", include_hidden=True).is_checked()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("state", ["joined", "committed", "sent"])
 def test_a_second_visit_shows_nothing_of_the_first(browser, state):
     with screens(browser, given(state=state, drafts=[["t1", "cannot tell"]]), address=LINK) as page:
@@ -700,6 +707,7 @@ def test_a_receipt_of_a_sketch(browser):
         assert page.get_by_text("Completion code").count() == 0
 
 
+@pytest.mark.nightly
 def test_a_key_withdraws_from_another_device(browser):
     for changes in ({}, {"open": False}, {"state": "sent"}):
         with screens(browser, given(**changes), address=LINK) as page:
@@ -732,6 +740,7 @@ def test_a_device_forgets(browser):
         assert calls(page, "forget") == [[]]
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("address", "changes", "heading", "sentence"),
     [

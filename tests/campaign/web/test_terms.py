@@ -70,6 +70,7 @@ def test_python_gives_what_the_vectors_say(kind):
     assert (FOLDER / f"{kind}.json").read_text("utf-8") == written(kind)
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", TERMS_INPUTS)
 def test_a_browser_gives_what_the_vectors_say(page, kind):
@@ -97,6 +98,7 @@ def random_texts(letters, count):
     return ["".join(rng.choices(parts, k=rng.randrange(2, 12))) for _ in range(count)]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "texts",
@@ -187,6 +189,7 @@ EACH = [
 ]
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", EACH)
 def test_a_page_refuses_each_change_that_python_refuses(page, name):
     honest = configured(MECHANISMS[name], SHOWN, answers=4, promises={})

@@ -69,6 +69,7 @@ def with_a_byte_more(status, kind, content):
     return status, kind, content + b"\n"
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("path", COMPARED)
 def test_a_changed_byte_is_found(path):
     [[where, reason]] = differences(changed(with_a_byte_more, [path]))

@@ -104,6 +104,7 @@ KINDS = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "name",
     [

@@ -102,6 +102,7 @@ CALL = """async ([name, ...values]) => {
 }"""
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", INPUTS)
 def test_a_browser_gives_what_the_vectors_say(page, kind):

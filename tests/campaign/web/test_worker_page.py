@@ -74,6 +74,7 @@ def test_nothing_stands_in_the_page_that_its_policy_forbids():
     assert all("src" in one for one, _ in SCRIPTS if one["type"] == "module")
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "changed", [None, nightly("page/messages.js"), "page/main.js", nightly("worker.css")]

@@ -10,6 +10,7 @@ from quietcrowd.campaign.results.report_blocks import ReportBlocks
 from quietcrowd.campaign.results.shown import ShownResults
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", ["r.csv", "r.jsonl", "r.parquet"])
 def test_an_export_that_breaks_off_leaves_the_one_before(run, at_desk, monkeypatch, tmp_path, name):
     one = at_desk.campaign(join_mode="open")
@@ -40,6 +41,7 @@ def test_results_are_one_line_of_json(run, at_desk, server, rows):
     assert json.loads(output) == at_desk.client.get(f"/campaigns/{campaign}/results").json()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("times", [1, 99])
 def test_results_that_are_replaced_meanwhile_are_fetched_anew(
     run, at_desk, server, monkeypatch, times

@@ -29,6 +29,7 @@ def run(run):
     return command
 
 
+@pytest.mark.nightly
 def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp_path):
     file = tmp_path / "birds.csv"
     file.write_text(TASKS)

@@ -56,6 +56,7 @@ def is_gone(link):
         return True
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_campaign_from_the_first_line_to_ctrl_c(start, tmp_path):
     demo = start("--stay", "--seed", "7")

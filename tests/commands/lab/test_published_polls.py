@@ -53,6 +53,7 @@ def counts(output, workers):
     return np.rint(shares @ MECHANISM.channel.probabilities * workers).astype(int)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("late", range(8))
 def test_two_outputs_do_not_show_the_report_of_a_late_worker(run, everyone, tmp_path, late):
     """Without the record, the difference of the counts is the report: it was, 8 of 8 times."""
@@ -75,6 +76,7 @@ def test_two_outputs_do_not_show_the_report_of_a_late_worker(run, everyone, tmp_
     assert difference.tolist() == [own == "no", own == "yes"]
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_every_format_has_a_record(run, everyone, tmp_path, suffix):
     path = write(everyone[:-100], tmp_path / f"r{suffix}")

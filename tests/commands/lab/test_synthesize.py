@@ -150,6 +150,7 @@ def test_pictures_of_chosen_tasks(run, claims, tmp_path):
     assert (tmp_path / "collector-only" / "density-drug 01.png").stat().st_size > 10_000
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("weights", ["uniform", "local", "global", "combined"])
 @pytest.mark.parametrize("users", [1, 30])
@@ -215,6 +216,7 @@ def test_the_loop_as_printed_warns(run, claims, tmp_path):
     assert "a loss of inf protects nobody" in " ".join(text.split())
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),

@@ -241,6 +241,7 @@ def test_a_completion_code_is_told_as_often_as_it_is_asked_for(run, desk, tmp_pa
         assert "Completion code, the same for all who answered: C1 É\n" in errors
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", ["laplace with a bit", "matrix factorisation", "two-layer"])
 def test_other_mechanisms_are_shown_as_they_were_sent(run, desk, tmp_path, name):
     link = desk.link(desk.campaign(MECHANISMS[name], tasks=25))
@@ -313,6 +314,7 @@ def test_what_was_committed_is_sent_by_the_same_command(run, types, link, tmp_pa
     assert Client(link).stored().as_sent
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["questions", "file", "json"])
 def test_nothing_that_is_printed_before_sending_depends_on_what_is_drawn(
@@ -631,6 +633,7 @@ def start(tmp_path):
     return make
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "name",
     [

@@ -18,6 +18,7 @@ def page(server):
     return f"j/{new_desk(server).campaign()}"
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("behind", ["", "/", "/PAGE", f"/PAGE#i={INVITE}"])
 def test_a_server_of_this_release_passes(run, server, page, behind):
     status, output, errors = run("verify-server", f"{server.url}{behind.replace('PAGE', page)}")

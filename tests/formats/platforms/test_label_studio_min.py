@@ -131,6 +131,7 @@ ROW = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(ROW, max_size=3))

@@ -151,6 +151,7 @@ def test_fit_predict_is_what_crowd_kit_returns():
     pd.testing.assert_series_equal(series, expected)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "method", [WeightedVote(), *map(nightly, [MajorityVote(), WeightedVote(smoothing=3)])]

@@ -106,6 +106,7 @@ def test_the_objective_rises_in_every_sweep(crowd, name, epsilon, known, with_pr
     assert np.diff(history).min(initial=0.0) > -ROUNDING
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @given(crowds, st.sampled_from(list(MECHANISMS)[1:]), st.sampled_from([0.3, 2.0, 6.0]))
 def test_no_vote_says_more_than_its_report_may_tell(crowd, name, epsilon):
@@ -182,6 +183,7 @@ def test_neither_threads_nor_partitions_change_a_bit(name):
             np.testing.assert_array_equal(getattr(split.state, field), getattr(whole.state, field))
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["one layer", "NULL", "flips", "two layers, NULL"])
 def test_a_store_with_a_checkpoint_gives_the_bits_of_memory(name, tmp_path):

@@ -59,6 +59,7 @@ def test_against_the_papers_equations_by_hand(labels, smoothing):
             assert weights[place] == pytest.approx(expected[worker], abs=1e-7)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @given(crowds(domain=BINARY, max_tasks=12))
 def test_the_objective_never_falls_with_two_labels(frame):
@@ -276,6 +277,7 @@ def test_no_report_moves_the_odds_by_more_than_epsilon(epsilon, null):
 DOMAIN = Categorical(["a", "b", "c"])
 
 
+@pytest.mark.nightly
 @given(crowds(domain=DOMAIN))
 def test_against_counting_by_hand(frame):
     truths = MajorityVote().fit(Answers.from_frame(frame, DOMAIN)).truths.set_index("task")
@@ -288,6 +290,7 @@ def test_against_counting_by_hand(frame):
         assert row["answers"] == len(labels)
 
 
+@pytest.mark.nightly
 @given(crowds(domain=DOMAIN))
 def test_agreement_counts_a_tie_as_a_share(frame):
     workers = MajorityVote().fit(Answers.from_frame(frame, DOMAIN)).workers.set_index("worker")

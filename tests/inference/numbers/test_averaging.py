@@ -36,6 +36,7 @@ def tables(draw):
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @given(tables())
 @settings(deadline=None)
@@ -73,6 +74,7 @@ def test_weighted_mean_is_algorithm_1():
     assert estimate.quality == pytest.approx((1 / error) / (1 / error).sum(), rel=1e-5)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @given(tables(), st.sampled_from([0.0, 0.3, 1.0, 10.0]))
 @settings(deadline=None)

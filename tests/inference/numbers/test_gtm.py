@@ -54,6 +54,7 @@ def test_it_is_its_equations(sweeps, prior):
     assert found.state.variance == pytest.approx(variance, rel=1e-7)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @given(
     st.lists(

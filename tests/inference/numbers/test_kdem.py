@@ -94,6 +94,7 @@ class Dense:
         return brentq(slope, places[first - 1], places[first], xtol=1e-13)
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("iterations", [1, 2, 5])
 @pytest.mark.parametrize("frame", [CROWD.answers.to_frame(), noisy(CROWD.answers)])
@@ -114,6 +115,7 @@ def test_iterations_are_those_of_dense_matrices(frame, iterations, known):
         assert truth == pytest.approx(mean, abs=1e-8)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_modes_are_where_the_density_no_longer_rises():
     frame = noisy(CROWD.answers)
@@ -196,6 +198,7 @@ def tables(draw):
     return frame_of(*((task, worker, label) for (task, worker), label in rows.items()))
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @given(tables(), st.sampled_from(["mode", "mean"]))
 def test_any_table(frame, truth):

@@ -97,12 +97,14 @@ def test_it_is_nearly_as_good_as_if_it_knew_the_workers(workers, share, most, ep
     assert ours <= 0.88 * naive
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_battery_with_a_prior_of_the_truths():
     check_method(MOON(truth_prior="normal"), LaplacePerturbation, epsilon=1.0, fill=None)
     check_method(MOON(truth_prior="normal"))
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -153,6 +155,7 @@ def test_em_finds_the_mode_of_the_posterior():
     assert likelihood == pytest.approx(-loss(here) + constant, rel=1e-6)
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", ["mixture", "variance", "quadratic"])
 @given(

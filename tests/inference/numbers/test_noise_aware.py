@@ -47,6 +47,7 @@ SITUATIONS = {
 }
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::quietcrowd.NoSignalWarning")
 @pytest.mark.parametrize("situation", SITUATIONS)

@@ -53,6 +53,7 @@ def test_weights_are_of_one_sum_and_lose_what_is_stated(share, epsilon, steps):
     assert (table == table[::-1, ::-1]).all(), "both ends of the grid are alike"
 
 
+@pytest.mark.grid
 @every_law
 def test_reports_are_unbiased_for_the_rounded_answer(share, epsilon, steps):
     """Exactly, in fractions; the two floats of the numbers add what their rounding does."""

@@ -69,6 +69,7 @@ def path(tmp_path):
     return tmp_path / "ann.memo"
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @every_mechanism
 def test_sending_again_is_identical_also_after_reopening(path, mechanism):
@@ -122,6 +123,7 @@ def test_reports_follow_the_law_of_the_mechanism(tmp_path):
         assert (abs(counts - expected) < 5.5 * np.sqrt(expected)).all()
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_drawn_weights_are_drawn_once_per_memo(tmp_path):
     mechanism = qc.TwoLayerRandomizedResponse(domain=YES_NO, low=0.0, high=1.0)
@@ -209,6 +211,7 @@ def test_an_edit_loses_exactly_what_two_reports_lose(path, monkeypatch):
     assert math.log(worst) == pytest.approx(2 * mechanism.channel.epsilon, abs=1e-12)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @given(
     answers=st.dictionaries(st.sampled_from(TASKS), st.one_of(st.none(), st.floats(0, 10))),
@@ -328,6 +331,7 @@ def test_an_interruption_leaves_no_file(path, monkeypatch, step):
     assert not list(path.parent.iterdir())
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_another_process_sends_the_same(program, path):
     first = opened(path, MECHANISMS["numbers"]).report({TASKS[0]: 4})
@@ -618,6 +622,7 @@ JUNK = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @given(answer=JUNK, mechanism=st.sampled_from([MECHANISMS["labels"], MECHANISMS["numbers"]]))
 def test_junk_is_a_report_or_an_error_that_does_not_tell_it(tmp_path_factory, answer, mechanism):

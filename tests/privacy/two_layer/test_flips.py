@@ -36,6 +36,7 @@ def log(ratio):
     return math.log(ratio.numerator) - math.log(ratio.denominator)
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("labels", [2, 3, 4])
 @pytest.mark.parametrize("answers", [1, 2, 3, nightly(6)])
@@ -126,6 +127,7 @@ def test_extremes_against_sums_in_90_digits(answers, labels, low, high):
     assert row_epsilon(answers, labels=labels, low=low, high=high) >= found
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("labels", [2, 3, 5])
 @pytest.mark.parametrize("answers", [1, 2, 3, nightly(20), nightly(60)])

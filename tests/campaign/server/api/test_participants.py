@@ -268,6 +268,7 @@ def stored(server, campaign):
     return dict(row), {one.token_sha256: one.revoked for one in rows}
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("least", [1, 5])
 def test_a_presented_invite_is_revoked_and_nobody_can_tell_which_it_was(server, desk, least):
     campaign = desk.campaign(at_least=least)

@@ -8,6 +8,7 @@ pytestmark = pytest.mark.slow
 ORDER = {"labels": ["no", "yes"], "tasks": 40, "workers": [10], "answers": [8], "epsilon": [1.0]}
 
 
+@pytest.mark.nightly
 def test_a_plan_is_made_for_who_has_a_key(server):
     desk = new_desk(server)
     server.service.plans.longest = LONG
@@ -27,6 +28,7 @@ def test_a_plan_is_made_for_who_has_a_key(server):
     assert "got 0" in error["message"]
 
 
+@pytest.mark.nightly
 def test_who_leaves_can_ask_again_and_others_are_answered_meanwhile(server):
     desk = new_desk(server)
     server.service.plans.longest = LONG

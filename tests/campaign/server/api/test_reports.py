@@ -117,6 +117,7 @@ def test_what_is_closed_takes_nothing_new_but_acknowledges_what_it_has(desk, cam
     assert worker.send(sent).json() == receipt(duplicates=1)
 
 
+@pytest.mark.grid
 def test_the_same_report_from_many_at_once_is_stored_once(worker):
     report = worker.report(worker.tasks()[0]["task_id"], 1)
     with ThreadPoolExecutor(20) as pool:
@@ -156,6 +157,7 @@ def test_where_every_task_is_reported_all_come_at_once_or_none(desk, name):
     check_problem(worker.send(*changed), 422, "validation")
 
 
+@pytest.mark.grid
 def test_the_largest_batch_fits(desk):
     name = "laplace with a bit"
     draft = desk.draft(MECHANISMS[name], join_mode="open")["id"]
@@ -173,6 +175,7 @@ SKETCHES = {
 }
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", SKETCHES)
 def test_a_worker_has_one_sketch(desk, name):
     campaign = desk.campaign(MECHANISMS[name], join_mode="open")

@@ -65,6 +65,7 @@ def send(desk, name, workers=3):
     return campaign, sent
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_an_export_is_a_file_of_reports(desk, tmp_path, name):
     campaign, sent = send(desk, name)
@@ -89,6 +90,7 @@ def check_file(file, mechanism, sent):
         assert own.equals(reports.to_frame().drop(columns="worker"))
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("rows", [1, 4, 9])
 @pytest.mark.parametrize("name", ["one-layer", "matrix factorisation"])
 def test_an_export_in_blocks_holds_every_worker_once_and_whole(desk, monkeypatch, name, rows):
@@ -110,6 +112,7 @@ def export(server, campaign):
     return ReportExport(database=server.database, campaign=row)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("kind", ["json_lines", "csv"])
 def test_who_takes_an_export_slowly_keeps_nothing(desk, server, monkeypatch, kind):
     monkeypatch.setattr(report_blocks, "_BLOCK", 3)
@@ -152,6 +155,7 @@ def test_who_withdraws_during_an_export_is_in_it_whole_or_not_at_all(desk, serve
     ]
 
 
+@pytest.mark.nightly
 def test_an_export_does_not_tell_who_came_first(desk):
     campaign = desk.campaign(join_mode="open")
     arrived = []

@@ -56,6 +56,7 @@ def test_answers_are_no_tasks_unless_they_are_set_apart(desk):
     assert send(desk, campaign, lines, "application/x-ndjson").json() == {"imported": 2, "tasks": 2}
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     "content",
     ["task,gold,a\nx,secret,1\n", "", "task,a\n", "a\n" + "1\n" * (MAX_TASKS + 1), b"secret\xff"],

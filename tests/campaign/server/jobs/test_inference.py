@@ -39,6 +39,7 @@ class Clock:
         return self.now
 
 
+@pytest.mark.nightly
 def test_results_follow_reports_and_method_and_survive_the_death_of_their_process(start_server):
     own = start_server(infer=True, debounce=0.2)
     desk = new_desk(own)
@@ -138,6 +139,7 @@ def test_what_was_not_inferred_before_the_end_is_inferred_after_the_start(start_
     wait_for(client, f"/campaigns/{campaign}/results", lambda results: results["reports"] == 3)
 
 
+@pytest.mark.nightly
 def test_what_another_server_took_in_is_inferred(start_server, postgresql_server, monkeypatch):
     monkeypatch.setattr(inference, "_EVERY", 0.5)
     url = postgresql_server.new_database()
@@ -156,6 +158,7 @@ def held_of(server):
     return [where for file in files if (where := os.readlink(file)).endswith(" (deleted)")]
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="open files are counted in /proc")
 @pytest.mark.parametrize("by_another", [False, nightly(True)])
 def test_what_is_deleted_is_forgotten_where_it_was_inferred(
@@ -221,6 +224,7 @@ def test_a_database_that_is_away_is_asked_again(server, monkeypatch):
     assert process.stdin.getvalue() == f"{b'one'.hex()}\n" * 2
 
 
+@pytest.mark.nightly
 def test_an_inference_that_fails_is_tried_again_and_told_of(start_server, monkeypatch, tmp_path):
     own = start_server(database=f"sqlite:///{tmp_path}/failing.db")
     desk = new_desk(own)
@@ -300,6 +304,7 @@ def test_a_failure_that_cannot_be_told_of_ends_nothing(start_server, monkeypatch
     assert (left, jobs.alive) == ([], False)
 
 
+@pytest.mark.nightly
 def test_an_inference_that_takes_too_long_is_ended_and_told_of(start_server, monkeypatch):
     own = start_server()
     desk = new_desk(own)
@@ -350,6 +355,7 @@ class OwnVote(MajorityVote):
 """
 
 
+@pytest.mark.nightly
 def test_a_method_of_another_package_is_known_where_it_infers(start_server, tmp_path, monkeypatch):
     (tmp_path / "own_methods.py").write_text(OWN_METHOD)
     monkeypatch.syspath_prepend(tmp_path)

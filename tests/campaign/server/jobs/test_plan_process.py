@@ -27,6 +27,7 @@ def ordered(**changes):
     return PlanOrder.model_validate({**ORDER, **changes}).model_dump()
 
 
+@pytest.mark.nightly
 def test_a_plan_is_that_of_the_library():
     crowd = {"accuracy": 0.9, "guessers": 0, "truths": [0.7, 0.3]}
     found = planned(ordered(workers=[10, 20], epsilon=[4.0, 1.0], target=0.3, crowd=crowd))
@@ -49,6 +50,7 @@ def test_a_plan_is_that_of_the_library():
     assert {one.meets for one in document.rows} == {True, False}
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("per", ["answer", "worker"])
 def test_the_epsilon_to_create_a_campaign_with_gives_the_mechanism_of_the_row(per):
     found = planned(ordered(mechanisms=["two-layer", "one-layer"], epsilon=[16.0], per=per))

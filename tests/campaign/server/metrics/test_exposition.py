@@ -143,6 +143,7 @@ def play_one(desk, campaign):
     yield worker
 
 
+@pytest.mark.nightly
 def test_joining_looking_and_leaving_moves_nothing(measured):
     desk = new_desk(measured)
     campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open", at_least=LEAST)
@@ -184,6 +185,7 @@ def test_one_who_leaves_after_a_release_moves_nothing(measured):
         assert watch.look() == {}
 
 
+@pytest.mark.nightly
 def test_the_largest_of_all_open_campaigns_counts(measured):
     desk = new_desk(measured)
     first = desk.campaign(MECHANISMS["one-layer"], join_mode="open", at_least=LEAST)

@@ -128,6 +128,7 @@ def test_without_a_variable_or_the_packages_nothing_is_sent(monkeypatch):
     assert exporter() is None
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_without_a_variable_nothing_of_it_is_loaded(program, tmp_path):
     code = f"""

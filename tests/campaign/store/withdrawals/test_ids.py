@@ -114,6 +114,7 @@ def test_an_older_database_gets_the_id_of_its_journal(settings):
             assert departures.left(campaign, [worker]) == {worker: KEPT}
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("times", [2, nightly(5)])
 def test_servers_that_start_at_once_agree(postgresql_server, times):

@@ -136,6 +136,7 @@ def test_a_new_release_is_there_the_next_time_and_never_half(page, release):
     wait_until_kept(page, release, second)
 
 
+@pytest.mark.nightly
 def test_two_updates_at_once_keep_one_whole_release(page, release):
     page.evaluate(REGISTER)
     (worker,) = page.context.service_workers

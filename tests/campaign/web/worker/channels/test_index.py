@@ -143,6 +143,7 @@ def test_both_read_the_channels_of_all_mechanisms(page):
     assert None not in losses
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_both_refuse_the_same_changed_channels(page, name):

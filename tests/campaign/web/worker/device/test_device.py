@@ -239,6 +239,7 @@ def test_two_tabs_that_send_at_once_send_once(joined, new_tab):
     assert len(one.posts + other.posts) == 1
 
 
+@pytest.mark.nightly
 def test_lost_responses_change_nothing(joined, desk):
     tab = joined(pause=1)
     tab.lose(20)
@@ -272,6 +273,7 @@ def test_a_join_that_was_interrupted_goes_on_without_the_invite(new_tab, desk):
     assert "qci_" not in json.dumps(again.run("everything"))
 
 
+@pytest.mark.nightly
 def test_a_browser_killed_before_the_acknowledgement_sends_the_same_again(browser, desk, tmp_path):
     campaign = desk.campaign()
     bodies = []
@@ -327,6 +329,7 @@ CLOCK = """(taken) => {
 }"""
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(("taken", "left"), [(1, 500), (500, 500), (501, 1_000), (1_300, 1_500)])
 def test_reports_leave_a_whole_number_of_delays_after_they_were_asked_for(joined, taken, left):
     """Else their time would tell how long it took to draw them."""
@@ -357,6 +360,7 @@ def test_a_question_that_was_asked_before_gets_the_report_that_was_kept(joined, 
     assert again["epsilon"] == pytest.approx(1)
 
 
+@pytest.mark.nightly
 def test_reports_without_a_name_are_shown_and_sent_again_by_what_they_mean(joined, desk):
     """Before, numbers of columns were taken for labels, and those from 4 on for no answer."""
     one, other = (qc.Categorical(list(labels)) for labels in ("abcd", "dcba"))
@@ -395,6 +399,7 @@ def test_a_report_under_an_earlier_kind_of_hash_is_not_sent_again(joined, desk):
     assert (spending["spent"], spending["after"]) == pytest.approx((3, 6))
 
 
+@pytest.mark.nightly
 def test_a_question_or_a_near_copy_that_gets_fresh_noise_is_told(joined, desk):
     about = f"toad {token_hex(8)}"
     first = joined(desk.campaign(about=about))
@@ -436,6 +441,7 @@ def test_a_budget_is_kept_over_all_campaigns(joined):
     assert second.call("commit", YES[:1]) is None
 
 
+@pytest.mark.nightly
 def test_a_limit_that_is_used_up_stops_new_reports_alone(joined, desk):
     about = f"owl {token_hex(8)}"
     first = joined(desk.campaign(about=about))
@@ -446,6 +452,7 @@ def test_a_limit_that_is_used_up_stops_new_reports_alone(joined, desk):
     assert refusal(joined().call("commit", YES[:1])) == "refusal.budget"
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", ["one-layer", "two-layer", "matrix factorisation"])
 def test_once_sent_a_campaign_costs_no_more(joined, desk, name):
     mechanism = MECHANISMS[name]
@@ -460,6 +467,7 @@ def test_once_sent_a_campaign_costs_no_more(joined, desk, name):
         tab.call("send")
 
 
+@pytest.mark.nightly
 def test_three_campaigns_of_a_tenth_fit_into_three_tenths(joined, desk):
     mechanism = qc.LaplacePerturbation(domain=qc.Ordinal(range(5)), epsilon=0.1, fill=None)
     tabs = [
@@ -476,6 +484,7 @@ def test_three_campaigns_of_a_tenth_fit_into_three_tenths(joined, desk):
 SENT = by_day(MECHANISMS_BY_DAY, [name for name in MECHANISMS if "ridge" not in name])
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", SENT)
 def test_reports_of_every_mechanism_are_taken_in(joined, desk, name):
     mechanism = MECHANISMS[name]
@@ -586,6 +595,7 @@ def test_answers_are_kept_only_on_request_and_until_they_are_sent(joined, new_ta
     assert entry["drafts"] == []
 
 
+@pytest.mark.nightly
 def test_forgetting_leaves_nothing(joined, desk):
     first, second = joined(), joined()
     second.call("commit", YES)

@@ -44,6 +44,7 @@ def test_all_mechanisms_are_tried():
     assert {one.name for one in CASES} == {one.name for one in MECHANISMS.values()}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_report_means_the_same_in_python_and_in_the_page(page, seed):
     for mechanism in PER_TASK:
