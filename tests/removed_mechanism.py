@@ -16,6 +16,6 @@ REMOVED = {
 }
 
 SENTENCE = (
-    "The mechanism 'sampled-variance' was removed in version 0.1.0: the privacy pair that its "
-    "paper claims does not hold."
+    "Mechanism 'sampled-variance' was removed in version 0.1.0, because the privacy claim of its "
+    "paper is wrong."
 )

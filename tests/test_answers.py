@@ -76,7 +76,7 @@ def test_full_lists_of_ids():
         AnswerError, match="row 0, column 'task': 'b' is not in the list of 2 tasks"
     ):
         Answers.from_frame(FRAME, DOMAIN, tasks=["a", "c"])
-    with pytest.raises(AnswerError, match="every id once"):
+    with pytest.raises(AnswerError, match="each id once"):
         Answers.from_frame(FRAME, DOMAIN, workers=["u", "v", "v"])
     with pytest.raises(AnswerError, match=r"'[uv]' is not in the list of 2 workers"):
         Answers.from_frame(FRAME, DOMAIN, workers=[1, 2])
@@ -103,10 +103,10 @@ def test_other_column_names():
         (FRAME.assign(worker=[1.0, np.nan, 2.0, 3.0]), r"row 1, column 'worker': the id is miss"),
         (FRAME.assign(worker=["v", "u", "v", "v"]), r"row 2, .* 'v' answered task 'b' in row 0"),
         (FRAME.iloc[:0], r"no row"),
-        (FRAME.assign(task=[(1,), (2,), (3,), (4,)]), r"column 'task' holds list"),
+        (FRAME.assign(task=[(1,), (2,), (3,), (4,)]), r"column 'task' has list"),
         (
             FRAME.assign(task=["a", 1, "b", 2]),
-            r"column 'task' cannot be read, or holds values of more than one type",
+            r"column 'task' is unreadable or has values of more than one type",
         ),
     ],
 )
@@ -216,23 +216,23 @@ def test_answers_cannot_be_changed():
         answers.values[0] = 1
     with pytest.raises(AttributeError):
         answers.domain = DOMAIN
-    with pytest.raises(ParameterError, match="values must be 4 long"):
+    with pytest.raises(ParameterError, match="values must have length 4"):
         answers.with_values(DOMAIN, np.zeros(3, np.uint8))
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"offsets": [0, 2]}, "offsets must rise"),
-        ({"offsets": [0, 3, 2]}, "offsets must rise"),
-        ({"offsets": [0, 3, 5]}, "offsets must rise"),
-        ({"offsets": [1, 2, 4]}, "offsets must rise"),
-        ({"worker_codes": np.array([0, 1, 2, 3])}, "positions in the 2 workers"),
-        ({"worker_codes": np.array([-1, 0, 0, 1])}, "positions in the 2 workers"),
+        ({"offsets": [0, 2]}, "offsets must increase"),
+        ({"offsets": [0, 3, 2]}, "offsets must increase"),
+        ({"offsets": [0, 3, 5]}, "offsets must increase"),
+        ({"offsets": [1, 2, 4]}, "offsets must increase"),
+        ({"worker_codes": np.array([0, 1, 2, 3])}, "positions of the 2 workers"),
+        ({"worker_codes": np.array([-1, 0, 0, 1])}, "positions of the 2 workers"),
         ({"values": np.array([0, 1, 2, 0], np.uint8)}, "values must lie in the domain"),
         ({"values": np.array([0, 1, 1, 0])}, "values must lie in the domain"),
-        ({"tasks": pa.array(["a", "a"])}, "tasks must hold every id once"),
-        ({"workers": pa.array(["u", None])}, "workers must hold every id once"),
+        ({"tasks": pa.array(["a", "a"])}, "tasks must contain each id once"),
+        ({"workers": pa.array(["u", None])}, "workers must contain each id once"),
     ],
 )
 def test_parts_that_do_not_fit_are_refused_before_a_kernel_reads_them(change, message):

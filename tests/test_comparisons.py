@@ -62,9 +62,9 @@ def test_crowd_kit_may_call_workers_performers():
         (("ann", None, "milk", "milk"), "row 1, column 'left': the cell is empty"),
         (("ann", "tea", None, "tea"), "row 1, column 'right': the cell is empty"),
         ((None, "tea", "milk", "tea"), "row 1, column 'worker': the cell is empty"),
-        (("ann", "tea", "", "tea"), "row 1, column 'right': an item cannot be called ''"),
-        (("ann", "a | b", "milk", "milk"), "row 1, column 'left': an item cannot be called 'a |"),
-        (("ann", "| b", "milk", "milk"), "row 1, column 'left': an item cannot be called '| b'"),
+        (("ann", "tea", "", "tea"), "row 1, column 'right': the item name ''"),
+        (("ann", "a | b", "milk", "milk"), "row 1, column 'left': the item name 'a |"),
+        (("ann", "| b", "milk", "milk"), "row 1, column 'left': the item name '| b'"),
         (GOOD, "row 1, columns 'left | right' and 'worker': worker 'ann' answered task 'tea | co"),
     ],
 )
@@ -106,7 +106,7 @@ def test_a_task_is_named_by_its_pair_alone_or_refused(left, right):
 
 @pytest.mark.parametrize("name", ["tea", "tea | ", " | tea", "a | b | c", "a | a", "a | | b"])
 def test_other_tasks_are_named(name):
-    with pytest.raises(qc.AnswerError, match="is not named by a pair of items"):
+    with pytest.raises(qc.AnswerError, match="does not name a pair of items"):
         pairs_of(pa.array(["x | y", name]))
 
 

@@ -113,7 +113,7 @@ def test_check_finite_names_who_asked():
 
 
 def test_labels_are_texts_that_files_can_hold():
-    with pytest.raises(ParameterError, match="a label must be a text that UTF-8 can hold"):
+    with pytest.raises(ParameterError, match="a label must be valid UTF-8"):
         Categorical(["\ud800", "b"])
 
 

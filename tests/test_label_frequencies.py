@@ -34,8 +34,8 @@ def test_labels_are_told_by_what_they_print_as():
 @pytest.mark.parametrize(
     ("prior", "message"),
     [
-        ({"d": 0.5}, r"prior: 'd' is no label; labels are \['a', 'b', 'c'\]"),
-        ({"a": 0.3, "b": 0.3, "c": 0.3}, "prior must sum to 1 where it names all labels"),
+        ({"d": 0.5}, r"prior: 'd' is not a label; the labels are \['a', 'b', 'c'\]"),
+        ({"a": 0.3, "b": 0.3, "c": 0.3}, "prior must sum to 1 if it names all labels"),
     ],
     ids=["stranger", "too little"],
 )
@@ -48,5 +48,5 @@ def test_frequencies_of_other_labels_are_refused(prior, message):
     "prior", ["no", 0.5, [1, 2], {1: 0.2, "1": 0.3}], ids=["text", "number", "list", "twice"]
 )
 def test_what_is_no_prior_is_refused(prior):
-    with pytest.raises(ParameterError, match=r"prior must map labels .* each label once"):
+    with pytest.raises(ParameterError, match=r"prior must map each label to its frequency"):
         as_label_frequencies(prior)

@@ -126,7 +126,7 @@ class Leaky(qc.RandomizedResponse):
 
 def test_what_has_a_delta_is_refused():
     mechanism = Leaky(domain=YES_NO, epsilon=1.0)
-    with pytest.raises(qc.ParameterError, match="bounded and has no delta"):
+    with pytest.raises(qc.ParameterError, match="a bounded loss and no delta"):
         qc.shuffled_guarantee(mechanism, honest=100, delta=1e-6)
 
 
@@ -155,7 +155,7 @@ def test_consent_says_the_assumption_last():
 def test_consent_wants_the_same_guarantee():
     told = qc.shuffled_guarantee(response(epsilon=1.0), honest=500, delta=1e-6)
     other = attrs.evolve(told, local=response(epsilon=2.0).guarantee(answers=1, tasks=1))
-    with pytest.raises(qc.ParameterError, match="another guarantee"):
+    with pytest.raises(qc.ParameterError, match="another local guarantee"):
         consent_sentences(told.local, shuffled=other)
 
 
@@ -288,7 +288,7 @@ def test_of_sets_is_kept_how_many_hold_each_label():
     assert poll.workers == 3
     assert poll.shares.sum() == pytest.approx(1)
     nothing = qc.SubsetSelection(domain=qc.Ordinal(range(5)), epsilon=0.0, set_size=2)
-    with pytest.raises(qc.AnswerError, match="do not tell answers apart"):
+    with pytest.raises(qc.AnswerError, match="do not distinguish answers"):
         reports_of_ranks([0, 1], nothing)
 
 
@@ -314,20 +314,20 @@ def test_more_than_one_question_is_refused():
     mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=1.0)
     frame = pd.DataFrame({"task": ["a", "b"], "worker": [1, 2], "label": ["no", "yes"]})
     reports = mechanism.randomize(qc.Answers.from_frame(frame, domain=YES_NO))
-    with pytest.raises(qc.AnswerError, match="has one question; these reports are of 2"):
+    with pytest.raises(qc.AnswerError, match="has one question; these reports have 2"):
         qc.shuffled_poll(reports)
 
 
 def test_laws_that_are_no_tables_are_refused():
     mechanism = qc.LaplacePerturbation(domain=qc.Interval(low=0, high=1), epsilon=1.0)
     frame = pd.DataFrame({"task": ["a"], "worker": [1], "label": [0.5]})
-    with pytest.raises(qc.AnswerError, match="those of 'laplace' are not"):
+    with pytest.raises(qc.AnswerError, match="those of 'laplace' have neither"):
         qc.shuffled_poll(mechanism.randomize(qc.Answers.from_frame(frame, domain=mechanism.domain)))
 
 
 def test_reports_that_tell_nothing_are_refused():
     mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=0.0)
-    with pytest.raises(qc.AnswerError, match="do not tell answers apart"):
+    with pytest.raises(qc.AnswerError, match="do not distinguish answers"):
         qc.shuffled_poll(reports_of(["yes", "no"], mechanism))
 
 

@@ -55,11 +55,13 @@ def test_each_task_and_label_is_a_question(frame):
 def test_labels_may_stand_in_a_text():
     texts = FRAME.assign(label=["cat", " tree ;dog", " "])
     assert bits_of(qc.binary_answers(texts, LABELS, separator=";")) == AS_BITS
-    with pytest.raises(qc.AnswerError, match=r"row 0, column 'label': 'cat' is a text .*separator"):
+    with pytest.raises(
+        qc.AnswerError, match=r"row 0, column 'label': 'cat' is a string.*separator"
+    ):
         qc.binary_answers(texts, LABELS)
-    with pytest.raises(qc.AnswerError, match=r"row 1, .*: '' is none of the labels"):
+    with pytest.raises(qc.AnswerError, match=r"row 1, .*: '' is not one of the labels"):
         qc.binary_answers(FRAME.assign(label=["cat", "cat;;dog", ""]), LABELS, separator=";")
-    with pytest.raises(qc.ParameterError, match="for texts, and column 'label' holds lists"):
+    with pytest.raises(qc.ParameterError, match="strings, but column 'label' contains lists"):
         qc.binary_answers(FRAME, LABELS, separator=";")
 
 
@@ -67,9 +69,9 @@ def test_labels_may_stand_in_a_text():
     ("second", "message"),
     [
         (None, "row 1, column 'label': the labels are missing"),
-        (["cat", "bird"], "row 1, column 'label': 'bird' is none of the labels 'cat', 'dog'"),
-        (["dog", None], "row 1, column 'label': None is none of the labels"),
-        (["dog", "cat", "dog"], "row 1, column 'label': 'dog' is there 2 times"),
+        (["cat", "bird"], "row 1, column 'label': 'bird' is not one of the labels 'cat', 'dog'"),
+        (["dog", None], "row 1, column 'label': None is not one of the labels"),
+        (["dog", "cat", "dog"], "row 1, column 'label': 'dog' occurs 2 times"),
     ],
 )
 def test_what_is_wrong_with_a_set_names_its_row(second, message):
@@ -78,9 +80,13 @@ def test_what_is_wrong_with_a_set_names_its_row(second, message):
 
 
 def test_numbers_are_no_sets():
-    with pytest.raises(qc.AnswerError, match="row 0, column 'label': 1 is no list of labels"):
+    with pytest.raises(
+        qc.AnswerError, match="row 0, column 'label': 1 is neither a list of labels"
+    ):
         qc.binary_answers(FRAME.assign(label=1), LABELS)
-    with pytest.raises(qc.AnswerError, match=r"column 'label': lists of list<.*> hold no labels"):
+    with pytest.raises(
+        qc.AnswerError, match=r"column 'label': lists of list<.*> cannot contain labels"
+    ):
         qc.binary_answers(with_sets([[["cat"]], [], []]), LABELS)
 
 
@@ -104,12 +110,12 @@ def test_tasks_and_workers_may_have_no_answer():
     [
         ("cat", "a list of labels"),
         ([], "at least one"),
-        (["cat", 3], "must be texts"),
+        (["cat", 3], "must be non-empty strings"),
         (["cat "], "without spaces"),
-        ([""], "not empty"),
-        (["genre: jazz"], "must not hold ': '"),
-        (["a,b"], "must not hold ','"),
-        (["cat", "cat"], "'cat' is there twice"),
+        ([""], "non-empty strings"),
+        (["genre: jazz"], "must not contain ': '"),
+        (["a,b"], "must not contain ','"),
+        (["cat", "cat"], "'cat' is repeated"),
     ],
 )
 def test_labels_can_be_told_apart(labels, message):
@@ -119,7 +125,7 @@ def test_labels_can_be_told_apart(labels, message):
 
 @pytest.mark.parametrize("separator", ["", 3])
 def test_a_separator_is_a_text(separator):
-    with pytest.raises(qc.ParameterError, match="separator must be a text"):
+    with pytest.raises(qc.ParameterError, match="separator must be a non-empty string"):
         qc.binary_answers(FRAME, LABELS, separator=separator)
 
 

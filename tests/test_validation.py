@@ -66,7 +66,7 @@ def test_texts():
     with pytest.raises(ParameterError, match="a name must be a text; got 5"):
         check_text("a name", 5)
     for half in ("\ud800", "ann\udfff"):
-        with pytest.raises(ParameterError, match=r"UTF-8 can hold; got '.*\\ud.*surrogate"):
+        with pytest.raises(ParameterError, match=r"valid UTF-8; got '.*\\ud.*surrogate"):
             check_text("a name", half)
 
 

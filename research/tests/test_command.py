@@ -49,7 +49,7 @@ def figures(monkeypatch):
     runs = []
 
     def lost(*_):
-        raise FormatError("there is no such dataset folder")
+        raise FormatError("this directory does not exist")
 
     found = {
         "one2001-1": table("One, Figure 1", [1.0, 2.0], runs, draw=draw),
@@ -203,7 +203,7 @@ def test_all_is_written_and_resumed(run, figures, tmp_path, monkeypatch):
     assert pd.read_csv(folder / "one2001-1.csv")["value"].tolist() == [1.0, 2.0]
     index = (folder / "index.md").read_text()
     assert "[one2001-1](one2001-1.md)" in index
-    assert "there is no such dataset folder" in index
+    assert "this directory does not exist" in index
     assert "| One, Figure 1 | 2 | 0 | 20" in index
     assert len(runs) == 2
     (folder / "one2001-1.svg").unlink()

@@ -215,13 +215,12 @@ def _first_sent(reports: Reports) -> npt.NDArray[Any]:
     if reports.again is None:
         return values
     left_out = int(reports.again.sum())
-    found = f"{left_out:,} of {len(values):,} reports were sent again"
-    reason = "a poll of an earlier campaign may have counted them"
     if left_out == len(values):
-        raise AnswerError("polls.poll-sent-again", found=found, reason=reason)
+        raise AnswerError("polls.poll-sent-again", count=left_out)
     if left_out:
         warnings.warn(
-            LeftOutWarning("polls.poll-left-out", found=found, reason=reason), stacklevel=3
+            LeftOutWarning("polls.poll-left-out", left_out=left_out, count=len(values)),
+            stacklevel=3,
         )
     return values[~reports.again]
 

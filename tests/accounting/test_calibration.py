@@ -61,7 +61,7 @@ def test_a_high_of_ones_own():
     low, high = two_layer_bounds(1.0, 5, labels=2, high=0.4)
     assert high == pytest.approx(0.4)
     assert low > two_layer_bounds(1.0, 5, labels=2)[0]
-    with pytest.raises(ParameterError, match=r"take a high above 0\.268941"):
+    with pytest.raises(ParameterError, match=r"Use a high above 0\.268941"):
         two_layer_bounds(1.0, 5, labels=2, high=0.2)
     with pytest.raises(ParameterError, match=r"high must be at most .* = 0\.5 for 2 labels"):
         two_layer_bounds(1.0, 5, labels=2, high=0.6)
@@ -178,7 +178,7 @@ def test_no_width_and_no_loss_is_too_large():
     assert noise_step(9.0 * 2.0**-900, 1.0) == 0.5 * 2.0**-900
     with pytest.raises(ParameterError, match="width must be at least"):
         noise_step(5e-324, 1.0)
-    with pytest.raises(ParameterError, match="take a high above 0, or more"):
+    with pytest.raises(ParameterError, match="Use a high above 0, or a larger"):
         two_layer_bounds(1000.0, 5, labels=2, high=0.0)
     with pytest.raises(ParameterError, match="epsilon must be above 0"):
         two_layer_bounds(0.0, 5, labels=2)

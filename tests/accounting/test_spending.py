@@ -123,7 +123,7 @@ def test_no_draw_is_extended_under_a_delta(name):
     kind = qc.Mechanism.registry()[name]
     mechanism = kind.from_claimed_epsilon(domain=qc.Ordinal(range(3)), epsilon=1.0)
     begun = qc.PrivacyLedger().charge("ann", mechanism, answers=3, tasks=3)
-    with pytest.raises(qc.ParameterError, match="takes all of them in one charge"):
+    with pytest.raises(qc.ParameterError, match="needs one charge for all of them"):
         begun.would_exceed("ann", mechanism, 1e6, answers=1, tasks=1, delta=0.5)
     begun.would_exceed("ann", mechanism, 1e6, answers=1, tasks=1)
     begun.would_exceed("ann", mechanism, 1e6, answers=1, tasks=1, campaign="2", delta=0.5)

@@ -179,9 +179,9 @@ def test_nonsense_is_refused():
         proven_epsilon(np.zeros(10), np.zeros(10), 0.9, 2)
     with pytest.raises(ParameterError, match="epsilons must be numbers"):
         proven_deltas(np.zeros(10), np.zeros(10), 0.9, [np.nan])
-    with pytest.raises(ParameterError, match="at least eight draws a side; got 7"):
+    with pytest.raises(ParameterError, match="at least eight draws per side; got 7"):
         proven_epsilon(np.zeros(7), np.zeros(10), 0.9)
-    with pytest.raises(ParameterError, match="a score by scores is NaN"):
+    with pytest.raises(ParameterError, match="a score of scores is NaN"):
         proven_epsilon(np.full(10, np.nan), np.zeros(10), 0.9)
 
 

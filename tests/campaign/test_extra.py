@@ -17,7 +17,7 @@ from quietcrowd.exceptions import MissingExtraError
 def test_a_missing_extra_is_one_sentence(monkeypatch, require, name):
     require()
     monkeypatch.setattr(extra, "find_spec", lambda wanted: None if wanted == name else object())
-    with pytest.raises(MissingExtraError, match=r"with \[campaign\] from where"):
+    with pytest.raises(MissingExtraError, match=r"with the extra \[campaign\]"):
         require()
 
 

@@ -40,7 +40,7 @@ from quietcrowd.inference import METHODS
         ("noise-aware:prior=no=0.9/no=0.1", " in a label; got 'no=0.9/no=0.1'"),
         ("noise-aware:prior=a=0.9/%61=0.1", " in a label; got 'a=0.9/%61=0.1'"),
         ("noise-aware:prior=no=a", "prior of 'no' must be a finite number, at least 0; got 'a'"),
-        ("noise-aware:prior=no", "(on the command line: prior=no=0.9), each label once; got 'no'"),
+        ("noise-aware:prior=no", "(on the command line: prior=no=0.9); got 'no'"),
         ("crh:loss=a=1", "loss must be"),
     ],
 )

@@ -33,8 +33,10 @@ def test_from_format_to_format_and_back(run):
     options = {"e.tsv": ("--to", "toloka"), "f.csv": ("--to", "mturk")}
     status, output, errors = run("convert", "batch.csv", files[0], "--field", "animal")
     assert (status, output) == (0, "")
-    assert "left out: rejected answers" not in errors
-    assert "batch.csv: left out: rejected assignments (convert --rejected takes them): 1" in errors
+    assert "dropped rows: rejected answers" not in errors
+    assert (
+        "batch.csv: dropped rows: rejected assignments (convert --rejected takes them): 1" in errors
+    )
     assert "2 answers written to a.csv." in errors
     for source, target in pairwise(files):
         status, _, errors = run("convert", source, target, *options.get(target, ()))
@@ -54,7 +56,7 @@ def test_what_infer_and_randomize_read_is_the_same(run):
     assert run("randomize", *words, "-o", "r.parquet", "--simulate", 1)[0] == 0
     assert len(qc.read_reports("r.parquet")) == 2
     status, _, errors = run("infer", "--plain", "batch.csv", "--labels", "cat,dog")
-    assert (status, "choose one with" in errors) == (2, True)
+    assert (status, "Choose one with" in errors) == (2, True)
 
 
 def test_rejected_answers_are_taken_where_they_are_asked_for(run):
@@ -89,7 +91,7 @@ def test_reports_keep_what_made_them(run, batch):
         with qc.noise_ignored():
             assert run("infer", file)[0] == 0
         (batch / f"{file}.mechanism.json").unlink()
-        assert "nothing says which mechanism made these reports" in run("infer", file)[2]
+        assert "the mechanism of these reports is unknown" in run("infer", file)[2]
     status, output, errors = run("convert", "r.parquet")
     assert (status, output) == (2, "")
     assert "say where they go" in errors
@@ -101,7 +103,7 @@ def test_nothing_is_overwritten(run, batch):
         (batch / there).write_text("kept")
         status, output, errors = run("convert", "a.csv", there.removesuffix(".mechanism.json"))
         assert (status, output) == (2, "")
-        assert f"{there} is there already: name a new file" in errors
+        assert f"{there} already exists; name a new file" in errors
         assert (batch / there).read_text() == "kept"
     assert not (batch / "c.csv").exists()
 
@@ -115,7 +117,7 @@ def test_truths_become_predictions(run, batch):
     status, output, _ = run("convert", "t.json")
     assert status == 0
     assert output == "task,label,confidence\nH1,cat,0.75\nH2,dog,\n"
-    assert "holds task, worker and label" in run("convert", "t.json", "m.csv", "--to", "mturk")[2]
+    assert "stores task, worker and label" in run("convert", "t.json", "m.csv", "--to", "mturk")[2]
 
 
 def test_other_columns_are_told(run, batch):
@@ -136,7 +138,7 @@ def test_other_columns_are_told(run, batch):
         (("batch.csv", "batch.csv.mechanism.json"), "write to another file"),
         (("batch.csv", "a.ods"), "the name must end in one of"),
         (("batch.csv", "no/a.csv"), "there is no such folder"),
-        (("batch.csv", "a.csv", "--to", "word"), "a format must be one of csv, parquet"),
+        (("batch.csv", "a.csv", "--to", "word"), "format must be one of csv, parquet"),
         (("batch.csv", "a.csv", "--from", "mturc"), "did you mean 'mturk'"),
         (("batch.csv", "a.csv", "--to", "toloka"), "must end in .tsv"),
         (("batch.csv", "--to", "toloka"), "say where the file of toloka goes"),
@@ -204,12 +206,12 @@ def test_a_field_of_known_truths_goes_with_reports(run, batch):
     answers = qc.Answers.from_frame(frame, mechanism.domain)
     qc.write_reports(mechanism.randomize(answers), "r.csv")
     status, _, errors = run("infer", "r.csv", "--gold", "p.tsv")
-    assert (status, "choose one with field= (on the command line: --field)" in errors) == (2, True)
+    assert (status, "Choose one with field= (on the command line: --field)" in errors) == (2, True)
     status, output, errors = run("infer", "r.csv", "--gold", "p.tsv", "--field", "a")
     assert (status, "1 truth known" in errors) == (0, True)
     assert read_csv(output)[0][:2] == ["cat", "cat"]
     status, _, errors = run("infer", "r.csv", "--gold", "known.csv", "--field", "a")
-    assert (status, "are of platforms' files" in errors) == (2, True)
+    assert (status, "exist only in files of platforms" in errors) == (2, True)
     assert run("convert", "r.csv", "r.parquet")[0] == 0
     assert run("partition", "r.parquet", "-o", "store")[0] == 0
     words = ("infer", "store", "-o", "truths.parquet", "--field", "a")
@@ -224,7 +226,7 @@ def test_a_field_goes_with_plain_answers(run, batch):
     status, _, errors = run("infer", "a.csv", "--field", "a")
     assert (status, "--field goes with --plain, or with --gold" in errors) == (2, True)
     status, _, errors = run("infer", "--plain", "a.csv", "--labels", "cat,dog", "--field", "a")
-    assert (status, "of platforms' files" in errors) == (2, True)
+    assert (status, "only in files of platforms" in errors) == (2, True)
 
 
 @pytest.mark.parametrize("words", ["convert a.csv --to m", "campaign export x --format m"])
@@ -323,8 +325,9 @@ def test_what_cannot_be_read_is_told(run):
     status, errors = converted(run, "questions.csv")
     assert status == 2
     assert errors.endswith(
-        "'cat; dog' is none of the labels 'cat', 'dog', 'tree'. Name it in labels= (on the command "
-        "line: --several), or drop it. Labels are taken to stand between ','; --separator names "
+        "'cat; dog' is not one of the labels 'cat', 'dog', 'tree'. Add it to labels= (on the "
+        "command line: --several), or drop it. Labels are taken to stand "
+        "between ','; --separator names "
         "another.\n"
     )
     status, _, errors = run("convert", "tags.csv", "a.csv", "--separator", ";")

@@ -21,12 +21,12 @@ def test_a_round_from_answers_to_truths(run, folder, tmp_path):
     status, output, errors = run("infer", reports, "-o", truths, "--workers", workers)
     assert (status, output) == (0, "")
     assert "60 tasks, 15 workers, 360 answers" in errors
-    assert "no model of the noise" not in errors
+    assert "ignores the noise" not in errors
     assert "; method noise-aware, by default; " in errors
     other = tmp_path / "other.csv"
     status, _, errors = run("infer", reports, "--method", "weighted-vote", "-o", other)
     assert status == 0
-    assert "note: WeightedVote has no model of the noise" in errors
+    assert "note: WeightedVote ignores the noise" in errors
     assert len(pd.read_csv(truths)) == len(pd.read_csv(other)) == 60
     assert len(pd.read_json(workers, lines=True)) == 15
 
@@ -70,7 +70,7 @@ def test_known_truths_of_other_tasks_are_named_and_left_out(run, folder, tmp_pat
     path.write_text("task,label\n0,yes\nnone,no\n")
     status, _, errors = run("infer", folder, "--plain", "--gold", path)
     assert status == 0
-    assert "known truths of 1 of 2 tasks are left out" in errors
+    assert "known truths of 1 of 2 tasks are dropped" in errors
     assert "'none'" in errors
     assert "1 truth known" in errors
 
@@ -80,8 +80,8 @@ def test_known_truths_of_other_tasks_are_named_and_left_out(run, folder, tmp_pat
     [
         (
             "task,label\nnone,no\nx,yes\n",
-            "known.csv: row 0 (the first is row 0): task 'none' is no task of the answers, nor is "
-            "any other. Name the tasks as the answers do\n",
+            "known.csv: row 0 (the first is row 0): task 'none' is not in the answers, nor is "
+            "any other task. Use the task names of the answers\n",
         ),
         (
             "task,label\n0,maybe\n",
@@ -94,7 +94,7 @@ def test_known_truths_of_other_tasks_are_named_and_left_out(run, folder, tmp_pat
         ),
         ("task,said\n0,yes\n", "column 'label' is missing"),
         ("item,label\n0,yes\n", "column 'task' is missing"),
-        ("task,label\n", "known.csv: there is no known truth"),
+        ("task,label\n", "known.csv: there are no known truths"),
         ("", "cannot be read as CSV"),
         (None, "known.csv: there is no such file"),
     ],
@@ -116,7 +116,7 @@ def test_known_truths_are_not_overwritten(run, folder, option):
     known.write_text("task,label\n0,yes\n")
     status, _, errors = run("infer", folder, "--plain", "--gold", known, option, known)
     assert status == 2
-    assert "is what is read from" in errors
+    assert "is the input" in errors
     assert known.read_text() == "task,label\n0,yes\n"
 
 
@@ -162,10 +162,10 @@ def test_reports_of_several_files_and_simulated_ones(run, folder, tmp_path):
     status, _, errors = run("infer", *paths)
     assert status == 0
     assert "60 tasks, 15 workers, 360 answers" in errors
-    assert "protect nobody" not in errors
+    assert "protect no one" not in errors
     run("randomize", folder, "--simulate", 1, "-o", tmp_path / "s.parquet")
     told = run("infer", tmp_path / "s.parquet")[2]
-    assert told.count("these reports are simulated: they protect nobody") == 1
+    assert told.count("these reports are simulated and protect no one") == 1
     assert told.count("simulated") == 1
 
 
@@ -249,7 +249,7 @@ def test_nothing_is_overwritten(run, folder, tmp_path, option):
     target.write_text("mine")
     status, output, errors = run("infer", folder, "--plain", option, target)
     assert (status, output) == (2, "")
-    assert errors == f"quietcrowd: error: {target} is there already: name a new file\n"
+    assert errors == f"quietcrowd: error: {target} already exists; name a new file\n"
     assert target.read_text() == "mine"
 
 

@@ -40,7 +40,7 @@ def test_json_and_a_table_hold_the_same(run, tmp_path):
     assert list(table["error"]) == pytest.approx([row["error"] for row in told["rows"]])
     status, _, errors = run(*SMALL, *words, "-o", tmp_path / "plan.csv")
     assert status == 2
-    assert "is there already: name a new file" in errors
+    assert "already exists; name a new file" in errors
 
 
 def test_left_out_cells_are_told(run):

@@ -15,7 +15,7 @@ def test_reports_that_are_there_stay_there(run, folder, tmp_path, more):
     assert len(before) == 2
     status, output, errors = run("randomize", folder, "-o", reports, *more)
     assert (status, output) == (2, "")
-    assert errors.endswith("r.csv is there already: name a new file\n")
+    assert errors.endswith("r.csv already exists; name a new file\n")
     assert len(errors.splitlines()) == 1
     assert [path.read_bytes() for path in sorted(tmp_path.glob("r.csv*"))] == before
 
@@ -30,7 +30,7 @@ def test_reports_of_a_run_that_ended_meanwhile_stay_there(run, folder, tmp_path,
     monkeypatch.setattr(qc.RandomizedResponse, "randomize", slow)
     status, _, errors = run("randomize", folder, "-o", reports)
     assert status == 2
-    assert errors.endswith("r.csv is there already: name a new file\n")
+    assert errors.endswith("r.csv already exists; name a new file\n")
     assert reports.read_text() == "of another run"
 
 
@@ -58,7 +58,9 @@ def test_rows_left_out_for_their_answer_need_a_mechanism_that_hides_it(run, tmp_
         assert not reports.exists()
         note, error = errors.splitlines()
         assert note == "left out: 0 repeated answers, 2 that are missing or not possible"
-        assert error.startswith("quietcrowd: error: 2 rows were left out for the answer, missing")
+        assert error.startswith(
+            "quietcrowd: error: rows dropped because of a missing or invalid answer: 2"
+        )
         assert "RandomizedResponse does not protect participation" in error
         assert "pass participation_public=True (on the command line: --participation" in error
     status, _, errors = run(*words, "--skip-outside", "--participation-public")
@@ -89,10 +91,15 @@ def test_an_epsilon_of_0_is_told_where_reports_are_made_and_read(run, folder, tm
     assert told in errors.splitlines()
     status, _, errors = run("infer", reports)
     assert status == 0
-    assert errors.count("RandomizedResponse tell nothing of the answers: its epsilon is 0") == 1
+    assert (
+        errors.count(
+            "RandomizedResponse carry no information about the answers, because epsilon is 0"
+        )
+        == 1
+    )
     status, _, errors = run("randomize", folder, "-e", 0.1, "-o", tmp_path / "s.parquet")
     assert told not in errors
-    assert "tell nothing" not in run("infer", tmp_path / "s.parquet")[2]
+    assert "carry no information" not in run("infer", tmp_path / "s.parquet")[2]
 
 
 HIDING = [
@@ -175,7 +182,7 @@ WORKERS = ["--all-workers", "{folder}/workers.csv"]
         (["-m", "laplace", "-e", "nan"], "epsilon must be a finite number above 0"),
         (["-m", "one-layer"], "must be Categorical or Ordinal"),
         (["-m", "matrix-factorization:rank=0"], "rank must be a whole number"),
-        (["-m", "matrix-factorization:variant=paper"], "needs an Ordinal domain"),
+        (["-m", "matrix-factorization:variant=paper"], "requires an Ordinal domain"),
         (["--between", "1"], "two numbers"),
         (["--between", "9,0"], "low must be below high"),
         (["--levels", "1,2"], "not several"),

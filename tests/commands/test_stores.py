@@ -31,7 +31,7 @@ def test_nothing_is_overwritten_by_what_a_store_gives(run, store, tmp_path):
         words = ("infer", store, "-o", tmp_path / "new.csv") if name == "--workers" else ()
         status, output, errors = run(*(words or ("infer", store)), name, target)
         assert (status, output) == (2, "")
-        assert errors == f"quietcrowd: error: {target} is there already: name a new file\n"
+        assert errors == f"quietcrowd: error: {target} already exists; name a new file\n"
         assert target.read_text() == "mine"
 
 
@@ -42,11 +42,11 @@ def test_known_truths(run, store, tmp_path):
     gold.write_text("task,label\n3,yes\n99,no\n")
     status, _, errors = run("infer", store, "-o", tmp_path / "u.parquet", "--gold", gold)
     assert status == 0
-    assert "known truths of 1 of 2 tasks are left out" in errors
+    assert "known truths of 1 of 2 tasks are dropped" in errors
     gold.write_text("task,label\n99,no\n")
     status, _, errors = run("infer", store, "-o", tmp_path / "v.parquet", "--gold", gold)
     assert status == 2
-    assert "gold.csv: row 0 (the first is row 0): task '99' is no task of the answers" in errors
+    assert "gold.csv: row 0 (the first is row 0): task '99' is not in the answers" in errors
 
 
 def test_simulated_reports_are_called_so(run, reports, tmp_path):
@@ -60,7 +60,7 @@ def test_simulated_reports_are_called_so(run, reports, tmp_path):
     ):
         status, _, errors = run(*words)
         assert status == 0
-        assert errors.count("protect nobody") == 1
+        assert errors.count("protect no") == 1
 
 
 @pytest.mark.grid
@@ -69,15 +69,15 @@ def test_simulated_reports_are_called_so(run, reports, tmp_path):
     ("words", "message"),
     [
         (["partition", "R"], "say where the store goes: --output FOLDER"),
-        (["partition", "R", "-o", "S"], "is there already: name a new folder"),
+        (["partition", "R", "-o", "S"], "already exists; name a new folder"),
         (["partition", "R", "-o", "N", "--labels", "a,b"], "go with --plain"),
         (["partition", "R", "-o", "N", "--columns", "a,b,c"], "go with --plain"),
         (["infer", "R", "--columns", "a,b,c"], "--duplicates go with --plain"),
         (["partition", "R", "-o", "N", "--plain", "--columns", "a"], "--columns must be three"),
         (["partition", "R", "-o", "N", "--partitions", "0"], "partitions must be a whole number"),
         (["partition", "R", "-o", "N", "--duplicates", "all"], "--duplicates"),
-        (["partition", "A", "-o", "N"], "nothing says which mechanism made these reports"),
-        (["partition", "R", "-o", "N", "--plain", "--labels", "a"], "randomised reports"),
+        (["partition", "A", "-o", "N"], "the mechanism of these reports is unknown"),
+        (["partition", "R", "-o", "N", "--plain", "--labels", "a"], "randomized reports"),
         (["infer", "S"], "say where the truths go: --output truths.parquet"),
         (["infer", "S", "R", "-o", "T"], "name one folder"),
         (["infer", "S", "-o", "T", "--plain"], "does not go with it"),
@@ -110,7 +110,7 @@ def test_a_store_that_lost_a_file(run, store, tmp_path):
     next(store.glob("partition-*/values.npy")).unlink()
     status, _, errors = run("infer", store, "-o", tmp_path / "t.parquet")
     assert status == 2
-    assert "values.npy: this file is missing. Make the store anew." in errors
+    assert "values.npy: this file is missing. Create the store again." in errors
 
 
 @pytest.fixture
@@ -148,7 +148,9 @@ def test_a_store_with_rows_left_out_needs_a_mechanism_that_hides_it(run, tmp_pat
     status, output, errors = run(*words)
     assert (status, output) == (2, "")
     (line,) = errors.splitlines()
-    assert line.startswith("quietcrowd: error: 2 rows were left out for the answer, missing or")
+    assert line.startswith(
+        "quietcrowd: error: rows dropped because of a missing or invalid answer: 2"
+    )
     assert "--participation-public" in line
     assert not sent.exists()
     status, _, errors = run(*words, "--participation-public")
@@ -192,7 +194,7 @@ def test_what_hides_who_answered_needs_lists(run, answers, tmp_path):
     [
         (("--labels", "no,yes"), "a store knows what it holds"),
         (("-m", "laplace"), "domain"),
-        (("-o", "{answers}"), "is what is read from"),
+        (("-o", "{answers}"), "is the input"),
         (("--scheduler", "here"), "scheduler must be tcp://host:port"),
     ],
 )

@@ -26,12 +26,14 @@ def test_a_folder_is_a_dataset(folder):
 def test_a_name_is_looked_up_where_the_variable_says(folder, monkeypatch):
     monkeypatch.setenv("QUIETCROWD_DATA", str(folder.parent))
     assert len(qc.load_dataset("small").answers) == 2
-    with pytest.raises(FormatError, match="no such dataset folder; QUIETCROWD_DATA holds small"):
+    with pytest.raises(
+        FormatError, match="this directory does not exist; QUIETCROWD_DATA contains small"
+    ):
         qc.load_dataset("large")
     monkeypatch.setenv("QUIETCROWD_DATA", str(folder.parent / "nowhere"))
-    with pytest.raises(FormatError, match="nowhere, which is no folder"):
+    with pytest.raises(FormatError, match="nowhere, which is not a directory"):
         qc.load_dataset("small")
-    with pytest.raises(FormatError, match="give the folder that it lies in"):
+    with pytest.raises(FormatError, match="give its directory"):
         qc.load_dataset(folder / "answers.csv")
     monkeypatch.delenv("QUIETCROWD_DATA")
     with pytest.raises(FormatError, match="QUIETCROWD_DATA is not set"):

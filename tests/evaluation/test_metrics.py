@@ -49,10 +49,10 @@ def test_constant_guess():
 @pytest.mark.parametrize(
     ("truths", "message"),
     [
-        (TRUTHS.assign(task=["7", "8", "9"]), "row 0: task '7' is no task of the answers"),
+        (TRUTHS.assign(task=["7", "8", "9"]), "row 0: task '7' is not in the answers"),
         (TRUTHS.assign(task=["3", "3", "2"]), "task 3 occurs 2 times"),
         (TRUTHS.assign(label=["a", "b", "c"]), "row 2: 'c' is outside the domain"),
-        (TRUTHS.iloc[:0], "there is no known truth"),
+        (TRUTHS.iloc[:0], "there are no known truths"),
         (TRUTHS.drop(columns="label"), "column 'label' is missing"),
     ],
 )
@@ -137,7 +137,7 @@ def test_truths_that_are_no_numbers(label, told):
 
 def test_only_estimates_have_errors():
     for metric in (qc.mean_absolute_error, centred_error, correlation):
-        with pytest.raises(qc.ParameterError, match="estimate must be what fit returned"):
+        with pytest.raises(qc.ParameterError, match="estimate must be a TruthEstimate"):
             metric(NUMBERS, TRUE_NUMBERS)
 
 
@@ -148,5 +148,5 @@ def test_truths_may_be_a_series_as_crowd_kit_has_it():
     assert qc.error_rate(estimate, series) == qc.error_rate(estimate, crowd.truths) > 0
     known = qc.MajorityVote().fit(crowd.answers, gold=series[:30])
     assert qc.error_rate(known, series[:30]) == 0
-    with pytest.raises(AnswerError, match="'nobody' is no task"):
+    with pytest.raises(AnswerError, match="'nobody' is not in the answers"):
         qc.error_rate(estimate, pd.Series({"nobody": 1}))

@@ -38,9 +38,9 @@ def test_names_that_the_caller_gives_have_no_others():
 @pytest.mark.parametrize(
     ("names", "told"),
     [
-        (["task", "performer", "workerId", "label"], "'performer' and 'workerId' could both be"),
-        (["task", "task", "worker", "label"], "2 columns are called 'task'"),
-        (["task", "performer", "performer", "label"], "2 columns are called 'performer'"),
+        (["task", "performer", "workerId", "label"], "'performer' and 'workerId' could each be"),
+        (["task", "task", "worker", "label"], "2 columns have the name 'task'"),
+        (["task", "performer", "performer", "label"], "2 columns have the name 'performer'"),
     ],
 )
 def test_what_is_not_clear_is_an_error(names, told):

@@ -64,7 +64,7 @@ def test_reports_round_trip_with_their_mechanism(tmp_path, suffix, mechanism):
         assert back.mechanism == mechanism
         assert back.simulated == (rng is not None)
         assert rows_of(back.table) == rows_of(reports.table)
-        with pytest.raises(FormatError, match="these are randomised reports"):
+        with pytest.raises(FormatError, match="these are randomized reports"):
             qc.read_answers(path, DOMAIN)
 
 
@@ -72,9 +72,7 @@ def test_reports_round_trip_with_their_mechanism(tmp_path, suffix, mechanism):
 def test_reports_without_a_mechanism_are_refused(tmp_path, suffix):
     path = tmp_path / f"reports{suffix}"
     qc.write_answers(CROWD.answers, path)
-    with pytest.raises(
-        MissingMechanismError, match="nothing says which mechanism made these reports"
-    ):
+    with pytest.raises(MissingMechanismError, match="the mechanism of these reports is unknown"):
         qc.read_reports(path)
 
 
@@ -114,7 +112,7 @@ def test_reports_of_many_devices_are_read_together(tmp_path):
         qc.read_reports(*paths, paths[0])
     other = qc.RandomizedResponse(domain=DOMAIN, epsilon=2.0)
     qc.write_reports(other.randomize(CROWD.answers), tmp_path / "other.csv")
-    with pytest.raises(FormatError, match=r"other\.csv: these reports were made by"):
+    with pytest.raises(FormatError, match=r"other\.csv: the mechanism of these reports is"):
         qc.read_reports(*paths, tmp_path / "other.csv")
 
 
@@ -182,13 +180,13 @@ def test_other_column_names_and_further_columns(tmp_path):
         ("a.csv", b"task,worker,label\n\xff\xfe,u,yes\n", "this cannot be read as"),
         ("a.csv.gz", b"task,worker,label\na,u,yes\n", "this cannot be read as"),
         ("a.parquet", b"PAR", "this cannot be read as"),
-        ("a.jsonl", b"{]\n", "line 1 is no JSON"),
+        ("a.jsonl", b"{]\n", "line 1 is not JSON"),
         ("a.jsonl", b"[1]\n", "line 1: expected a JSON object"),
         ("a.jsonl", b'{"task": 1, "worker": 2}\n', "line 1 lacks the key 'label'"),
         (
             "a.jsonl",
             b'{"task": 1, "worker": 2, "label": "no"}\n{"task": "x", "worker": 2, "label": "no"}\n',
-            "key 'task' holds more than one type",
+            "key 'task' has values of more than one type",
         ),
         ("a.jsonl.gz", b'{"task": 1}\n', "this cannot be read as"),
         ("a.ods", b"", "the name must end in one of .csv, .csv.gz, .tsv"),
@@ -339,7 +337,7 @@ def test_rows_of_a_text_file_have_lines(tmp_path):
 def test_utf_16_is_told_by_its_first_bytes(tmp_path, encoding, name):
     path = tmp_path / name
     path.write_bytes("\ufefftask,worker,label\nt,u,no\n".encode(encoding))
-    with pytest.raises(FormatError, match="UTF-16: save it as UTF-8"):
+    with pytest.raises(FormatError, match="UTF-16; save it as UTF-8"):
         qc.read_answers(path, qc.Categorical(["no", "yes"]))
 
 

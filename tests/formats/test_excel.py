@@ -73,7 +73,7 @@ def test_what_is_written_is_read_and_written_alike(tmp_path):
 def test_two_long_ids_do_not_become_one(tmp_path):
     ids = ["x" * excel.MOST_CHARACTERS + end for end in ("", "A")]
     table = pa.table({"task": ids, "worker": ["u", "u"], "label": ["no", "yes"]})
-    with pytest.raises(FormatError, match=r"row 1: 'x+…' does not fit a cell: write \.csv"):
+    with pytest.raises(FormatError, match=r"row 1: a cell cannot contain 'x+…'; write \.csv"):
         qc.write_table(table, tmp_path / "a.xlsx")
     assert list(tmp_path.iterdir()) == []
     qc.write_table(table[:1], tmp_path / "a.xlsx")
@@ -83,7 +83,7 @@ def test_two_long_ids_do_not_become_one(tmp_path):
 @pytest.mark.usefixtures("openpyxl")
 def test_more_rows_than_a_sheet_has_are_an_error(tmp_path):
     table = pa.table({"task": pa.nulls(excel.MOST_ROWS, pa.string())})
-    with pytest.raises(FormatError, match="a sheet has 1,048,576 rows at most"):
+    with pytest.raises(FormatError, match="a sheet has at most 1,048,576 rows"):
         qc.write_table(table, tmp_path / "a.xlsx")
     assert list(tmp_path.iterdir()) == []
 
@@ -96,7 +96,7 @@ def test_a_name_of_a_column_is_no_formula(openpyxl, tmp_path):
 @pytest.mark.usefixtures("openpyxl")
 def test_a_text_that_no_cell_holds_is_an_error(tmp_path):
     table = pa.table({"task": ["a", "b\r"], "worker": ["u", "u"], "label": ["no", "yes"]})
-    with pytest.raises(FormatError, match=r"row 1: .* does not fit a cell"):
+    with pytest.raises(FormatError, match=r"row 1: a cell cannot contain"):
         qc.write_table(table, tmp_path / "a.xlsx")
     assert list(tmp_path.iterdir()) == []
 

@@ -36,7 +36,7 @@ def test_nothing_is_there_where_something_goes_wrong(tmp_path):
 def test_what_is_there_is_kept(tmp_path):
     (tmp_path / "old").write_text("1")
     with (
-        pytest.raises(qc.ParameterError, match="old is there already"),
+        pytest.raises(qc.ParameterError, match="old already exists"),
         new_folder(tmp_path / "old"),
     ):
         pass
@@ -117,9 +117,9 @@ def test_where_no_file_can_be_put_is_told_beforehand(tmp_path, monkeypatch):
 def test_what_lies_in_a_source_is_not_overwritten(tmp_path):
     with pytest.raises(qc.ParameterError, match="two outputs"):
         refuse_overwriting(tmp_path / "in", tmp_path / "a", None, tmp_path / "b", tmp_path / "a")
-    with pytest.raises(qc.ParameterError, match="lies in what is read from"):
+    with pytest.raises(qc.ParameterError, match="is inside the input"):
         refuse_overwriting(tmp_path, tmp_path / "a" / "b")
-    with pytest.raises(qc.ParameterError, match="is what is read from"):
+    with pytest.raises(qc.ParameterError, match="is the input"):
         refuse_overwriting(tmp_path, tmp_path / "a" / "..")
     refuse_overwriting(tmp_path / "in", tmp_path / "a", None, tmp_path / "b")
 
@@ -128,12 +128,12 @@ def test_links_in_a_circle_are_told_of_as_the_system_does(tmp_path):
     circle = tmp_path / "circle"
     circle.symlink_to(circle)
     refuse_overwriting(circle, tmp_path / "a")
-    with pytest.raises(qc.exceptions.ParameterError, match="is what is read from"):
+    with pytest.raises(qc.exceptions.ParameterError, match="is the input"):
         refuse_overwriting(circle, circle)
 
 
 def test_what_is_there_is_not_new(tmp_path):
     check_new(tmp_path / "a")
     (tmp_path / "a").touch()
-    with pytest.raises(qc.ParameterError, match=r"a is there already: name a new file$"):
+    with pytest.raises(qc.ParameterError, match=r"a already exists; name a new file$"):
         check_new(tmp_path / "a")

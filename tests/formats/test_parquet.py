@@ -46,6 +46,6 @@ def test_pieces_are_of_one_table_each():
 def test_a_stream_that_is_cut_off_leaves_no_file(tmp_path, length):
     whole = b"".join(arrow_stream(NOTE, parts(*[100] * 9)))
     (tmp_path / "s").write_bytes(whole[:length])
-    with pytest.raises(FormatError, match="no stream of reports"):
+    with pytest.raises(FormatError, match="not a stream of reports"):
         write_parquet(tmp_path / "s", tmp_path / "r.parquet")
     assert [file.name for file in tmp_path.iterdir()] == ["s"]

@@ -114,7 +114,7 @@ def test_reports_carry_what_made_them(tmp_path, file):
     assert found.table.tasks.to_pylist() == ["a", "b", "c"]
     assert found.table.values.tolist() == reports.table.values.tolist()
     assert len(found.table.workers) == 3
-    with pytest.raises(FormatError, match="these are randomised reports"):
+    with pytest.raises(FormatError, match="these are randomized reports"):
         qc.read_answers(tmp_path / file, DOMAIN)
     places = [path.read_bytes() for path in tmp_path.iterdir()]
     assert any(b"do not majority-vote them" in place for place in places) or "gz" in file
@@ -127,7 +127,7 @@ def test_reports_carry_what_made_them(tmp_path, file):
 def test_reports_that_lost_their_mechanism_are_refused(tmp_path, file):
     table = pa.table({"task": ["a"], "worker": ["u"], "label": ["yes"]})
     write_table(table, tmp_path / file, file_format=FILES[file].name)
-    with pytest.raises(MissingMechanismError, match="must not be taken for answers"):
+    with pytest.raises(MissingMechanismError, match="Otherwise, restore the mechanism"):
         qc.read_reports(tmp_path / file)
 
 
@@ -144,7 +144,7 @@ def test_reports_of_more_than_a_label_do_not_fit_platforms(tmp_path, name):
         qc.MatrixFactorization(domain=domain, epsilon=1.0),
     ):
         reports = mechanism.randomize(answers, rng=np.random.default_rng(1))
-        with pytest.raises(ParameterError, match=r"holds task, worker and label, not .*\.parquet"):
+        with pytest.raises(ParameterError, match=r"stores task, worker and label, not .*\.parquet"):
             qc.write_reports(reports, path, file_format=name)
     assert list(tmp_path.iterdir()) == []
 
@@ -152,7 +152,7 @@ def test_reports_of_more_than_a_label_do_not_fit_platforms(tmp_path, name):
 @pytest.mark.parametrize(
     ("file", "name", "told"),
     [
-        ("a.csv", "mturc", "a format must be one of csv, .*; did you mean 'mturk'"),
+        ("a.csv", "mturc", "format must be one of csv, .*; did you mean 'mturk'"),
         ("a.csv", "toloka", r"must end in \.tsv or \.tsv\.gz"),
         ("a.jsonl", "label-studio", r"must end in \.json or \.json\.gz"),
         ("a.json", None, "quietcrowd convert makes Label Studio JSON of it"),
@@ -171,7 +171,7 @@ def test_choices_are_of_platforms(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("task,worker,label\na,u,yes\n")
     for choice in ({"field": "label"}, {"rejected": True}):
-        with pytest.raises(ParameterError, match="of platforms' files"):
+        with pytest.raises(ParameterError, match="only in files of platforms"):
             qc.read_answers(path, DOMAIN, **choice)
     assert find_format(path).name == "csv"
 
@@ -181,8 +181,8 @@ def test_choices_are_of_platforms(tmp_path):
     [
         (b"task,worker,label\na,u,yes\nb,u\n", r"Row #3: Expected 3 columns, got 2: b,u"),
         (b"task,worker,label\na,u,yes\n\xff,u,no\n", r"Row #3.*invalid UTF8"),
-        (b"task,task,worker,label\na,b,u,yes\n", "2 columns are called 'task'"),
-        (b"\xff\xfet\0a\0", "this is text in UTF-16: save it as UTF-8"),
+        (b"task,task,worker,label\na,b,u,yes\n", "2 columns have the name 'task'"),
+        (b"\xff\xfet\0a\0", "this is text in UTF-16; save it as UTF-8"),
         (b"\n\n", "this cannot be read as CSV in UTF-8"),
     ],
 )
@@ -311,7 +311,7 @@ def test_a_table_loads_no_module_of_another_format(program, tmp_path):
 def test_some_formats_are_read_alone(tmp_path, name):
     table = pa.table({"task": ["a"], "worker": ["u"], "label": ["yes"]})
     path = tmp_path / f"r{FORMATS[name].suffixes[0]}"
-    with pytest.raises(ParameterError, match="are read, and not written"):
+    with pytest.raises(ParameterError, match="can be read, but not written"):
         write_table(table, path, file_format=name)
 
 
@@ -319,5 +319,5 @@ def test_some_formats_are_read_alone(tmp_path, name):
 def test_a_cell_that_holds_several_things_is_an_error(tmp_path, label):
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"task": "t", "worker": "w", "label": label}))
-    with pytest.raises(FormatError, match=r"a\.jsonl: column 'label' holds (struct|list)<"):
+    with pytest.raises(FormatError, match=r"a\.jsonl: column 'label' has (struct|list)<"):
         read_table(path, ("task", "worker", "label"))

@@ -142,7 +142,7 @@ def test_files_made_of_a_frame_of_reports_are_files_of_reports(
     assert back.mechanism == FILLED
     assert back.simulated == (rng is not None)
     assert np.array_equal(back.table.values, reports.table.values)
-    with pytest.raises(FormatError, match="these are randomised reports"):
+    with pytest.raises(FormatError, match="these are randomized reports"):
         read_answers(path, FILLED.report_domain)
 
 
@@ -158,7 +158,7 @@ def test_what_is_counted_per_task_is_no_file_of_reports(tmp_path):
 def test_a_frame_of_polars_is_written_as_it_looks(tmp_path):
     pytest.importorskip("polars")
     write_table(FILLED.randomize(answers_in(STARS)).to_frame("polars"), tmp_path / "a.csv")
-    with pytest.raises(FormatError, match="nothing says which mechanism made these reports"):
+    with pytest.raises(FormatError, match="the mechanism of these reports is unknown"):
         read_reports(tmp_path / "a.csv")
 
 
@@ -190,7 +190,7 @@ def test_devices_that_know_other_tasks_do_not_go_together(tmp_path):
         frame = pd.DataFrame({"task": ["a"], "worker": [worker], "label": [1]})
         own = Answers.from_frame(frame, STARS, tasks=tasks, workers=[worker])
         write_reports(mechanism.randomize(own), tmp_path / f"{worker}.csv")
-    with pytest.raises(FormatError, match="about other tasks"):
+    with pytest.raises(FormatError, match="differ from those of"):
         read_reports(tmp_path / "u.csv", tmp_path / "v.csv")
 
 
@@ -209,12 +209,12 @@ def spoil(path, change):
         (MECHANISMS[0], lambda rows: [{**rows[0], "label": 9}, *rows[1:]], "outside the domain"),
         (MECHANISMS[2], lambda rows: [{**rows[0], "label": 0.3}, *rows[1:]], "outside the domain"),
         (MECHANISMS[4], lambda rows: [{**rows[0], "participation": 0.3}, *rows[1:]], "outside"),
-        (MECHANISMS[5], lambda rows: rows[1:], "are missing, repeated, or beyond"),
-        (MECHANISMS[5], lambda rows: [*rows, rows[0]], "are missing, repeated, or beyond"),
+        (MECHANISMS[5], lambda rows: rows[1:], "are missing, repeated or out of range"),
+        (MECHANISMS[5], lambda rows: [*rows, rows[0]], "are missing, repeated or out of range"),
         (MECHANISMS[5], lambda rows: [{**rows[0], "number": "x"}, *rows[1:]], "more than one type"),
         (MECHANISMS[5], lambda rows: [{**rows[0], "number": None}, *rows[1:]], "lacks its worker"),
-        (MECHANISMS[5], lambda rows: [{**row, "coordinate": "x"} for row in rows], "no number"),
-        (MECHANISMS[5], lambda rows: [{**rows[0], "coordinate": -1}, *rows[1:]], "beyond that"),
+        (MECHANISMS[5], lambda rows: [{**row, "coordinate": "x"} for row in rows], "not a number"),
+        (MECHANISMS[5], lambda rows: [{**rows[0], "coordinate": -1}, *rows[1:]], "out of range"),
         (MECHANISMS[5], lambda rows: [{**rows[0], "worker": None}, *rows[1:]], "lacks its worker"),
         (MECHANISMS[7], lambda rows: [{**rows[0], "number": 1e999}, *rows[1:]], "finite number"),
     ],
@@ -234,7 +234,7 @@ def test_a_note_of_ids_that_are_none(tmp_path):
     note, *rows = path.read_text().splitlines()
     for tasks in ("a", [None], [["a"]], [1, "a"], [True, 2], ["a", "a"], [0.5]):
         path.write_text("\n".join([json.dumps({**json.loads(note), "tasks": tasks}), *rows]))
-        with pytest.raises(FormatError, match="'tasks' must be a list of different"):
+        with pytest.raises(FormatError, match="'tasks' must be a list of distinct"):
             read_reports(path)
     path.write_text("\n".join([json.dumps({**json.loads(note), "tasks": []}), *rows]))
     with pytest.raises(FormatError, match="'tasks' is missing"):
@@ -306,7 +306,7 @@ def test_of_files_of_several_campaigns_originals_count(tmp_path, suffix):
     )
     alone = read_reports(second)
     assert (len(alone), alone.again.tolist(), alone.campaign) == (2, [True, False], "two")
-    with pytest.warns(LeftOutWarning, match="1 of 4 reports were sent again and do not count"):
+    with pytest.warns(LeftOutWarning, match="1 of 4 reports were sent again and are ignored"):
         both = read_reports(first, second)
     assert both.again is None
     assert both.table.workers.to_pylist() == ["u", "y"]
@@ -321,7 +321,7 @@ def test_copies_of_a_question_are_read_as_one_task_from_the_original(tmp_path):
     rows += [("t", "u", "no", False)]
     copies = {"r": "r", "s": "r"}
     path = write_export(tmp_path / "a.csv", rows, "one", tasks=["r", "s", "t"], copies=copies)
-    with pytest.warns(LeftOutWarning, match="copies are read as one task, the first by name"):
+    with pytest.warns(LeftOutWarning, match="Copies are merged into the first task by name"):
         found = read_reports(path)
     frame = found.to_frame()
     assert found.table.tasks.to_pylist() == ["r", "t"]
@@ -338,11 +338,11 @@ def test_copies_that_are_none_are_refused(tmp_path, copies):
     write_export(tmp_path / "a.csv", [("s", "u", "yes", False)], "one")
     [note] = tmp_path.glob("*.mechanism.json")
     note.write_text(json.dumps({**json.loads(note.read_text()), "copies": copies}))
-    with pytest.raises(FormatError, match="'copies' must name a task for each copy"):
+    with pytest.raises(FormatError, match="'copies' must map each copy to a task"):
         read_reports(tmp_path / "a.csv")
 
 
 def test_a_platform_holds_no_marks(tmp_path):
     path = write_export(tmp_path / "a.csv", [("s", "u", "yes", True)], "one")
-    with pytest.raises(ParameterError, match=r"holds task, worker and label, not .*again"):
+    with pytest.raises(ParameterError, match=r"stores task, worker and label, not .*again"):
         write_reports(read_reports(path), tmp_path / "b.tsv", file_format="toloka")

@@ -54,7 +54,7 @@ def test_what_nobody_answered_is_not_known():
 
 def test_other_estimates_have_no_sets():
     other = pd.DataFrame({"task": [1, 1], "worker": ["a", "b"], "label": ["no", "yes"]})
-    with pytest.raises(qc.ParameterError, match="task '1' is not named by a task and a label"):
+    with pytest.raises(qc.ParameterError, match="task '1' does not name a task and a label"):
         qc.label_sets(qc.MajorityVote().fit(other))
     with pytest.raises(qc.ParameterError, match="needs an estimate of labels from 'no', 'yes'"):
         qc.label_sets(qc.MajorityVote().fit(other.assign(label=["cat", "dog"])))

@@ -58,14 +58,14 @@ def test_a_prior_is_equal_after_json_and_after_a_copy(prior):
 @pytest.mark.parametrize(
     ("prior", "message"),
     [
-        ("no", "prior must map labels .* got 'no'"),
-        (0.5, "prior must map labels"),
-        ([1, 2], "prior must map labels"),
-        ({1: 0.5, "1": 0.25}, "each label once"),
+        ("no", "prior must map each label .* got 'no'"),
+        (0.5, "prior must map each label"),
+        ([1, 2], "prior must map each label"),
+        ({1: 0.5, "1": 0.25}, "to its frequency"),
         ({"no": -0.1}, "prior of 'no' must be a finite number, at least 0; got -0.1"),
         ({"no": float("nan")}, "prior of 'no' must be a finite number"),
         ({"no": "much"}, "prior of 'no' must be a finite number"),
-        ({"no": 0.9, "yes": 0.2}, "prior must sum to 1 at most"),
+        ({"no": 0.9, "yes": 0.2}, "prior must sum to at most 1"),
     ],
 )
 def test_what_is_no_prior_is_refused(prior, message):
@@ -77,12 +77,14 @@ def test_what_is_no_prior_is_refused(prior, message):
 
 
 def test_a_prior_of_other_labels_or_of_numbers_is_refused():
-    with pytest.raises(ParameterError, match=r"'nein' is no label; labels are \['no', 'yes'\]"):
+    with pytest.raises(
+        ParameterError, match=r"'nein' is not a label; the labels are \['no', 'yes'\]"
+    ):
         NoiseAware(prior={"nein": 0.5}).fit(CROWD.answers)
-    with pytest.raises(ParameterError, match=r"must sum to 1 where it names all .* sums to 0\.6"):
+    with pytest.raises(ParameterError, match=r"must sum to 1 if it names all .* sums to 0\.6"):
         NoiseAware(prior={"no": 0.3, "yes": 0.3}).fit(CROWD.answers)
     numbers = pd.DataFrame({"task": [1, 2], "worker": [1, 1], "label": [1.5, 2.5]})
-    with pytest.raises(ParameterError, match="prior goes with labels"):
+    with pytest.raises(ParameterError, match="prior requires labels"):
         NoiseAware(prior={"no": 0.5}).fit(numbers)
 
 

@@ -91,7 +91,7 @@ def test_where_no_other_method_reads_the_reports_none_is_named(monkeypatch):
 
 @pytest.mark.parametrize("method", [NoiseAware(), MajorityVote()])
 def test_without_a_table_it_is_said_what_is_missing(method):
-    with pytest.raises(AnswerError, match="public table"):
+    with pytest.raises(AnswerError, match="finite channel"):
         method.fit(reports_of(NoTable))
 
 

@@ -98,7 +98,7 @@ def test_a_method_without_a_model_of_the_noise_names_the_one_that_has_it(kind):
             str(warning)
             for method in reads
             for warning in report_warnings(method, mechanism, simulated=False)
-            if isinstance(warning, NoiseIgnoredWarning) and "no model" in str(warning)
+            if isinstance(warning, NoiseIgnoredWarning) and "ignores the noise" in str(warning)
         ]
         serves = usual_method(mechanism.report_domain, mechanism) == "noise-aware"
         assert told

@@ -128,9 +128,9 @@ def test_it_is_computed_from_the_estimate_alone(labels):
 
 def test_methods_that_do_not_say_what_a_report_would_tell_are_refused():
     crowd = qc.synthetic_crowd(tasks=10, workers=5, answers_per_task=3, seed=1)
-    with pytest.raises(qc.ParameterError, match=r"^MajorityVote does not say .* NoiseAware does"):
+    with pytest.raises(qc.ParameterError, match=r"^MajorityVote cannot predict .* use NoiseAware"):
         qc.suggest_tasks(qc.MajorityVote().fit(crowd.answers))
-    with pytest.raises(qc.ParameterError, match="with a posterior, as NoiseAware"):
+    with pytest.raises(qc.ParameterError, match="with a posterior, such as that of NoiseAware"):
         qc.suggest_tasks(crowd)
 
 
@@ -181,5 +181,5 @@ def test_numbers_out_of_range_are_refused(labels, more):
 
 @pytest.mark.parametrize("estimate", ["a", None, 3.0], ids=["text", "none", "number"])
 def test_what_is_no_estimate_is_refused(estimate):
-    with pytest.raises(ParameterError, match="needs the estimate of a method with a posterior"):
+    with pytest.raises(ParameterError, match="needs an estimate with a posterior"):
         suggesting.suggest_tasks(estimate, answers=3)

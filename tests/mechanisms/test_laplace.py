@@ -116,9 +116,9 @@ def test_what_is_sent_lies_on_the_public_lattice():
         ({"fill": math.nan}, "fill must lie in the domain"),
         ({"scale": "wide"}, "scale"),
         ({"participation": "hidden"}, "participation"),
-        ({"participation": "released", "fill": "uniform"}, "goes with fill"),
-        ({"participation": "released", "scale": "paper"}, "goes with fill"),
-        ({"domain": Interval(low=0, high=1), "scale": "paper"}, "needs an Ordinal domain"),
+        ({"participation": "released", "fill": "uniform"}, "requires fill"),
+        ({"participation": "released", "scale": "paper"}, "requires fill"),
+        ({"domain": Interval(low=0, high=1), "scale": "paper"}, "requires an Ordinal domain"),
         ({"step": 0.3}, "power of two"),
     ],
 )
@@ -129,7 +129,7 @@ def test_bad_parameters(options, message):
 
 def test_all_tasks_count_so_their_number_must_be_told():
     mechanism = LaplacePerturbation(domain=STARS, epsilon=1.0)
-    with pytest.raises(ParameterError, match="say how many there are"):
+    with pytest.raises(ParameterError, match="State the number of tasks"):
         mechanism.guarantee(answers=20)
     with pytest.raises(ParameterError, match="tasks must be"):
         mechanism.guarantee(answers=20, tasks=10)
@@ -143,7 +143,7 @@ def test_answers_outside_the_domain_do_not_come_to_be():
     answers = Answers.from_frame(
         pd.DataFrame({"task": ["a"], "worker": ["u"], "label": [1.0]}), Interval(low=0, high=9)
     )
-    with pytest.raises(AnswerError, match="the mechanism takes"):
+    with pytest.raises(AnswerError, match="the mechanism expects"):
         LaplacePerturbation(domain=STARS, epsilon=1.0).randomize(answers)
 
 

@@ -87,7 +87,7 @@ def test_gradient_descent_finds_the_solution():
     expected = np.linalg.solve(matrices, sums[:, :, np.newaxis])[:, :, 0]
     found = factor_solve.descend(matrices, sums, rng.normal(size=(20, 6)), None, 100_000)
     assert found == pytest.approx(expected, abs=1e-6)
-    with pytest.raises(AnswerError, match="grew without end"):
+    with pytest.raises(AnswerError, match="diverged"):
         factor_solve.descend(matrices, sums, sums, 10.0, 100_000)
     with pytest.raises(AnswerError, match="did not converge in 3 steps"):
         factor_solve.descend(matrices, sums, sums, None, 3)
@@ -96,12 +96,12 @@ def test_gradient_descent_finds_the_solution():
 def test_as_printed_a_worker_with_less_answers_than_the_rank_has_no_minimum():
     frame = pd.DataFrame({"task": [*"abcdefa"], "worker": [*["bob"] * 6, "ann"], "label": 3})
     mechanism = MatrixFactorization(domain=STARS, epsilon=1.0, rank=5, variant="paper")
-    with pytest.raises(AnswerError, match=r"worker 'ann' gave 1 answer, and the rank is 5"):
+    with pytest.raises(AnswerError, match=r"the answers of worker 'ann' .* profile of rank 5"):
         mechanism.randomize(Answers.from_frame(frame, STARS))
     buckets = MatrixFactorization(
         domain=STARS, epsilon=1.0, rank=5, profile="buckets", variant="paper"
     )
-    with pytest.raises(AnswerError, match="to tasks whose profiles have a lower rank"):
+    with pytest.raises(AnswerError, match=r"worker 'bob' .* profile of rank 5"):
         buckets.randomize(Answers.from_frame(frame.iloc[:6], STARS))
 
 
@@ -174,12 +174,12 @@ def test_negative_eigenvalues_are_cut():
         ({"profile": "cauchy"}, "profile must be one of"),
         ({"learning_rate": 0.0}, "learning_rate must be above 0"),
         ({"max_steps": 0}, "max_steps"),
-        ({"variant": "paper", "fill": 3.0}, "has no ridge and no fill"),
-        ({"variant": "paper", "ridge": 3.0}, "has no ridge and no fill"),
-        ({"learning_rate": 0.1}, "go with variant"),
-        ({"max_steps": 10}, "go with variant"),
+        ({"variant": "paper", "fill": 3.0}, "supports neither ridge nor fill"),
+        ({"variant": "paper", "ridge": 3.0}, "supports neither ridge nor fill"),
+        ({"learning_rate": 0.1}, "require variant"),
+        ({"max_steps": 10}, "require variant"),
         ({"epsilon": 1e-300}, "another epsilon"),
-        ({"domain": Interval(low=0, high=1), "variant": "paper"}, "needs an Ordinal domain"),
+        ({"domain": Interval(low=0, high=1), "variant": "paper"}, "requires an Ordinal domain"),
     ],
 )
 def test_bad_parameters(options, message):
@@ -191,7 +191,7 @@ def test_bad_parameters(options, message):
 def test_without_a_ridge_a_rank_above_the_tasks_has_no_solution(profile):
     mechanism = MatrixFactorization(**LOUD, rank=40, ridge=0.0, profile=profile)
     with pytest.raises(
-        ParameterError, match="there is no solution at rank 40 for the profiles of 30 tasks"
+        ParameterError, match="the profiles of 30 tasks have no solution at rank 40"
     ):
         mechanism.randomize(CROWD.answers, rng=np.random.default_rng(0))
 

@@ -59,7 +59,7 @@ def test_a_report_that_is_sent_again_claims_no_more(times, column):
         for place in range(times)
     ]
     joined = pd.concat(parts).drop(columns=column, errors="ignore")
-    with pytest.warns(LeftOutWarning, match="were sent again and do not count"):
+    with pytest.warns(LeftOutWarning, match="were sent again and are ignored"):
         read_again = read(joined)
     found = fitted(read_again)
     assert found.truths["confidence"].to_numpy() == pytest.approx(
@@ -85,7 +85,7 @@ def test_marked_reports_of_one_campaign_count_and_keep_their_marks():
 
 def test_all_reports_of_several_campaigns_that_were_sent_again_are_none():
     _, reports = crowd(seed=5)
-    with pytest.raises(AnswerError, match="nothing tells that they are of one campaign"):
+    with pytest.raises(AnswerError, match="may be of several campaigns"):
         read(reports.to_frame().assign(again=True))
 
 

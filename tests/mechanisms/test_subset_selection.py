@@ -53,8 +53,8 @@ def test_weights_that_do_not_follow_are_refused():
         ({"epsilon": "much"}, "must be a number"),
         ({"set_size": 0}, "set_size must be a whole number, at least 1"),
         ({"set_size": 2.5}, "set_size must be a whole number"),
-        ({"set_size": 10}, "fewer members than there are labels, 10"),
-        ({"domain": qc.Ordinal(range(64)), "set_size": 32}, "Take a smaller set_size"),
+        ({"set_size": 10}, "fewer than 10 members"),
+        ({"domain": qc.Ordinal(range(64)), "set_size": 32}, "Use a smaller set_size"),
         ({"domain": qc.Interval(low=0, high=1)}, "domain must be Categorical or Ordinal"),
     ],
 )
@@ -66,5 +66,5 @@ def test_parameters_that_make_no_mechanism(parameters, message):
 def test_answers_of_another_domain_are_refused():
     mechanism = qc.SubsetSelection(domain=LETTERS, epsilon=1.0)
     frame = pd.DataFrame({"task": [1], "worker": [1], "label": [3]})
-    with pytest.raises(AnswerError, match="Build the mechanism with"):
+    with pytest.raises(AnswerError, match="Create the mechanism with"):
         mechanism.randomize(qc.Answers.from_frame(frame, qc.Ordinal(range(5))))

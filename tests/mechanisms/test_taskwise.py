@@ -148,5 +148,5 @@ def test_a_table_of_another_shape_is_refused_before_anything_is_drawn():
     all_answered = pd.DataFrame({"task": [1, 2], "worker": [1, 1], "label": [0, 1]})
     for rows in (all_answered, all_answered.iloc[:1]):
         answers = Answers.from_frame(rows, COINS, tasks=[1, 2])
-        with pytest.raises(ParameterError, match="must have 3 rows, of all answers, and 3 columns"):
+        with pytest.raises(ParameterError, match="must have 3 rows, one per answer, and 3 columns"):
             mechanism.randomize(answers)

@@ -164,12 +164,12 @@ def test_bad_parameters(options):
 def test_claims_that_need_more_than_certainty_are_refused_with_a_way_out():
     domain = Ordinal(range(4))
     with pytest.raises(
-        ParameterError, match=r"needs high=1.049, which is above 1. Take a low of at"
+        ParameterError, match=r"needs high=1.049, which is above 1. Use a low of at"
     ):
         TwoLayerRandomizedResponse.from_claimed_epsilon(domain=domain, epsilon=1.0)
     TwoLayerRandomizedResponse.from_claimed_epsilon(domain=domain, epsilon=1.0, low=0.0494)
     TwoLayerRandomizedResponse.from_claimed_epsilon(domain=domain, epsilon=1.0987)
-    with pytest.raises(ParameterError, match="Take a lower low"):
+    with pytest.raises(ParameterError, match="Use a smaller low"):
         TwoLayerRandomizedResponse.from_claimed_epsilon(domain=BINARY, epsilon=2.0, low=0.4)
     for epsilon in (-1.0, math.inf, math.nan):
         with pytest.raises(ParameterError, match="epsilon must be"):
@@ -270,7 +270,9 @@ def test_a_beta_law_for_a_claim():
     uniform, usual = make(domain=BINARY, epsilon=1.0), make(domain=BINARY, epsilon=1.0, law="beta")
     assert (usual.alpha, usual.beta) == (2, 2)
     assert usual.guarantee(answers=277).epsilon < uniform.guarantee(answers=277).epsilon - 1
-    with pytest.raises(ParameterError, match="Take a lower low, a larger alpha, or more epsilon"):
+    with pytest.raises(
+        ParameterError, match="Use a smaller low, a larger alpha, or a larger epsilon"
+    ):
         make(domain=BINARY, epsilon=0.0, law="beta", alpha=2, beta=5)
     assert "by a beta law" in usual.guarantee().assumptions[0]
     assert "alpha" not in repr(uniform)
@@ -280,12 +282,12 @@ def test_a_beta_law_for_a_claim():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"alpha": 2, "beta": 2}, 'alpha and beta go with law="beta"'),
-        ({"law": "beta", "alpha": 2}, 'the law "beta" takes alpha and beta'),
+        ({"alpha": 2, "beta": 2}, 'alpha and beta require law="beta"'),
+        ({"law": "beta", "alpha": 2}, 'law="beta" requires alpha and beta'),
         ({"law": "beta", "alpha": 0, "beta": 2}, "alpha must be"),
         ({"law": "beta", "alpha": 2, "beta": 17}, "beta must be"),
         ({"law": "beta", "alpha": 2.5, "beta": 2}, "alpha must be"),
-        ({**BETA, "null": "category"}, 'the law "beta" takes low and high'),
+        ({**BETA, "null": "category"}, 'law="beta" requires low and high'),
     ],
 )
 def test_shapes_that_are_none(options, message):

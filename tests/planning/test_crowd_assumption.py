@@ -56,7 +56,7 @@ def test_the_same_workers_come_first_in_a_larger_crowd():
         (LABELS, {"accuracy": 1.2}, "accuracy must be 0 to 1"),
         (LABELS, {"misled": -1}, "misled"),
         (LABELS, {"accuracy_sd": -1}, "accuracy_sd"),
-        (LABELS, {"truths": (0.5, 0.5)}, "truths must be a probability for each of 4 labels"),
+        (LABELS, {"truths": (0.5, 0.5)}, "truths must be 4 probabilities that sum to 1"),
         (LABELS, {"accuracies": (0.5, 2)}, "skills must be"),
         (LABELS, {"error": 1}, "LabelAssumption"),
         (NUMBERS, {"error": 0}, "error must be above 0"),
@@ -107,10 +107,10 @@ def test_levels_stay_levels():
     [
         ({"accuracy_sd": 0.6}, "accuracy_sd must be at most 0.5"),
         ({"worker": 50}, "quality, a LabelAssumption, has no parameter 'worker'; it has accuracy"),
-        ({"truths": {"no": 0.5, "yes": 0.5}}, "lists of numbers, .* got {'no'"),
-        ({"guesses": "ab"}, "lists of numbers, .* got 'ab'"),
-        ({"accuracies": 0.5}, "lists of numbers, .* got 0.5"),
-        (3, "quality must be a LabelAssumption, or its parameters by name"),
+        ({"truths": {"no": 0.5, "yes": 0.5}}, "lists of numbers; .* got {'no'"),
+        ({"guesses": "ab"}, "lists of numbers; .* got 'ab'"),
+        ({"accuracies": 0.5}, "lists of numbers; .* got 0.5"),
+        (3, "quality must be a LabelAssumption, or a mapping of its parameters"),
     ],
     ids=["deviation", "unknown", "mapping", "text", "one", "number"],
 )

@@ -53,9 +53,9 @@ def test_without_a_prior_nothing_is_said_of_answers(domain):
         ({"workers": 5}, "at most the number of workers, 5; got 10"),
         ({"answers_per_task": 0}, "answers_per_task must be above 0"),
         ({"tasks": 1.5}, "tasks must be a whole number"),
-        ({"prior": {"x": 0.5}}, "prior: 'x' is no label"),
+        ({"prior": {"x": 0.5}}, "prior: 'x' is not a label"),
         ({"prior": {"a": 0.5}, "quality": {"truths": [1, 0, 0]}}, "not both"),
-        ({"prior": {"a": 0.5}, "domain": NUMBERS}, "prior goes with labels"),
+        ({"prior": {"a": 0.5}, "domain": NUMBERS}, "prior requires labels"),
         ({"quality": {"colour": 1}}, "colour"),
     ],
 )

@@ -137,9 +137,9 @@ def test_numbers_are_no_ids(tasks):
     [
         (["a", "b", "a"], "id 2 is 'a' once more"),
         ([7, None], "id 1 is missing"),
-        (["a", 1], "a number of tasks or their ids"),
-        ([["a"]], "a number of tasks or their ids"),
-        ([object()], "a number of tasks or their ids"),
+        (["a", 1], "a number of tasks, or a list of ids"),
+        ([["a"]], "a number of tasks, or a list of ids"),
+        ([object()], "a number of tasks, or a list of ids"),
         ([], "tasks must be a whole number, at least 1"),
         ("ab", "tasks must be a whole number, at least 1"),
     ],

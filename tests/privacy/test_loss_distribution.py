@@ -233,11 +233,11 @@ def test_sums_are_exact_where_they_can_be():
 
 def test_messages():
     one = LossDistribution.of_law(pure_law(1.0), 1.0)
-    with pytest.raises(ParameterError, match=r"the steps are 1\.0 and 0\.3"):
+    with pytest.raises(ParameterError, match=r"got steps 1\.0 and 0\.3"):
         one.compose(LossDistribution.of_law(pure_law(1.0), 0.3))
     with pytest.raises(ParameterError, match="count must be a whole number, at least 1"):
         one.repeated(0)
-    with pytest.raises(ParameterError, match="the loss is infinite"):
+    with pytest.raises(ParameterError, match="the privacy loss is infinite"):
         channel_law(np.array([[TOTAL, 0], [0, TOTAL]], np.uint64), math.inf)
 
 

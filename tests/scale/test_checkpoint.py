@@ -70,7 +70,7 @@ def test_another_run_is_refused(checkpoint, change, words):
     checkpoint.save(LoopProgress(state=STATE, history=(0.0, 1.0)))
     with pytest.raises(qc.ParameterError, match=words) as error:
         evolve(checkpoint, **change).load()
-    assert str(error.value).endswith("Name another file, or delete this one to begin anew.")
+    assert str(error.value).endswith("Name another file, or delete this one to start again.")
 
 
 def test_a_run_may_go_on_for_longer(checkpoint):
@@ -82,14 +82,14 @@ def test_a_run_may_go_on_for_longer(checkpoint):
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"state", b"\x93NUMPY"])
 def test_files_that_are_none(checkpoint, content):
     checkpoint.path.write_bytes(content)
-    with pytest.raises(qc.FormatError, match="this is no checkpoint"):
+    with pytest.raises(qc.FormatError, match="this is not a checkpoint"):
         checkpoint.load()
 
 
 @pytest.mark.parametrize(
     ("note", "words"),
     [
-        ({"format": "other"}, "no checkpoint"),
+        ({"format": "other"}, "not a checkpoint"),
         ({"version": 7}, "has version 7"),
         ({"state": "Nothing"}, "its state is 'Nothing', not 'AccuracyState'"),
         ({"state": None}, "its state is None"),
@@ -124,7 +124,7 @@ def test_arrays_of_another_kind(checkpoint, change, words):
     arrays = kept(checkpoint) | change
     with checkpoint.path.open("wb") as file:
         np.savez(file, **arrays)
-    with pytest.raises(qc.FormatError, match=f"this is no checkpoint: {words}"):
+    with pytest.raises(qc.FormatError, match=f"this is not a checkpoint: {words}"):
         checkpoint.load()
 
 
@@ -138,14 +138,14 @@ def kept(checkpoint):
 def test_arrays_of_one_kind_are_no_checkpoint(checkpoint):
     with checkpoint.path.open("wb") as file:
         np.save(file, np.zeros(3))
-    with pytest.raises(qc.FormatError, match="this is no checkpoint"):
+    with pytest.raises(qc.FormatError, match="this is not a checkpoint"):
         checkpoint.load()
 
 
 def test_a_checkpoint_that_runs_code_is_refused(checkpoint):
     with checkpoint.path.open("wb") as file:
         np.savez(file, note=np.array([{}], object), history=np.zeros(1))
-    with pytest.raises(qc.FormatError, match="this is no checkpoint"):
+    with pytest.raises(qc.FormatError, match="this is not a checkpoint"):
         checkpoint.load()
 
 

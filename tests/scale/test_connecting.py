@@ -122,6 +122,6 @@ def test_a_missing_extra_is_one_sentence(program):
     _, _, errors = program(sys.executable, "-c", code).finished()
     assert errors.splitlines()[-1] == (
         "quietcrowd.exceptions.MissingExtraError: "
-        "a cluster needs Dask's distributed: install quietcrowd with [scale] from where you have "
-        "it, as pip install '.[scale]' in its source, or pip install 'FILE.whl[scale]'"
+        "a cluster needs Dask's distributed: install quietcrowd with the extra [scale], as "
+        "pip install '.[scale]' in its source, or pip install 'FILE.whl[scale]'"
     )

@@ -239,10 +239,10 @@ def test_a_worker_that_sees_another_store_or_none(cluster, job, crowd_files, tmp
         return list(cluster.sums(Job.tally, job, range(3), None))
 
     job.store.folder.rename(tmp_path / "elsewhere")
-    with pytest.raises(qc.FormatError, match=r"does not see the store: .*under the same path"):
+    with pytest.raises(qc.FormatError, match=r"cannot read the store: .*at the same path"):
         run()
     partition_parquet(crowd_files / "released.parquet", job.store.folder, partitions=4)
-    with pytest.raises(qc.FormatError, match="another store is there"):
+    with pytest.raises(qc.FormatError, match="already contains a store"):
         run()
 
 

@@ -152,8 +152,8 @@ def test_ties_are_counted(write, tmp_path):
         ({"task": ["task 9", "task 3"], "label": ["no", "never"]}, "row 1: 'never' is outside"),
         ({"task": ["task 3"]}, "column 'label' is missing"),
         ({"label": ["no"]}, "column 'task' is missing"),
-        ({"task": [], "label": []}, "there is no known truth"),
-        ({"task": [None], "label": ["no"]}, "row 0: task None is no task"),
+        ({"task": [], "label": []}, "there are no known truths"),
+        ({"task": [None], "label": ["no"]}, "row 0: task None is not in the answers"),
     ],
 )
 def test_wrong_known_truths_are_refused_as_in_memory(stores, in_memory, tmp_path, gold, words):
@@ -208,10 +208,10 @@ def test_targets_are_checked_first(stores, tmp_path, truths, workers, error, wor
 @pytest.mark.parametrize(
     ("names", "words"),
     [
-        (("S/t.parquet", None, None), "lies in what is read from"),
-        (("S/partition-00000/t.parquet", None, None), "lies in what is read from"),
-        (("t.parquet", "S/workers.parquet", None), "lies in what is read from"),
-        (("t.parquet", "w.csv", "S/store.json"), "lies in what is read from"),
+        (("S/t.parquet", None, None), "is inside the input"),
+        (("S/partition-00000/t.parquet", None, None), "is inside the input"),
+        (("t.parquet", "S/workers.parquet", None), "is inside the input"),
+        (("t.parquet", "w.csv", "S/store.json"), "is inside the input"),
         (("t.parquet", "t.parquet", None), "two outputs"),
         (("t.parquet", None, "T/../t.parquet"), "two outputs"),
         (("t.parquet", "w.csv", "w.csv"), "two outputs"),
@@ -393,9 +393,9 @@ def test_starts_that_do_not_fit_are_refused(stores, in_memory, tmp_path):
     with pytest.raises(qc.ParameterError, match="an estimate of NoiseAware; got one of Weighted"):
         infer_store(store, qc.NoiseAware(), truths, start=start)
     found = infer_store(stores("numbers", 1), qc.NoiseAware(), truths)
-    with pytest.raises(qc.ParameterError, match="start must be an estimate on Categorical"):
+    with pytest.raises(qc.ParameterError, match="start must be an estimate for Categorical"):
         infer_store(store, qc.NoiseAware(), truths, start=found)
-    with pytest.raises(qc.ParameterError, match="a checkpoint, not from both"):
+    with pytest.raises(qc.ParameterError, match="a checkpoint, not both"):
         infer_store(store, qc.WeightedVote(), truths, start=start, checkpoint=tmp_path / "c")
     vote = infer_store(store, qc.MajorityVote(), truths)
     assert_same(

@@ -69,7 +69,7 @@ def test_headers_that_are_wrong(folder, place, content):
     text = bytearray(path.read_bytes())
     text[place : place + len(content)] = content
     path.write_bytes(text)
-    with pytest.raises(qc.FormatError, match=r"offsets\.npy: this holds no array of numbers"):
+    with pytest.raises(qc.FormatError, match=r"offsets\.npy: this is not an array of numbers"):
         map_array(folder, "offsets")
 
 

@@ -63,7 +63,7 @@ def test_what_is_a_store(store, tmp_path):
 
 
 def test_a_folder_that_holds_none(tmp_path):
-    with pytest.raises(qc.FormatError, match="there is no store; quietcrowd partition makes one"):
+    with pytest.raises(qc.FormatError, match="there is no store; quietcrowd partition creates one"):
         Store.open(tmp_path)
     with pytest.raises(FileNotFoundError):
         Store.open(tmp_path / "none")
@@ -73,11 +73,11 @@ def test_a_folder_that_holds_none(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"format": "other"}, "describes no store"),
+        ({"format": "other"}, "does not describe a store"),
         ({"version": 2}, "has version 2; this quietcrowd reads 1"),
         ({"tasks": 41}, "different numbers"),
         ({"domain": {"kind": "guess"}}, "domain kind 'guess'"),
-        ({"mechanism": {"mechanism": "none"}}, "a mechanism lacks"),
+        ({"mechanism": {"mechanism": "none"}}, "the mechanism lacks"),
         ({"partitions": [{"rows": 1}]}, "cannot be read"),
         ({"dropped": 3}, "cannot be read"),
         ({"dropped": {"duplicates": "x"}}, "duplicates must be a whole number"),
@@ -101,12 +101,12 @@ def test_a_note_that_is_wrong(store, change, words):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"rows": "9"}, "a partition cannot be read"),
-        ({"rows": True}, "a partition cannot be read"),
-        ({"tasks": -5}, "a partition cannot be read"),
-        ({"digest": None}, "a partition cannot be read"),
-        ({"files": []}, "a partition cannot be read"),
-        ({"files": {"values.npy": "1"}}, "a partition cannot be read"),
+        ({"rows": "9"}, "partition cannot be read"),
+        ({"rows": True}, "partition cannot be read"),
+        ({"tasks": -5}, "partition cannot be read"),
+        ({"digest": None}, "partition cannot be read"),
+        ({"files": []}, "partition cannot be read"),
+        ({"files": {"values.npy": "1"}}, "partition cannot be read"),
         ({"files": {}}, r"must have the files draws\.npy, offsets\.npy, participation\.npy"),
     ],
 )

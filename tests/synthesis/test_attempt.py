@@ -62,7 +62,7 @@ def test_buckets_are_rings_around_the_claim():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"gamma": 1.0}, "gamma must be above 1"),
+        ({"gamma": 1.0}, "in a bucket, must be above 1"),
         ({"gamma": math.nan}, "gamma must be a finite number"),
         ({"cells": 1}, "cells must be a whole number, at least 2"),
         ({"cells": 10**6}, "at most 4,096"),

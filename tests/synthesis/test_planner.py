@@ -38,9 +38,9 @@ def test_what_is_given_is_not_searched_for():
 @pytest.mark.nightly
 @pytest.mark.slow
 def test_a_budget_that_affords_nothing_says_what_would():
-    with pytest.raises(ParameterError, match="Take fewer claims") as info:
+    with pytest.raises(ParameterError, match="Use fewer claims") as info:
         plan_releases(3.0, bandwidth=0.4, users=20, claims=30)
-    least = float(str(info.value).split("the least loss is ")[1].split(". Take")[0])
+    least = float(str(info.value).split("the least loss is ")[1].split(". Use")[0])
     assert 40 < least < 100
     assert plan_releases(least * 1.001, bandwidth=0.4, users=20, claims=30)
     with pytest.raises(ParameterError, match="epsilon must be a finite number above 0"):
@@ -140,7 +140,7 @@ def test_the_least_loss_of_all_k_is_told():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"k": 41}, "no task has k=41 users, the most is 40"),
+        ({"k": 41}, "no task has k=41 users; the most is 40"),
         ({"k": 0}, "k must be a whole number, at least 1"),
         ({"per": "task"}, "per must be one of 'claim', 'user'"),
         ({"bandwidth": -1}, "bandwidth must be a number above 0"),

@@ -18,9 +18,9 @@ from quietcrowd.synthesis.pris_crowd import PrisCrowd
         ({"bandwidth": 0}, "bandwidth must be a number above 0"),
         ({"bandwidth": math.nan}, "bandwidth must be a number above 0"),
         ({"bandwidth": "scott"}, "bandwidth must be a number above 0"),
-        ({"bandwidth": "silverman"}, "learnt from the claims, which voids the guarantee"),
+        ({"bandwidth": "silverman"}, "estimated from the claims, which voids the guarantee"),
         ({"claims": 0}, "claims must be a whole number"),
-        ({"gamma": 1}, "gamma must be above 1"),
+        ({"gamma": 1}, "in a bucket, must be above 1"),
         ({"k": 0}, "k must be a whole number"),
         ({"weights": "good"}, "weights must be one of"),
         ({"weights": "local", "floor": 0}, "Without it a learnt weight may be 0"),
@@ -72,7 +72,7 @@ def test_only_answers_of_numbers_are_claims():
 def test_claims_that_were_filtered_by_value_are_refused():
     frame = pd.DataFrame({"task": 1, "worker": range(9), "label": [5.0] * 8 + [99.0]})
     claims = Answers.from_frame(frame, Interval(low=0, high=10), out_of_domain="skip")
-    with pytest.raises(AnswerError, match="1 claims were left out for their value"):
+    with pytest.raises(AnswerError, match="1 claims were dropped because of their value"):
         PrisCrowd(epsilon0=1.0, bandwidth=0.5).fit(claims)
 
 
@@ -81,7 +81,7 @@ def test_wrong_types_are_told():
         PrisCrowd(epsilon0=1.0, bandwidth=0.5, k="5")
     with pytest.raises(ParameterError, match="quantiles must be three ascending numbers"):
         PrisCrowd(epsilon0=1.0, bandwidth=0.5, quantiles=(1, 2))
-    with pytest.raises(ParameterError, match="at most 100,000 are possible"):
+    with pytest.raises(ParameterError, match="the limit is 100,000"):
         PrisCrowd(epsilon0=1.0, bandwidth=0.5, drop=1 - 1e-9)
     method = PrisCrowd(epsilon0=1.0, bandwidth=0.5)
     with pytest.raises(ParameterError, match="must be a number"):

@@ -360,7 +360,7 @@ def test_the_others_refuse():
         floored_weights([0, 1], [1.0], 1.5)
     with pytest.raises(ParameterError, match="floor must be"):
         floored_weights([0, 1], [1.0], -0.5)
-    with pytest.raises(ParameterError, match="the thresholds must ascend"):
+    with pytest.raises(ParameterError, match="the thresholds must be at least 0 and ascend"):
         hampel_psi([1.0], 2.0, 1.0, 3.0)
     with pytest.raises(ParameterError, match="residuals must be at least 0"):
         hampel_loss([1.0, -1.0], 1.0, 2.0, 3.0)

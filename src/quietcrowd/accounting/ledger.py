@@ -367,12 +367,9 @@ def _names_for(reports: int, campaigns: Any) -> list[str]:
 def _warn_of_simulations(names: Iterable[str], reports: Iterable[Reports]) -> None:
     simulated = [name for name, one in zip(names, reports, strict=True) if one.simulated]
     if simulated:
-        several = len(simulated) > 1
         warnings.warn(
             SimulatedNoiseWarning(
-                "privacy.simulated-reports",
-                plural="s" * several,
-                simulated=", ".join(map(repr, simulated)),
+                "privacy.simulated-reports", simulated=", ".join(map(repr, simulated))
             ),
             stacklevel=3,
         )

@@ -178,7 +178,7 @@ class _Rows:
         if (tasks < 0).any() or (workers < 0).any():
             row = int(np.flatnonzero((tasks < 0) | (workers < 0))[0])
             raise AnswerError(
-                "datasets.id-missing", row=row, alternative="task" if tasks[row] < 0 else "worker"
+                "datasets.id-missing", row=row, column="task" if tasks[row] < 0 else "worker"
             )
         labels = columns[2].combine_chunks()
         given = pc.is_valid(labels).to_numpy(zero_copy_only=False)

@@ -85,13 +85,10 @@ def choose_field(path: Path, fields: Sequence[str], wanted: str | None, prefix: 
     return field
 
 
-def refuse_truths(path: Path, wanted: Sequence[str], holder: str) -> None:
-    """Raise FormatError if `wanted` are columns of known truths, which a platform does not have.
-
-    `holder` is the subject and verb of the message.
-    """
+def refuse_truths(path: Path, wanted: Sequence[str], name: str) -> None:
+    """Raise FormatError if `wanted` are columns of known truths, missing in platform `name`."""
     if "label" in wanted and "worker" not in wanted:
-        raise FormatError("formats.no-known-truths", path=path, holder=holder)
+        raise FormatError("formats.no-known-truths", path=path, name=name)
 
 
 def warn_left_out(path: Path, counts: Mapping[str, int]) -> None:

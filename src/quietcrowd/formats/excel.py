@@ -73,7 +73,7 @@ def _rows(path: Path) -> Iterator[Iterator[tuple[Any, ...]]]:
             finally:
                 book.close()
     except (zipfile.BadZipFile, KeyError, IndexError) as error:
-        raise FormatError("formats.not-readable", path=path, name=NAME, error=error) from None
+        raise FormatError("formats.not-readable", path=path, name=NAME, reason=error) from None
 
 
 def _text(cell: Any) -> str | None:

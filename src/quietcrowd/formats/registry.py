@@ -252,7 +252,7 @@ def _read(path: Path, kind: Format, reader: Callable[..., Any], *parameters: Any
         zlib.error,
     ) as error:
         raise FormatError(
-            "formats.title-not-readable", path=path, title=kind.title, reason=one_line(error)
+            "formats.not-readable", path=path, name=kind.title, reason=one_line(error)
         ) from None
 
 

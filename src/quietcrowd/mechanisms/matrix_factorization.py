@@ -397,19 +397,13 @@ class MatrixFactorization(Mechanism):
         ends, rows = answers.rows_by_worker
         tasks = answers.task_codes[rows]
         for worker, (start, stop) in enumerate(pairwise(ends)):
-            count = int(stop - start)
-            if count < self.rank:
-                what = f"gave {count:,} answer{'s' * (count != 1)}"
-            elif np.linalg.matrix_rank(profile[tasks[start:stop]] / UNIT) < self.rank:
-                what = f"gave {count:,} answers, to tasks whose profiles have a lower rank"
-            else:
-                continue
-            raise AnswerError(
-                "mechanisms.profile-undetermined",
-                value=answers.workers[worker].as_py(),
-                subject=what,
-                rank=self.rank,
-            )
+            if np.linalg.matrix_rank(profile[tasks[start:stop]] / UNIT) < self.rank:
+                raise AnswerError(
+                    "mechanisms.profile-undetermined",
+                    value=answers.workers[worker].as_py(),
+                    count=int(stop - start),
+                    rank=self.rank,
+                )
 
     def _in_units(self, sums: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Return profile sums in the unit of the answers."""

@@ -423,7 +423,6 @@ class Mechanism(ABC):
             raise AnswerError(
                 "mechanisms.left-out-reveals-answers",
                 rows=rows,
-                alternative="s were" if rows > 1 else " was",
                 type_name=type(self).__name__,
             )
 

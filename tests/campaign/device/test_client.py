@@ -303,7 +303,7 @@ def test_what_is_committed_cannot_be_changed(desk, device):
     ("answers", "told"),
     [
         ({"t0": "perhaps"}, r"task 't0': the answer is outside the domain 'no', 'yes'"),
-        ({"elsewhere": "yes"}, "task 'elsewhere' is not among the 3 tasks"),
+        ({"elsewhere": "yes"}, "task 'elsewhere' is not one of the 3 tasks"),
         ({"t0": "yes", "t1": "yes", "t2": "no"}, "at most 2 answers of a worker; got 3"),
         ({"t0": None}, "there is no answer"),
         (["yes"], "must map tasks to answers"),
@@ -636,7 +636,9 @@ def test_a_device_needs_httpx(monkeypatch):
 
     with monkeypatch.context() as without:
         without.setattr("quietcrowd.campaign.extra.find_spec", lambda _: None)
-        with pytest.raises(MissingExtraError, match=r"an HTTP client: .* with \[campaign\] from"):
+        with pytest.raises(
+            MissingExtraError, match=r"an HTTP client: .* with the extra \[campaign\]"
+        ):
             _ = quietcrowd.campaign.Client
     with pytest.raises(AttributeError, match="no attribute 'Server'"):
         _ = quietcrowd.campaign.Server

@@ -59,7 +59,7 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
     Inferrer(server.database).infer(bytes.fromhex(one))
     results = run("campaign", "results", one)
     assert json.loads(results[1])["reports"] == 9
-    assert "assumption: MajorityVote has no model of the noise" in results[2]
+    assert "assumption: MajorityVote ignores the noise" in results[2]
     for name in ("r.jsonl", "r.csv", "r.csv.gz", "r.parquet", "r.json"):
         written = run("campaign", "export", one, "-o", tmp_path / name)
         assert written[0] == 0, written

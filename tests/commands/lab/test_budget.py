@@ -79,11 +79,11 @@ def test_simulated_reports_are_told_once(run, files):
     reports = qc.read_reports(files[0])
     simulated = files[0].with_name("simulated.parquet")
     qc.write_reports(attrs.evolve(reports, simulated=True), simulated)
-    assert "protect nobody" not in run(*files)[2]
+    assert "protect no one" not in run(*files)[2]
     status, _, errors = run(*files, simulated)
     assert status == 0
-    assert errors.count("protect nobody") == 1
-    assert "note: the reports of campaign '3' are simulated: they protect nobody" in errors
+    assert errors.count("protect no one") == 1
+    assert "note: the reports of '3' are simulated and protect no one" in errors
 
 
 def test_json(run, files):
@@ -127,7 +127,7 @@ def test_simulations_are_told(run, tmp_path):
     status, output, errors = run(path, "--json")
     assert status == 0
     assert json.loads(output)["most"]["total_epsilon"] > 0
-    assert "they protect nobody" in errors
+    assert "protect no one" in errors
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_sketches_cost_what_the_profiles_of_their_tasks_add_up_to(run, tmp_path)
 def test_budget_of_plain_answers_names_commands_that_take_them(run, folder):
     status, _, errors = run(folder / "answers.csv")
     assert status == 2
-    assert "infer, partition and rank take them with --plain" in errors
+    assert "infer, partition and rank with --plain" in errors
 
 
 def test_a_poll_with_shuffling_has_a_second_number(run, tmp_path):

@@ -26,7 +26,7 @@ def test_evaluate_overwrites_nothing(run, folder, tmp_path):
         there.write_text("kept")
         status, _, errors = run("evaluate", folder, option, there)
         assert status == 2
-        assert f"{there} is there already: name a new file" in errors
+        assert f"{there} already exists; name a new file" in errors
         assert there.read_text() == "kept"
 
 

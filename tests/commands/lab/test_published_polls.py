@@ -155,7 +155,7 @@ def test_reports_that_were_sent_again_are_in_no_second_output(run, everyone, tmp
     record_path(files[1]).unlink()
     status, output, errors = run(files[1])
     assert status == 0
-    assert "599 of 600 reports were sent again and are left out" in errors
+    assert "599 of 600 reports were sent again and are dropped" in errors
     assert counts(output, 1).tolist() == counts_of(everyone[:1])
 
 

@@ -66,7 +66,7 @@ def test_reports_as_json_and_into_a_file(run, reports, tmp_path):
     assert (told["spread"], told["converged"], told["comparisons"]) == (1.0, True, 300)
     assert [row["item"] for row in told["items"]] == pd.read_csv(target)["item"].tolist()
     status, _, errors = run(reports, "-o", target)
-    assert (status, "is there already" in errors) == (2, True)
+    assert (status, "already exists" in errors) == (2, True)
 
 
 def test_standard_input_and_output(run, reports, monkeypatch):
@@ -102,15 +102,15 @@ def test_columns_and_a_row_in_error_are_those_of_the_file(run, table):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["{table}"], "nothing says which mechanism made these reports"),
-        (["{reports}", "--plain"], "these are randomised reports"),
+        (["{table}"], "the mechanism of these reports is unknown"),
+        (["{reports}", "--plain"], "these are randomized reports"),
         (["{table}", "{table}", "--plain"], "--plain takes one file"),
         (["-", "-"], "only one file can be -"),
         (["{table}", "--plain", "--columns", "a,b"], "must be four names"),
         (["{reports}", "--duplicates", "last"], "go with --plain"),
         (["{table}", "--plain", "-o", "-", "--json"], "--json prints on standard output"),
         (["{table}", "--plain", "--columns", "a,b,c,a"], "--columns names 'a' twice"),
-        (["{table}", "--plain", "-o", "{table}"], "is what is read from"),
+        (["{table}", "--plain", "-o", "{table}"], "is the input"),
         (["{table}", "--plain", "--spread", "0"], "spread must be above 0"),
         (["{table}", "--plain", "--duplicates", "all"], "duplicates must be one of"),
     ],

@@ -41,4 +41,4 @@ def test_a_worker_json_and_a_file(run, reports, tmp_path):
 def test_methods_that_cannot_say_are_refused_in_a_line(run, reports):
     status, _, errors = run(reports, "--method", "majority")
     assert status == 2
-    assert "MajorityVote does not say what a further report would tell; NoiseAware does" in errors
+    assert "MajorityVote cannot predict the benefit of another report; use NoiseAware" in errors

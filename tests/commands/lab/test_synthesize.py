@@ -131,7 +131,7 @@ def test_nothing_is_released_where_no_task_has_k_users(run, claims, tmp_path):
     assert pd.read_csv(tmp_path / "s.csv").empty
     status, _, errors = run(*words, "--epsilon", "1", "-o", tmp_path / "t.csv")
     assert status == 2
-    assert "nothing can be released: no task has k=1,000 users, the most is 60" in errors
+    assert "no claims can be released: no task has k=1,000 users; the most is 60" in errors
 
 
 @pytest.mark.slow
@@ -198,7 +198,7 @@ def test_single_claims_afford_nothing(run, tmp_path):
     (tmp_path / "claims.csv").write_text("task,worker,label\na,u,1\nb,u,2\n")
     status, _, errors = run(tmp_path / "claims.csv", *ASKED, "-e", "1", "-o", tmp_path / "s.csv")
     assert status == 2
-    assert "no parameters that were tried lose at most epsilon=1" in errors
+    assert "none of the tried parameters has a privacy loss of at most epsilon=1" in errors
 
 
 def test_the_loop_as_printed_warns(run, claims, tmp_path):
@@ -226,7 +226,7 @@ def test_the_loop_as_printed_warns(run, claims, tmp_path):
         ([*GIVEN], "say where the synthetic claims go: --output synthetic.csv"),
         ([*GIVEN, "-o", "s.txt"], "whose name ends in .csv"),
         ([*GIVEN, "-o", "no/s.csv"], "no such folder"),
-        ([*GIVEN, "-o", "claims.csv"], "is what is read from"),
+        ([*GIVEN, "-o", "claims.csv"], "is the input"),
         ([*GIVEN, "--plan"], "--plan goes with --epsilon"),
         ([*PLANNED, "--plan", "--plot", "a/b"], "--plan writes nothing: leave out --plot"),
         ([*GIVEN, "-o", "s.csv", "--truths", "t.csv"], "--truths goes with --plot TASK"),
@@ -235,7 +235,7 @@ def test_the_loop_as_printed_warns(run, claims, tmp_path):
         ([*PUBLIC[:2], "--epsilon0", "1", "-o", "s.csv"], "with --bandwidth NUMBER"),
         ([*PUBLIC[2:], "--epsilon0", "1", "-o", "s.csv"], "with --between LOW,HIGH"),
         (["--between", "3", *GIVEN[2:], "-o", "s.csv"], "--between must be two numbers"),
-        ([*GIVEN, "--bandwidth", "mad", "-o", "s.csv"], "is learnt from the claims"),
+        ([*GIVEN, "--bandwidth", "mad", "-o", "s.csv"], "is estimated from the claims"),
         ([*GIVEN, "--bandwidth", "nan", "-o", "s.csv"], "must be a number above 0"),
         ([*PUBLIC, "--epsilon0", "nan", "-o", "s.csv"], "epsilon0 must be a finite number"),
         ([*PUBLIC, "--epsilon", "-1", "-o", "s.csv"], "epsilon must be"),
@@ -273,7 +273,7 @@ def test_bad_known_truths_are_errors(run, claims, tmp_path):
     words = (*GIVEN, "-o", tmp_path / "s.csv", "--plot", "a/b", "--truths", tmp_path / "truth.csv")
     status, _, errors = run(claims, *words)
     assert status == 2
-    assert "truth.csv: row 0 (the first is row 0): task 'none' is no task of the answers" in errors
+    assert "truth.csv: row 0 (the first is row 0): task 'none' is not in the answers" in errors
 
 
 def test_a_release_that_would_lose_more_is_refused(run, claims, tmp_path, monkeypatch):

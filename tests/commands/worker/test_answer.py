@@ -556,7 +556,7 @@ def test_a_file_may_still_be_asked_about(run, types, link, tmp_path):
         (["t0,perhaps"], "task 't0': the answer is outside the domain"),
         (["t0,yes", "t0,no"], "row 1: task 't0' is there a second time"),
         ([",perhaps"], "row 0: a task is missing"),
-        (["t9,yes"], "task 't9' is not among the 3 tasks"),
+        (["t9,yes"], "task 't9' is not one of the 3 tasks"),
         (["t0,perhaps,twice"], "must be a table of CSV, JSON Lines or Parquet with columns task"),
     ],
 )

@@ -74,8 +74,8 @@ def test_drafts_are_told_and_left_out(tmp_path):
     ("responses", "message"),
     [
         ({"tone": [{"value": ["good", "bad"], "user_id": "ann"}]}, "is not one label"),
-        ({"tone": [{"value": "good"}]}, "record 0: its responses cannot be read"),
-        ({}, "there is no answer in it"),
+        ({"tone": [{"value": "good"}]}, "record 0: its responses are unreadable"),
+        ({}, "there is no answer in this file"),
     ],
 )
 def test_what_cannot_be_read(tmp_path, responses, message):

@@ -57,9 +57,13 @@ def test_older_exports_name_the_annotator_in_the_row(tmp_path, row, worker, labe
 @pytest.mark.parametrize(
     ("name", "row", "message"),
     [
-        ("all.jsonl", ANN[0], r"all\.jsonl: line 1: nothing says who annotated"),
-        ("ann.jsonl", {"id": 1, "text": "x", "label": ["a", "b"]}, "line 1: 2 labels at once"),
-        ("ann.jsonl", {"text": "x", "label": ["a"]}, "line 1 has no key 'id'"),
+        ("all.jsonl", ANN[0], r"all\.jsonl: line 1: the annotator is unknown"),
+        (
+            "ann.jsonl",
+            {"id": 1, "text": "x", "label": ["a", "b"]},
+            "line 1: an answer must be one label; got 2",
+        ),
+        ("ann.jsonl", {"text": "x", "label": ["a"]}, "line 1 lacks the key 'id'"),
     ],
 )
 def test_what_cannot_be_read_names_the_line(tmp_path, name, row, message):
@@ -70,10 +74,10 @@ def test_what_cannot_be_read_names_the_line(tmp_path, name, row, message):
 
 def test_other_archives_and_fields_are_refused(tmp_path):
     (tmp_path / "a.zip").write_text("no archive")
-    with pytest.raises(FormatError, match=r"a\.zip: this is no doccano export"):
+    with pytest.raises(FormatError, match=r"a\.zip: this cannot be read as doccano export"):
         rows_of(tmp_path / "a.zip")
     (tmp_path / "ann.jsonl").write_text(lines(ANN))
-    with pytest.raises(FormatError, match="takes no field"):
+    with pytest.raises(FormatError, match="supports no field="):
         rows_of(tmp_path / "ann.jsonl", field="label")
 
 

@@ -89,21 +89,21 @@ def test_names_in_the_data_are_tasks_where_each_is_another(tmp_path):
         ("", "this cannot be read as Label Studio JSON"),
         ("[", "line 1 column 2"),
         ("{}", "expected a list of tasks"),
-        ("[]", "there is no answer in it"),
+        ("[]", "there is no answer"),
         ("[3]", "task 0: expected a JSON object; got 3"),
-        ('[{"data": {}}]', "task 0: no id; got None"),
+        ('[{"data": {}}]', "task 0: the id is missing or invalid; got None"),
         ('[{"id": 1}, {"id": 1}]', "two tasks have the id 1"),
         ('[{"id": 1, "annotations": 3}]', "task 1: 'annotations' must be a list"),
         ('[{"id": 1, "annotations": [{"id": 9}]}]', "annotation 9: 'completed_by' must be an id"),
         (
             json.dumps([{"id": 1, "annotations": [annotation(1, TWO)]}]),
-            r"task 1, 'a': one choice, rating or number is needed; got .*\['b', 'c'\]",
+            r"task 1, 'a': expected one choice, rating or number; got .*\['b', 'c'\]",
         ),
         (
             json.dumps([{"id": 1, "annotations": [annotation(1, CAT, CAT)]}]),
             "one choice, rating or number",
         ),
-        (json.dumps([{"id": 1, "annotations": [annotation(1, BOX)]}]), "there is no answer in it"),
+        (json.dumps([{"id": 1, "annotations": [annotation(1, BOX)]}]), "there is no answer"),
         (
             json.dumps([{"id": 1, "annotations": [annotation(1, result("n", "number", 10**30))]}]),
             "cannot be read as Label Studio JSON",
@@ -184,6 +184,6 @@ def test_ground_truth_is_known(tmp_path):
 
 def test_other_tables_do_not_fit(tmp_path):
     for columns in ({"task": ["t"]}, {"worker": ["u"], "coordinate": [0], "number": [1]}):
-        with pytest.raises(ParameterError, match="holds"):
+        with pytest.raises(ParameterError, match="stores"):
             write_table(pa.table(columns), tmp_path / "a.json", file_format="label-studio")
     assert list(tmp_path.iterdir()) == []

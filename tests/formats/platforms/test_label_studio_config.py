@@ -54,13 +54,19 @@ def test_a_question_is_a_domain(tmp_path, question, domain):
 @pytest.mark.parametrize(
     ("question", "told"),
     [
-        ("", "one question is needed, within <View>; got none"),
-        ('<Rating name="a"/><Rating name="b"/>', "one question is needed, within <View>; got a, b"),
-        ('<TextArea name="a"/>', "<TextArea> is no question here: take Choices, Rating, Number"),
+        ("", "<View> must contain one question; got none"),
+        ('<Rating name="a"/><Rating name="b"/>', "<View> must contain one question; got a, b"),
+        ('<TextArea name="a"/>', "<TextArea> is not supported; use Choices, Rating, Number"),
         ('<RectangleLabels name="a"><Label value="x"/></RectangleLabels>', "<RectangleLabels>"),
-        ('<Choices choice="multiple"><Choice value="a"/></Choices>', "workers must choose one"),
+        (
+            '<Choices choice="multiple"><Choice value="a"/></Choices>',
+            "workers must choose exactly one",
+        ),
         ('<Choices value="$options"/>', "the same in all tasks"),
-        ('<Choices><Choice value="a"><Choice value="b"/></Choice></Choices>', "cannot be answered"),
+        (
+            '<Choices><Choice value="a"><Choice value="b"/></Choice></Choices>',
+            "must not contain another <Choice>",
+        ),
         ('<Choices><Choice value="a"/><Choice/></Choices>', "a <Choice> has no value"),
         ("<Choices/>", "<Choices>: "),
         ('<Choices><Choice value="a"/><Choice value="a"/></Choices>', "<Choices>: "),
@@ -69,9 +75,12 @@ def test_a_question_is_a_domain(tmp_path, question, domain):
         ('<Rating maxRating="0"/>', "maxRating must be 1 to 65,535; got 0.0"),
         ('<Number max="10"/>', "min must be a number; got None"),
         ('<Number min="3" max="1"/>', "low must be below high"),
-        ('<Number min="0" max="10" step="3"/>', "step must lead from min to max"),
-        ('<Number min="0" max="10" step="0"/>', "step must lead from min to max"),
-        ('<Number min="0" max="1e300" step="1e-300"/>', "step must lead from min to max"),
+        ('<Number min="0" max="10" step="3"/>', "step must divide the range from min to max"),
+        ('<Number min="0" max="10" step="0"/>', "step must divide the range from min to max"),
+        (
+            '<Number min="0" max="1e300" step="1e-300"/>',
+            "step must divide the range from min to max",
+        ),
     ],
 )
 def test_what_is_no_single_answer_is_refused(tmp_path, question, told):
@@ -84,11 +93,11 @@ def test_what_is_no_single_answer_is_refused(tmp_path, question, told):
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("", "this is no label config: no element found"),
-        ("<View>", "this is no label config"),
-        ("<Rating/>", "within <View>"),
-        ('<?xml version="1.0" encoding="nonsense"?><View/>', "this is no label config"),
-        ('<!DOCTYPE x [<!ENTITY a "aa">]><View>&a;</View>', "it has a <!DOCTYPE>"),
+        ("", "the label config is invalid: no element found"),
+        ("<View>", "the label config is invalid"),
+        ("<Rating/>", "<View> must contain one question"),
+        ('<?xml version="1.0" encoding="nonsense"?><View/>', "the label config is invalid"),
+        ('<!DOCTYPE x [<!ENTITY a "aa">]><View>&a;</View>', "remove the <!DOCTYPE>"),
     ],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
@@ -162,7 +171,7 @@ def test_texts_that_all_tasks_have_are_shown():
 
 
 def test_what_xml_cannot_hold_is_refused(tmp_path):
-    with pytest.raises(ParameterError, match=r"XML cannot hold 'a\\x00b': rename it"):
+    with pytest.raises(ParameterError, match=r"XML cannot contain 'a\\x00b'; rename it"):
         write_label_config(tmp_path / "c.xml", qc.Categorical(["a\0b", "c"]))
     assert list(tmp_path.iterdir()) == []
 
@@ -198,7 +207,7 @@ def test_the_config_of_reports_is_of_all_that_they_can_be(tmp_path, run, monkeyp
     status, _, errors = run("convert", "r.jsonl", "again.json", "--label-config", "c.xml")
     assert (status, errors.strip()) == (
         2,
-        "quietcrowd: error: c.xml is there already: name a new file",
+        "quietcrowd: error: c.xml already exists; name a new file",
     )
     assert (tmp_path / "c.xml").read_text() == "one's own"
     assert not (tmp_path / "again.json").exists()
@@ -210,7 +219,7 @@ def test_the_config_of_reports_is_of_all_that_they_can_be(tmp_path, run, monkeyp
         (("a.csv", "b.csv", "--label-config", "c.xml"), "whose name ends in .json"),
         (("a.csv", "--label-config", "c.xml"), "whose name ends in .json"),
         (("a.csv", "b.json", "--label-config", "b.json"), "named for two outputs"),
-        (("a.csv", "b.json", "--label-config", "a.csv"), "is what is read from"),
+        (("a.csv", "b.json", "--label-config", "a.csv"), "is the input"),
         (("a.csv", "b.json", "--label-config", "no/c.xml"), "no such folder"),
         (
             ("a.csv", "b.json", "--to", "label-studio-min", "--label-config", "c.xml"),

@@ -21,7 +21,7 @@ def test_annotations_are_answers(tmp_path):
     levels = qc.Ordinal(range(5))
     sure = qc.read_answers(path, levels, field="sure", out_of_domain="skip")
     assert sure.values.tolist() == [3]
-    with pytest.raises(FormatError, match="'animal', 'image', 'sure': choose one with"):
+    with pytest.raises(FormatError, match=r"'animal', 'image', 'sure'\. Choose one with"):
         qc.read_answers(path, DOMAIN)
 
 

@@ -33,7 +33,7 @@ def test_annotations_are_answers(tmp_path):
     answers = qc.read_answers(path, DOMAIN, field="animal")
     held = answers.to_frame().to_numpy().tolist()
     assert held == [["7", "3", "cat"], ["7", "4", "dog"], ["8", "4", "dog"]]
-    with pytest.raises(FormatError, match="'image', 'animal': choose one with field="):
+    with pytest.raises(FormatError, match=r"'image', 'animal'\. Choose one with field="):
         qc.read_answers(path, DOMAIN)
 
 
@@ -97,8 +97,8 @@ def test_a_first_annotation_that_is_long_is_one_too(tmp_path):
         ('[{"q": "cat", "annotator": 1, "id": 2}, {"q": "dog"}]', "annotation 1: 'id' and"),
         ('[{"q": ["cat", "dog"], "annotator": 1, "id": 2}]', "annotation 0, 'q': one choice"),
         ('[{"q": [{"choices": ["a", "b"]}], "annotator": 1, "id": 2}]', "one choice, rating"),
-        ('[{"q": 3, "annotator": 1, "id": 2}]', "one choice, rating or number is needed; got 3"),
-        ('[{"annotator": 1, "id": 2}]', "there is no answer in it"),
+        ('[{"q": 3, "annotator": 1, "id": 2}]', "expected one choice, rating or number; got 3"),
+        ('[{"annotator": 1, "id": 2}]', "there is no answer in this file"),
     ],
 )
 def test_bad_files_name_the_place(tmp_path, content, told):
@@ -110,10 +110,10 @@ def test_bad_files_name_the_place(tmp_path, content, told):
 
 def test_truths_are_not_annotations(tmp_path):
     table = pa.table({"task": ["t"], "label": ["cat"]})
-    with pytest.raises(ParameterError, match="JSON_MIN holds task, worker and label"):
+    with pytest.raises(ParameterError, match="JSON_MIN stores task, worker and label"):
         write_table(table, tmp_path / "a.json", file_format="label-studio-min")
     path = project(tmp_path / "b.json", annotation(1, 2, q="cat"))
-    with pytest.raises(FormatError, match="JSON_MIN holds no known truths"):
+    with pytest.raises(FormatError, match="JSON_MIN cannot contain known truths"):
         qc.read_truths(path)
 
 

@@ -34,10 +34,12 @@ def rows_of(answers):
 
 def test_what_was_not_handed_in_or_rejected_is_told(tmp_path):
     path = pool(tmp_path / "p.tsv")
-    with pytest.warns(LeftOutWarning, match=r"p\.tsv: left out: rejected .*: 1; .* handed in: 1$"):
+    with pytest.warns(
+        LeftOutWarning, match=r"p\.tsv: dropped rows: rejected .*: 1; .* handed in: 1$"
+    ):
         answers = qc.read_answers(path, DOMAIN)
     assert rows_of(answers) == [["t1", "w1", "cat"], ["t2", "w1", "dog"]]
-    with pytest.warns(LeftOutWarning, match=r"left out: rows that were not handed in: 1$"):
+    with pytest.warns(LeftOutWarning, match=r"dropped rows: rows that were not handed in: 1$"):
         answers = qc.read_answers(path, DOMAIN, rejected=True)
     assert rows_of(answers)[1] == ["t1", "w2", "dog"]
 
@@ -59,7 +61,7 @@ def test_control_tasks_are_known_truths(tmp_path):
     [
         (["ASSIGNMENT:worker_id"], "these are tasks, not results"),
         (["OUTPUT:animal"], "no column OUTPUT:…"),
-        (["INPUT:url", "INPUT:page", "ASSIGNMENT:task_id"], "tells tasks apart"),
+        (["INPUT:url", "INPUT:page", "ASSIGNMENT:task_id"], "identifies tasks"),
     ],
 )
 def test_what_is_missing_is_named(tmp_path, without, told):

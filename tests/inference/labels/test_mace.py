@@ -116,5 +116,5 @@ def test_one_label_tells_nothing_of_competence():
 def test_too_many_workers_and_labels_name_the_way_out():
     count = 520
     frame = pd.DataFrame({"task": 1, "worker": range(count), "label": range(count)})
-    with pytest.raises(qc.ParameterError, match="Take WeightedVote"):
+    with pytest.raises(qc.ParameterError, match="Use WeightedVote"):
         MACE().fit(frame)

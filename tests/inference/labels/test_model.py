@@ -22,7 +22,7 @@ def test_reports_warn_and_plain_answers_do_not(method):
         CROWD.answers
     )
     with pytest.warns(
-        NoiseIgnoredWarning, match="reads the reports of RandomizedResponse as plain"
+        NoiseIgnoredWarning, match="reads the reports of RandomizedResponse as non-private"
     ):
         method.fit(reports)
     with warnings.catch_warnings():
@@ -93,7 +93,7 @@ def test_a_warm_start_of_another_method_is_refused():
         WeightedVote().fit(CROWD.answers, start="warm")
     three = qc.synthetic_crowd(tasks=20, workers=40, labels=range(3)).answers
     with pytest.raises(
-        ParameterError, match=r"start must be an estimate on Categorical\(\[0, 1, 2"
+        ParameterError, match=r"start must be an estimate for Categorical\(\[0, 1, 2"
     ):
         WeightedVote().fit(three, start=WeightedVote().fit(CROWD.answers))
 
@@ -196,5 +196,5 @@ def test_known_truths_stay_in_what_is_predicted():
 
 def test_known_truths_in_place_of_a_start_say_where_they_go():
     votes = pd.DataFrame({"task": [*"aab"], "worker": [*"uvu"], "label": [*"xxy"]})
-    with pytest.raises(ParameterError, match=r"got Series. Known truths are gold="):
+    with pytest.raises(ParameterError, match=r"got Series. Pass known truths as gold="):
         qc.DawidSkene().fit(votes, pd.Series({"a": "y"}))

@@ -59,7 +59,8 @@ def test_frames_of_probabilities_are_of_the_library_that_came_in():
 
 
 @pytest.mark.parametrize(
-    ("method", "message"), [(qc.Mean(), "found numbers"), (qc.CRH(loss="zero-one"), "no posterior")]
+    ("method", "message"),
+    [(qc.Mean(), "estimates numbers"), (qc.CRH(loss="zero-one"), "no posterior")],
 )
 def test_methods_without_probabilities_say_so(method, message):
     numbers = FRAME.assign(label=FRAME["task"] % 3)

@@ -140,7 +140,7 @@ def test_the_warning_points_at_the_caller_and_comes_after_all_errors():
     unknown = pd.DataFrame({"task": ["none"], "label": [1.0]})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(AnswerError, match="no task of the answers"):
+        with pytest.raises(AnswerError, match="not in the answers"):
             Mean().fit(reports, gold=unknown)
         with pytest.raises(ParameterError, match="start must be an estimate of Mean"):
             Mean().fit(reports, start=Median().fit(CROWD.answers))
@@ -204,5 +204,5 @@ def test_standard_errors_say_how_far_means_are_off():
 def test_numbers_too_near_each_other_for_floats_are_an_error():
     """`NoiseAware` gave NaN without a word where the range was 1e-320."""
     frame = pd.DataFrame({"task": [*"aa"], "worker": [*"uv"], "label": [1e-320, 4e-320]})
-    with pytest.raises(AnswerError, match="too near each other for floats"):
+    with pytest.raises(AnswerError, match="too close to each other for floats"):
         Mean().fit(frame)

@@ -249,7 +249,7 @@ def test_any_unit_of_measurement(truth, unit):
 @pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
 def test_reports_are_read_as_answers_with_a_warning():
     mechanism = LaplacePerturbation(domain=CROWD.answers.domain, epsilon=2.0, fill=None)
-    with pytest.warns(NoiseIgnoredWarning, match="KDEm has no model of the noise"):
+    with pytest.warns(NoiseIgnoredWarning, match="KDEm ignores the noise"):
         KDEm().fit(mechanism.randomize(CROWD.answers, rng=np.random.default_rng(0)))
 
 

@@ -287,7 +287,7 @@ def test_quantiles_are_found_once_per_number_of_answers(monkeypatch):
 @pytest.mark.parametrize("method", [CRH(), CATD(loss="absolute")], ids=["crh", "catd"])
 def test_whole_numbers_that_may_be_classes_are_asked_about(method):
     frame = pd.DataFrame({"task": [1, 1, 2], "worker": [*"uvu"], "label": [0, 3, 3]})
-    named = f"labels are 0, 3: classes, or numbers.*--method {method.name}:loss=zero-one"
+    named = f"labels are 0, 3, and .*--method {method.name}:loss=zero-one"
     with pytest.raises(AnswerError, match=named):
         method.fit(frame)
     classes = method.set_params(loss="zero-one").fit(frame).truths["truth"]

@@ -267,7 +267,7 @@ def test_filled_reports_are_read_with_a_warning():
     answers, truths, _ = crowd(400, 50, share=0.5, seed=7)
     filled = LaplacePerturbation(domain=DOMAIN, epsilon=5.0, fill="midpoint")
     reports = filled.randomize(answers, rng=np.random.default_rng(0))
-    with pytest.warns(NoiseIgnoredWarning, match="not who answered") as seen:
+    with pytest.warns(NoiseIgnoredWarning, match="not for missing answers") as seen:
         found = MOON().fit(reports)
     assert [one.category for one in seen] == [SimulatedNoiseWarning, NoiseIgnoredWarning]
     # It is drawn to the middle of the domain, as the warning says.
@@ -277,7 +277,7 @@ def test_filled_reports_are_read_with_a_warning():
 
 def test_the_naive_variant_warns():
     answers, _, _ = crowd(10, 10)
-    with pytest.warns(NoiseIgnoredWarning, match="no model of the noise"):
+    with pytest.warns(NoiseIgnoredWarning, match="ignores the noise"):
         MOON(variant="quadratic").fit(reports_of(answers, 1.0))
 
 
@@ -447,7 +447,7 @@ def test_one_task_does_not_tell_how_truths_vary():
 
 @pytest.mark.parametrize("other", [{"variant": "variance"}, {"solver": "lagrange"}])
 def test_the_prior_goes_with_the_posterior_alone(other):
-    with pytest.raises(ParameterError, match="truth_prior='normal' goes with"):
+    with pytest.raises(ParameterError, match="truth_prior='normal' requires"):
         MOON(truth_prior="normal", **other)
     assert MOON(**other).truth_prior is None
 
@@ -473,7 +473,7 @@ def test_a_warm_start_ends_where_a_cold_one_does(method, earlier):
 
 def test_with_a_prior_the_warning_says_where_truths_are_drawn_to():
     answers, _, _ = crowd(10, 40, seed=15)
-    with pytest.warns(NoSignalWarning, match="All truths are drawn towards"):
+    with pytest.warns(NoSignalWarning, match="All truths are pulled towards"):
         MOON(truth_prior="normal").fit(reports_of(answers, 0.1))
 
 

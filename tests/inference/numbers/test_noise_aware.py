@@ -227,15 +227,15 @@ def test_workers_have_a_sigma_with_an_interval():
 def test_what_it_cannot_read_is_refused(monkeypatch):
     mechanism = qc.MatrixFactorization(domain=DOMAIN, epsilon=1.0)
     reports = mechanism.randomize(CROWD.answers, rng=np.random.default_rng(1))
-    with pytest.raises(AnswerError, match=r"take Mean .*--method mean"):
+    with pytest.raises(AnswerError, match=r"Use Mean .*--method mean"):
         numbers().fit(reports)
     monkeypatch.setattr(noise_aware_numbers, "MOST_CELLS", 1000)
-    with pytest.raises(ParameterError, match="11 workers with 32 reports and more, and 1,153"):
+    with pytest.raises(ParameterError, match="11 workers with 32 or more reports, and 1,153"):
         numbers().fit(CROWD.answers)
 
 
 def test_much_noise_is_warned_of():
-    with pytest.warns(NoSignalWarning, match="drawn towards"):
+    with pytest.warns(NoSignalWarning, match="pulled towards"):
         numbers(max_iterations=4).fit(noisy(0.1))
 
 
@@ -285,7 +285,7 @@ def test_numbers_beyond_the_earlier_ones_need_a_new_fit():
     method = numbers(max_iterations=8)
     first = method.fit(frame)
     far = frame.assign(task=frame["task"] + 100, label=frame["label"] + 5)
-    with pytest.raises(ParameterError, match="Fit all answers anew"):
+    with pytest.raises(ParameterError, match="Fit all answers again"):
         method.extend(first, far)
     again = method.fit(pd.concat([frame, far]), start=first)
     truths = again.truths.set_index("task")["truth"]

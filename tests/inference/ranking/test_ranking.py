@@ -99,7 +99,7 @@ def test_reports_are_read_by_their_law_however_they_come_in(reports, device):
 def test_a_frame_that_says_it_holds_reports_is_not_read_as_plain_in_silence(reports, device):
     frame = sides_as_items(reports)
     frame.attrs = reports.to_frame().attrs
-    with pytest.warns(qc.NoiseIgnoredWarning, match="read as plain comparisons"):
+    with pytest.warns(qc.NoiseIgnoredWarning, match="read as non-private comparisons"):
         rank_items(frame)
     assert rank_items(frame, mechanism=device).converged
 
@@ -149,7 +149,7 @@ def test_items_that_were_never_compared_have_no_common_scale():
     assert "there are 4 groups, ('a', 'b', 'c'), ('d', 'e'), ('f', 'g') and 1 more" in str(
         error.value
     )
-    assert "rank each group by itself" in str(error.value)
+    assert "Rank each group separately" in str(error.value)
 
 
 def test_a_pair_that_nobody_compared_joins_no_groups():
@@ -168,7 +168,7 @@ def test_noise_that_hides_everything_is_an_error(reports):
         (crowd(), blind),
         (crowd(), FiniteChannel.uninformative(2)),
     ):
-        with pytest.raises(qc.AnswerError, match="tell nothing of the preferences"):
+        with pytest.raises(qc.AnswerError, match="carry no information about the preferences"):
             rank_items(data, mechanism=how)
 
 
@@ -180,7 +180,9 @@ def test_laws_that_a_comparison_does_not_have_are_refused():
     hidden = qc.RandomizedResponse(domain=SIDES, epsilon=1.0, null="category")
     with pytest.raises(qc.AnswerError, match="every worker reports every task"):
         rank_items(crowd(), mechanism=hidden)
-    with pytest.raises(qc.AnswerError, match=r"comparisons are answers in Categorical\(\['left'"):
+    with pytest.raises(
+        qc.AnswerError, match=r"comparisons must be answers in Categorical\(\['left'"
+    ):
         rank_items(qc.synthetic_crowd(tasks=3, workers=10).answers)
     numbers = qc.LaplacePerturbation(domain=qc.Interval(low=0, high=1), epsilon=1.0)
     with pytest.raises(qc.AnswerError, match="got Interval"):
@@ -197,7 +199,10 @@ def test_laws_that_a_comparison_does_not_have_are_refused():
         ({"duplicates": "all"}, "duplicates must be one of"),
         ({"mechanism": 1.0}, "mechanism must be a Mechanism"),
         ({"mechanism": FiniteChannel.uninformative(3)}, "2 rows and 2 columns"),
-        ({"mechanism": qc.SubsetSelection(domain=SIDES, epsilon=1.0)}, "give rank_items the Rep"),
+        (
+            {"mechanism": qc.SubsetSelection(domain=SIDES, epsilon=1.0)},
+            "pass the Reports object to rank_items",
+        ),
     ],
 )
 def test_parameters_out_of_their_range(options, told):
@@ -206,13 +211,15 @@ def test_parameters_out_of_their_range(options, told):
 
 
 def test_reports_carry_their_mechanism(reports, device):
-    with pytest.raises(qc.ParameterError, match="carry their own"):
+    with pytest.raises(qc.ParameterError, match="already contain their mechanism"):
         rank_items(reports, mechanism=device)
 
 
 def test_too_many_items_and_no_comparison_are_errors(monkeypatch):
     monkeypatch.setattr("quietcrowd.inference.ranking.ranking.MOST_ITEMS", 4)
-    with pytest.raises(qc.ParameterError, match=r"are 5 items, and at most 4 can be ranked"):
+    with pytest.raises(
+        qc.ParameterError, match=r"5 items cannot be ranked together; the limit is 4"
+    ):
         rank_items(crowd())
     empty = crowd(0)
     with pytest.raises(qc.AnswerError, match="the frame has no row"):
@@ -233,9 +240,9 @@ def test_repeated_comparisons_are_an_error_or_left_out():
 
 def test_simulated_noise_and_an_early_end_are_told(device):
     made = device.randomize(qc.comparison_answers(crowd()), rng=np.random.default_rng(1))
-    with pytest.warns(qc.SimulatedNoiseWarning, match="protect nobody"):
+    with pytest.warns(qc.SimulatedNoiseWarning, match="protect no one"):
         rank_items(made)
-    with pytest.warns(qc.NotConvergedWarning, match="stopped after 1 steps"):
+    with pytest.warns(qc.NotConvergedWarning, match="did not converge in 1 steps"):
         assert not rank_items(crowd(), max_iterations=1).converged
 
 

@@ -217,7 +217,7 @@ def test_new_tasks_are_told_by_what_is_known_of_the_workers():
 
 
 def test_reports_that_tell_nothing_are_told_of():
-    with pytest.warns(NoSignalWarning, match="tell nothing of the answers"):
+    with pytest.warns(NoSignalWarning, match="carry no information about the answers"):
         estimate = qc.NoiseAware().fit(reported(epsilon=0.0))
     assert len(estimate.truths) == 150
     assert estimate.workers["quality"].isna().all()
@@ -233,5 +233,5 @@ def test_methods_without_a_model_of_sets_name_the_one_that_has(method):
 
 def test_too_many_workers_and_labels(monkeypatch):
     monkeypatch.setattr(noise_aware_sets, "MOST_CELLS", 100)
-    with pytest.raises(ParameterError, match="no other method reads sets"):
+    with pytest.raises(ParameterError, match="no other method supports sets"):
         qc.NoiseAware().fit(reported())

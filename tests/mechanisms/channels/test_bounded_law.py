@@ -136,8 +136,8 @@ def test_the_largest_variances_as_they_are_quoted():
 
 def test_what_no_weights_can_hold_is_refused():
     domain = Interval(low=0, high=1)
-    with pytest.raises(ParameterError, match=r"makes 131,072 steps.*Take a larger step"):
+    with pytest.raises(ParameterError, match=r"makes 131,072 steps.*Use a larger step"):
         BoundedLaw.for_loss(Grid.over(domain, 2.0**-17), 1.0, Fraction(1))
     for share in (0, 1, Fraction(1, 2)):
-        with pytest.raises(ParameterError, match="too small for 1,024 steps"):
+        with pytest.raises(ParameterError, match="too small for 1,024 grid steps"):
             BoundedLaw.for_loss(Grid.over(domain), 1e-8, Fraction(share))

@@ -54,7 +54,7 @@ def test_a_step_is_a_power_of_two_that_suits_the_width(step):
     [
         (Ordinal([3]), "at least two numbers"),
         (Categorical([0, 1]), "must be Ordinal or Interval"),
-        (Interval(low=-1.7e308, high=1.7e308), "its width be finite"),
+        (Interval(low=-1.7e308, high=1.7e308), "a finite width"),
         ("0..9", "must be Ordinal or Interval"),
     ],
 )

@@ -108,10 +108,10 @@ def test_all_choices_give_all_sets_as_often_as_their_weights_say():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"members": 5}, "fewer members than there are labels"),
+        ({"members": 5}, "fewer than 5 members"),
         ({"members": 0}, "at least 1"),
         ({"labels": 64, "members": 32}, "more than 2\\^53 sets"),
-        ({"inside": 2}, "no less than outside"),
+        ({"inside": 2}, "at least the outside weight"),
         ({"inside": 2**32}, "at most 2\\^32"),
     ],
 )

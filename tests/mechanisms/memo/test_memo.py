@@ -446,7 +446,7 @@ def test_destroying_what_is_gone_or_replaced(path):
     kept.destroy()
     kept = opened(path)
     path.write_text("something of value")
-    with pytest.raises(FormatError, match="it is not touched"):
+    with pytest.raises(FormatError, match="It was not changed"):
         kept.destroy()
     assert path.read_text() == "something of value"
 
@@ -461,7 +461,7 @@ def test_the_key_is_not_printed(path):
 @pytest.mark.parametrize(
     ("answers", "message"),
     [
-        ({"task 99": "a"}, "task 'task 99' is not among the 12 tasks of campaign 'drugs'"),
+        ({"task 99": "a"}, "task 'task 99' is not one of the 12 tasks of campaign 'drugs'"),
         ({TASKS[0]: "d"}, "task 'task 00': the answer is outside the domain 'a', 'b'"),
         ({TASKS[0]: float("nan")}, "the answer is outside the domain"),
         ({TASKS[0]: object()}, "is outside the domain"),
@@ -486,7 +486,7 @@ def test_numbers_outside_of_the_domain_are_refused(path):
 def test_tasks_match_by_what_they_print_as(path):
     kept = opened(path, tasks=[7, 8])
     assert sent(kept.report({"7": "a"})).equals(sent(kept.report({np.int64(7): "a"})))
-    with pytest.raises(qc.AnswerError, match="print alike"):
+    with pytest.raises(qc.AnswerError, match="the same name as text"):
         kept.report({7: "a", "7": "b"})
 
 
@@ -494,17 +494,17 @@ def test_tasks_match_by_what_they_print_as(path):
     ("changes", "message"),
     [
         ({"tasks": []}, "at least one"),
-        ({"tasks": ["a", "a"]}, "each once"),
-        ({"tasks": ["a", 1]}, "all texts or all whole numbers"),
+        ({"tasks": ["a", "a"]}, "distinct strings"),
+        ({"tasks": ["a", 1]}, "distinct strings or distinct whole numbers"),
         ({"tasks": "abc"}, "tasks must be a list"),
-        ({"tasks": [1.5]}, "a task must be a text or a whole number"),
-        ({"tasks": [2**63]}, "a task must be a text or a whole number"),
-        ({"worker": True}, "worker must be a text or a whole number"),
+        ({"tasks": [1.5]}, "a task must be a string or a 64-bit whole number"),
+        ({"tasks": [2**63]}, "a task must be a string or a 64-bit whole number"),
+        ({"worker": True}, "worker must be a string or a 64-bit whole number"),
         ({"campaign": ""}, "campaign must be a name"),
         ({"mechanism": "one-layer"}, "mechanism must be a Mechanism"),
         (
             {"mechanism": qc.MatrixFactorization(domain=qc.Ordinal(range(5)), epsilon=1.0)},
-            "'matrix-factorization' cannot be kept in a memo: .* take LaplacePerturbation",
+            "'matrix-factorization' cannot be stored in a memo: .* take LaplacePerturbation",
         ),
     ],
 )
@@ -535,7 +535,7 @@ def test_who_opened_a_memo_before_it_was_destroyed_sends_nothing_more(path):
     assert sent(other.report({TASKS[0]: "a"})).equals(sent(first))
     one.destroy()
     for _ in range(2):
-        with pytest.raises(qc.ParameterError, match="was destroyed, or its file is gone"):
+        with pytest.raises(qc.ParameterError, match="was destroyed, or its file is missing"):
             other.report({TASKS[0]: "a"})
     assert other._secret.forgotten
     other.destroy()
@@ -544,7 +544,9 @@ def test_who_opened_a_memo_before_it_was_destroyed_sends_nothing_more(path):
 def test_who_opened_a_memo_before_it_was_overwritten_brings_that_to_its_end(path):
     one, other = opened(path), opened(path)
     path.write_bytes(bytes(path.stat().st_size))
-    with pytest.raises(FormatError, match="nothing but zeros: the memo was destroyed"):
+    with pytest.raises(
+        FormatError, match="only zeros, because destroying the memo was interrupted"
+    ):
         opened(path)
     with pytest.raises(qc.ParameterError, match="was destroyed"):
         other.report({})
@@ -560,7 +562,7 @@ def test_who_opened_a_memo_before_it_was_replaced_sends_nothing_more(path, monke
     monkeypatch.setattr(Secret, "give", None)
     with pytest.raises(FormatError, match="was replaced by another memo"):
         kept.report({TASKS[0]: "a"})
-    with pytest.raises(FormatError, match="it is not touched"):
+    with pytest.raises(FormatError, match="It was not changed"):
         kept.destroy()
     path.chmod(0o644)
     if os.name == "posix":
@@ -638,7 +640,7 @@ def test_junk_is_a_report_or_an_error_that_does_not_tell_it(tmp_path_factory, an
     assert told.__context__ is None
     assert str(told) == (
         f"task 'task 00': the answer is outside the domain {mechanism.domain.describe()}. "
-        "Give one that it holds, or None for no answer."
+        "Give an answer of the domain, or None for no answer."
     )
 
 
@@ -733,7 +735,9 @@ def test_messages_about_another_scope_do_not_tell_the_key():
 
 
 def test_zeros_are_a_memo_that_was_destroyed():
-    with pytest.raises(FormatError, match=r"nothing but zeros: the memo was destroyed.* Remove"):
+    with pytest.raises(
+        FormatError, match=r"only zeros, because destroying the memo was interrupted.* Remove"
+    ):
         SCOPE.key_in(bytes(len(SCOPE.content(KEY))), PATH)
 
 
@@ -741,5 +745,5 @@ def test_zeros_are_a_memo_that_was_destroyed():
     "changes", [{"campaign": "\ud800"}, {"worker": "ann\udfff"}, {"tasks": ["A", "\udcff"]}]
 )
 def test_ids_are_texts_that_files_and_reports_can_hold(changes):
-    with pytest.raises(qc.ParameterError, match=r"must be a text that UTF-8 can hold; got '.*ud"):
+    with pytest.raises(qc.ParameterError, match=r"must be valid UTF-8; got '.*ud"):
         MemoScope(**{**PUBLIC, **changes})

@@ -36,8 +36,8 @@ def test_tasks_count_as_what_they_print_as():
         ({"a": ["no"]}, "task 'a'"),
         ({"a": pd.NaT}, "task 'a'"),
         ({"a": object()}, "task 'a'"),
-        ({"d": "no"}, "task 'd' is not among the 3 tasks of campaign 'drugs'"),
-        ({1: "no", "1": "no"}, "print alike"),
+        ({"d": "no"}, "task 'd' is not one of the 3 tasks of campaign 'drugs'"),
+        ({1: "no", "1": "no"}, "the same name as text"),
         ([("a", "no")], "must map tasks to answers"),
     ],
 )

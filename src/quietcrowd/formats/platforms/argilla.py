@@ -32,7 +32,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
 
     Drafts and discarded responses are dropped with a warning.
     """
-    refuse_truths(path, wanted, f"{NAME} hold")
+    refuse_truths(path, wanted, NAME)
     found = [
         (str(record.get("id", place)), response)
         for place, record in enumerate(_records(path))

@@ -27,7 +27,7 @@ NAME = "Label Studio CSV"
 
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     """Return the annotations as answers to one question."""
-    refuse_truths(path, wanted, f"{NAME} holds")
+    refuse_truths(path, wanted, NAME)
     names = csv.names(path)
     field = question_of(path, names, choice.field)
     held = tuple(name for name in (ID, TASK, ANNOTATOR, field) if name in names)

@@ -36,7 +36,7 @@ _OTHERS = frozenset({ID, TASK, ANNOTATOR, _ANNOTATION, *_TIMES, "agreement", "hi
 
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     """Return the annotations as answers to one question."""
-    refuse_truths(path, wanted, f"{NAME} holds")
+    refuse_truths(path, wanted, NAME)
     records = read_records(path, "annotation")
     names = list(dict.fromkeys(name for record in records for name in record))
     field = question_of(path, names, choice.field)
@@ -159,7 +159,7 @@ def _read_short(cell: Any, *, packed: bool = False) -> Any:
     answers = [answer_of(values[0], key) for key in KINDS.values()]
     found = [answer for answer in answers if answer is not None]
     if len(found) != 1:
-        raise ValueError(f"one choice, rating or number is needed; got {cell!r}")
+        raise ValueError(f"expected one choice, rating or number; got {cell!r}")
     return found[0]
 
 

@@ -44,7 +44,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
 
     Responses that were not submitted are dropped with a warning; empty answers are dropped.
     """
-    refuse_truths(path, wanted, f"{NAME} hold")
+    refuse_truths(path, wanted, NAME)
     names = csv.names(path)
     groups = _questions(names)
     field = choose_field(path, list(groups), choice.field)

@@ -54,7 +54,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
 
     Rejected assignments are dropped with a warning, unless `choice` includes them.
     """
-    refuse_truths(path, wanted, f"{NAME} hold")
+    refuse_truths(path, wanted, NAME)
     named = dict.fromkeys(csv.names(path))
     answers = tuple(name for name in named if name.startswith(_ANSWER))
     status = (_STATUS,) if _STATUS in named else ()

@@ -131,7 +131,7 @@ class ConfusionModel(
 ):
     """A model that finds posteriors from confusion matrices; `update` learns the matrices."""
 
-    advice: ClassVar[str] = "Take WeightedVote, one number per worker, or fewer labels."
+    advice: ClassVar[str] = "Use WeightedVote, one number per worker, or fewer labels."
     """Remedy if the matrices are too large."""
 
     @cached_property

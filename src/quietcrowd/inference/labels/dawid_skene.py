@@ -30,7 +30,7 @@ from quietcrowd.validation import at_least, one_of, plain
 class DawidSkeneModel(ConfusionModel["DawidSkene", ConfusionState]):
     """`DawidSkene` bound to data."""
 
-    advice: ClassVar[str] = "Take one_coin=True, one number per worker, or fewer labels."
+    advice: ClassVar[str] = "Use one_coin=True, one number per worker, or fewer labels."
 
     @property
     @override

@@ -168,9 +168,7 @@ def check_reports_are_answers(mechanism: Any, name: str) -> None:
     """Raise AnswerError, by the method of this name, if reports are other labels than answers."""
     if not isinstance(mechanism.domain, FiniteDomain) or not _other_reports(mechanism):
         return
-    way = (
-        "NoiseAware would need a public table: a row for each answer, and a column for each report."
-    )
+    way = "NoiseAware needs a finite channel, with a row for each answer and a column per report."
     if mechanism.has_table or mechanism.channel.sets is not None:
         law = "law" if mechanism.channel.sets is not None else "table"
         way = f"NoiseAware (on the command line: --method noise-aware) reads them by their {law}."

@@ -183,9 +183,9 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
     @property
     def _advice(self) -> str:
         if self.summary.other_reports:
-            return "Take fewer labels: no other method reads such reports."
+            return "Use fewer labels; no other method supports such reports."
         return (
-            "Take WeightedVote, one number per worker (on the command line: --method "
+            "Use WeightedVote, one number per worker (on the command line: --method "
             "weighted-vote), or fewer labels."
         )
 

@@ -327,10 +327,10 @@ class MOONModel(
         if noise <= math.sqrt(MOST_NOISE) * min(spread, nothing_known):
             return []
         advice = (
-            f"All truths are drawn towards {prior.mean * summary.extent + summary.middle:.4g}."
+            f"All truths are pulled towards {prior.mean * summary.extent + summary.middle:.4g}."
             if prior.precision
             else "MOON(truth_prior='normal') (on the command line: --method "
-            "moon:truth_prior=normal), of variant 'mixture' and solver 'em', is nearer to them."
+            "moon:truth_prior=normal), with variant 'mixture' and solver 'em', has a smaller error."
         )
         return [
             NoSignalWarning(
