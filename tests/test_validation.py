@@ -6,7 +6,10 @@ import pytest
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import (
+    check_between,
+    check_delta,
     check_names,
+    check_positive,
     check_proportion,
     check_real,
     check_text,
@@ -63,7 +66,7 @@ def test_texts():
     check_text("a name", "")
     check_text("a name", "Zoë \U0001f600")
     check_text("a name", np.str_("ann"))
-    with pytest.raises(ParameterError, match="a name must be a text; got 5"):
+    with pytest.raises(ParameterError, match="a name must be a string; got 5"):
         check_text("a name", 5)
     for half in ("\ud800", "ann\udfff"):
         with pytest.raises(ParameterError, match=r"valid UTF-8; got '.*\\ud.*surrogate"):
@@ -73,12 +76,31 @@ def test_texts():
 def test_a_proportion_is_above_0_and_below_1():
     check_proportion("p", 1e-300)
     check_proportion("p", Fraction(1, 3))
-    for value in (0, 1, 1.5):
+    for value in (0, 1, 1.5, -0.5, math.nan, math.inf, True, "half", 10**400):
         with pytest.raises(ParameterError, match=r"p must be above 0 and below 1; got "):
             check_proportion("p", value)
-    for value in (-0.5, math.nan, math.inf, True, "half"):
-        with pytest.raises(ParameterError, match="p must be a finite number, at least 0; got "):
-            check_proportion("p", value)
+
+
+def test_a_delta_may_be_0():
+    check_delta("delta", 0)
+    for value in (1, -0.5, math.nan, True, "half"):
+        with pytest.raises(ParameterError, match="delta must be at least 0 and below 1; got "):
+            check_delta("delta", value)
+
+
+def test_positive_numbers():
+    check_positive("x", 1e-300)
+    for value in (0, -1, math.nan, math.inf, True, "3", 10**400):
+        with pytest.raises(ParameterError, match="x must be a finite number above 0; got "):
+            check_positive("x", value)
+
+
+def test_numbers_between_bounds():
+    check_between("x", 0, 0, 1)
+    check_between("x", np.float32(1), 0, 1)
+    for value in (-0.1, 1.5, math.nan, math.inf, True, "3", 10**400):
+        with pytest.raises(ParameterError, match=r"x must be a number from 0 to 1; got "):
+            check_between("x", value, 0, 1)
 
 
 def test_what_stands_once_is_read_as_ever():

@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from quietcrowd.domains import Domain, FiniteDomain, Label, NumericDomain, as_numbers
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.validation import one_of, whole_number
+from quietcrowd.validation import one_of, positive, whole_number
 
 MOST_SETS = 2**53
 """Most sets, so that JSON readers and floats represent all ranks exactly."""
@@ -155,18 +155,13 @@ class LabelSets(Domain):
         return cls(domain=domain, members=parameters["members"])  # type: ignore[arg-type]
 
 
-def _check_step(_: object, __: object, step: float) -> None:
-    if not (math.isfinite(step) and step > 0):
-        raise ParameterError("answers.step-not-finite", step=step)
-
-
 @frozen(kw_only=True, slots=False)
 class Lattice(NumericDomain):
     """The numbers ``origin + step k`` for integers k, stored with `bits` (32 or 64)."""
 
     kind: ClassVar[str] = "lattice"
     origin: float
-    step: float = field(validator=_check_step)
+    step: float = field(validator=positive)
     bits: int = field(default=32, validator=one_of(32, 64))
 
     @property
@@ -205,7 +200,7 @@ class Numbers(NumericDomain):
 
     kind: ClassVar[str] = "numbers"
     origin: float
-    step: float = field(validator=_check_step)
+    step: float = field(validator=positive)
     count: int = field(validator=whole_number(2, 2**32))
 
     @property

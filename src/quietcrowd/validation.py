@@ -20,28 +20,42 @@ def check_whole(name: str, value: Any, low: int, high: int | None = None) -> Non
         raise ParameterError("parameters.not-whole", name=name, low=low, end=end, value=value)
 
 
-def check_real(name: str, value: Any, low: float) -> None:
-    """Raise ParameterError unless `value` is a finite number of at least `low`."""
+def _is_finite(value: Any) -> bool:
     real = isinstance(value, Real) and not isinstance(value, bool)
     try:
-        finite = real and math.isfinite(value)
+        return real and math.isfinite(value)
     except OverflowError:  # an integer or fraction beyond the range of float
-        finite = False
-    if not finite or value < low:
+        return False
+
+
+def check_real(name: str, value: Any, low: float) -> None:
+    """Raise ParameterError unless `value` is a finite number of at least `low`."""
+    if not (_is_finite(value) and value >= low):
         raise ParameterError("parameters.not-finite", name=name, low=low, value=value)
+
+
+def check_positive(name: str, value: Any) -> None:
+    """Raise ParameterError unless `value` is a finite number above 0."""
+    if not (_is_finite(value) and value > 0):
+        raise ParameterError("parameters.not-positive", name=name, value=value)
+
+
+def check_between(name: str, value: Any, low: float, high: float) -> None:
+    """Raise ParameterError unless `value` is a number from `low` to `high`."""
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    if not real or not low <= value <= high:
+        raise ParameterError("parameters.out-of-range", name=name, low=low, high=high, value=value)
 
 
 def check_proportion(name: str, value: Any) -> None:
     """Raise ParameterError unless `value` is a number above 0 and below 1."""
-    check_real(name, value, 0)
-    if not 0 < float(value) < 1:
+    if not (_is_finite(value) and 0 < float(value) < 1):
         raise ParameterError("parameters.not-a-proportion", name=name, value=value)
 
 
 def check_delta(name: str, value: Any) -> None:
     """Raise ParameterError unless `value` is a number of at least 0 and below 1."""
-    check_real(name, value, 0)
-    if not value < 1:
+    if not (_is_finite(value) and 0 <= value < 1):
         raise ParameterError("parameters.not-below-1", name=name, value=value)
 
 
@@ -69,9 +83,18 @@ def at_least(low: float) -> Callable[[Any, Any, Any], None]:
     return checked_by(check_real, low)
 
 
+def between(low: float, high: float) -> Callable[[Any, Any, Any], None]:
+    """Return an attrs validator for numbers from `low` to `high`."""
+    return checked_by(check_between, low, high)
+
+
 def whole_number(low: int, high: int | None = None) -> Callable[[Any, Any, Any], None]:
     """Return an attrs validator for integers from `low` to `high`."""
     return checked_by(check_whole, low, high)
+
+
+positive = checked_by(check_positive)
+"""An attrs validator for finite numbers above 0."""
 
 
 def plain(value: Any) -> Any:

@@ -106,13 +106,13 @@ def test_the_step_goes_with_the_mechanism_and_costs_little(width, epsilon, toler
 
 
 def test_messages():
-    with pytest.raises(ParameterError, match="epsilon must be above 0"):
+    with pytest.raises(ParameterError, match="epsilon must be a finite number above 0"):
         noise_step(1.0, 0.0)
-    with pytest.raises(ParameterError, match=r"tolerance must be at most 0\.01"):
+    with pytest.raises(ParameterError, match=r"tolerance must be a number from 0 to 0\.01"):
         noise_step(1.0, 1.0, 0.5)
     with pytest.raises(ParameterError, match="finer than 2"):
         noise_step(1.0, 1e9)
-    with pytest.raises(ParameterError, match="delta must be below 1"):
+    with pytest.raises(ParameterError, match="delta must be at least 0 and below 1"):
         tasks_within(qc.RandomizedResponse(domain=BINARY, epsilon=1.0), 1.0, delta=1.0)
     with pytest.raises(ParameterError, match="labels must be a whole number, at least 2"):
         two_layer_bounds(1.0, 5, labels=1)
@@ -180,7 +180,7 @@ def test_no_width_and_no_loss_is_too_large():
         noise_step(5e-324, 1.0)
     with pytest.raises(ParameterError, match="Use a high above 0, or a larger"):
         two_layer_bounds(1000.0, 5, labels=2, high=0.0)
-    with pytest.raises(ParameterError, match="epsilon must be above 0"):
+    with pytest.raises(ParameterError, match="epsilon must be a finite number above 0"):
         two_layer_bounds(0.0, 5, labels=2)
 
 

@@ -302,9 +302,9 @@ def test_messages():
         ledger.charge(True, ONE)
     with pytest.raises(ParameterError, match="answers must be a whole number, at least 1"):
         ledger.charge("ann", ONE, answers=0)
-    with pytest.raises(ParameterError, match="delta must be below 1"):
+    with pytest.raises(ParameterError, match="delta must be at least 0 and below 1"):
         ledger.spent("ann", delta=1.0)
-    with pytest.raises(ParameterError, match="delta must be a finite number, at least 0"):
+    with pytest.raises(ParameterError, match="delta must be at least 0 and below 1"):
         ledger.spending(delta=-0.1)
 
 

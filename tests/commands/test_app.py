@@ -210,7 +210,10 @@ def test_what_nobody_foresaw_is_one_line_too(run, folder, monkeypatch):
         (["infer", "{folder}", "-o", "truths.ods"], "whose name ends in"),
         (["infer", "{folder}", "--plain", "--seed", "-1"], "seed must be a whole number"),
         (["randomize", "{folder}"], "say where the reports go"),
-        (["randomize", "{folder}", "-e", "17", "-o", "r.csv"], "epsilon must be from 0 to 16"),
+        (
+            ["randomize", "{folder}", "-e", "17", "-o", "r.csv"],
+            "epsilon must be a number from 0 to 16",
+        ),
         (["randomize", "{folder}", "-m", "nonsense", "-o", "r.csv"], "--mechanism must be one of"),
         (
             ["randomize", "{folder}", "-e", "much", "-o", "r.csv"],
@@ -231,7 +234,7 @@ def test_what_nobody_foresaw_is_one_line_too(run, folder, monkeypatch):
             ["evaluate", "{folder}", "--method", "majority,weighted-vote:smoothing=-1"],
             "smoothing must be a finite number",
         ),
-        (["demo", "-e", "-1"], "epsilon must be from 0 to 16"),
+        (["demo", "-e", "-1"], "epsilon must be a number from 0 to 16"),
         (["randomize", "{folder}", "-m", "two-layer", "-e", "800", "-o", "r.csv"], "from 0 to 16"),
         (["randomize", "{folder}", "-o", "{folder}/answers.csv"], "write to another file"),
         (["infer", "{folder}", "--plain", "--labels", "a,b"], "go with a file"),

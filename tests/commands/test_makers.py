@@ -62,7 +62,7 @@ def test_a_plan_has_the_mechanism_of_a_campaign(answers, capsys):
 
 
 def test_what_cannot_be_made():
-    with pytest.raises(ParameterError, match="epsilon must be above 0"):
+    with pytest.raises(ParameterError, match="epsilon must be a finite number above 0"):
         TwoLayerChoice({}, 40)(domain=LABELS, epsilon=0.0)
     with pytest.raises(ParameterError, match="Categorical or Ordinal"):
         TwoLayerChoice({}, 40)(domain=Interval(low=0, high=1), epsilon=1.0)

@@ -59,7 +59,7 @@ def test_left_out_cells_are_told(run):
         ((*LABELS, "--workers", "ten"), "--workers must be numbers"),
         ((*LABELS, "--workers", "10", "--error", "1"), "--error is about numbers"),
         (("--between", "0,1", "--workers", "10", "--misled", "1"), "--misled is about labels"),
-        ((*LABELS, "--workers", "10", "--per", "task"), "per must be 'answer' or 'worker'"),
+        ((*LABELS, "--workers", "10", "--per", "task"), "per must be one of 'answer', 'worker'"),
         ((*LABELS, "--workers", "10", "--plot", "x.pdf"), "must end in .png"),
         ((*LABELS, "--workers", "10", "-o", "x.ods"), "whose name ends in"),
         ((*LABELS, "--workers", "10", "-m", "two-lair"), "two-layer"),

@@ -177,7 +177,7 @@ WORKERS = ["--all-workers", "{folder}/workers.csv"]
         (["-m", "laplace:domain=3"], "belongs to another option"),
         (["-m", "laplace:fill=none:fill=midpoint"], "'fill' is given twice"),
         (["-m", "laplace:scale=wide"], "scale must be one of"),
-        (["-m", "laplace", "-e", "0"], "at 0 the noise would be infinite"),
+        (["-m", "laplace", "-e", "0"], "must be a finite number above 0"),
         (["-m", "laplace", "-e", "-1"], "epsilon must be a finite number above 0"),
         (["-m", "laplace", "-e", "nan"], "epsilon must be a finite number above 0"),
         (["-m", "one-layer"], "must be Categorical or Ordinal"),

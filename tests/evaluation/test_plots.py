@@ -116,7 +116,7 @@ def test_long_names_are_cut_off():
 
 
 def test_what_cannot_be_drawn_is_an_error(density, tmp_path):
-    with pytest.raises(AnswerError, match="no claim is about the task 'none'"):
+    with pytest.raises(AnswerError, match="task 'none' has no claims"):
         plot_task_densities(density, "none", tmp_path / "task.png")
     with pytest.raises(ParameterError, match=r"must end in \.png"):
         plot_task_densities(density, "one", tmp_path / "task.pdf")

@@ -103,7 +103,7 @@ def test_what_is_sent_lies_on_the_public_lattice():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"epsilon": 0.0}, "at 0 the noise would be infinite"),
+        ({"epsilon": 0.0}, "must be a finite number above 0"),
         ({"epsilon": -1.0}, "above 0"),
         ({"epsilon": math.nan}, "above 0"),
         ({"epsilon": math.inf}, "above 0"),

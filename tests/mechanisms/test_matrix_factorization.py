@@ -157,7 +157,7 @@ def test_negative_eigenvalues_are_cut():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"epsilon": 0.0}, "at 0 the noise would be infinite"),
+        ({"epsilon": 0.0}, "must be a finite number above 0"),
         ({"epsilon": -2.0}, "above 0"),
         ({"domain": Ordinal([3])}, "at least two numbers"),
         ({"domain": Categorical([0, 1])}, "must be Ordinal or Interval"),
@@ -172,7 +172,7 @@ def test_negative_eigenvalues_are_cut():
         ({"fill": "uniform"}, "must be a number"),
         ({"variant": "best"}, "variant"),
         ({"profile": "cauchy"}, "profile must be one of"),
-        ({"learning_rate": 0.0}, "learning_rate must be above 0"),
+        ({"learning_rate": 0.0}, "learning_rate must be a finite number above 0"),
         ({"max_steps": 0}, "max_steps"),
         ({"variant": "paper", "fill": 3.0}, "supports neither ridge nor fill"),
         ({"variant": "paper", "ridge": 3.0}, "supports neither ridge nor fill"),

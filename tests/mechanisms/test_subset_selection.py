@@ -49,7 +49,7 @@ def test_weights_that_do_not_follow_are_refused():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"epsilon": 17}, "epsilon must be from 0 to 16"),
+        ({"epsilon": 17}, "epsilon must be a number from 0 to 16"),
         ({"epsilon": "much"}, "must be a number"),
         ({"set_size": 0}, "set_size must be a whole number, at least 1"),
         ({"set_size": 2.5}, "set_size must be a whole number"),

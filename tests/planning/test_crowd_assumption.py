@@ -53,15 +53,15 @@ def test_the_same_workers_come_first_in_a_larger_crowd():
 @pytest.mark.parametrize(
     ("domain", "quality", "words"),
     [
-        (LABELS, {"accuracy": 1.2}, "accuracy must be 0 to 1"),
+        (LABELS, {"accuracy": 1.2}, "accuracy must be a number from 0 to 1"),
         (LABELS, {"misled": -1}, "misled"),
         (LABELS, {"accuracy_sd": -1}, "accuracy_sd"),
         (LABELS, {"truths": (0.5, 0.5)}, "truths must be 4 probabilities that sum to 1"),
         (LABELS, {"accuracies": (0.5, 2)}, "skills must be"),
         (LABELS, {"error": 1}, "LabelAssumption"),
-        (NUMBERS, {"error": 0}, "error must be above 0"),
+        (NUMBERS, {"error": 0}, "error must be a finite number above 0"),
         (NUMBERS, {"error_factor": 0.5}, "error_factor"),
-        (NUMBERS, {"spread": 0}, "spread must be above 0"),
+        (NUMBERS, {"spread": 0}, "spread must be a finite number above 0"),
         (NUMBERS, {"middle": 11}, "middle must lie in the domain"),
         (NUMBERS, {"shared": -1}, "shared"),
         ("numbers", {}, "domain must be Categorical"),

@@ -41,5 +41,5 @@ def test_a_delta_or_no_parameters_are_refused():
 
     with pytest.raises(ParameterError, match="without delta"):
         mechanism_within(WithDelta, LABELS, 1.0, SIZE)
-    with pytest.raises(ParameterError, match="epsilon must be above 0"):
+    with pytest.raises(ParameterError, match="epsilon must be a finite number above 0"):
         mechanism_within(qc.RandomizedResponse.from_claimed_epsilon, LABELS, 0.0, SIZE)

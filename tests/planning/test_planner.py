@@ -98,7 +98,7 @@ def test_what_cannot_be_planned_with_is_said():
         ({"per": "task"}, "per must be"),
         ({"draws": 2}, "draws must be"),
         ({"target": -1}, "target must be"),
-        ({"epsilon": 0}, "epsilon must be above 0"),
+        ({"epsilon": 0}, "epsilon must be a finite number above 0"),
         ({"mechanisms": "one-lair"}, "one-layer"),
         ({"domain": None}, "domain must be"),
     ],

@@ -44,7 +44,7 @@ def test_reliabilities_and_weights_are_frames(density):
 
 
 def test_unknown_tasks_and_weightings_are_refused(density):
-    with pytest.raises(AnswerError, match="no claim is about the task 'x'"):
+    with pytest.raises(AnswerError, match="task 'x' has no claims"):
         density.pdf("x", 0.0)
     with pytest.raises(ParameterError, match="weighting must be one of"):
         density.claim_weights("best")

@@ -23,7 +23,7 @@ from quietcrowd.synthesis.pris_crowd import PrisCrowd
         ({"gamma": 1}, "in a bucket, must be above 1"),
         ({"k": 0}, "k must be a whole number"),
         ({"weights": "good"}, "weights must be one of"),
-        ({"weights": "local", "floor": 0}, "Without it a learnt weight may be 0"),
+        ({"weights": "local", "floor": 0}, "floor must be above 0 and below 1"),
         ({"weights": "local", "floor": 1.5}, "floor must be above 0 and below 1"),
         ({"drop": 0}, "drop must be above 0 and below 1"),
         ({"release": "some"}, "release must be one of"),
@@ -84,7 +84,7 @@ def test_wrong_types_are_told():
     with pytest.raises(ParameterError, match="the limit is 100,000"):
         PrisCrowd(epsilon0=1.0, bandwidth=0.5, drop=1 - 1e-9)
     method = PrisCrowd(epsilon0=1.0, bandwidth=0.5)
-    with pytest.raises(ParameterError, match="must be a number"):
+    with pytest.raises(ParameterError, match="must be at least 0 and below 1"):
         method.guarantee(20, delta="x")
     with pytest.raises(ParameterError, match=r"rng must be a numpy\.random\.Generator"):
         method.fit(normal_claims()).release(5)

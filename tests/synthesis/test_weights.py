@@ -356,7 +356,7 @@ def test_the_others_refuse():
         combined_weights([0, 1], [0], [1.0], 1.0)
     with pytest.raises(ParameterError, match="local must sum to 1"):
         combined_weights([0, 1], [0], [0.9], [1.0])
-    with pytest.raises(ParameterError, match="floor must be 0 to 1"):
+    with pytest.raises(ParameterError, match="floor must be a number from 0 to 1"):
         floored_weights([0, 1], [1.0], 1.5)
     with pytest.raises(ParameterError, match="floor must be"):
         floored_weights([0, 1], [1.0], -0.5)

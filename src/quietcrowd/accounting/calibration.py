@@ -15,7 +15,13 @@ from quietcrowd.privacy.loss_distribution import compose_losses
 from quietcrowd.privacy.rounding import as_entered
 from quietcrowd.privacy.two_layer.flips import cell_epsilon
 from quietcrowd.privacy.two_layer.weights import drawn_cell_epsilon
-from quietcrowd.validation import check_real, check_whole
+from quietcrowd.validation import (
+    check_between,
+    check_delta,
+    check_positive,
+    check_real,
+    check_whole,
+)
 
 TOTAL = 2**32
 MOST_LABELS = 2**16
@@ -95,11 +101,8 @@ def two_layer_bounds(
 
 
 def _above_zero(name: str, value: float) -> float:
-    check_real(name, value, 0)
-    number = float(value)
-    if not number:
-        raise ParameterError("privacy.not-positive", name=name, value=value)
-    return number
+    check_positive(name, value)
+    return float(value)
 
 
 def _first(fits: Callable[[int], bool], low: int, high: int) -> int:
@@ -132,9 +135,7 @@ def tasks_within(mechanism: Mechanism, budget: float, delta: float = 0.0) -> int
     """
     check_mechanism(mechanism)
     check_real("budget", budget, 0)
-    check_real("delta", delta, 0)
-    if delta >= 1:
-        raise ParameterError("privacy.delta-not-below-1", delta=delta)
+    check_delta("delta", delta)
 
     def exceeds(tasks: int) -> bool:
         if not delta:
@@ -171,8 +172,7 @@ def noise_step(width: float, epsilon: float, tolerance: float = 1e-3) -> float:
     tolerance = _above_zero("tolerance", tolerance)
     if width < NARROWEST:
         raise ParameterError("privacy.width-too-small", narrowest=NARROWEST, width=width)
-    if tolerance > 0.01:
-        raise ParameterError("privacy.tolerance-too-large", tolerance=tolerance)
+    check_between("tolerance", tolerance, 0, 0.01)
     step = 2.0 ** (math.frexp(width)[1] - 1)
     while width / step <= MOST_STEPS:
         scale = width / step / epsilon

@@ -121,7 +121,7 @@ def _description(path: Path) -> Mapping[str, Any]:
     except FileNotFoundError:
         raise FormatError("datasets.description-missing", path=path) from None
     except ValueError as error:
-        raise FormatError("datasets.not-json", path=path, error=error) from None
+        raise FormatError("formats.note-not-json", path=path, error=error) from None
     if not isinstance(description, dict):
         raise FormatError("datasets.not-an-object", path=path)
     return description
@@ -137,5 +137,5 @@ def _domain(description: Mapping[str, Any], path: Path) -> Domain:
             case {"kind": "interval", "domain": [low, high]}:
                 return Interval(low=low, high=high)
     except ParameterError as error:
-        raise FormatError("datasets.in-file", path=path, error=error) from None
+        raise FormatError("formats.in-file", path=path, error=error) from None
     raise FormatError("datasets.description-incomplete", path=path)

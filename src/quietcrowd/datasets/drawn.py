@@ -12,7 +12,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.domains import Categorical, Domain
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.validation import check_real, check_whole
+from quietcrowd.validation import check_whole
 
 Crowd = TypeVar("Crowd", bound=Dataset)
 
@@ -67,20 +67,6 @@ def check_accuracy(domain: Categorical, accuracy: tuple[float, float]) -> None:
         raise ParameterError(
             "datasets.accuracy-bounds-invalid", labels=list(domain.labels), accuracy=accuracy
         )
-
-
-def check_share(name: str, value: Any) -> None:
-    """Raise ParameterError unless `value` is a number from 0 to 1."""
-    check_real(name, value, 0)
-    if value > 1:
-        raise ParameterError("datasets.share-out-of-range", name=name, value=value)
-
-
-def check_above_zero(name: str, value: Any) -> None:
-    """Raise ParameterError unless `value` is a finite number above 0."""
-    check_real(name, value, 0)
-    if value == 0:
-        raise ParameterError("datasets.not-positive", name=name, value=value)
 
 
 def drawn_answers(

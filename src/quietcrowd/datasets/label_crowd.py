@@ -15,13 +15,13 @@ from quietcrowd.datasets.drawn import (
     check_accuracy,
     check_assigned_sizes,
     check_given,
-    check_share,
     draw_assignment,
     drawn_answers,
     drawn_crowd,
 )
 from quietcrowd.domains import Categorical, Label
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.validation import check_between
 
 Floats = npt.NDArray[np.float64]
 
@@ -114,8 +114,8 @@ def label_crowd(
     )
     domain = Categorical(labels)
     check_accuracy(domain, accuracy)
-    check_share("misled", misled)
-    check_share("pull", pull)
+    check_between("misled", misled, 0, 1)
+    check_between("pull", pull, 0, 1)
     prior = _law("truths", truths, domain.size)
     guess = _law("guesses", guesses, domain.size)
     rng = np.random.default_rng(seed)

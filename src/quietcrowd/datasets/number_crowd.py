@@ -11,17 +11,15 @@ from scipy.special import ndtr, ndtri
 
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.datasets.drawn import (
-    check_above_zero,
     check_assigned_sizes,
     check_given,
-    check_share,
     draw_assignment,
     drawn_answers,
     drawn_crowd,
 )
 from quietcrowd.domains import Interval
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.validation import check_real
+from quietcrowd.validation import check_between, check_positive, check_real
 
 Floats = npt.NDArray[np.float64]
 
@@ -177,9 +175,9 @@ def _check_lengths(
     for name, pair in (("sigmas", sigmas), ("scales", scales)):
         if len(pair) != 2 or not 0 < pair[0] <= pair[1] < np.inf:
             raise ParameterError("datasets.bounds-invalid", name=name, pair=pair)
-    check_above_zero("spread", spread)
+    check_positive("spread", spread)
     check_real("bias", bias, 0)
-    check_share("outliers", outliers)
+    check_between("outliers", outliers, 0, 1)
     check_real("outlier_factor", factor, 1)
 
 

@@ -13,17 +13,15 @@ from quietcrowd.answers import Answers
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.datasets.drawn import (
     assign_uniformly,
-    check_above_zero,
     check_accuracy,
     check_assigned_sizes,
-    check_share,
     check_sizes,
     drawn_answers,
     drawn_crowd,
 )
 from quietcrowd.domains import Categorical, Interval, Label, Ordinal
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.validation import check_real, plain
+from quietcrowd.validation import check_between, check_choice, check_positive, check_real, plain
 
 Truths: TypeAlias = Literal["normal", "uniform"]
 
@@ -99,9 +97,9 @@ def opinion_crowd(
     claims. `unreliable` is the fraction of unreliable workers, rounded to whole workers.
     """
     check_sizes(tasks, workers, seed)
-    check_share("unreliable", unreliable)
-    check_above_zero("spread", spread)
-    check_above_zero("reach", reach)
+    check_between("unreliable", unreliable, 0, 1)
+    check_positive("spread", spread)
+    check_positive("reach", reach)
     rng = np.random.default_rng(seed)
     middles = rng.uniform(*MIDDLES, tasks)
     normal = np.clip(rng.normal(size=(workers, tasks)), -SPREADS, SPREADS) * spread
@@ -230,13 +228,12 @@ def sparse_crowd(
     """
     domain = Ordinal(levels)
     check_sizes(tasks, workers, seed)
-    check_share("sparsity", sparsity)
+    check_between("sparsity", sparsity, 0, 1)
     for deviation in sigmas:
         check_real("sigmas", deviation, 0)
     if domain.size < 2:
         raise ParameterError("datasets.too-few-levels", levels=list(levels))
-    if truths not in get_args(Truths):
-        raise ParameterError("datasets.truths-unknown", truths=truths)
+    check_choice("truths", truths, get_args(Truths))
     rng, bounds = np.random.default_rng(seed), (domain.low, domain.high)
     true = rng.normal(0, 1, tasks) if truths == "normal" else rng.uniform(*bounds, tasks)
     if clip_truths:

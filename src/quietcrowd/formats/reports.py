@@ -96,7 +96,7 @@ def read_reports(path: str | Path, *more: str | Path, file_format: str | None = 
             simulated=any(note.simulated for note in notes),
         )
     except AnswerError as error:
-        raise AnswerError("formats.in-files", names=names, error=error) from None
+        raise AnswerError("formats.in-file", path=names, error=error) from None
     except pa.ArrowException as error:
         raise FormatError("formats.ids-incompatible", names=names, reason=one_line(error)) from None
 

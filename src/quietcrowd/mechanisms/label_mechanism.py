@@ -51,7 +51,7 @@ def require_epsilon(name: str, value: float) -> None:
     """Raise ParameterError unless `value` is a privacy loss of a finite channel: 0 to 16."""
     if not 0 <= value <= MAX_EPSILON:
         raise ParameterError(
-            "mechanisms.epsilon-out-of-range-0", name=name, max_epsilon=MAX_EPSILON, value=value
+            "parameters.out-of-range", name=name, low=0, high=MAX_EPSILON, value=value
         )
 
 
@@ -59,7 +59,7 @@ def check_probability(_: Any, attribute: Any, value: Any) -> None:
     """Validate an optional probability."""
     if value is not None and not (math.isfinite(value) and 0 <= value <= 1):
         raise ParameterError(
-            "mechanisms.probability-out-of-range", name=attribute.name, value=value
+            "parameters.out-of-range", name=attribute.name, low=0, high=1, value=value
         )
 
 

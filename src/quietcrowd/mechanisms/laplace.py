@@ -20,7 +20,6 @@ from quietcrowd.mechanisms.channels.noise import (
     DiscreteLaplace,
     laplace_bytes,
     laplace_noise,
-    positive_epsilon,
 )
 from quietcrowd.mechanisms.channels.shift import BIT_GRID, Fill, LaplaceChannel
 from quietcrowd.mechanisms.mechanism import Reports
@@ -46,7 +45,7 @@ from quietcrowd.privacy.guarantee import (
 )
 from quietcrowd.privacy.loss import ReleaseLoss, laplace_law, pure_law
 from quietcrowd.report_domains import Lattice
-from quietcrowd.validation import number, one_of, optional_number
+from quietcrowd.validation import number, one_of, optional_number, positive
 
 NoiseScale: TypeAlias = Literal["width", "paper"]
 
@@ -127,7 +126,7 @@ class LaplacePerturbation(TaskwiseMechanism):
         "Sun et al., IEEE Big Data 2018, Theorem 1; docs/theory/sparse-answers.md"
     )
     domain: Ordinal | Interval = field(validator=bounded_domain)
-    epsilon: float = field(converter=number, validator=positive_epsilon)
+    epsilon: float = field(converter=number, validator=positive)
     participation: Literal["released"] | None = field(
         default=None, validator=one_of(None, "released")
     )

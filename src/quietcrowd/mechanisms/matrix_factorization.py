@@ -20,7 +20,7 @@ from quietcrowd.domains import FiniteDomain, Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.mechanisms import factor_solve
 from quietcrowd.mechanisms.channels.grid import Grid, bounded_domain
-from quietcrowd.mechanisms.channels.noise import REACH, DiscreteLaplace, positive_epsilon
+from quietcrowd.mechanisms.channels.noise import REACH, DiscreteLaplace
 from quietcrowd.mechanisms.channels.sketch import (
     UNIT,
     Profile,
@@ -50,7 +50,16 @@ from quietcrowd.privacy.guarantee import (
 )
 from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.report_domains import Reals
-from quietcrowd.validation import at_least, number, one_of, optional_number, plain, whole_number
+from quietcrowd.validation import (
+    at_least,
+    check_positive,
+    number,
+    one_of,
+    optional_number,
+    plain,
+    positive,
+    whole_number,
+)
 
 Variant: TypeAlias = Literal["fill", "ridge", "statistics", "paper"]
 
@@ -155,7 +164,7 @@ class MatrixFactorization(Mechanism):
         "LaplacePerturbation"
     )
     domain: Ordinal | Interval = field(validator=bounded_domain)
-    epsilon: float = field(converter=number, validator=positive_epsilon)
+    epsilon: float = field(converter=number, validator=positive)
     variant: Variant = field(default="fill", validator=one_of(*get_args(Variant)))
     rank: int = field(default=20, converter=plain)
     profile: Profile = field(default="gaussian", validator=one_of(*get_args(Profile)))
@@ -178,10 +187,8 @@ class MatrixFactorization(Mechanism):
             )
         if self.variant in ("ridge", "statistics") and self.ridge == 0:
             raise ParameterError("mechanisms.ridge-not-positive", variant=self.variant)
-        if self.learning_rate is not None and not 0 < self.learning_rate < math.inf:
-            raise ParameterError(
-                "mechanisms.learning-rate-not-positive", learning_rate=self.learning_rate
-            )
+        if self.learning_rate is not None:
+            check_positive("learning_rate", self.learning_rate)
         self._check_variant()
         _ = self.channel  # rejects an epsilon, a rank or a seed out of range
 

@@ -33,7 +33,7 @@ from quietcrowd.frames import (
 )
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.channels.per_worker import ReportLaw
-from quietcrowd.mechanisms.randomness import Randomness, Secret, WordSource
+from quietcrowd.mechanisms.randomness import Randomness, Secret, WordSource, check_generator
 from quietcrowd.mechanisms.report_meanings import ReportMeanings, meanings_in
 from quietcrowd.mechanisms.sent_again import Marks
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
@@ -461,8 +461,7 @@ class Mechanism(ABC):
         ParameterError
             If `rng` or `participation_public` is invalid.
         """
-        if rng is not None and not isinstance(rng, np.random.Generator):
-            raise ParameterError("mechanisms.not-a-generator", rng=rng)
+        check_generator(rng)
         return self._randomize(self._checked(answers, participation_public), rng)
 
     def reports_of_words(self, answers: Answers, words: WordSource) -> Reports:

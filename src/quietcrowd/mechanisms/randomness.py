@@ -14,11 +14,13 @@ import json
 import os
 from collections.abc import Callable
 from itertools import count
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
+
+from quietcrowd.exceptions import ParameterError
 
 WordSource: TypeAlias = Callable[[int], npt.NDArray[np.uint32]]
 """Returns ``n`` independent uniform 32-bit words."""
@@ -26,6 +28,12 @@ WordSource: TypeAlias = Callable[[int], npt.NDArray[np.uint32]]
 Randomness: TypeAlias = np.random.Generator | WordSource | None
 """Random words, exactly as given; None for those of the operating system. A generator is for a
 simulation, which is fast and may draw floats."""
+
+
+def check_generator(rng: Any) -> None:
+    """Raise ParameterError unless `rng` is a NumPy generator or None."""
+    if rng is not None and not isinstance(rng, np.random.Generator):
+        raise ParameterError("parameters.not-a-generator", rng=rng)
 
 
 def system_words(count: int) -> npt.NDArray[np.uint32]:

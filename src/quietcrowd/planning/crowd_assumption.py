@@ -13,12 +13,11 @@ from attrs.validators import instance_of, optional
 from typing_extensions import override
 
 from quietcrowd.datasets.dataset import Dataset
-from quietcrowd.datasets.drawn import check_above_zero, check_share
 from quietcrowd.datasets.label_crowd import label_crowd
 from quietcrowd.datasets.number_crowd import LEAST_SIGMA, number_crowd
 from quietcrowd.domains import Domain, FiniteDomain, Interval
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.validation import check_names, check_real, check_whole
+from quietcrowd.validation import between, check_names, check_positive, check_real, check_whole
 
 Floats = npt.NDArray[np.float64]
 
@@ -79,10 +78,6 @@ class CrowdAssumption(ABC):
         """Return the assumption in words."""
 
 
-def _share(_: object, attribute: Any, value: Any) -> None:
-    check_share(attribute.name, value)
-
-
 def _numbers(values: Any) -> tuple[float, ...] | None:
     if values is None:
         return None
@@ -131,13 +126,13 @@ class LabelAssumption(CrowdAssumption):
     """
 
     domain: Any = field(validator=instance_of(FiniteDomain))
-    accuracy: float = field(default=0.75, validator=_share)
+    accuracy: float = field(default=0.75, validator=between(0, 1))
     accuracy_sd: float = 0.1
-    guessers: float = field(default=0.1, validator=_share)
+    guessers: float = field(default=0.1, validator=between(0, 1))
     truths: tuple[float, ...] | None = field(default=None, converter=_numbers)
     guesses: tuple[float, ...] | None = field(default=None, converter=_numbers)
-    misled: float = field(default=0.1, validator=_share)
-    pull: float = field(default=0.6, validator=_share)
+    misled: float = field(default=0.1, validator=between(0, 1))
+    pull: float = field(default=0.6, validator=between(0, 1))
     accuracies: tuple[float, ...] | None = field(default=None, converter=_numbers)
 
     def __attrs_post_init__(self) -> None:
@@ -229,14 +224,14 @@ class NumberAssumption(CrowdAssumption):
     domain: Any = field(validator=instance_of(Interval))
     error: float = field(default=Factory(_error, takes_self=True))
     error_factor: float = 1.5
-    guessers: float = field(default=0.1, validator=_share)
+    guessers: float = field(default=0.1, validator=between(0, 1))
     spread: float = field(default=Factory(_spread, takes_self=True))
     middle: float | None = field(default=None, validator=optional(instance_of((int, float))))
     shared: float = 0.25
     errors: tuple[float, ...] | None = field(default=None, converter=_numbers)
 
     def __attrs_post_init__(self) -> None:
-        check_above_zero("error", self.error)
+        check_positive("error", self.error)
         check_real("error_factor", self.error_factor, 1)
         check_real("shared", self.shared, 0)
         self.crowd(CrowdSize(tasks=1, workers=1, answers=1), np.random.default_rng(0))

@@ -11,7 +11,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.planning.crowd_assumption import CrowdSize
 from quietcrowd.privacy.guarantee import CLAIM_ROUNDING
-from quietcrowd.validation import number
+from quietcrowd.validation import check_positive
 
 Maker: TypeAlias = Callable[..., Mechanism]
 """Makes a mechanism from ``domain=`` and the claimed ``epsilon=``."""
@@ -54,10 +54,7 @@ def mechanism_within(
     >>> mechanism_within(maker, domain, 1.0, size, "worker").epsilon
     0.2
     """
-    if not math.isfinite(number(epsilon)):
-        raise ParameterError("planning.epsilon-not-finite", epsilon=epsilon)
-    if epsilon <= 0:
-        raise ParameterError("planning.epsilon-not-positive", epsilon=epsilon)
+    check_positive("epsilon", epsilon)
     if (for_answers := getattr(maker, "for_answers", None)) is not None:
         maker = for_answers(size.answers)
     start = epsilon if per == "answer" else epsilon / size.answers

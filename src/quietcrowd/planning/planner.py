@@ -30,7 +30,7 @@ from quietcrowd.planning.error_interval import (
 from quietcrowd.planning.pilot import assumption_of_pilot
 from quietcrowd.planning.simulation import SimulatedError, simulate_size, simulated_size
 from quietcrowd.planning.theory import theory_error
-from quietcrowd.validation import check_real, check_whole, did_you_mean
+from quietcrowd.validation import check_choice, check_real, check_whole, did_you_mean
 
 DEFAULT_EPSILONS = (0.5, 1.0, 2.0, 4.0)
 
@@ -161,8 +161,7 @@ def plan(
     check_whole("seed", seed, 0)
     if target is not None:
         check_real("target", target, 0)
-    if per not in ("answer", "worker"):
-        raise ParameterError("planning.per-unknown", per=per)
+    check_choice("per", per, ("answer", "worker"))
     sizes = _sizes(tasks, _several(workers), answers, budget)
     makers = default_makers(domain) if mechanisms is None else known_makers(mechanisms)
     epsilons = sorted({float(one) for one in _several(epsilon)})
@@ -171,7 +170,7 @@ def plan(
     if not any(cells.values()):
         if not skipped:
             raise ParameterError("planning.mechanisms-empty")
-        raise ParameterError("planning.all-skipped", reasons="; ".join(skipped))
+        raise ParameterError("evaluation.all-skipped", reasons="; ".join(skipped))
     found: dict[PlannedCell, Sequence[SimulatedError]] = {}
     done = count(1)
 

@@ -82,7 +82,7 @@ class PublicFacts:
         quality = self.quality
         if self.prior is not None:
             if not isinstance(self.domain, FiniteDomain):
-                raise ParameterError("planning.prior-needs-labels")
+                raise ParameterError("inference.prior-needs-labels")
             if isinstance(quality, CrowdAssumption) or "truths" in (quality or {}):
                 raise ParameterError("planning.prior-twice")
             shares = label_frequencies(self.domain, self.prior)

@@ -13,12 +13,13 @@ from attrs import frozen
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.evaluation.metrics import KnownNumbers, score_for
-from quietcrowd.exceptions import ParameterError, QuietcrowdWarning
+from quietcrowd.exceptions import QuietcrowdWarning
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.loop import available_threads
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.planning.crowd_assumption import CrowdAssumption, CrowdSize
+from quietcrowd.validation import check_whole
 
 MOST_LABELLED = 1_000
 """Most simulated tasks with labels."""
@@ -91,8 +92,7 @@ def simulated_size(
     """
     labels = isinstance(assumption.domain, FiniteDomain)
     most = (MOST_LABELLED if labels else MOST_MEASURED) if most_tasks is None else most_tasks
-    if most < 1:
-        raise ParameterError("planning.most-tasks-too-small", most_tasks=most_tasks)
+    check_whole("most_tasks", most, 1)
     tasks, answers = size.tasks, size.answers
     if answers > MANY and tasks > most:
         tasks = max(most, -(-MANY * size.tasks // size.answers))

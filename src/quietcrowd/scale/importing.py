@@ -202,7 +202,7 @@ def _source(
     if domain is None:
         return Source.of_reports(places)
     if not isinstance(domain, Domain):
-        raise ParameterError("scale.not-a-domain", domain=domain)
+        raise ParameterError("answers.not-a-domain", domain=domain)
     return Source.of_answers(places, domain, columns)
 
 
@@ -243,10 +243,10 @@ def _sort(
         raise _tell_rows(source, error.task, workers[error.worker]) from None
     except pa.ArrowException as error:
         raise FormatError(
-            "scale.ids-incompatible", names=_names(source), reason=one_line(error)
+            "formats.ids-incompatible", names=_names(source), reason=one_line(error)
         ) from None
     except AnswerError as error:
-        raise AnswerError("scale.in-names", names=_names(source), error=error) from None
+        raise AnswerError("formats.in-file", path=_names(source), error=error) from None
 
 
 def _listed_workers(reader: Reader) -> tuple[pa.Array, npt.NDArray[np.int32]]:
@@ -292,7 +292,7 @@ def _tell_rows(source: Source, task: pa.Scalar, worker: pa.Scalar) -> AnswerErro
         (f"{first}" if path == first_path else f"{first} of {first_path}", row),
         advice="partition" if source.mechanism is None else "reports",
     )
-    return AnswerError("scale.in-file", path=path, error=error)
+    return AnswerError("formats.in-file", path=path, error=error)
 
 
 def _names(source: Source) -> str:

@@ -51,7 +51,7 @@ class Reader:
             check_ids(worker, self.source.names[1], rows.first)
             columns, inside = self._values(rows)
         except AnswerError as error:
-            raise AnswerError("scale.in-file", path=rows.path, error=error) from None
+            raise AnswerError("formats.in-file", path=rows.path, error=error) from None
         codes = np.where(inside, self._codes(worker), np.int32(SKIPPED))
         self.rows += len(rows)
         self.skipped += len(rows) - int(inside.sum())

@@ -137,10 +137,10 @@ class Source:
                 pc.cast(column, kind) for column, kind in zip(columns, kinds, strict=False)
             ]
         except AnswerError as error:
-            raise AnswerError("scale.in-file", path=path, error=error) from None
+            raise AnswerError("formats.in-file", path=path, error=error) from None
         except pa.ArrowException as error:
             raise FormatError(
-                "scale.file-ids-incompatible", path=path, reason=one_line(error)
+                "formats.ids-incompatible", names=path, reason=one_line(error)
             ) from None
         return dict(zip(("task", "worker", "label", "participation"), columns, strict=False))
 

@@ -235,7 +235,7 @@ class Store:
         try:
             store = _from_note(place, note, workers)
         except FormatError as error:
-            raise FormatError("scale.in-note", place=place / NOTE, error=error) from None
+            raise FormatError("formats.in-file", path=place / NOTE, error=error) from None
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise FormatError("scale.note-unreadable", place=place / NOTE, error=error) from None
         for index, partition in enumerate(store.partitions):
@@ -258,7 +258,7 @@ def _read_note(place: Path) -> dict[str, Any]:
     try:
         note = json.loads((place / NOTE).read_text())
     except (ValueError, RecursionError) as error:
-        raise FormatError("scale.note-not-json", place=place / NOTE, error=error) from None
+        raise FormatError("formats.note-not-json", path=place / NOTE, error=error) from None
     if not isinstance(note, dict) or note.get("format") != FORMAT:
         raise FormatError("scale.note-invalid", place=place / NOTE)
     if note.get("version") != VERSION:

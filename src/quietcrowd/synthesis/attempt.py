@@ -16,7 +16,14 @@ from attrs import field, frozen
 from quietcrowd._core import fill_seed_edges
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.synthesis.kde import KERNELS, Kernel
-from quietcrowd.validation import check_real, number, whole_number
+from quietcrowd.validation import (
+    check_delta,
+    check_real,
+    checked_by,
+    number,
+    positive,
+    whole_number,
+)
 
 TOTAL = 2**63
 """Sum of the weights of all steps, and weight of certain passing; a 63-bit word selects one."""
@@ -94,16 +101,6 @@ _SURE = 2.0**-60
 _MOST_COUNTS = 10**7
 
 
-def _check_epsilon0(_: object, __: object, epsilon0: float) -> None:
-    if not (math.isfinite(epsilon0) and epsilon0 > 0):
-        raise ParameterError("synthesis.epsilon0-not-finite", epsilon0=epsilon0)
-
-
-def _check_drop(_: object, __: object, drop: float) -> None:
-    if not 0 <= drop < 1:
-        raise ParameterError("synthesis.drop-out-of-range", drop=drop)
-
-
 @frozen(kw_only=True, slots=False)
 class PrivacyTest:
     """Test that passes if the candidate's bucket has at least k plus noise claims.
@@ -115,8 +112,8 @@ class PrivacyTest:
     """
 
     k: int = field(validator=whole_number(1, 10**6))
-    epsilon0: float = field(converter=number, validator=_check_epsilon0)
-    drop: float = field(default=0.5, converter=number, validator=_check_drop)
+    epsilon0: float = field(converter=number, validator=positive)
+    drop: float = field(default=0.5, converter=number, validator=checked_by(check_delta))
 
     @cached_property
     def weights(self) -> npt.NDArray[np.uint64]:

@@ -12,9 +12,9 @@ from attrs import frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
-from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import positions_by_text, to_native
-from quietcrowd.mechanisms.randomness import word_source
+from quietcrowd.mechanisms.randomness import check_generator, word_source
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.synthesis.claim_arrays import public_range
 from quietcrowd.synthesis.kde import KernelDensities
@@ -281,8 +281,7 @@ class CrowdDensity:
         ParameterError
             If `rng` is not a NumPy generator, or delta is out of range.
         """
-        if rng is not None and not isinstance(rng, np.random.Generator):
-            raise ParameterError("synthesis.not-a-generator", rng=rng)
+        check_generator(rng)
         method, low = self.method, self.domain.low
         guarantee, words = self.guarantee(delta), word_source(rng)
         claims = GridClaims.of(

@@ -16,7 +16,7 @@ from quietcrowd.privacy.tails import TailBound, tail_of_curve
 from quietcrowd.synthesis.attempt import TOTAL, floored_bounds, uniform_bounds
 from quietcrowd.synthesis.attempt_loss import Attempt, compose_curve
 from quietcrowd.synthesis.parameters import Parameters
-from quietcrowd.validation import check_real, check_whole, number
+from quietcrowd.validation import check_delta, check_real, check_whole
 
 ASSUMPTIONS = (
     "who makes claims about which tasks is public and depends on no claim",
@@ -74,7 +74,7 @@ def release_guarantee(method: Parameters, size: ReleaseSize, delta: float) -> Pr
 
     `delta`, at least 0 and below 1, is for all claims of the user together.
     """
-    delta = _check_delta(delta)
+    check_delta("delta", delta)
     claimed_epsilon, claimed_delta = _printed(method)
     holds = method.release == "attempts"
     losses = {changed: _loss(method, size, delta, changed) for changed in {1, size.answers}}
@@ -94,14 +94,8 @@ def release_guarantee(method: Parameters, size: ReleaseSize, delta: float) -> Pr
 
 def worker_loss(method: Parameters, size: ReleaseSize, delta: float) -> float:
     """Return only the ``worker_epsilon`` of `release_guarantee`, without the slower tail bound."""
-    return _loss(method, size, _check_delta(delta), size.answers)
-
-
-def _check_delta(delta: float) -> float:
-    delta = number(delta)
-    if not 0 <= delta < 1:
-        raise ParameterError("synthesis.delta-out-of-range", delta=delta)
-    return delta
+    check_delta("delta", delta)
+    return _loss(method, size, delta, size.answers)
 
 
 def _tail(method: Parameters, size: ReleaseSize, delta: float) -> TailBound:

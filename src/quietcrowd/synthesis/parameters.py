@@ -13,7 +13,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.synthesis.attempt import Blur, PrivacyTest
 from quietcrowd.synthesis.kde import KERNELS, RULES
 from quietcrowd.synthesis.weights import Combination, Weighting, checked_quantiles
-from quietcrowd.validation import check_real, check_whole, number, one_of
+from quietcrowd.validation import check_proportion, check_real, check_whole, number, one_of
 
 Procedure: TypeAlias = Literal["attempts", "paper"]
 
@@ -91,10 +91,9 @@ class Parameters:
         check_whole("max_iterations", self.max_iterations, 1)
         check_real("tolerance", self.tolerance, 0)
         if self.release == "attempts":
-            if not 0 < self.drop < 1:
-                raise ParameterError("synthesis.drop-not-between", drop=self.drop)
-            if self.learns and not 0 < self.floor < 1:
-                raise ParameterError("synthesis.floor-not-between", floor=self.floor)
+            check_proportion("drop", self.drop)
+            if self.learns:
+                check_proportion("floor", self.floor)
         elif self.drop or self.floor:
             raise ParameterError(
                 "synthesis.paper-release-options", drop=self.drop, floor=self.floor

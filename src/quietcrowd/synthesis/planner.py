@@ -13,13 +13,12 @@ from rich.progress import Progress
 
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.channels.noise import require_positive_epsilon
 from quietcrowd.privacy.binomial import range_chances
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
 from quietcrowd.synthesis.attempt import Blur
 from quietcrowd.synthesis.loss import ReleaseSize, release_guarantee, worker_loss
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
-from quietcrowd.validation import check_choice, check_real, check_whole
+from quietcrowd.validation import check_choice, check_positive, check_real, check_whole
 
 GAMMAS = (1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 8.0)
 COUNTS = (2, 3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160, 224, 320, 448, 640, 896)
@@ -103,7 +102,7 @@ def plan_releases(
     >>> best.method.k, best.method.gamma, best.guarantee.epsilon <= 3
     (80, 4.0, True)
     """
-    require_positive_epsilon(epsilon)
+    check_positive("epsilon", epsilon)
     check_whole("users", users, 1, 2**31)
     width = 1 / (1.06 * users**-0.2)
     if spread is not None:

@@ -31,7 +31,7 @@ from quietcrowd.synthesis.claim_arrays import (
     task_runs,
 )
 from quietcrowd.synthesis.kde import KERNELS, Kernel
-from quietcrowd.validation import check_choice, check_real, check_whole
+from quietcrowd.validation import check_between, check_choice, check_real, check_whole
 
 Weighting: TypeAlias = Literal["uniform", "local", "global", "combined", "printed"]
 
@@ -226,9 +226,7 @@ def floored_weights(offsets: npt.ArrayLike, weights: npt.ArrayLike, floor: float
     One changed claim then changes no weight by more than the factor ``1 + n (1 - floor) / floor``,
     for any way to learn the weights c.
     """
-    check_real("floor", floor, 0)
-    if floor > 1:
-        raise ParameterError("synthesis.floor-out-of-range", floor=floor)
+    check_between("floor", floor, 0, 1)
     begins = checked_offsets(offsets)
     shares = checked_shares("weights", weights, begins)
     equal = floor / np.diff(begins)[task_of_rows(begins)]

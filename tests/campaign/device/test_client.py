@@ -655,7 +655,7 @@ def test_the_default_folder_is_the_users_own(monkeypatch, tmp_path):
     ("members", "told"),
     [
         ({"budget": -1}, "budget must be a finite number"),
-        ({"delta": 1}, "delta must be below 1"),
+        ({"delta": 1}, "delta must be at least 0 and below 1"),
         ({"patience": -1}, "patience must be"),
     ],
 )

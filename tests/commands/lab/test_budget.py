@@ -133,7 +133,7 @@ def test_simulations_are_told(run, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--delta", "1"), "delta must be below 1"),
+        (("--delta", "1"), "delta must be at least 0 and below 1"),
         (("--delta", "-1"), "--delta must be a finite number, at least 0"),
         (("--budget", "-1"), "--budget must be a finite number, at least 0"),
     ],

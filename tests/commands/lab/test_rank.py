@@ -111,7 +111,7 @@ def test_columns_and_a_row_in_error_are_those_of_the_file(run, table):
         (["{table}", "--plain", "-o", "-", "--json"], "--json prints on standard output"),
         (["{table}", "--plain", "--columns", "a,b,c,a"], "--columns names 'a' twice"),
         (["{table}", "--plain", "-o", "{table}"], "is the input"),
-        (["{table}", "--plain", "--spread", "0"], "spread must be above 0"),
+        (["{table}", "--plain", "--spread", "0"], "spread must be a finite number above 0"),
         (["{table}", "--plain", "--duplicates", "all"], "duplicates must be one of"),
     ],
 )

@@ -192,7 +192,7 @@ def test_laws_that_a_comparison_does_not_have_are_refused():
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"spread": 0}, "spread must be above 0"),
+        ({"spread": 0}, "spread must be a finite number above 0"),
         ({"spread": -1}, "spread must be a finite number"),
         ({"spread": float("nan")}, "spread must be a finite number"),
         ({"max_iterations": 0}, "max_iterations must be a whole number"),

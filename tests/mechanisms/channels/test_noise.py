@@ -77,7 +77,7 @@ def test_many_draws_come_in_blocks_and_none_in_none():
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf])
 def test_noise_is_finite(epsilon):
-    with pytest.raises(ParameterError, match="at 0 the noise would be infinite"):
+    with pytest.raises(ParameterError, match="must be a finite number above 0"):
         DiscreteLaplace.for_loss(10, epsilon)
 
 

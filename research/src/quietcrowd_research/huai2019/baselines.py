@@ -11,14 +11,14 @@ from attrs import field, frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.channels.noise import DiscreteLaplace, positive_epsilon
+from quietcrowd.mechanisms.channels.noise import DiscreteLaplace
 from quietcrowd.mechanisms.laplace import LaplacePerturbation
 from quietcrowd.mechanisms.randomness import WordSource, word_source
 from quietcrowd.privacy.guarantee import ABOUT_TASKS, PrivacyGuarantee, add_losses
 from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.synthesis.claim_arrays import public_range
 from quietcrowd.synthesis.release import SyntheticClaims
-from quietcrowd.validation import check_whole, number
+from quietcrowd.validation import check_whole, number, positive
 
 MOST_CELLS = 10**8
 SENSITIVITY = 2
@@ -50,7 +50,7 @@ class Basic:
     SyntheticClaims(300 claims about 5 tasks, 0 refused, simulated)
     """
 
-    epsilon: float = field(converter=number, validator=positive_epsilon)
+    epsilon: float = field(converter=number, validator=positive)
 
     def release(self, claims: Answers, rng: np.random.Generator | None = None) -> SyntheticClaims:
         """Return the claims with noise, unlimited by the range.
@@ -116,7 +116,7 @@ class Histogram:
     SyntheticClaims(150 claims about 5 tasks, 0 refused, simulated)
     """
 
-    epsilon: float = field(converter=number, validator=positive_epsilon)
+    epsilon: float = field(converter=number, validator=positive)
     bin_width: float = field(converter=number)
     claims: int = 30
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import cached_property
-from numbers import Real
 from operator import attrgetter
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +19,7 @@ from quietcrowd.inference.model import Extension, LearningModel, State, Tally, k
 from quietcrowd.inference.numbers.model import NumericMethod, NumericModel, SquaredErrors
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.task_estimates import NumericEstimates
-from quietcrowd.validation import check_real, plain
+from quietcrowd.validation import between, plain, positive
 
 FARTHEST = 64.0
 """Limit of standardized answers in the kernel; only a known truth can exceed it."""
@@ -92,29 +90,6 @@ class GaussianTally(Tally):
             evidence=self.evidence,
             errors=self.errors.extended(extension),
         )
-
-
-def _check_positive(_: object, attribute: Any, value: Any) -> None:
-    check_real(attribute.name, value, 0)
-    if value == 0:
-        raise ParameterError("inference.not-positive", name=attribute.name, value=value)
-
-
-def _within(low: float, high: float) -> Callable[[Any, Any, Any], None]:
-    """Return an attrs validator that raises ParameterError unless low <= value <= high."""
-
-    def check(_: Any, attribute: Any, value: Any) -> None:
-        real = isinstance(value, Real) and not isinstance(value, bool)
-        if not real or not low <= value <= high:
-            raise ParameterError(
-                "inference.number-out-of-range",
-                name=attribute.name,
-                low=low,
-                high=high,
-                value=value,
-            )
-
-    return check
 
 
 @frozen(kw_only=True, eq=False, slots=False)
@@ -255,13 +230,13 @@ class GTM(NumericMethod):
 
     name: ClassVar[str] = "gtm"
     errors_from_model: ClassVar[bool] = True
-    alpha: float = field(default=10.0, converter=plain, validator=_within(*SHAPES))
-    beta: float = field(default=10.0, converter=plain, validator=_within(*SHAPES))
+    alpha: float = field(default=10.0, converter=plain, validator=between(*SHAPES))
+    beta: float = field(default=10.0, converter=plain, validator=between(*SHAPES))
     prior_mean: float = field(
-        default=0.0, converter=plain, validator=_within(-LARGEST_MEAN, LARGEST_MEAN)
+        default=0.0, converter=plain, validator=between(-LARGEST_MEAN, LARGEST_MEAN)
     )
-    prior_sd: float = field(default=1.0, converter=plain, validator=_within(*PRIOR_SDS))
-    outliers: float = field(default=10.0, converter=plain, validator=_check_positive)
+    prior_sd: float = field(default=1.0, converter=plain, validator=between(*PRIOR_SDS))
+    outliers: float = field(default=10.0, converter=plain, validator=positive)
 
     @override
     def model_for(self, summary: Summary) -> GTMModel:

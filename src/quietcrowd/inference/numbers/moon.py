@@ -38,7 +38,7 @@ from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.task_estimates import NumericEstimates, Scatter
 from quietcrowd.mechanisms.channels.base import Channel, known_grid, laplace_shift
 from quietcrowd.mechanisms.channels.noise import Shift
-from quietcrowd.validation import at_least, check_real, one_of, plain
+from quietcrowd.validation import at_least, between, one_of, plain
 
 Variant: TypeAlias = Literal["mixture", "variance", "quadratic"]
 Solver: TypeAlias = Literal["em", "lagrange"]
@@ -65,18 +65,6 @@ REST = 1e-1
 """Precision of the truths in a pass, in standard errors; the last pass has `LAST_REST`."""
 
 LAST_REST = 1e-6
-
-
-def _check_prior(_: object, attribute: Any, value: Any) -> None:
-    check_real(attribute.name, value, 0)
-    if not LEAST_PRIOR <= value <= MOST_PRIOR:
-        raise ParameterError(
-            "inference.prior-out-of-range",
-            name=attribute.name,
-            least_prior=LEAST_PRIOR,
-            most_prior=MOST_PRIOR,
-            value=value,
-        )
 
 
 @frozen(kw_only=True, eq=False, slots=False)
@@ -413,8 +401,10 @@ class MOON(NumericMethod):
     counts_filled: ClassVar[bool] = True
     variant: Variant = field(default="mixture", validator=one_of(*get_args(Variant)))
     solver: Solver = field(default="em", validator=one_of(*get_args(Solver)))
-    alpha: float = field(default=0.5, converter=plain, validator=_check_prior)
-    prior_share: float = field(default=0.2, converter=plain, validator=_check_prior)
+    alpha: float = field(default=0.5, converter=plain, validator=between(LEAST_PRIOR, MOST_PRIOR))
+    prior_share: float = field(
+        default=0.2, converter=plain, validator=between(LEAST_PRIOR, MOST_PRIOR)
+    )
     truth_prior: Literal["normal"] | None = field(validator=one_of(None, "normal"))
     tolerance: float = field(default=1e-7, converter=plain, validator=at_least(0))
 

@@ -22,7 +22,7 @@ from quietcrowd.inference.ranking.comparisons import ComparisonReports
 from quietcrowd.inference.ranking.items import ItemRanking
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.validation import check_real, check_whole
+from quietcrowd.validation import check_positive, check_whole
 
 SPREAD = 2.5
 """Default standard deviation of the prior: twice the value that makes preferences about uniform."""
@@ -100,9 +100,7 @@ def rank_items(
     >>> rank_items(frame).ranking
     ['tea', 'coffee', 'milk']
     """
-    check_real("spread", spread, 0)
-    if not float(spread) > 0:
-        raise ParameterError("inference.spread-not-positive", spread=spread)
+    check_positive("spread", spread)
     check_whole("max_iterations", max_iterations, 1)
     read = ComparisonReports.of(comparisons, mechanism, duplicates)
     if not len(read.answers):

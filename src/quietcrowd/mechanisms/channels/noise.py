@@ -38,6 +38,7 @@ from quietcrowd.mechanisms.channels.grid import Grid
 from quietcrowd.mechanisms.channels.reading import real
 from quietcrowd.mechanisms.randomness import Randomness, WordSource, word_source
 from quietcrowd.privacy.rounding import least_meant, ratio_up
+from quietcrowd.validation import check_positive
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -62,17 +63,6 @@ MEMO_REACH = 128
 """Limit of geometric numbers from given bytes, in scales; a mass of at most e^-128 lies beyond."""
 
 _CONTEXT = Context(prec=100)
-
-
-def require_positive_epsilon(epsilon: float) -> None:
-    """Raise ParameterError unless a privacy loss is finite and above 0."""
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise ParameterError("mechanisms.epsilon-not-finite", epsilon=epsilon)
-
-
-def positive_epsilon(_: Any, __: Any, epsilon: float) -> None:
-    """Validate a privacy loss at which noise is finite."""
-    require_positive_epsilon(epsilon)
 
 
 class Noise(ABC):
@@ -163,7 +153,7 @@ class DiscreteLaplace(Noise):
         The loss exceeds neither the float nor the decimal that it prints as. Raises ParameterError
         if `epsilon` is not above 0, or the scale would not be from 1 to 2^46 steps.
         """
-        require_positive_epsilon(epsilon)
+        check_positive("epsilon", epsilon)
         wanted = Fraction(distance) / least_meant(epsilon)
         if not 1 <= wanted <= 2**LARGEST_POWER:
             power = wanted.numerator.bit_length() - wanted.denominator.bit_length()
