@@ -52,6 +52,7 @@ nightly: $(VENV)/.ready types sanitize postgresql chromium prometheus nginx pgbo
 		--numprocesses auto --dist worksteal
 	$(BIN)/python -m pytest -m nightly --hypothesis-profile nightly \
 		--cov --cov-append --cov-report term:skip-covered --numprocesses auto --dist worksteal
+	$(BIN)/python -m tests.faults
 
 postgresql: $(VENV)/.ready ## install PostgreSQL for the tests, where one may (Debian); asks first
 	@$(BIN)/python -m tests.campaign.install_postgresql

@@ -165,6 +165,14 @@ def test_canonical_order_depends_on_ids_alone():
     assert back == FRAME.sort_values(columns[:2]).to_dict("list")
 
 
+@pytest.mark.parametrize("listed", [{"tasks": ["b", "a"]}, {"workers": ["w", "v", "u"]}])
+def test_canonical_order_sorts_tasks_and_workers_each(listed):
+    rows = FRAME.sort_values(["task", "worker"])
+    canonical = Answers.from_frame(rows, DOMAIN, **listed).canonical
+    for ids in (canonical.tasks.to_pylist(), canonical.workers.to_pylist()):
+        assert ids == sorted(ids)
+
+
 def test_categories_that_do_not_occur_are_no_ids():
     frame = FRAME.astype({"task": "category", "worker": "category"})
     answers = Answers.from_frame(frame[frame["task"] == "a"], DOMAIN)

@@ -60,6 +60,11 @@ def test_whole_numbers_stand_for_equal_ones():
     assert inside.tolist() == [True, True, False, False]
 
 
+def test_both_ends_of_an_interval_are_inside():
+    _, inside = Interval(low=0, high=10).encode(column([0.0, 10.0, -0.1, 10.1]))
+    assert inside.tolist() == [True, True, False, False]
+
+
 def test_the_dtype_of_numbers_does_not_depend_on_them():
     domain = Interval(low=0, high=100)
     assert domain.encode(column([1, 99]))[0].dtype == np.float64

@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[1]
 ALLOWED = {
     "campaign/waiting.py": "here all tests wait",
     "programs.py": "here all tests start programs",
+    "faults.py": "make nightly runs it, and no test waits for it long",
     "campaign/debian.py": "make installs programs by it, at a terminal",
     "campaign/test_debian.py": "it replaces what the former runs",
     "campaign/flood.py": "the pace of those who flood",

@@ -2,9 +2,11 @@ from functools import cache
 
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.gold import UNKNOWN, label_per_task, number_per_task
 
 FRAME = pd.DataFrame(
     {"task": [1, 1, 2, 2, 3], "worker": [*"uvuvu"], "label": ["a", "a", "b", "b", "a"]}
@@ -35,6 +37,13 @@ def test_truths_come_in_many_forms(truths):
     found = qc.MajorityVote().fit(FRAME, gold=truths).truths
     assert found["truth"].tolist() == ["a", "a", "a"]
     assert found["confidence"].tolist() == [1, 1, 1]
+
+
+def test_each_truth_is_that_of_its_task():
+    tasks = pa.array(["x", "y", "z"])
+    labels = label_per_task(tasks, {"z": "b", "y": "a"}, qc.Categorical(["a", "b"]))
+    assert labels.tolist() == [UNKNOWN, 0, 1]
+    assert number_per_task(tasks, {"z": 3.0, "y": 2.0})[1:].tolist() == [2.0, 3.0]
 
 
 def test_what_an_estimate_did_not_find_is_not_known():

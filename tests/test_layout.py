@@ -46,6 +46,7 @@ NO_MIRROR = {
     "test_durations": "the tests themselves: none depends on how fast a machine is",
     "test_examples": "examples/, the scenarios of the papers",
     "test_every_format": "every format, in and out",
+    "test_faults": "the list of faults for make nightly, and what seeds them",
     "test_floating_point": "an attack on noise in floats, and every mechanism under it",
     "test_floods": "the whole server, while strangers send it what nobody asked for",
     "test_grafana_dashboard": "deploy/grafana, against what a server publishes",

@@ -59,6 +59,23 @@ def test_limits_are_those_of_clopper_and_pearson():
         assert high[place] == pytest.approx(other.high)
 
 
+def test_a_single_hit_or_miss_has_no_limit():
+    low, high = bounds._Counts(*map(np.array, ([1], [50], [39], [40]))).limits(0.01)
+    assert (low[0], high[0]) == (0.0, 1.0)
+
+
+def test_each_of_the_two_limits_has_half_of_the_risk(monkeypatch):
+    risks, limits = [], bounds._Counts.limits
+
+    def noted(counts, risk):
+        risks.append(risk)
+        return limits(counts, risk)
+
+    monkeypatch.setattr(bounds._Counts, "limits", noted)
+    proven_epsilon(*binary(1.0, 400, np.random.default_rng(1)), confidence=0.9)
+    assert risks == pytest.approx([0.05, 0.05])
+
+
 @pytest.mark.parametrize("size", [2, 9, 40])
 def test_limits_of_two_probabilities_hold_for_their_mean(size):
     """By enumeration: how probable each number of hits is, and whether a limit is then wrong."""

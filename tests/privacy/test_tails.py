@@ -13,9 +13,15 @@ from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.accounting.calibration import two_layer_bounds
-from quietcrowd.privacy.loss import channel_law, pure_law
+from quietcrowd.privacy.loss import LossLaw, channel_law, pure_law
 from quietcrowd.privacy.loss_distribution import compose_losses
-from quietcrowd.privacy.tails import TailBound, composed_tail, tail_at, tail_of_curve
+from quietcrowd.privacy.tails import (
+    TailBound,
+    composed_tail,
+    tail_at,
+    tail_of_curve,
+    tail_of_law,
+)
 
 YES_NO = qc.Categorical(["no", "yes"])
 
@@ -235,6 +241,12 @@ def test_nothing_is_lost_where_nothing_is_reported():
     assert composed_tail([(randomised(1.0).loss().each, 0)], 1e-6) == 0.0
     assert composed_tail([(randomised(1.0).loss().each, 3)], 0.0) == pytest.approx(3.0)
     assert composed_tail([(randomised(1.0).loss().each, 3)], 1.0) == 0.0
+
+
+def test_an_infinite_loss_is_exceeded_by_no_tail_below_its_probability():
+    law = LossLaw(masses=[0.49, 0.5], losses=[-1.0, 1.0], lost=0.01, epsilon=1.0)
+    assert tail_of_law(law, 0.02) == 1.0
+    assert tail_of_law(law, 0.005) == math.inf
 
 
 def test_one_of_several_answers_that_share_a_draw_has_the_tail_of_its_own_law():

@@ -6,7 +6,13 @@ import pytest
 from attrs import evolve
 
 import quietcrowd as qc
-from quietcrowd.inference.labels.flags import CONSTANT, NOT_RANDOMISED, OPPOSITE, RANDOM
+from quietcrowd.inference.labels.flags import (
+    CONSTANT,
+    NOT_RANDOMISED,
+    OPPOSITE,
+    RANDOM,
+    honest_flags,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
 
@@ -103,3 +109,9 @@ def test_plain_answers_and_single_labels():
     frame = crowd.answers.to_frame().assign(label="no")
     alone = qc.Answers.from_frame(frame, qc.Categorical(["no"]))
     assert qc.NoiseAware().fit(alone).workers["flag"].isna().all()
+
+
+def test_few_answers_accuse_nobody_of_random_or_opposite_labels():
+    worth, accuracy = np.array([19.9, 20.0, 19.9, 20.0]), np.array([0.5, 0.5, 0.0, 0.0])
+    flags = honest_flags(2, np.zeros(4), accuracy, worth)
+    assert flags.tolist() == [None, RANDOM, None, OPPOSITE]
