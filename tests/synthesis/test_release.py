@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from attrs import evolve
 from scipy.stats import beta
 from tests.synthesis.crowds import claims_of, normal_claims
 
@@ -277,6 +278,15 @@ def test_frames_say_what_is_public(released):
     assert released.claims_as("pyarrow").column_names == ["task", "claim"]
     with pytest.raises(ParameterError, match="backend"):
         released.claims_as("spark")
+
+
+@pytest.mark.parametrize(
+    ("simulated", "epsilon", "may"),
+    [(False, 10.0, True), (True, 10.0, False), (False, 10.1, False)],
+)
+def test_real_claims_of_a_small_loss_may_be_shared(released, simulated, epsilon, may):
+    guarantee = evolve(released.guarantee, epsilon=epsilon, worker_epsilon=20.0, tail=None)
+    assert evolve(released, simulated=simulated, guarantee=guarantee).may_be_shared is may
 
 
 def test_densities_are_of_the_synthetic_claims(released):

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from attrs import evolve
 from scipy.special import expit
 
 import quietcrowd as qc
@@ -90,3 +91,8 @@ def test_equal_scores_keep_the_order_in_which_items_occur():
     for order in ([0, 1, 2], [1, 2, 0]):
         turned = frame.iloc[order]
         assert qc.rank_items(turned).ranking == list(dict.fromkeys([*turned["left"]]))
+
+
+def test_scores_that_differ_by_rounding_errors_are_equal(ranking):
+    nearly = evolve(ranking, scores=np.array([-1e-12, 0.0, 1e-12]))
+    assert nearly.ranking == ranking.items.to_pylist()
