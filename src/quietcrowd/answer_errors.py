@@ -34,8 +34,8 @@ class Advice:
 
 
 _RULE = (
-    "Decide by a rule that is fixed beforehand, as clipping is: to leave a claim out for its "
-    "value would tell of it."
+    "Decide by a rule fixed in advance, such as clipping, because a claim dropped for its value "
+    "reveals something about it."
 )
 _COMMAND = Advice(
     missing="Drop the row with --skip-outside.",
@@ -48,11 +48,11 @@ ADVICE: Mapping[AdviceName, Advice] = MappingProxyType(
     {
         "answers": Advice(
             missing='Drop the row with out_of_domain="skip".',
-            outside='Pass a domain that holds it, or drop the row with out_of_domain="skip".',
+            outside='Pass a domain that contains it, or drop the row with out_of_domain="skip".',
             twice='Pass duplicates="last" or duplicates="first" (on the command line: '
             "--duplicates last), or drop them.",
             column="Name the columns of answers with task=, worker= and label=.",
-            empty="Where that is meant, list all ids with tasks= and workers=.",
+            empty="If this is intended, list all ids with tasks= and workers=.",
         ),
         "frame": Advice(
             missing="Drop the row, or pass Answers.from_frame(frame, domain, "
@@ -70,17 +70,17 @@ ADVICE: Mapping[AdviceName, Advice] = MappingProxyType(
             "(on the command line: --columns).",
         ),
         "reports": Advice(
-            twice="Name every file once. Where two "
-            "files hold the same answers, randomised twice, infer from one of them."
+            twice="Name every file once. If two "
+            "files have the same answers, randomized twice, infer from one of them."
         ),
         "infer": _COMMAND,
         "randomize": evolve(
             _COMMAND,
-            empty="Where that is meant, list all ids with --all-tasks and --all-workers.",
+            empty="If this is intended, list all ids with --all-tasks and --all-workers.",
         ),
         "partition": Advice(
             missing='Drop the row with out_of_domain="skip" (on the command line: --skip-outside).',
-            outside='Pass a domain that holds it, or drop the row with out_of_domain="skip" '
+            outside='Pass a domain that contains it, or drop the row with out_of_domain="skip" '
             "(on the command line: --skip-outside).",
             twice='Pass duplicates="last" or duplicates="first" (on the command line: '
             "--duplicates last), or drop them.",

@@ -170,8 +170,8 @@ def _missing(label: bool) -> str:
     if not label:
         return "the cell is empty. Fill it in, or drop the row."
     return (
-        "no item was chosen. Ties have no place here: let the worker choose one of the two, or "
-        "a coin before anything is randomised. To drop the row tells that it was a tie."
+        "no item was chosen. Ties are not supported: let the worker choose one of the two, or "
+        "a coin before randomization. A dropped row reveals a tie."
     )
 
 

@@ -86,7 +86,7 @@ class MatchedTruths:
             raise self._outside(
                 int(np.argmin(inside)),
                 f"outside the domain {domain.describe()}"
-                + ". For truths that are no levels take a method for numbers, such as Mean "
+                + ". For other truths use a method for numbers, such as Mean "
                 "(on the command line: --method mean)" * numbers,
             )
         return codes
@@ -98,7 +98,7 @@ class MatchedTruths:
         """
         numbers = as_numbers(self.labels)
         if not np.isfinite(numbers).all():
-            raise self._outside(int(np.argmin(np.isfinite(numbers))), "no finite number")
+            raise self._outside(int(np.argmin(np.isfinite(numbers))), "not a finite number")
         return numbers
 
     def _outside(self, row: int, what: str) -> KnownTruthError:

@@ -231,7 +231,7 @@ def test_two_randomisations_of_the_same_answers_are_told(run, folder, tmp_path):
         assert run("randomize", folder, "-e", 1, "-o", path)[0] == 0
     status, _, errors = run("infer", *paths)
     assert status == 2
-    assert "the same answers, randomised twice, infer from one of them." in errors
+    assert "the same answers, randomized twice, infer from one of them." in errors
 
 
 @pytest.mark.parametrize("name", ["nodir/t.csv", "{folder}"])

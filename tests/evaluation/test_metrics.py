@@ -126,7 +126,7 @@ def test_a_constant_has_no_correlation():
     ("label", "told"),
     [
         (None, "the truth is missing"),
-        *((label, ".* no finite number") for label in (float("nan"), "x", float("inf"))),
+        *((label, ".* not a finite number") for label in (float("nan"), "x", float("inf"))),
     ],
 )
 def test_truths_that_are_no_numbers(label, told):
