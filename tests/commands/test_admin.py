@@ -31,7 +31,7 @@ def test_an_operator_confirms_a_clock(run, tmp_path, days):
 
 def test_no_clock_is_confirmed_without_a_database(run, tmp_path):
     status, _, told = run("campaign", "clock", "--database", f"sqlite:///{tmp_path}/no.db")
-    assert (status, "there is no database" in told) == (2, True)
+    assert (status, "does not exist" in told) == (2, True)
     assert not list(tmp_path.iterdir())
 
 
@@ -140,5 +140,5 @@ def test_a_clock_that_is_held_is_named(examine, tmp_path):
 
 def test_no_place_of_copies_is_an_error(run, settings, tmp_path):
     status, _, told = run("campaign", "doctor", tmp_path / "q.db", "--database", settings.database)
-    assert (status, "no folder of copies" in told) == (2, True)
+    assert (status, "not a directory of copies" in told) == (2, True)
     assert run("campaign", "doctor", "--database", settings.database)[0] == 0

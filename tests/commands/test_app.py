@@ -149,8 +149,8 @@ def test_a_command_of_research_says_how_to_install_it(run, installed):
     for words in (["reproduce"], ["reproduce", "all", "--quick"], ["reproduce", "--help"]):
         assert run(*words) == (
             *(2, ""),
-            "quietcrowd: error: reproduce is a command of quietcrowd-research: install it in the "
-            "source of quietcrowd with pip install ./research\n",
+            "quietcrowd: error: reproduce is a command of quietcrowd-research. Install it with "
+            "pip install ./research in the source of quietcrowd.\n",
         )
 
 
@@ -191,9 +191,9 @@ def test_what_nobody_foresaw_is_one_line_too(run, folder, monkeypatch):
         (["infer", "{folder}", "--plain", "-o", "nowhere/t.csv"], "there is no such folder"),
         (["infer", "{folder}", "--plain", "-o", "{folder}/truth.csv"], "write to another file"),
         (["randomize", "{folder}/answers.csv", "-o", "r.csv"], "possible answers with --labels"),
-        (["infer", "{folder}"], "say --plain"),
-        (["infer", "{folder}", "{folder}", "--plain"], "--plain takes one file"),
-        (["infer", "{folder}/answers.csv", "--labels", "a,b"], "go with --plain"),
+        (["infer", "{folder}"], "add --plain"),
+        (["infer", "{folder}", "{folder}", "--plain"], "--plain accepts one file"),
+        (["infer", "{folder}/answers.csv", "--labels", "a,b"], "require --plain"),
         (["infer", "{folder}", "--smoothing", "2"], "No such option: --smoothing"),
         (["infer", "{folder}/answers.csv", "-o", "{folder}/answers.csv"], "write to another file"),
         (
@@ -203,13 +203,13 @@ def test_what_nobody_foresaw_is_one_line_too(run, folder, monkeypatch):
         (["randomize", "{folder}", "--simulate", "-3", "-o", "r.csv"], "Invalid value"),
         (
             ["randomize", "{folder}/answers.csv", "--labels", "a", "--levels", "1", "-o", "r.csv"],
-            "not several",
+            "use one of --labels",
         ),
         (["evaluate", "{folder}", "--plot", "x.pdf"], "must end in .png"),
         (["evaluate", "{folder}/answers.csv"], "give its directory"),
         (["infer", "{folder}", "-o", "truths.ods"], "whose name ends in"),
         (["infer", "{folder}", "--plain", "--seed", "-1"], "seed must be a whole number"),
-        (["randomize", "{folder}"], "say where the reports go"),
+        (["randomize", "{folder}"], "name the file of the reports"),
         (
             ["randomize", "{folder}", "-e", "17", "-o", "r.csv"],
             "epsilon must be a number from 0 to 16",
@@ -237,11 +237,11 @@ def test_what_nobody_foresaw_is_one_line_too(run, folder, monkeypatch):
         (["demo", "-e", "-1"], "epsilon must be a number from 0 to 16"),
         (["randomize", "{folder}", "-m", "two-layer", "-e", "800", "-o", "r.csv"], "from 0 to 16"),
         (["randomize", "{folder}", "-o", "{folder}/answers.csv"], "write to another file"),
-        (["infer", "{folder}", "--plain", "--labels", "a,b"], "go with a file"),
+        (["infer", "{folder}", "--plain", "--labels", "a,b"], "require a file"),
         (["infer", "{folder}", "--plain", "-o", "x.csv", "--workers", "x.csv"], "two outputs"),
         (["evaluate", "{folder}", "-e", "1,nan"], "an epsilon must be a finite number"),
         (["evaluate", "{folder}", "-e", "1,-5"], "an epsilon must be a finite number"),
-        (["infer", "{folder}/answers.csv", "--plain", "--labels", "no\nyes,x"], "is no list"),
+        (["infer", "{folder}/answers.csv", "--plain", "--labels", "no\nyes,x"], "is not a comma"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(run, folder, words, message):

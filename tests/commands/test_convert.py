@@ -94,7 +94,7 @@ def test_reports_keep_what_made_them(run, batch):
         assert "the mechanism of these reports is unknown" in run("infer", file)[2]
     status, output, errors = run("convert", "r.parquet")
     assert (status, output) == (2, "")
-    assert "say where they go" in errors
+    assert "contains randomized reports" in errors
 
 
 def test_nothing_is_overwritten(run, batch):
@@ -141,7 +141,7 @@ def test_other_columns_are_told(run, batch):
         (("batch.csv", "a.csv", "--to", "word"), "format must be one of csv, parquet"),
         (("batch.csv", "a.csv", "--from", "mturc"), "did you mean 'mturk'"),
         (("batch.csv", "a.csv", "--to", "toloka"), "must end in .tsv"),
-        (("batch.csv", "--to", "toloka"), "say where the file of toloka goes"),
+        (("batch.csv", "--to", "toloka"), "name the output file of toloka"),
         (("batch.csv", "a.csv", "--from", "csv"), "column 'task' is missing"),
         (("batch.csv", "a.csv", "--from", "label-studio"), "cannot be read as Label Studio JSON"),
         (("batch.csv", "a.csv", "--from", "toloka"), "no column OUTPUT:"),
@@ -180,7 +180,7 @@ def test_options_of_answers_do_not_go_with_reports(run, batch):
     qc.write_reports(mechanism.randomize(answers, rng=np.random.default_rng(1)), "r.csv")
     for words in (("--field", "a"), ("--rejected",), ("--columns", "a,b,c")):
         status, _, errors = run("convert", "r.csv", "s.csv", *words)
-        assert (status, "go with plain answers" in errors) == (2, True)
+        assert (status, "require non-private answers" in errors) == (2, True)
     status, _, errors = run("convert", "r.csv", "r.csv.mechanism.json")
     assert (status, "write to another file" in errors) == (2, True)
 
@@ -218,13 +218,13 @@ def test_a_field_of_known_truths_goes_with_reports(run, batch):
     status, _, errors = run(*words, "--gold", "p.tsv")
     assert (status, "1 truth known" in errors) == (0, True)
     status, _, errors = run(*words)
-    assert (status, "--field does not go with it" in errors) == (2, True)
+    assert (status, "--field is not available for a store" in errors) == (2, True)
 
 
 def test_a_field_goes_with_plain_answers(run, batch):
     (batch / "a.csv").write_text(ROWS)
     status, _, errors = run("infer", "a.csv", "--field", "a")
-    assert (status, "--field goes with --plain, or with --gold" in errors) == (2, True)
+    assert (status, "--field requires --plain or --gold" in errors) == (2, True)
     status, _, errors = run("infer", "--plain", "a.csv", "--labels", "cat,dog", "--field", "a")
     assert (status, "only in files of platforms" in errors) == (2, True)
 
@@ -331,7 +331,7 @@ def test_what_cannot_be_read_is_told(run):
         "another.\n"
     )
     status, _, errors = run("convert", "tags.csv", "a.csv", "--separator", ";")
-    assert (status, errors) == (2, "quietcrowd: error: --separator goes with --several\n")
+    assert (status, errors) == (2, "quietcrowd: error: --separator requires --several\n")
     qc.write_table(pd.DataFrame({"task": ["a"], "worker": ["u"], "label": [None]}), "no.jsonl")
     status, _, errors = run("convert", "no.jsonl", "a.csv", "--several", "cat,dog")
     assert status == 2
@@ -344,7 +344,7 @@ def test_sets_are_of_questions_alone(run, folder, tmp_path):
     qc.write_answers(qc.binary_answers(frame, ["a, b"]), tmp_path / "comma.csv")
     status, _, errors = run("infer", tmp_path / "comma.csv", *words, "--labels", "no,yes")
     assert status == 2
-    assert "label 'a, b' holds a comma" in errors
+    assert "label 'a, b' contains a comma" in errors
     assert not (tmp_path / "sets.csv").exists()
     status, output, _ = run("infer", tmp_path / "comma.csv", *words[:-1], "-")
     assert (status, output) == (2, "")

@@ -95,7 +95,7 @@ def test_what_a_server_has_or_is_not_there_is_not_migrated(run, first, tmp_path)
     assert "stop that one first" in told
     status, _, told = run("campaign", "migrate", "--database", f"sqlite:///{tmp_path}/no.db")
     assert status == 2
-    assert "there is no database" in told
+    assert "does not exist" in told
     assert not (tmp_path / "no.db").exists()
 
 
@@ -147,7 +147,7 @@ def test_copies_in_a_folder_are_kept_for_so_many_days(run, first, tmp_path):
     status, _, told = run(
         "campaign", "backup", tmp_path / "one.db", "--database", first, "--keep-days", 30
     )
-    assert (status, "for a folder of copies" in told) == (2, True)
+    assert (status, "requires a directory of copies" in told) == (2, True)
 
 
 def test_a_backup_keeps_the_journal_of_the_one_before(run, tmp_path):

@@ -45,9 +45,9 @@ def test_other_columns(run, tmp_path):
     assert run("describe", path, "--columns", "item,who,says")[0] == 0
     status, _, errors = run("describe", path)
     assert status == 2
-    assert "column 'task' is missing; there are item, who, says" in errors
+    assert "column 'task' is missing; the file has item, who, says" in errors
 
 
 def test_what_does_not_go_with_a_folder(run, folder, answers, tmp_path):
-    assert "go with a file" in run("describe", folder, "--truths", answers)[2]
+    assert "require a file" in run("describe", folder, "--truths", answers)[2]
     assert "no such file" in run("describe", tmp_path / "none.csv")[2]

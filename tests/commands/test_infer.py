@@ -288,12 +288,12 @@ def test_without_a_domain_numbers_are_any_numbers(run, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("task,worker,label\n", "a.csv: there is no answer: column 'label' is empty"),
+        ("task,worker,label\n", "a.csv: column 'label' contains no answers"),
         ("task,worker,said\n1,a,no\n", "column 'label' is missing"),
         ("task,worker,label\n1,a,no\n1,b,\n", "Drop the row with --skip-outside"),
         (
             "task,worker,label\n" + "".join(f"{i},a,{i}.5\n" for i in range(20)) + "20,a,n/a\n",
-            "20 of 21 different answers are numbers, but 'n/a' is none. Say --between LOW,HIGH",
+            "20 of 21 different answers are numbers, but 'n/a' is not. Use --between LOW,HIGH",
         ),
     ],
 )

@@ -142,7 +142,7 @@ def test_json_names_the_one_that_randomize_takes(run, folder, tmp_path):
         ("workers=5", "answers_per_task must be above 0 and at most the number of workers, 5"),
         ("colour=1", "colour"),
         ("workers", "parameters are written name:key=value:key=value"),
-        ("epsilon=2", "'epsilon' belongs to another option, --epsilon"),
+        ("epsilon=2", "use --epsilon to set 'epsilon'"),
     ],
     ids=["too few", "unknown", "no value", "elsewhere"],
 )

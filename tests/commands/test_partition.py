@@ -57,7 +57,7 @@ def test_files_or_a_campaign(run, reports, tmp_path):
     one = ("--campaign", "0" * 32)
     for words in ((), (reports, *one), (*one, "--plain", "--labels", "no,yes")):
         status, _, errors = run("partition", *words, "-o", tmp_path / "big")
-        assert (status, "name files, or the campaign" in errors) == (2, True)
+        assert (status, "name files of reports, or their campaign" in errors) == (2, True)
     assert run("partition", "--campaign", "x", "-o", tmp_path / "big")[0] == 2
 
 

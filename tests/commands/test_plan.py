@@ -54,11 +54,11 @@ def test_left_out_cells_are_told(run):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--workers", "10"), "give the possible answers with --labels"),
+        (("--workers", "10"), "list the possible answers with --labels"),
         ((*LABELS, "--workers", "1.5"), "--workers must be whole numbers"),
         ((*LABELS, "--workers", "ten"), "--workers must be numbers"),
-        ((*LABELS, "--workers", "10", "--error", "1"), "--error is about numbers"),
-        (("--between", "0,1", "--workers", "10", "--misled", "1"), "--misled is about labels"),
+        ((*LABELS, "--workers", "10", "--error", "1"), "--error applies only to numbers"),
+        (("--between", "0,1", "--workers", "10", "--misled", "1"), "--misled applies only to"),
         ((*LABELS, "--workers", "10", "--per", "task"), "per must be one of 'answer', 'worker'"),
         ((*LABELS, "--workers", "10", "--plot", "x.pdf"), "must end in .png"),
         ((*LABELS, "--workers", "10", "-o", "x.ods"), "whose name ends in"),

@@ -34,8 +34,8 @@ def test_the_least_of_both_kinds_is_told(run):
     ("words", "told"),
     [
         (("--least", "money", "--workers", 9), "--least must be workers or epsilon"),
-        (("--least", "workers"), "--least needs --target"),
-        (("--least", "epsilon"), "say how many are asked"),
+        (("--least", "workers"), "--least requires --target"),
+        (("--least", "epsilon"), "set the number of workers"),
     ],
     ids=["money", "target", "workers"],
 )
@@ -71,7 +71,7 @@ def test_a_plan_comes_before_the_campaign(run, tmp_path):
     assert "3 tasks: expected error rate" in errors
     status, _, errors = run(*words, *where)
     assert status == 2
-    assert "--plan needs --participants" in errors
+    assert "--plan requires --participants" in errors
 
 
 def test_what_cannot_be_planned_is_said():

@@ -68,24 +68,24 @@ def test_simulated_reports_are_called_so(run, reports, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["partition", "R"], "say where the store goes: --output FOLDER"),
+        (["partition", "R"], "name the directory of the store with --output"),
         (["partition", "R", "-o", "S"], "already exists; name a new folder"),
-        (["partition", "R", "-o", "N", "--labels", "a,b"], "go with --plain"),
-        (["partition", "R", "-o", "N", "--columns", "a,b,c"], "go with --plain"),
-        (["infer", "R", "--columns", "a,b,c"], "--duplicates go with --plain"),
+        (["partition", "R", "-o", "N", "--labels", "a,b"], "require --plain"),
+        (["partition", "R", "-o", "N", "--columns", "a,b,c"], "require --plain"),
+        (["infer", "R", "--columns", "a,b,c"], "--duplicates require --plain"),
         (["partition", "R", "-o", "N", "--plain", "--columns", "a"], "--columns must be three"),
         (["partition", "R", "-o", "N", "--partitions", "0"], "partitions must be a whole number"),
         (["partition", "R", "-o", "N", "--duplicates", "all"], "--duplicates"),
         (["partition", "A", "-o", "N"], "the mechanism of these reports is unknown"),
         (["partition", "R", "-o", "N", "--plain", "--labels", "a"], "randomized reports"),
-        (["infer", "S"], "say where the truths go: --output truths.parquet"),
-        (["infer", "S", "R", "-o", "T"], "name one folder"),
-        (["infer", "S", "-o", "T", "--plain"], "does not go with it"),
-        (["infer", "S", "-o", "T", "--json"], "does not go with it"),
-        (["infer", "S", "-o", "T", "--columns", "a,b,c"], "does not go with it"),
+        (["infer", "S"], "name the file of the truths: --output truths.parquet"),
+        (["infer", "S", "R", "-o", "T"], "name one store"),
+        (["infer", "S", "-o", "T", "--plain"], "is not available for a store"),
+        (["infer", "S", "-o", "T", "--json"], "is not available for a store"),
+        (["infer", "S", "-o", "T", "--columns", "a,b,c"], "is not available for a store"),
         (["infer", "S", "-o", "T", "--workers", "T"], "is named for two outputs"),
         (["infer", "S", "-o", "T", "--method", "mean"], "Mean needs numbers"),
-        (["infer", "R", "-o", "T", "--checkpoint", "C"], "--checkpoint goes with a store"),
+        (["infer", "R", "-o", "T", "--checkpoint", "C"], "--checkpoint requires a store"),
     ],
 )
 def test_mistakes_are_one_line(run, store, reports, tmp_path, words, message):
@@ -159,7 +159,7 @@ def test_a_store_with_rows_left_out_needs_a_mechanism_that_hides_it(run, tmp_pat
     assert len(Store.open(sent)) == 2
     status, _, errors = run(*words, "--skip-outside")
     assert status == 2
-    assert "--skip-outside does not go with it" in errors
+    assert "--skip-outside is not available for a store" in errors
     lists = (tmp_path / "tasks.csv", tmp_path / "workers.csv")
     lists[0].write_text("task\nt\nu\nv\n")
     lists[1].write_text("worker\na\nb\nc\n")
@@ -175,7 +175,7 @@ def test_what_hides_who_answered_needs_lists(run, answers, tmp_path):
     words = ("randomize", answers, "-o", folder, "-m", "one-layer:null=category")
     status, _, errors = run(*words)
     assert status == 2
-    assert "name all tasks and all workers" in errors
+    assert "List all tasks and all workers" in errors
     assert not folder.exists()
     lists = (tmp_path / "tasks.csv", tmp_path / "workers.csv")
     store = Store.open(answers)
@@ -192,7 +192,7 @@ def test_what_hides_who_answered_needs_lists(run, answers, tmp_path):
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (("--labels", "no,yes"), "a store knows what it holds"),
+        (("--labels", "no,yes"), "is not available for a store"),
         (("-m", "laplace"), "domain"),
         (("-o", "{answers}"), "is the input"),
         (("--scheduler", "here"), "scheduler must be tcp://host:port"),
@@ -217,7 +217,7 @@ def test_a_scheduler_goes_with_a_store(run, reports, tmp_path):
     ):
         status, _, errors = run(*words)
         assert status == 2
-        assert "--scheduler goes with a store: quietcrowd partition makes one" in errors
+        assert "--scheduler requires a store" in errors
 
 
 @pytest.mark.nightly

@@ -64,7 +64,7 @@ def test_nothing_piped_in_is_an_error(run, pipe):
 
 def test_what_is_packed_badly_is_an_error(run, pipe):
     pipe(b"\x1f\x8bnot packed")
-    assert "standard input: this cannot be unpacked" in run("convert", "-")[2]
+    assert "standard input cannot be decompressed" in run("convert", "-")[2]
 
 
 def test_an_output_can_be_standard_output(run, answers, tmp_path):
@@ -76,7 +76,7 @@ def test_an_output_can_be_standard_output(run, answers, tmp_path):
     assert status == 2
     assert "only one output can be -" in errors
     errors = run("infer", answers, "--plain", "-o", "-", "--json")[2]
-    assert "--json prints on standard output, which - names too" in errors
+    assert "--json and the output - both print on standard output" in errors
     assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.csv"]
 
 

@@ -169,8 +169,7 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowd, NumberCrowd):
                 raise ParameterError(
                     "commands.replacement-of-another-kind",
                     replace=name.replace("_", "-"),
-                    alternative="numbers" if labels else "labels",
-                    other_alternative="labels" if labels else "numbers",
+                    kind="numbers" if labels else "labels",
                 )
         return chosen
 

@@ -64,4 +64,4 @@ def test_results_that_are_replaced_meanwhile_are_fetched_anew(
         assert {row["of"] for row in json.loads(output)["workers"]} == {"1"}
     else:
         assert (status, output) == (2, "")
-        assert "replaced by others" in errors
+        assert "replaced repeatedly" in errors

@@ -78,17 +78,17 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
         assert written[0] == 0, written
         assert len(qc.read_truths(tmp_path / name)) == 3
     refused = run("campaign", "export", one, "--truths", "-o", tmp_path / "t.parquet")
-    assert (refused[0], "truths go to a file" in refused[2]) == (2, True)
+    assert (refused[0], "a file of truths must end in" in refused[2]) == (2, True)
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("open", "f" * 32), "the server refuses: There is no such thing here"),
-        (("open", "Birds"), "a campaign's id is 32 hexadecimal digits, got 'Birds'"),
+        (("open", "f" * 32), "the server rejected the request: There is no such thing here"),
+        (("open", "Birds"), "a campaign's id is 32 hexadecimal digits; got 'Birds'"),
         (("delete", "F" * 32), "a campaign's id is 32 hexadecimal digits"),
         (("results", "f" * 32, "--key", "qck_wrong"), "missing or unknown"),
-        (("close", "f" * 32, "--key", ""), "a requester's key is needed"),
+        (("close", "f" * 32, "--key", ""), "set the requester's key"),
         (("close", "f" * 32, "--server", "http://127.0.0.1:1"), "cannot be reached"),
         (("close", "f" * 32, "--server", "http://10.0.0.1:1"), "without encryption"),
         (("close", "f" * 32, "--server", "crowd.example"), "must be like https://example.org"),
@@ -97,7 +97,7 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
         (("create", "T", "--tasks", "tasks.txt", "--labels", "no,yes"), "must end in .csv, .tsv"),
         (("create", "T", "--tasks", "none.csv", "--labels", "no,yes"), "there is no such file"),
         (("create", "T", "--tasks", "none.csv", "--labels", "no"), "at least 2|2 to"),
-        (("backup", "copy.db", "--database", "sqlite:///none.db"), "there is no database"),
+        (("backup", "copy.db", "--database", "sqlite:///none.db"), "none.db does not exist"),
         (("backup", "copy.db", "--database", "postgresql://host/name"), "pg_dump|be copied"),
         (("key", " ", "--database", "sqlite:///new.db"), "must not be empty"),
     ],
@@ -160,7 +160,7 @@ def test_a_key_for_this_machine_goes_through_no_proxy(run, at_desk, monkeypatch)
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.delenv("NO_PROXY", raising=False)
-    assert "error: the server refuses" in run("campaign", "open", at_desk.draft()["id"])[2]
+    assert "the server rejected the" in run("campaign", "open", at_desk.draft()["id"])[2]
 
 
 BROKEN = '{"task": "2", "q": "a"}\n{"q": "b"}\n'
@@ -172,7 +172,7 @@ def test_a_draft_that_gets_no_tasks_is_deleted(run, at_desk, tmp_path):
     words = ("--tasks", tmp_path / "t.jsonl", "--labels", "no,yes")
     status, printed, errors = run("campaign", "create", "T", *words)
     assert (status, printed) == (2, "")
-    assert "the server refuses" in errors
+    assert "the server rejected the request" in errors
     assert at_desk.client.get("/campaigns").json()["items"] == []
 
 
@@ -256,9 +256,9 @@ def test_a_config_of_label_studio_goes_in_and_comes_out(run, at_desk, server, tm
     ("words", "told"),
     [
         (("create", "T", "--tasks", "t.csv", "--label-config", "c.xml", "--labels", "a,b"),
-         "give --label-config or one of --labels, --levels, --between"),
+         "use --label-config or one of --labels, --levels, --between"),
         (("create", "T", "--tasks", "t.csv", "--label-config", "c.xml"), "c.xml: <TextArea> is no"),
-        (("export", "f" * 32, "-o", "r.jsonl", "--label-config", "d.xml"), "name ends in .json"),
+        (("export", "f" * 32, "-o", "r.jsonl", "--label-config", "d.xml"), "that ends in .json"),
         (("export", "f" * 32, "-o", "r.json", "--label-config", "r.json"), "for two outputs"),
     ],
 )  # fmt: skip
@@ -329,7 +329,7 @@ def test_a_broken_file_of_tasks_is_told_with_its_place(run, at_desk, tmp_path):
     (tmp_path / "t.json").write_text('[{"id": 1},\n {"id" 2}]')
     words = ("--tasks", tmp_path / "t.json", "--labels", "no,yes")
     status, _, errors = run("campaign", "create", "T", *words)
-    assert (status, "t.json: this is no JSON" in errors, "line 2" in errors) == (2, True, True)
+    assert (status, "t.json: invalid JSON" in errors, "line 2" in errors) == (2, True, True)
 
 
 def test_what_workers_are_told_is_said_when_a_campaign_is_made(run, at_desk, tmp_path):
@@ -381,7 +381,7 @@ def test_tasks_can_be_handed_out_as_results_suggest(run, at_desk, tmp_path):
     _, even, _ = run(*words, *some, "evenly")
     assert at_desk.client.get(f"/campaigns/{even}").json()["allotment"] == "random"
     for more, told in (
-        (("--hand-out", "suggested"), "--hand-out goes with --answers-each"),
+        (("--hand-out", "suggested"), "--hand-out requires --answers-each"),
         ((*some, "suggested", "--method", "majority"), "majority does not say where"),
         ((*some, "chosen"), "--hand-out"),
     ):
@@ -393,7 +393,7 @@ def test_tasks_can_be_handed_out_as_results_suggest(run, at_desk, tmp_path):
     ("more", "told"),
     [
         (("--answers-each", 4), "asked some of 3 tasks: give 1 to 3 of them; got 4"),
-        (("--answers-each", 2, "--answers", 2), "give --answers, or --answers-each"),
+        (("--answers-each", 2, "--answers", 2), "use --answers, or --answers-each"),
         (("--answers-each", 2, "-m", "matrix-factorization"), "reports every task"),
     ],
 )
@@ -443,7 +443,7 @@ def test_columns_that_are_named_are_what_workers_see(run, at_desk, tmp_path):
         ("p8", {"guess": "yes", "rater": "bob"}),
     ]
     for named, told in (
-        (("--show", "gues"), "--show names 'gues', and there is no such column"),
+        (("--show", "gues"), "--show names 'gues', which is not a column"),
         (("--show", "guess", "--id", "ID"), "there is no column 'ID' that names the task"),
     ):
         status, _, errors = run("campaign", "create", "T", *words, *named)
@@ -497,7 +497,7 @@ def test_one_of_them_is_revoked(run, server, key, request):
     assert server.client(other).get("/campaigns").status_code == 401
     assert server.client(key).get("/campaigns").status_code == 200
     status, _, told = run("campaign", "keys", "--revoke", other[-4:])
-    assert (status, f"0 of your keys that are good end in {other[-4:]!r}" in told) == (2, True)
+    assert (status, f"0 of your valid keys end in {other[-4:]!r}" in told) == (2, True)
 
 
 def test_keys_of_older_versions_are_told_by_their_ids(run, server, key, request):

@@ -79,15 +79,15 @@ def test_invites_are_revoked_by_presenting_them(run, at_desk, monkeypatch, by):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("exclude", ANY, "me"), "a worker's pseudonym is like worker-0123456789abcdef"),
-        (("exclude", ANY, "--undo"), "--undo needs the workers"),
+        (("exclude", ANY, "me"), "a worker's pseudonym has the form worker-0123456789abcdef"),
+        (("exclude", ANY, "--undo"), "--undo requires the workers"),
         (("exclude", ANY, NOBODY), "There is no such thing here"),
-        (("erase", ANY, "me"), "a worker's pseudonym is like"),
+        (("erase", ANY, "me"), "a worker's pseudonym has the form"),
         (("erase", ANY, NOBODY), "There is no such thing here"),
-        (("revoke", ANY, "secret"), "link 1 holds no invite"),
-        (("revoke", ANY, f"http://h/j/{'0' * 32}#i={new_token('qci_')}"), "of another campaign"),
+        (("revoke", ANY, "secret"), "link 1 has no invite"),
+        (("revoke", ANY, f"http://h/j/{'0' * 32}#i={new_token('qci_')}"), "to another campaign"),
         (("revoke", ANY, new_token("qci_")), "There is no such thing here"),
-        (("revoke", ANY), "there is no link to revoke"),
+        (("revoke", ANY), "name the links to revoke"),
         (("close", ANY, "--on", "2099-12-31"), "There is no such thing here"),
     ],
 )

@@ -63,13 +63,13 @@ def test_one_more_worker_has_a_link(server, key, tmp_path):
 
 def test_what_goes_wrong_is_one_sentence(server, key, monkeypatch):
     with (
-        pytest.raises(CampaignError, match="the server refuses: The key"),
+        pytest.raises(CampaignError, match="the server rejected the request: The key"),
         requester_of(server.url, "qck_wrong", **WANTED),
     ):
         pass
     monkeypatch.setattr(requester, "_PATIENCE", 0.1)
     with requester_of(server.url, key, **WANTED) as campaign:
-        with pytest.raises(CampaignError, match="inferred nothing"):
+        with pytest.raises(CampaignError, match="not inferred truths"):
             campaign.results(reports=1)
-        with pytest.raises(CampaignError, match="the server refuses: /count Input should be"):
+        with pytest.raises(CampaignError, match="rejected the request: /count Input should be"):
             campaign.links(0)

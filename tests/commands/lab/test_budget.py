@@ -185,5 +185,5 @@ def test_a_poll_with_shuffling_has_a_second_number(run, tmp_path):
     data = json.loads(run(path, "--delta", "1e-4", "--honest", 50, "--json")[1])
     assert data["shuffled"]["honest"] == 50
     assert "honest" in data["shuffled"]["assumption"]
-    assert "needs a --delta" in run(path, "--honest", 50)[2]
+    assert "requires a --delta" in run(path, "--honest", 50)[2]
     assert "--honest must be 1 to 60" in run(path, "--delta", "1e-4", "--honest", 61)[2]

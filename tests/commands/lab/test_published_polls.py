@@ -66,7 +66,7 @@ def test_two_outputs_do_not_show_the_report_of_a_late_worker(run, everyone, tmp_
     assert (status, output) == (2, "")
     assert len(errors.strip().splitlines()) == 1
     assert f"{WORKERS - 1} of these {WORKERS} reports were published before, in 1 output" in errors
-    assert "the counts of 1 report: a report would have epsilon = 1, not 0.1" in errors
+    assert "the counts of 1 report: a report would have epsilon = 1 instead of 0.1" in errors
     assert "or poll the 1 new report from another file (epsilon = 1)" in errors
     record_path(path).unlink()  # what the refusal is for
     status, second, _ = run(path)
@@ -104,13 +104,13 @@ def test_no_part_of_what_is_published_is_published_again(run, everyone, tmp_path
     status, _, errors = run(path, "--honest", 500)
     assert status == 2
     assert "597 of these 597 reports were published before, in 1 output" in errors
-    assert "show the counts of 3 reports" in errors
+    assert "reveal the counts of 3 reports" in errors
     assert "new report" not in errors
     # a report that was changed: its former and its new one would be seen
     changed = everyone.copy()
     changed.loc[0, "label"] = "no" if changed.loc[0, "label"] == "yes" else "yes"
     write(changed, path)
-    assert "show the counts of 1 report" in run(path)[2]
+    assert "reveal the counts of 1 report" in run(path)[2]
     write(everyone, path)
     assert run(path)[0] == 0
 
@@ -135,7 +135,7 @@ def test_files_that_are_polled_together(run, everyone, tmp_path):
         status, output, errors = run(*others)
         assert (status, output) == (2, "")
         assert "{} of these {} reports were published before, in 1".format(*sizes) in errors
-        assert "show the counts of 200 reports" in errors
+        assert "reveal the counts of 200 reports" in errors
     assert run(files[2])[0] == 0
 
 
@@ -185,7 +185,7 @@ def test_files_that_change_while_they_are_read_are_not_published(
     monkeypatch.setattr("quietcrowd.commands.lab.poll.held_records", changed)
     status, output, errors = run(path)
     assert (status, output) == (2, "")
-    assert "the files of reports changed while they were read: poll again" in errors
+    assert "the files of reports changed while they were read: run the poll again" in errors
     assert not record_path(path).exists()
 
 

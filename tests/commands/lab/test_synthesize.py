@@ -165,7 +165,7 @@ def test_equal_and_single_claims_break_nothing(run, tmp_path, weights, users):
     assert (tmp_path / "collector-only" / "density-t.png").exists()
     status, _, errors = run(*words)
     assert status == 2
-    assert "nothing bounds what this release would lose" in errors
+    assert "the privacy loss of this release is unbounded" in errors
 
 
 @pytest.mark.slow
@@ -173,16 +173,16 @@ def test_a_release_for_next_to_nothing_is_refused(run, claims, tmp_path):
     words = (*PUBLIC, "--claims", "30", "--gamma", "4", "-e", "25", "-o", tmp_path / "s.csv")
     status, _, errors = run(claims, *words)
     assert status == 2
-    assert "synthetic claims per task where 30 are wanted" in errors
+    assert "synthetic claims per task, and 30 are requested" in errors
     assert not (tmp_path / "s.csv").exists()
 
 
 def test_a_strange_bandwidth_is_remarked_on(run, claims, tmp_path):
-    for bandwidth, word in (("0.001", "narrow"), ("5", "wide")):
+    for bandwidth in ("0.001", "5"):
         words = ("--between", "0,10", "--bandwidth", bandwidth, *GIVEN[4:])
-        status, _, errors = run(claims, *words, "-o", tmp_path / f"{word}.csv")
+        status, _, errors = run(claims, *words, "-o", tmp_path / f"{bandwidth}.csv")
         assert status == 0
-        assert f"--bandwidth {bandwidth} is {word} for a range of 10" in errors
+        assert f"--bandwidth {bandwidth} is implausible for a range of 10" in errors
 
 
 def test_a_large_loss_is_no_promise(run, claims, tmp_path):
@@ -207,7 +207,8 @@ def test_the_loop_as_printed_warns(run, claims, tmp_path):
     status, text, errors = run(claims, *words, "-o", tmp_path / "s.csv", "--simulate", "1")
     assert status == 0
     assert errors == (
-        "quietcrowd: note: the paper's loop has no finite loss: what it writes must not be shared\n"
+        "quietcrowd: note: the privacy loss of the paper's loop is unbounded: do not share its "
+        "output\n"
     )
     assert "loses at most epsilon = inf" in text
     text = run(claims, *words, "-o", tmp_path / "s.csv", "--json")[1]
@@ -221,15 +222,15 @@ def test_the_loop_as_printed_warns(run, claims, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([*PUBLIC, "-o", "s.csv"], "give one of --epsilon, what may be lost, and --epsilon0"),
+        ([*PUBLIC, "-o", "s.csv"], "use one of --epsilon, the privacy loss, and --epsilon0"),
         ([*GIVEN, "-e", "1", "-o", "s.csv"], "the noise of the test, not both"),
-        ([*GIVEN], "say where the synthetic claims go: --output synthetic.csv"),
+        ([*GIVEN], "name the file of the synthetic claims: --output synthetic.csv"),
         ([*GIVEN, "-o", "s.txt"], "whose name ends in .csv"),
         ([*GIVEN, "-o", "no/s.csv"], "no such folder"),
         ([*GIVEN, "-o", "claims.csv"], "is the input"),
-        ([*GIVEN, "--plan"], "--plan goes with --epsilon"),
-        ([*PLANNED, "--plan", "--plot", "a/b"], "--plan writes nothing: leave out --plot"),
-        ([*GIVEN, "-o", "s.csv", "--truths", "t.csv"], "--truths goes with --plot TASK"),
+        ([*GIVEN, "--plan"], "--plan requires --epsilon"),
+        ([*PLANNED, "--plan", "--plot", "a/b"], "--plan writes no files: omit --plot"),
+        ([*GIVEN, "-o", "s.csv", "--truths", "t.csv"], "--truths requires --plot TASK"),
         ([*GIVEN, "-o", "s.csv", "--plot", "drug 1"], "task 'drug 1'; did you mean 'drug "),
         ([*GIVEN, "-o", "s.csv", "--plot", "a/b", "--plot-folder", "no/p"], "no such folder"),
         ([*PUBLIC[:2], "--epsilon0", "1", "-o", "s.csv"], "with --bandwidth NUMBER"),
@@ -239,7 +240,7 @@ def test_the_loop_as_printed_warns(run, claims, tmp_path):
         ([*GIVEN, "--bandwidth", "nan", "-o", "s.csv"], "must be a number above 0"),
         ([*PUBLIC, "--epsilon0", "nan", "-o", "s.csv"], "epsilon0 must be a finite number"),
         ([*PUBLIC, "--epsilon", "-1", "-o", "s.csv"], "epsilon must be"),
-        ([*PLANNED, "--release", "paper", "-o", "s.csv"], "--release paper has no finite loss"),
+        ([*PLANNED, "--release", "paper", "-o", "s.csv"], "--release paper is unbounded"),
         ([*PLANNED, "--per", "usr", "-o", "s.csv"], "one of claim, user; got 'usr'; did you mean"),
         ([*GIVEN, "--weights", "even", "-o", "s.csv"], "weights must be one of 'uniform'"),
         ([*GIVEN, "--kernel", "box", "-o", "s.csv"], "kernel must be one of"),
@@ -338,7 +339,7 @@ def test_nothing_is_overwritten_without_force(run, claims, tmp_path):
     status, output, errors = run(claims, *GIVEN, "-o", target)
     assert (status, output) == (2, "")
     assert errors == (
-        f"quietcrowd: error: {target} is there already: name a new file, or say --force\n"
+        f"quietcrowd: error: {target} exists already: name a new file, or use --force\n"
     )
     assert target.read_text() == "mine"
     assert run(claims, *GIVEN, "-o", target, "--force")[0] == 0

@@ -303,7 +303,7 @@ def test_what_was_committed_is_sent_by_the_same_command(run, types, link, tmp_pa
     file = write(tmp_path / "mine.csv", "t0,yes")
     refused = run(link, "--answers", file, "--yes")
     assert refused[0] == 2
-    assert "your reports are on their way: leave out --answers" in refused[2]
+    assert "your reports are being sent. Omit --answers" in refused[2]
     status, output, errors = run(link)
     assert (status, output) == (2, ""), "they are not shown"
     unreachable()
@@ -421,7 +421,7 @@ def test_who_is_asked_again_and_says_yes_to_all_needs_a_budget(run, again, tmp_p
     status, _, errors = run(again, "--answers", file, "--yes")
     assert status == 2
     assert "1 of the 3 questions" in errors
-    assert "Nothing was sent: give a --budget, or leave out --yes" in errors
+    assert "Nothing was sent. Set a --budget, or omit --yes" in errors
     assert not Client(again).committed
     assert run(again, "--answers", file, "--yes", "--budget", 9)[0] == 0
 
@@ -554,10 +554,10 @@ def test_a_file_may_still_be_asked_about(run, types, link, tmp_path):
     ("rows", "told"),
     [
         (["t0,perhaps"], "task 't0': the answer is outside the domain"),
-        (["t0,yes", "t0,no"], "row 1: task 't0' is there a second time"),
+        (["t0,yes", "t0,no"], "row 1: task 't0' occurs twice"),
         ([",perhaps"], "row 0: a task is missing"),
         (["t9,yes"], "task 't9' is not one of the 3 tasks"),
-        (["t0,perhaps,twice"], "must be a table of CSV, JSON Lines or Parquet with columns task"),
+        (["t0,perhaps,twice"], "must be a table in CSV, JSON Lines or Parquet with columns task"),
     ],
 )
 def test_errors_are_one_line_and_hold_no_answer(run, link, tmp_path, rows, told):
@@ -572,9 +572,9 @@ def test_errors_are_one_line_and_hold_no_answer(run, link, tmp_path, rows, told)
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--show", "--withdraw"), "do not go together"),
-        (("--json",), "--json goes with"),
-        (("--withdraw", "--json"), "--json goes with --show, or --answers and --yes"),
+        (("--show", "--withdraw"), "use one of --show and --withdraw"),
+        (("--json",), "--json requires"),
+        (("--withdraw", "--json"), "--json requires --show, or --answers and --yes"),
         (("--budget", "-1"), "budget must be a finite number"),
         (("--budget", "2", "--answers", "FILE", "--yes"), "would make it 3: nothing was sent"),
         (("--answers", "none.csv", "--yes"), "none.csv: there is no such file"),

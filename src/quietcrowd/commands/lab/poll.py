@@ -120,8 +120,7 @@ def _publish(reports: Sequence[Path], found: ShuffledPoll, told: ShuffledGuarant
         loss=loss(overlap.smallest),
         other_loss=show_loss(told.epsilon),
         alternative=other if overlap.new else "",
-        path=records[0].path,
-        other_alternative=" and the like" if len(records) > 1 else "",
+        paths=", ".join(str(record.path) for record in records),
     )
 
 

@@ -345,7 +345,6 @@ def _check_bandwidth(bandwidth: float | str, answers: Answers) -> None:
             QuietcrowdWarning(
                 "commands.bandwidth-implausible",
                 bandwidth=bandwidth,
-                alternative="wide" if bandwidth * 4 >= width else "narrow",
                 width=width,
             ),
             stacklevel=2,
