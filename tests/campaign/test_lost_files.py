@@ -189,7 +189,7 @@ class World:
     def check(self):
         """Start a server, and compare; a missing database is refused."""
         if not (self.here / "q.db").exists():
-            with pytest.raises(ParameterError, match="not the first start"), self.served():
+            with pytest.raises(ParameterError, match="has used it before"), self.served():
                 pass
             return
         rows = None

@@ -157,7 +157,7 @@ def test_tables_that_somebody_reads_are_left_alone(postgresql_server, tmp_path, 
     database = Database.open(url)
     with database.read() as connection:
         connection.exec_driver_sql("SELECT * FROM report").all()
-        with pytest.raises(Exception, match="nothing was changed"):
+        with pytest.raises(Exception, match="Nothing was changed"):
             migrate(database)
     migrate(database)
     database.close()

@@ -92,7 +92,7 @@ def test_what_a_server_has_or_is_not_there_is_not_migrated(run, first, tmp_path)
     with only_server(tmp_path / "q.db"):
         status, _, told = run("campaign", "migrate", "--database", first)
     assert (status, revision(first)) == (2, "0001")
-    assert "stop that one first" in told
+    assert "Stop it first" in told
     status, _, told = run("campaign", "migrate", "--database", f"sqlite:///{tmp_path}/no.db")
     assert status == 2
     assert "does not exist" in told
@@ -234,7 +234,7 @@ def test_a_copy_is_put_in_place(run, first, tmp_path):
     assert run("campaign", "backup", copy, "--database", first)[0] == 0
     words = ("campaign", "restore", copy, "--database", first)
     status, _, told = run(*words)
-    assert (status, "who left since" in told) == (2, True)
+    assert (status, "withdrawals since" in told) == (2, True)
     status, _, told = run(*words, "--departures", "none")
     assert status == 0
     assert "Deleted again: 0 workers and 0 campaigns; closed again: 0 campaigns." in told

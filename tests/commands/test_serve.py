@@ -51,7 +51,7 @@ def test_a_second_server_of_a_file_is_refused_in_one_sentence(run, tmp_path, nam
     with only_server(tmp_path / "q.db"):
         second = run("serve", "--database", f"sqlite:///{tmp_path}/{name}")
     assert second[0] == 2
-    assert "served by another process already" in second[2]
+    assert "another process serves" in second[2]
     assert len(second[2].splitlines()) == 1
 
 
@@ -99,7 +99,7 @@ def test_a_server_ends_when_it_is_told_to(run, tmp_path):
     with server_process(database, log, "--set", "body_seconds=3600") as server:
         taken = ("--port", server.port, "--database", f"sqlite:///{tmp_path}/other.db")
         refused = run("serve", *taken)
-        assert (refused[0], "take another port" in refused[2]) == (2, True)
+        assert (refused[0], "use another port" in refused[2]) == (2, True)
         with half_a_request(server.port, key):
             server.process.send_signal(signal.SIGTERM)
             server.program.finished(check=True)  # though it may wait an hour for a request
@@ -132,7 +132,7 @@ def test_what_is_not_encrypted_is_for_this_machine_alone(run, tmp_path, host):
     words = ("serve", "--host", host, "--port", 0, "--database", f"sqlite:///{tmp_path}/q.db")
     status, _, errors = run(*words)
     assert (status, errors.count("\n")) == (2, 1)
-    assert f"{host} is not this machine alone" in errors
+    assert f"{host} is reachable from other machines" in errors
     assert "--insecure" in errors
 
 
@@ -141,7 +141,7 @@ def test_what_is_not_encrypted_is_for_this_machine_alone(run, tmp_path, host):
     [
         (("--proxy", "0.0.0.0/0"), "'0.0.0.0/0'"),
         (("--set", "at_once_each=500", "--set", "at_once=10"), "at_once_each is 500"),
-        (("--set", "connections_each=9", "--set", "connections=8"), "connections is 8"),
+        (("--set", "connections_each=9", "--set", "connections=8"), "connections limits it to 8"),
     ],
 )
 def test_settings_that_contradict_each_other_are_one_line(run, tmp_path, words, told):
@@ -171,8 +171,8 @@ def test_what_a_server_is_told_is_how_it_is_set_up(run, tmp_path, monkeypatch):
     status, _, errors = run(*words, "--longest-inference", 0.5)
     assert (status, "--longest-inference" in errors) == (2, True)
     for wrong, words_of_error in (
-        (("--inference-memory", "much"), "bytes must be a number as 800MB"),
-        (("--inference-folder", tmp_path / "none"), "there is no folder"),
+        (("--inference-memory", "much"), "bytes must be a number such as 800MB"),
+        (("--inference-folder", tmp_path / "none"), "the directory"),
         (("--scheduler", "somewhere"), "scheduler must be tcp://host:port"),
     ):
         status, _, errors = run(*words, *wrong)

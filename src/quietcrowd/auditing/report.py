@@ -274,7 +274,7 @@ class AuditReport:
     def _devices(self) -> str:
         devices = self.devices
         if devices is None:
-            return "not compared; no law says how rarely they send the same"
+            return "not compared; the frequency of equal messages is unknown"
         start = f"of {devices.messages:,} messages from equal answers "
         if devices.reused:
             return (

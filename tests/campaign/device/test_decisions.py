@@ -134,7 +134,7 @@ def test_committed_reports_are_not_shown_as_something_to_decide_on(
     assert client.stored().count == (12 if takes else 0)
     seen = looked_at(client, capfd)
     assert len({seen.count(label) for label in LABELS[1:]}) == 1, "as often as in the domain"
-    with pytest.raises(QuietcrowdError, match="not acknowledged it yet"):
+    with pytest.raises(QuietcrowdError, match="not acknowledged them yet"):
         client.sent_reports()
     fake = Fake(public=fake.public, tasks=fake.tasks)
     later = Client(NOWHERE, folder=tmp_path, transport=fake)

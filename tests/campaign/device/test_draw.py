@@ -168,7 +168,7 @@ def test_report_ids_are_drawn_anew_and_nothing_else_is():
 def test_what_no_request_holds_is_refused(monkeypatch):
     reports, _, terms, tasks = made("one-layer")
     monkeypatch.setattr("quietcrowd.campaign.device.draw.MAX_BODY", 100)
-    with pytest.raises(CampaignError, match="takes in 100 at most"):
+    with pytest.raises(CampaignError, match="accepts at most 100"):
         upload_of(reports, terms, tasks)
 
 
@@ -179,7 +179,7 @@ def test_a_request_may_be_as_long_as_the_server_allows(monkeypatch, name):
     monkeypatch.setattr("quietcrowd.campaign.device.draw.MAX_BODY", size)
     assert len(upload_of(reports, terms, tasks).content) == size
     monkeypatch.setattr("quietcrowd.campaign.device.draw.MAX_BODY", size - 1)
-    with pytest.raises(CampaignError, match=f"take {size} bytes, .* takes in {size - 1} at most"):
+    with pytest.raises(CampaignError, match=f"have {size} bytes, .* at most {size - 1}"):
         upload_of(reports, terms, tasks)
 
 

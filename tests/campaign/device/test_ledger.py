@@ -38,9 +38,11 @@ def test_a_campaign_is_charged_once(ledger):
 def test_what_is_above_the_budget_is_refused(ledger):
     budget = Budget(most=4, delta=0.0)
     ledger.charge(cost("spring", ONE, 3))
-    with pytest.raises(ParameterError, match=r"used epsilon = 3 of a budget of 4, and 2 answers"):
+    with pytest.raises(
+        ParameterError, match=r"used epsilon = 3 of a budget of 4 .* give fewer answers"
+    ):
         ledger.require(cost("autumn", ONE, 2), budget)
-    with pytest.raises(ParameterError, match=r"reports on 5 tasks.* raise the budget, or take"):
+    with pytest.raises(ParameterError, match=r"\(5\) would .* Increase the budget, or"):
         ledger.require(cost("autumn", EVERY, 5), budget)
     with pytest.raises(ParameterError, match=r"a budget of 0 at delta = 1e-06"):
         ledger.require(cost("autumn", ONE, 1), Budget(most=0, delta=1e-6))
@@ -54,7 +56,7 @@ def test_a_budget_counts_for_a_device_that_decides_as_it_goes(ledger):
     budget = Budget(most=48, delta=1e-6)
     assert ledger.spent_after(cost("spring", ONE, 50), 1e-6).total_epsilon < 48
     assert ledger.used_after(cost("spring", ONE, 50), budget) == pytest.approx(50)
-    with pytest.raises(ParameterError, match=r"50 answers would make it 50"):
+    with pytest.raises(ParameterError, match=r"\(50\) would increase it to 50"):
         ledger.require(cost("spring", ONE, 50), budget)
     assert ledger.affordable(cost("spring", ONE, 50), budget) == 48
     assert ledger.used_after(cost("spring", ONE, 50), FREE) == 0
@@ -75,9 +77,9 @@ def test_as_many_answers_are_affordable_as_can_be_charged(ledger, delta):
 
 
 def test_where_no_answer_is_affordable_there_is_none(ledger):
-    with pytest.raises(ParameterError, match=r"1 answer would .* raise the budget, or take no"):
+    with pytest.raises(ParameterError, match=r"\(1\) would .* Increase the budget, or do not"):
         ledger.affordable(cost("spring", ONE, 5), Budget(most=0.5))
-    with pytest.raises(ParameterError, match="reports on 5 tasks, answered or not"):
+    with pytest.raises(ParameterError, match=r"reports of this campaign \(5\)"):
         ledger.affordable(cost("spring", EVERY, 5), Budget(most=4))
     assert ledger.affordable(cost("spring", EVERY, 5), Budget(most=5)) == 5
 
@@ -126,5 +128,5 @@ def test_a_charge_of_a_removed_mechanism_stops_everything_and_says_why(ledger):
     ledger.path.write_text(json.dumps(content))
     with pytest.raises(RemovedMechanismError, match=rf"ledger.json: {SENTENCE}") as raised:
         ledger.charge(cost("autumn", ONE, 1))
-    assert "name another folder with --folder" in str(raised.value)
+    assert "use another directory with --folder" in str(raised.value)
     assert "Restore it from a copy" not in str(raised.value)

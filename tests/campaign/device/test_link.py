@@ -44,23 +44,23 @@ def test_an_invite_is_in_the_fragment_or_beside_it():
 @pytest.mark.parametrize(
     ("url", "told"),
     [
-        (f"https://crowd.example/{ID}", "must be like"),
-        (f"https://crowd.example/j/{ID[1:]}", "must be like"),
-        (f"https://crowd.example/j/{ID}?i={INVITE}", "must be like"),
-        (f"https://crowd.example/{INVITE}/j/{ID}", "must be like"),
-        (f"https://me:secret@crowd.example/j/{ID}", "must be like"),
-        (f"https://crowd.example:x/j/{ID}", "must be like"),
-        (f"https://[crowd/j/{ID}", "must be like"),
+        (f"https://crowd.example/{ID}", "must have the form"),
+        (f"https://crowd.example/j/{ID[1:]}", "must have the form"),
+        (f"https://crowd.example/j/{ID}?i={INVITE}", "must have the form"),
+        (f"https://crowd.example/{INVITE}/j/{ID}", "must have the form"),
+        (f"https://me:secret@crowd.example/j/{ID}", "must have the form"),
+        (f"https://crowd.example:x/j/{ID}", "must have the form"),
+        (f"https://[crowd/j/{ID}", "must have the form"),
         (7, "must be a text"),
         (f"http://crowd.example/j/{ID}", "without encryption"),
         (f"http://127.0.0.1.crowd.example/j/{ID}", "without encryption"),
         (f"http://10.0.0.1/j/{ID}", "without encryption"),
-        (f"http:///j/{ID}", "must be like"),
-        (f"https://crowd.example/a/../j/{ID}", "must be like"),
-        (f"https://crowd.example/./j/{ID}", "must be like"),
-        (f"https://crowd%2eexample/j/{ID}", "must be like"),
+        (f"http:///j/{ID}", "must have the form"),
+        (f"https://crowd.example/a/../j/{ID}", "must have the form"),
+        (f"https://crowd.example/./j/{ID}", "must have the form"),
+        (f"https://crowd%2eexample/j/{ID}", "must have the form"),
         (f"ftp://crowd.example/j/{ID}", "without encryption"),
-        (f"https:///j/{ID}", "must be like"),
+        (f"https:///j/{ID}", "must have the form"),
         (f"https://crowd.example/j/{ID}#{INVITE}", "i= and an invite"),
         (f"https://crowd.example/j/{ID}#i={INVITE[:-1]}", "43 letters"),
         (f"https://crowd.example/j/{ID}#i={INVITE.replace('qci', 'qcw')}", "43 letters"),
@@ -74,7 +74,7 @@ def test_other_links_are_refused_and_no_invite_is_repeated(url, told):
 
 
 def test_two_invites_are_one_too_many():
-    with pytest.raises(ParameterError, match="give one"):
+    with pytest.raises(ParameterError, match="use one of them"):
         CampaignLink.read(f"https://crowd.example/j/{ID}#i={INVITE}", new_token("qci_"))
     with pytest.raises(ParameterError, match="43 letters"):
         CampaignLink.read(f"https://crowd.example/j/{ID}", "invite")

@@ -29,7 +29,7 @@ def test_settings_say_how_many_there_are(opened):
     assert opened(connections=1).connections.each == 1
     all_of_one = opened(connections_each=100_000).connections
     assert all_of_one.each == all_of_one.most
-    with pytest.raises(ParameterError, match="raise the limit"):
+    with pytest.raises(ParameterError, match="Increase the limit"):
         opened(connections=1_000)
 
 

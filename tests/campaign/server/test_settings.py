@@ -73,10 +73,10 @@ def test_a_folder_for_inferences_is_tried(tmp_path):
     assert Settings(inference_folder=str(tmp_path)).inference_folder == str(tmp_path)
     assert not list(tmp_path.iterdir())
     (tmp_path / "file").touch()
-    with pytest.raises(ParameterError, match="there is no folder"):
+    with pytest.raises(ParameterError, match="does not exist"):
         Settings(inference_folder=str(tmp_path / "file"))
     if Path("/proc/self").exists():
-        with pytest.raises(ParameterError, match="nothing can be written in /proc"):
+        with pytest.raises(ParameterError, match="the directory /proc"):
             Settings(inference_folder="/proc")
 
 
@@ -153,8 +153,8 @@ def test_a_contradiction_is_one_line_that_names_both_and_the_way_out(part, whole
     with pytest.raises(ParameterError) as caught:
         require_no_contradiction(Settings.model_construct(**{part: 5_000, whole: 10}))
     assert str(caught.value) == (
-        f"{part} is 5,000 and {whole} is 10: one cannot have more than all. "
-        f"Give {part} at most 10, or {whole} at least 5,000."
+        f"{part} is 5,000, but {whole} limits it to 10. "
+        f"Set {part} to at most 10, or {whole} to at least 5,000."
     )
     require_no_contradiction(Settings.model_construct(**{part: 10, whole: 10}))
 
@@ -191,14 +191,14 @@ def test_without_anything_all_is_as_usual():
 @pytest.mark.parametrize(
     ("written", "told"),
     [
-        ("prot = 1", "there is no setting 'prot'; did you mean 'port'?"),
-        ("zzz = 1", "there is no setting 'zzz'; docs/operating.md lists them"),
+        ("prot = 1", "unknown setting 'prot'; did you mean 'port'?"),
+        ("zzz = 1", "unknown setting 'zzz'; docs/operating.md lists them"),
         ("port = 70000", "port must be a whole number from 0 to 65,535; got 70000"),
         ('port = "80"', "port must be a whole number from 0 to 65,535; got '80'"),
         ("infer = 1", "infer must be true or false; got 1"),
-        ("[server]\nport = 1", "there is no setting 'server'"),
-        ("port = 1\nport = 2", "cannot be read as TOML: Cannot overwrite a value (at end"),
-        ("port", "cannot be read as TOML: Expected '=' after a key"),
+        ("[server]\nport = 1", "unknown setting 'server'"),
+        ("port = 1\nport = 2", "are not valid TOML: Cannot overwrite a value (at end"),
+        ("port", "are not valid TOML: Expected '=' after a key"),
         ('address = "http://crowd.example"', "address: "),
     ],
 )
@@ -212,7 +212,7 @@ def test_a_mistake_in_the_file_is_one_line(file, written, told):
 
 
 def test_a_file_that_is_not_there_is_told_of(file):
-    with pytest.raises(ParameterError, match=r"there is no file .*crowd\.toml"):
+    with pytest.raises(ParameterError, match=r"the file of settings .*crowd\.toml does not exist"):
         read_settings(file, {})
 
 
@@ -221,7 +221,11 @@ def test_a_file_that_is_not_there_is_told_of(file):
     [
         ("QUIETCROWD_BURST", "many", "variable QUIETCROWD_BURST: burst must be a whole number of"),
         ("QUIETCROWD_BURST", "0", "from 1 to 1,000,000; got 0"),
-        ("QUIETCROWD_BRUST", "9", "QUIETCROWD_BRUST is no setting; did you mean QUIETCROWD_BURST"),
+        (
+            "QUIETCROWD_BRUST",
+            "9",
+            "QUIETCROWD_BRUST is not a setting; did you mean QUIETCROWD_BURST",
+        ),
         ("QUIETCROWD_POOL_SECONDS", "nan", "from 0.01 to 600; got nan"),
     ],
 )
@@ -235,9 +239,9 @@ def test_a_mistake_in_a_variable_is_one_line(monkeypatch, name, value, told):
 @pytest.mark.parametrize(
     ("assignment", "told"),
     [
-        ("burst", "--set burst: write NAME=VALUE, as --set burst=200"),
+        ("burst", "--set burst: write NAME=VALUE, such as --set burst=200"),
         ("burst=x", "--set burst=x: burst must be"),
-        ("port=1", "--set port=1: this has an option, --port"),
+        ("port=1", "--set port=1: use the option --port"),
         ("brust=1", "did you mean 'burst'?"),
     ],
 )

@@ -34,10 +34,10 @@ def test_a_copy_is_its_owners_alone_and_overwrites_nothing(database, tmp_path):
     assert S_IMODE(target.stat().st_mode) == 0o600
     before = target.read_bytes()
     assert before.startswith(b"SQLite format 3" if database.path else b"PGDMP")
-    with pytest.raises(ParameterError, match="overwrites nothing"):
+    with pytest.raises(ParameterError, match="never overwrites"):
         copy_to(database, target)
     assert target.read_bytes() == before
-    with pytest.raises(ParameterError, match="no folder"):
+    with pytest.raises(ParameterError, match="does not exist"):
         copy_to(database, tmp_path / "nowhere" / "copy")
 
 

@@ -168,7 +168,7 @@ def test_a_backup_is_a_database(database, tmp_path):
     assert copy.execute("SELECT name FROM requester").fetchall() == [("one",)]
     copy.close()
     assert target.stat().st_mode & 0o077 == 0
-    with pytest.raises(ParameterError, match="exists already"):
+    with pytest.raises(ParameterError, match="already exists"):
         database.backup(target)
 
 

@@ -129,7 +129,7 @@ def test_without_a_journal_a_file_says_that_there_was_a_database(alone, tmp_path
     (tmp_path / "q.db").unlink()
     refused(alone, r"q\.db\.started")
     [said] = begin_new(alone)
-    assert said == f"there is {tmp_path}/q.db.started"
+    assert said == f"{tmp_path}/q.db.started exists"
     start(alone)
 
 

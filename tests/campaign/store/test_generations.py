@@ -78,7 +78,7 @@ def test_a_generation_has_a_manifest_of_all_that_it_holds(database, departures, 
     assert read["journal"] == journal_of(database).hex()
     assert copy_at(made.place) == made
     assert made.damaged_file() is None
-    with pytest.raises(ParameterError, match="overwrites nothing"):
+    with pytest.raises(ParameterError, match="never overwrites"):
         make_generation(database, departures.journal, folder, CLOCK)
     assert made.damaged_file() is None
 

@@ -158,7 +158,7 @@ def test_results_of_an_older_database_are_kept(new_database, request):
 def test_no_tables_are_made_below_a_server(database):
     with (
         only_server(database.path),
-        pytest.raises(ParameterError, match="stop that one first"),
+        pytest.raises(ParameterError, match="Stop it first"),
     ):
         ready_beside_server(database, Settings(database=f"sqlite:///{database.path}"))
     assert revision(database) is None

@@ -41,14 +41,14 @@ def test_nobody_is_given_some_where_every_worker_reports_all(name, kind):
 
 @pytest.mark.parametrize("answers", [None, 0, -1, 5])
 def test_as_many_as_there_are_not_are_refused(answers):
-    with pytest.raises(ParameterError, match="give 1 to 4 of them"):
+    with pytest.raises(ParameterError, match="must be 1 to 4 of"):
         Allotment.of("random", mechanism=LABEL, answers=answers, tasks=4)
 
 
 def test_no_more_than_fit_into_one_upload():
     tasks = MAX_REPORTS + 1
     assert Allotment.of("random", mechanism=LABEL, answers=MAX_REPORTS, tasks=tasks)
-    with pytest.raises(ParameterError, match="give 1 to 5,000 of them"):
+    with pytest.raises(ParameterError, match="must be 1 to 5,000 of"):
         Allotment.of("random", mechanism=LABEL, answers=tasks, tasks=tasks)
 
 

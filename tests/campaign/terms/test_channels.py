@@ -164,7 +164,7 @@ def test_a_channel_that_does_not_say_what_devices_do_is_refused_at_once(monkeypa
         raise ParameterError("no word")
 
     monkeypatch.setattr(FiniteChannel, "describe", silent)
-    with pytest.raises(FormatError, match="whose reports a campaign can take in"):
+    with pytest.raises(FormatError, match="suitable for campaigns"):
         usable_mechanism(described)
 
 
@@ -179,7 +179,7 @@ def test_a_mechanism_whose_channel_no_page_reads_is_refused_at_once(monkeypatch)
     described = MECHANISMS["one-layer"].to_dict()
     document = {**MECHANISMS["one-layer"].channel.describe(), "kind": "unknown"}
     monkeypatch.setattr(FiniteChannel, "describe", lambda _: document)
-    with pytest.raises(FormatError, match="whose reports a campaign can take in"):
+    with pytest.raises(FormatError, match="suitable for campaigns"):
         usable_mechanism(described)
 
 

@@ -134,13 +134,13 @@ def test_copies_are_linked_where_one_report_does_not_serve_them(name, linked):
 
 def test_more_may_be_linked_than_the_words_show_and_not_fewer():
     assert json.loads(build(linked=3).text)["linked"] == 3
-    with pytest.raises(ParameterError, match=r"up to 6 copies and near-copies .* got 5"):
+    with pytest.raises(ParameterError, match=r"up to 6 tasks are identical or similar .* got 5"):
         build(tasks=NONCES, linked=5)
 
 
 @pytest.mark.parametrize("day", ["2026-02-30", "2026-13-01", "0999-12-31", "20261201", "", 5])
 def test_a_day_that_there_is_not_is_refused(day):
-    with pytest.raises(ParameterError, match="as_of must be a day like 2026-12-01"):
+    with pytest.raises(ParameterError, match="as_of must be a date such as 2026-12-01"):
         build(requester_id=32 * "a", as_of=day)
 
 

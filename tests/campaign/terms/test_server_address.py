@@ -37,15 +37,15 @@ def test_an_address_has_no_slash_at_its_end(text, url):
         ("http://crowd.example", "without encryption"),
         ("http://127.0.0.1.crowd.example", "without encryption"),
         ("http://10.0.0.1:8000/", "without encryption"),
-        ("crowd.example", "must be like"),
-        ("ftp://crowd.example", "must be like"),
-        ("https:///a", "must be like"),
-        ("https://crowd.example:x", "must be like"),
-        ("https://[crowd", "must be like"),
-        ("https://me:secret@crowd.example", "must be like"),
-        ("https://crowd.example?secret", "must be like"),
-        ("https://crowd.example#secret", "must be like"),
-        ("", "must be like"),
+        ("crowd.example", "must have the form"),
+        ("ftp://crowd.example", "must have the form"),
+        ("https:///a", "must have the form"),
+        ("https://crowd.example:x", "must have the form"),
+        ("https://[crowd", "must have the form"),
+        ("https://me:secret@crowd.example", "must have the form"),
+        ("https://crowd.example?secret", "must have the form"),
+        ("https://crowd.example#secret", "must have the form"),
+        ("", "must have the form"),
     ],
 )
 def test_what_is_no_safe_address_is_refused(text, told):
@@ -189,5 +189,5 @@ def test_an_address_in_a_page_has_plain_marks_alone(path):
     assert address_in_page("https://crowd.example/a/b-c~") == "https://crowd.example/a/b-c~"
     with pytest.raises(ParameterError, match="path of letters"):
         address_in_page(f"https://crowd.example{path}")
-    with pytest.raises(ParameterError, match="has a name"):
+    with pytest.raises(ParameterError, match="must have a name"):
         address_in_page("http://[::1]:8000")

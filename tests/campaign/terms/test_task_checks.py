@@ -21,15 +21,19 @@ NUMBERED = "".join(f"{place},{row}\n" for place, row in enumerate(CROSSED.split(
 @pytest.mark.parametrize(
     ("table", "domain", "told"),
     [
-        ("picture,Rater ID\np1,secret\n", BIRDS, "row 2: its column raterid names"),
-        ("picture,completed_by_\np1,\np2,secret\n", BIRDS, "row 3: its column completedby names"),
-        ("taskId,performer,x\np1,secret,1\n", BIRDS, "row 2: its column performer names"),
-        ("id,says\np1,secret\np2,x\np1,y\n", BIRDS, "rows 2 and 4 have the same id, and differ"),
+        ("picture,Rater ID\np1,secret\n", BIRDS, "row 2: its column raterid identifies"),
+        (
+            "picture,completed_by_\np1,\np2,secret\n",
+            BIRDS,
+            "row 3: its column completedby identifies",
+        ),
+        ("taskId,performer,x\np1,secret,1\n", BIRDS, "row 2: its column performer identifies"),
+        ("id,says\np1,secret\np2,x\np1,y\n", BIRDS, "rows 2 and 4 have the same id, but other"),
         ("id,q\np1,secret\np1,secret\n", BIRDS, "rows 2 and 3 have the same id: give"),
         ("secret,b\np1,bird\np2, Plane \np3,\n", BIRDS, "row 2: column 2 of those that"),
         ("picture,secret\np1,3\np1,4\np2,3\np2,3\n", Interval(low=0, high=10), "column 2 of those"),
         ("picture,secret\np1,3\np1,4\np2,3\np2,3\n", Ordinal([3, 4]), "column 2 of those"),
-        (f"who,what,secret\n{CROSSED}", BIRDS, "row 2: no column differs in every row"),
+        (f"who,what,secret\n{CROSSED}", BIRDS, "row 2: no column is unique in every row"),
     ],
 )
 def test_what_looks_like_answers(table, domain, told):
@@ -62,7 +66,7 @@ def test_what_is_set_apart_is_shown_as_it_is():
     check("\n".join(lines), kind="application/x-ndjson")
     with pytest.raises(FormatError, match="rows 1 and 2 have the same id: give"):
         check("\n".join(f'{{"id": 1, {line[1:]}' for line in lines), kind="application/x-ndjson")
-    with pytest.raises(FormatError, match=r"row 1: column .kind. holds nothing"):
+    with pytest.raises(FormatError, match=r"row 1: column .kind. contains only"):
         check('{"kind": "bird"}\n{"kind": "plane"}', kind="application/x-ndjson", quoting=True)
 
 
@@ -72,5 +76,5 @@ def test_texts_and_lists_of_json_are_compared_as_they_are():
         for who in (1, 2)
         for what in ("a", "bb")
     )
-    with pytest.raises(FormatError, match="row 1: no column differs in every row"):
+    with pytest.raises(FormatError, match="row 1: no column is unique in every row"):
         check(lines, kind="application/x-ndjson")

@@ -166,7 +166,7 @@ def test_a_server_that_does_not_answer_is_not_judged():
         def handle_request(self, request):
             raise httpx.ConnectError("gone\x1b", request=request)
 
-    with pytest.raises(CampaignError, match="cannot be reached: gone\ufffd; try later"):
+    with pytest.raises(CampaignError, match="cannot be reached: gone\ufffd; try again later"):
         verify_server(SERVER, transport=Gone())
     with pytest.raises(CampaignError, match=r"does not serve worker/worker\.css: status 503"):
         differences({"worker/worker.css": (503, "text/plain", b"")})

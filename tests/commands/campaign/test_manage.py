@@ -91,7 +91,10 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
         (("close", "f" * 32, "--key", ""), "set the requester's key"),
         (("close", "f" * 32, "--server", "http://127.0.0.1:1"), "cannot be reached"),
         (("close", "f" * 32, "--server", "http://10.0.0.1:1"), "without encryption"),
-        (("close", "f" * 32, "--server", "crowd.example"), "must be like https://example.org"),
+        (
+            ("close", "f" * 32, "--server", "crowd.example"),
+            "must have the form https://example.org",
+        ),
         (("export", "f" * 32, "-o", "reports.txt"), "the name must end in one of .csv"),
         (("export", "f" * 32, "-o", "reports.jsonl"), "There is no such thing here"),
         (("create", "T", "--tasks", "tasks.txt", "--labels", "no,yes"), "must end in .csv, .tsv"),
@@ -392,7 +395,7 @@ def test_tasks_can_be_handed_out_as_results_suggest(run, at_desk, tmp_path):
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        (("--answers-each", 4), "asked some of 3 tasks: give 1 to 3 of them; got 4"),
+        (("--answers-each", 4), "must be 1 to 3 of 3 tasks; got 4"),
         (("--answers-each", 2, "--answers", 2), "use --answers, or --answers-each"),
         (("--answers-each", 2, "-m", "matrix-factorization"), "reports every task"),
     ],
@@ -412,8 +415,8 @@ def test_tasks_that_cannot_be_handed_out_are_told_before_a_draft_is_made(
 @pytest.mark.parametrize(
     ("table", "told"),
     [
-        ("rater,picture,verdict\nr1,p1,no\nr2,p1,yes\n", "row 2: its column rater names who"),
-        ("who,picture,verdict\nx,p1,No\ny,p1,YES\n", "row 2: column 'verdict' holds nothing but"),
+        ("rater,picture,verdict\nr1,p1,no\nr2,p1,yes\n", "row 2: its column rater identifies"),
+        ("who,picture,verdict\nx,p1,No\ny,p1,YES\n", "row 2: column 'verdict' contains only"),
         ("task,who,says\nt1,x,bird\nt1,y,plane\n", "rows 2 and 3 have the same id"),
     ],
 )
@@ -444,7 +447,7 @@ def test_columns_that_are_named_are_what_workers_see(run, at_desk, tmp_path):
     ]
     for named, told in (
         (("--show", "gues"), "--show names 'gues', which is not a column"),
-        (("--show", "guess", "--id", "ID"), "there is no column 'ID' that names the task"),
+        (("--show", "guess", "--id", "ID"), "the column 'ID' with the names of tasks is missing"),
     ):
         status, _, errors = run("campaign", "create", "T", *words, *named)
         assert (status, told in " ".join(errors.split())) == (2, True), errors

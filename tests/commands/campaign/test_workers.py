@@ -109,7 +109,7 @@ def test_a_day_that_questions_are_about_is_told_to_workers(run, at_desk, tmp_pat
         status, printed, error = run(*create, "--as-of", wrong)
         assert (status, printed) == (2, "")
         assert error.strip().splitlines() == [
-            f"quietcrowd: error: as_of must be a day like 2026-12-01; got '{wrong}'"
+            f"quietcrowd: error: as_of must be a date such as 2026-12-01; got '{wrong}'"
         ]
     campaign = run(*create, "--as-of", "2026-12-01")[1].strip()
     assert at_desk.client.get(f"/campaigns/{campaign}").json()["as_of"] == "2026-12-01"

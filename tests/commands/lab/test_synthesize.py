@@ -339,7 +339,7 @@ def test_nothing_is_overwritten_without_force(run, claims, tmp_path):
     status, output, errors = run(claims, *GIVEN, "-o", target)
     assert (status, output) == (2, "")
     assert errors == (
-        f"quietcrowd: error: {target} exists already: name a new file, or use --force\n"
+        f"quietcrowd: error: {target} already exists: name a new file, or use --force\n"
     )
     assert target.read_text() == "mine"
     assert run(claims, *GIVEN, "-o", target, "--force")[0] == 0

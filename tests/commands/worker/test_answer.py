@@ -151,8 +151,9 @@ def test_who_has_no_budget_left_is_not_asked(run, types, desk, name):
     left, prompts = types("y")
     status, output, errors = run(link, "--budget", 0.5)
     assert (status, output, left, prompts) == (2, "", ["y"], [])
-    told = "reports on 3 tasks, answered or not," if "NULL" in name else "1 answer"
-    assert f"of a budget of 0.5, and {told} would make it" in errors
+    count = 3 if "NULL" in name else 1
+    assert "of a budget of 0.5 at delta = " in errors
+    assert f"({count}) would increase it to" in errors
     assert not Client(link).joined
 
 
@@ -168,7 +169,7 @@ def test_answers_that_the_budget_no_longer_allows_can_be_taken_back(run, types, 
     status, output, errors = run(link, "--budget", 3)
     assert (status, left) == (0, [])
     told = " ".join(errors.split())
-    assert "3 answers would make it 4: nothing was sent." in told
+    assert "(3) would increase it to 4. Nothing was sent." in told
     assert "Your answers are still here: take back the last ones, or stop (Ctrl-C)." in told
     assert output.count("1 of 3: t0") == 1
     assert {report.task for report in Client(link).stored().reports} == {"t0", "t2"}
@@ -523,7 +524,7 @@ def test_withdrawing(run, types, link, tmp_path):
     assert run(link, "--withdraw", "--yes")[0] == 0
     status, _, errors = run(link, "--answers", file, "--yes")
     assert status == 2
-    assert "you withdrew from it" in errors
+    assert "you have withdrawn" in errors
 
 
 def test_withdrawing_from_a_folder_that_never_joined_deletes_nothing_and_says_so(
@@ -534,7 +535,7 @@ def test_withdrawing_from_a_folder_that_never_joined_deletes_nothing_and_says_so
     other = tmp_path / "other"
     status, _, errors = run(link, "--folder", other, "--withdraw", "--yes")
     assert status == 2
-    assert "takes no part in the campaign, so nothing was deleted" in errors
+    assert "has not joined the campaign. Nothing was deleted" in errors
     assert "name it with --folder" in errors
     assert "You have left" not in errors
     assert not other.exists()
@@ -576,7 +577,10 @@ def test_errors_are_one_line_and_hold_no_answer(run, link, tmp_path, rows, told)
         (("--json",), "--json requires"),
         (("--withdraw", "--json"), "--json requires --show, or --answers and --yes"),
         (("--budget", "-1"), "budget must be a finite number"),
-        (("--budget", "2", "--answers", "FILE", "--yes"), "would make it 3: nothing was sent"),
+        (
+            ("--budget", "2", "--answers", "FILE", "--yes"),
+            "would increase it to 3. Nothing was sent",
+        ),
         (("--answers", "none.csv", "--yes"), "none.csv: there is no such file"),
         (("--show",), "join it first"),
     ],
@@ -593,7 +597,7 @@ def test_a_link_that_is_none_is_not_repeated_whole(run):
     status, _, errors = run("https://example.org/x#i=qci_" + 43 * "a")
     assert status == 2
     assert "qci_a" not in errors
-    assert "the link must be like" in errors
+    assert "the link must have the form" in errors
 
 
 def test_the_help_shows_examples(run):

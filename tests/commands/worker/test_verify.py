@@ -55,9 +55,9 @@ def test_a_changed_page_is_told_in_a_line(run, server, page, monkeypatch):
     ("url", "told"),
     [
         ("http://crowd.example", "without encryption"),
-        ("https://[", "must be like"),
-        ("https://crowd.example/?secret", "nothing behind"),
-        (f"https://crowd.example/j/{'1' * 32}?PROLIFIC_PID=secret", "must be like"),
+        ("https://[", "must have the form"),
+        ("https://crowd.example/?secret", "without ? or #"),
+        (f"https://crowd.example/j/{'1' * 32}?PROLIFIC_PID=secret", "must have the form"),
         ("http://127.0.0.1:1", "cannot be reached"),
     ],
 )

@@ -164,7 +164,7 @@ def _hash(value: Any) -> str | None:
 def _check_members(config: Mapping[str, Any], campaign: str) -> None:
     wrong = [name for name, kind in _MEMBERS.items() if type(config.get(name)) is not kind]
     if wrong:
-        raise CampaignError("campaign.statement-invalid", value=", ".join(wrong))
+        raise CampaignError("campaign.statement-invalid", members=", ".join(wrong))
     requester_id, as_of = _identity(config)
     if config.get("version") == VERSION and not _is_id(requester_id):
         raise CampaignError("campaign.requester-id-missing")
@@ -264,10 +264,11 @@ def _compare(config: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
     loss = ""
     if "guarantee" in differing:
         here = expected["guarantee"]["worker_epsilon"]
-        loss = f"; a worker loses up to epsilon = {'infinite' if here is None else show_loss(here)}"
+        shown = "infinite" if here is None else show_loss(here)
+        loss = f"; its privacy loss is up to epsilon = {shown}"
     raise CampaignError(
         "campaign.statement-contradicts-mechanism",
-        reason=one_line(", ".join(differing)),
+        members=one_line(", ".join(differing)),
         loss=loss,
     )
 
@@ -334,7 +335,7 @@ def _check_loss(tasks: Sequence[CampaignTask], terms: Terms) -> None:
         raise CampaignError(
             "campaign.loss-understated",
             loss=show_loss(loss),
-            other_loss=show_loss(agreed),
+            stated=show_loss(agreed),
         )
 
 

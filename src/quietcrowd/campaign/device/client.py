@@ -458,10 +458,10 @@ class Client:
 
     def _require_not_left(self) -> None:
         """Raise CampaignError if fresh noise about the same answers would be sampled."""
-        lost = not self.committed and self._ledger.charged(self._link.name)
-        if self._folder.withdrawn or lost:
-            why = "you withdrew from it" if self._folder.withdrawn else "its files are gone"
-            raise CampaignError("campaign.answered-before", reason=why)
+        if self._folder.withdrawn:
+            raise CampaignError("campaign.withdrawn-before")
+        if not self.committed and self._ledger.charged(self._link.name):
+            raise CampaignError("campaign.device-files-lost")
 
     def _check_count(self, given: int) -> None:
         terms = self.terms

@@ -193,9 +193,7 @@ class CampaignServer:
                 asked = _retry_after(answer)
             wait = max(pause, asked)
             if time.monotonic() + wait > until:
-                raise UnansweredError(
-                    "campaign.server-silent", reason=self._unanswered(answer, asked)
-                )
+                raise self._unanswered(answer, wait)
             sleep(wait)
             pause = min(2 * pause, LONGEST_PAUSE)
 
@@ -234,14 +232,16 @@ class CampaignServer:
                     "campaign.server-without-address", server=self.link.server, error=error
                 ) from None
 
-    def _unanswered(self, answer: httpx.Response | httpx.RequestError, asked: float) -> str:
-        if not isinstance(answer, Exception):
-            later = f"; it asks to wait {asked:,.0f} s" * (asked > 0)
-            return (
-                f"the server {self.link.server} does not serve: {refusal(answer)}{later}; try later"
-            )
-        reason = hide_tokens(one_line(str(answer))) or type(answer).__name__
-        return f"the server {self.link.server} cannot be reached: {reason}; try later"
+    def _unanswered(
+        self, answer: httpx.Response | httpx.RequestError, wait: float
+    ) -> UnansweredError:
+        server = self.link.server
+        if isinstance(answer, Exception):
+            reason = hide_tokens(one_line(str(answer))) or type(answer).__name__
+            return UnansweredError("campaign.server-unreachable", server=server, reason=reason)
+        return UnansweredError(
+            "campaign.server-unavailable", server=server, reason=refusal(answer), wait=wait
+        )
 
 
 def _read(answer: httpx.Response) -> httpx.Response:
@@ -311,11 +311,10 @@ def fetch_images(
 
 def _fetch(sha256: str, folder: CampaignFolder, server: CampaignServer, credential: str) -> Path:
     content = server.read_image(sha256, credential)
-    shown = f"the image {sha256[:12]}... that the server sends"
     if len(content) > MAX_IMAGE or hashlib.sha256(content).hexdigest() != sha256:
-        raise CampaignError("campaign.image-changed", shown=shown)
+        raise CampaignError("campaign.image-changed", sha256=sha256)
     try:
         kind = image_kind(content)
     except ValueError as error:
-        raise CampaignError("campaign.image-invalid", shown=shown, error=error) from None
+        raise CampaignError("campaign.image-invalid", sha256=sha256, error=error) from None
     return folder.keep_image(sha256 + SUFFIXES[kind], content)

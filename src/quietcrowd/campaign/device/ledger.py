@@ -117,29 +117,21 @@ class DeviceLedger:
 
     def require(self, cost: Cost, budget: Budget) -> None:
         """Raise ParameterError if new reports would exceed a budget."""
-        count = cost.count
-        if budget.most is None or not count or self.charged(cost.campaign):
+        if budget.most is None or not cost.count or self.charged(cost.campaign):
             return
         used = self.used_after(evolve(cost, count=0), budget)
         after = self.used_after(cost, budget)
         if after <= budget.most:
             return
-        at = f" at delta = {budget.delta:g}" * bool(budget.delta)
-        what = f"{count:,} answers" if count != 1 else "1 answer"
-        ways = ["raise the budget", "give fewer answers", "take no part"]
-        if cost.mechanism.every_task:
-            what = f"reports on {count:,} tasks, answered or not,"
-        if cost.mechanism.every_task or count == 1:
-            ways.remove("give fewer answers")
+        fewer = cost.count > 1 and not cost.mechanism.every_task
         raise ParameterError(
             "campaign.budget-exceeded",
-            loss=show_loss(used),
-            most=budget.most,
-            place_suffix=at,
-            subject=what,
-            other_loss=show_loss(after),
-            way=", ".join(ways[:-1]),
-            other_way=ways[-1],
+            used=show_loss(used),
+            budget=budget.most,
+            delta=budget.delta,
+            count=cost.count,
+            total=show_loss(after),
+            alternative=", give fewer answers" if fewer else "",
         )
 
     def affordable(self, most: Cost, budget: Budget) -> int:

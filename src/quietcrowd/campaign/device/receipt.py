@@ -83,14 +83,12 @@ class WorkerReceipt:
         """Return the receipt; raise CampaignError if a report was rejected."""
         if self.rejected:
             task, code = self.rejected[0]
-            more = f", and {len(self.rejected) - 1:,} more" * (len(self.rejected) > 1)
             raise CampaignError(
                 "campaign.reports-rejected",
                 accepted=self.accepted + self.duplicates,
                 count=len(self.rejected),
                 task=task,
                 code=code,
-                more=more,
             )
         return self
 

@@ -77,7 +77,7 @@ def _plain(number: Any) -> str:
 def mistake(kind: type[BaseModel], name: str, error: Mapping[str, Any]) -> str:
     """Describe the first Pydantic error of a setting in one line, without secret values."""
     if name not in kind.model_fields:
-        return f"there is no setting {name!r}{did_you_mean(name, kind.model_fields)}"
+        return f"unknown setting {name!r}{did_you_mean(name, kind.model_fields)}"
     reason = error.get("ctx", {}).get("error")
     if reason is not None:
         return f"{name}: {reason}"

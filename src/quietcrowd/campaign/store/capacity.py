@@ -44,28 +44,24 @@ def claim_connections(database: Database, *, pool_size: int, others: int) -> Con
     """
     if database.path is not None:
         return None
-    wanted = f"this server needs {pool_size + others}"
-    way_out = "take a smaller pool_size, start fewer servers, or let PostgreSQL give more"
+    wanted = pool_size + others
     with database.read() as connection:
         row = connection.execute(text(_ASK)).one()
         limits = (row.of_user, row.of_database)
         given = min(row.most - row.reserved, *(one for one in limits if one >= 0), row.most)
         pool = database.engine.pool
-        more = pool_size + others - pool.checkedin() - pool.checkedout()  # type: ignore[attr-defined]
+        more = wanted - pool.checkedin() - pool.checkedout()  # type: ignore[attr-defined]
     if row.used + more > given:
         raise ParameterError(
             "campaign.too-few-connections",
             given=given,
             used=row.used,
             wanted=wanted,
-            remedy=way_out,
         )
     try:
         with ExitStack() as held:
             for _ in range(pool_size):
                 held.enter_context(database.engine.connect())
     except OperationalError:  # another process was faster
-        raise ParameterError(
-            "campaign.connections-in-use", given=given, wanted=wanted, remedy=way_out
-        ) from None
+        raise ParameterError("campaign.connections-in-use", given=given, wanted=wanted) from None
     return Connections(given=given, used=row.used + more)

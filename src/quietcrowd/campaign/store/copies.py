@@ -129,7 +129,7 @@ def _run(database: Database, words: Sequence[str]) -> None:
         name = Path(words[0]).name
         reason = done.stderr.strip().rpartition(f"{name}: error: ")[2].partition("\n")[0]
         raise ParameterError(
-            "campaign.program-failed", name=name, reason=reason or "it gives no reason"
+            "campaign.program-failed", name=name, reason=reason or "it printed no reason"
         )
 
 

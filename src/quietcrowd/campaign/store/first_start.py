@@ -41,7 +41,7 @@ def left_behind(database: Database, settings: Places) -> list[str]:
         path = database.path
         copies = sorted(path.parent.glob(f"{escape(path.name)}.copy-*"))
         marks = [_marker(path), path.with_name(f"{path.name}-wal")]
-        left += [f"there is {one}" for one in (*copies[-1:], *marks) if one.exists()]
+        left += [f"{one} exists" for one in (*copies[-1:], *marks) if one.exists()]
     return left
 
 

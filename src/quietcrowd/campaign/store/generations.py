@@ -99,7 +99,7 @@ def _require_superset(
         return
     lost = lost_entries(copy[0], last, clock.trusted) if copy else entries_of(last)
     if lost:
-        shown = "no journal was found, and the copy"
+        shown = "the copy without a journal"
         if journal is not None:
             shown = f"the journal {journal.path or journal.url.set(query={}).render_as_string()}"
         raise ParameterError("campaign.departures-incomplete", shown=shown, lost=lost, last=last)

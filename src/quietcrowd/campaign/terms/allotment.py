@@ -62,7 +62,7 @@ class Allotment:
             raise ParameterError("campaign.allotment-needs-taskwise")
         most = min(tasks, MAX_REPORTS)
         if answers is None or not 1 <= answers <= most:
-            said = "no number" if answers is None else f"{answers:,}"
+            said = "none" if answers is None else f"{answers:,}"
             raise ParameterError(
                 "campaign.allotment-out-of-range", tasks=tasks, most=most, given=said
             )

@@ -54,7 +54,7 @@ def test_what_is_published_is_read_as_prometheus_reads_it():
 
 def test_the_port_is_free_again_and_one_that_is_not_is_told_of():
     with metrics_port("127.0.0.1", 0, published) as port:
-        told = rf"metrics cannot be served on 127\.0\.0\.1:{port}: .*; take another metrics_port"
+        told = rf"metrics cannot be served on 127\.0\.0\.1:{port}: .*; use another metrics_port"
         with pytest.raises(ParameterError, match=told), metrics_port("127.0.0.1", port, published):
             pass
     with socket.create_server(("127.0.0.1", port)):

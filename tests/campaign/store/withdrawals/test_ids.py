@@ -60,13 +60,13 @@ def test_a_database_and_its_journal_have_one_id(settings):
 def test_a_journal_that_is_lost_is_asked_for(settings, tmp_path):
     first, file = start(settings), tmp_path / "who left.db"
     kept = file.rename(tmp_path / "kept.db")
-    refused(settings, "there is no .*who left.db")
+    refused(settings, "who left.db does not exist")
     assert not file.exists()
     file.touch()
-    refused(settings, "is a new one")
+    refused(settings, "is a new journal")
     other = elsewhere(settings, f"sqlite:///{tmp_path}/other.db")
     start(Settings(database=f"sqlite:///{tmp_path}/q.db", departures=other.departures))
-    refused(other, "is another one")
+    refused(other, "is another journal")
     kept.replace(file)
     assert start(settings) == first
 
@@ -78,7 +78,7 @@ def test_it_can_be_said_that_it_was_lost(settings, tmp_path):
     assert accept_loss(settings)
     assert not accept_loss(settings)
     assert first != start(settings) == id_at(settings.departures)
-    refused(elsewhere(settings, f"sqlite:///{tmp_path}/kept.db"), "is another one")
+    refused(elsewhere(settings, f"sqlite:///{tmp_path}/kept.db"), "is another journal")
 
 
 def test_what_is_served_without_a_journal_has_none_any_more(settings):
@@ -87,8 +87,8 @@ def test_what_is_served_without_a_journal_has_none_any_more(settings):
     assert start(none) is None
     first = start(settings)
     assert start(none) not in (None, first)
-    refused(settings, "is another one")
-    with pytest.raises(ParameterError, match="give one of both"):
+    refused(settings, "is another journal")
+    with pytest.raises(ParameterError, match="omit one of the two"):
         accept_loss(none)
     assert accept_loss(settings)
     assert start(settings) == first
@@ -162,12 +162,15 @@ def test_a_copy_is_not_restored_with_a_journal_that_does_not_know_who_left(copie
     (tmp_path / "q.db.departures").unlink()
     with pytest.raises(ParameterError, match="--departures-lost"):
         restore(copy, settings, NOW)
-    with closing(Departures.open(settings)), pytest.raises(ParameterError, match="is a new one"):
+    with (
+        closing(Departures.open(settings)),
+        pytest.raises(ParameterError, match="is a new journal"),
+    ):
         restore(copy, settings, NOW)
     before = id_at(settings.database)
     restore(copy, settings, NOW, lost=True)
     assert before != start(settings)
-    with pytest.raises(ParameterError, match="is another one"):
+    with pytest.raises(ParameterError, match="is another journal"):
         restore(copy, settings, NOW + 1)
 
 

@@ -42,7 +42,7 @@ def matching_departures(settings: Places, database: Database) -> Departures:
     known = journal_of(database)
     missing = None if known is None else missing_journal(settings)
     if missing is not None:
-        _refuse(f"there is no {missing}")
+        _refuse(f"{missing} does not exist")
     departures = Departures.open(settings, database)
     try:
         if departures.journal is None:
@@ -50,10 +50,10 @@ def matching_departures(settings: Places, database: Database) -> Departures:
         found = journal_of(departures.journal)
         if known is not None and found != known:
             shown = departures.journal.url.set(query={}).render_as_string()
-            _refuse(f"{shown} is {'a new one' if found is None else 'another one'}")
+            _refuse(f"{shown} is {'a new journal' if found is None else 'another journal'}")
         taken = _take(departures.journal, secrets.token_bytes(_BYTES))
         if _take(database, taken) != taken:
-            _refuse("another server took another one just now")
+            _refuse("another server has just selected another journal")
     except BaseException:
         departures.close()
         raise
