@@ -85,7 +85,7 @@ def test_what_reads_reports_as_answers_refuses_others(kind, method):
 
 def test_where_no_other_method_reads_the_reports_none_is_named(monkeypatch):
     monkeypatch.setattr(noise_aware_labels, "MOST_CELLS", 100)
-    with pytest.raises(ParameterError, match=r"Take fewer labels: no other method reads such"):
+    with pytest.raises(ParameterError, match=r"Use fewer labels; no other method supports such"):
         NoiseAware().fit(reports_of(TwoBits))
 
 

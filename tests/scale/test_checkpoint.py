@@ -117,7 +117,7 @@ def test_notes_that_are_wrong(checkpoint, note, words):
         ({"history": np.zeros((2, 2))}, "history is float64 of shape"),
         ({"history": np.array(["a", "b"])}, "history is <U1"),
         ({"history": np.float64(1)}, "history is float64 of shape"),
-        ({"note": np.array("[1]")}, "it does not say that it is one"),
+        ({"note": np.array("[1]")}, "its note is not of a checkpoint"),
     ],
 )
 def test_arrays_of_another_kind(checkpoint, change, words):

@@ -85,7 +85,7 @@ def choose_field(path: Path, fields: Sequence[str], wanted: str | None, prefix: 
     return field
 
 
-def refuse_truths(path: Path, wanted: Sequence[str], name: str) -> None:
+def reject_truths(path: Path, wanted: Sequence[str], name: str) -> None:
     """Raise FormatError if `wanted` are columns of known truths, missing in platform `name`."""
     if "label" in wanted and "worker" not in wanted:
         raise FormatError("formats.no-known-truths", path=path, name=name)

@@ -98,9 +98,7 @@ def _ignored(method: TruthInference, mechanism: Any) -> NoiseIgnoredWarning:
     if method.corrects_quality:
         more += " Only the workers' quality is corrected for the noise, where it can be."
     if mechanism.every_task:
-        more += (
-            " Every worker reports every task: what noise made of no answer counts as an answer."
-        )
+        more += " Every worker reports every task: noise for a missing answer counts as an answer."
     if _has_known_law(mechanism):
         more += " NoiseAware knows the noise (on the command line: --method noise-aware)."
     return NoiseIgnoredWarning(

@@ -78,7 +78,7 @@ class TaskwiseMechanism(Mechanism):
         if self.worker_channel is None:
             raise NotImplementedError(
                 f"{type(self).__name__} draws for all answers of a worker at once: losses do not "
-                "add up, and it needs a guarantee of its own"
+                "add up, and it needs a separate guarantee"
             )
         count = check_counts(answers, tasks, every_task=self.every_task)
         one = self.channel.epsilon

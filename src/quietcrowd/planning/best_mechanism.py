@@ -265,7 +265,7 @@ def _why_not(mechanism: Mechanism, facts: PublicFacts) -> str | None:
     if labels and channel.probabilities is None and channel.sets is None:
         return "its reports are numbers, and the answers are labels"
     if not NoiseAware().models_noise(mechanism):
-        return "the noise-aware method does not know its law"
+        return "the noise-aware method does not know its channel"
     return None
 
 

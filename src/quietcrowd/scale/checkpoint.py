@@ -95,7 +95,7 @@ class Checkpoint:
         """Raise unless the note belongs to this run; only `max_iterations` may differ."""
         own = self._note()
         if not isinstance(note, dict) or note.get("format") != FORMAT:
-            raise self._wrong("it does not say that it is one")
+            raise self._wrong("its note is not of a checkpoint")
         if note.get("version") != VERSION:
             raise FormatError(
                 "scale.checkpoint-version",

@@ -108,7 +108,9 @@ def _check_small_cases(method: FittingMethod) -> None:
     silent = fit(method, read([("a", "u", 1)], workers=["u", "v"], tasks=["a", "b"]))
     assert silent.workers["answers"].tolist() == [1, 0]
     assert silent.workers["agreement"].isna().tolist() == [False, True]
-    assert silent.workers["quality"].isna().tolist() == [True, True], "nobody else tells anything"
+    assert silent.workers["quality"].isna().tolist() == [True, True], (
+        "no other worker carries information"
+    )
     assert silent.truths["answers"].tolist() == [1, 0]
     assert silent.truths["truth"].isna().tolist() == [False, True]
     assert silent.truths["tied"].tolist() == [False, False]

@@ -52,7 +52,10 @@ def test_choices_that_look_like_json_are_texts(tmp_path):
 @pytest.mark.parametrize(
     ("row", "told"),
     [
-        ('1,"[{""choices"": [""a"", ""b""]}]",1,x,7,i,1,,x', "annotation 0, 'animal': one choice"),
+        (
+            '1,"[{""choices"": [""a"", ""b""]}]",1,x,7,i,1,,x',
+            "annotation 0, 'animal': expected one choice",
+        ),
         ("1,cat,1,x,,i,1,,x", "annotation 0: 'id' and 'annotator' must be ids"),
         ("1,cat,,x,7,i,1,,x", "annotation 0: 'id' and 'annotator' must be ids"),
     ],

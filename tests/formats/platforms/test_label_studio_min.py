@@ -95,7 +95,10 @@ def test_a_first_annotation_that_is_long_is_one_too(tmp_path):
         ('[{"q": "cat"}]', "'annotator' is missing"),
         ('[{"q": "cat", "annotator": 1}]', "'id' is missing"),
         ('[{"q": "cat", "annotator": 1, "id": 2}, {"q": "dog"}]', "annotation 1: 'id' and"),
-        ('[{"q": ["cat", "dog"], "annotator": 1, "id": 2}]', "annotation 0, 'q': one choice"),
+        (
+            '[{"q": ["cat", "dog"], "annotator": 1, "id": 2}]',
+            "annotation 0, 'q': expected one choice",
+        ),
         ('[{"q": [{"choices": ["a", "b"]}], "annotator": 1, "id": 2}]', "one choice, rating"),
         ('[{"q": 3, "annotator": 1, "id": 2}]', "expected one choice, rating or number; got 3"),
         ('[{"annotator": 1, "id": 2}]', "there is no answer in this file"),

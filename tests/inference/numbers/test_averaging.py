@@ -120,7 +120,7 @@ def test_any_unit_of_measurement(method, unit):
 def test_reports_are_read_as_answers_with_one_warning():
     mechanism = LaplacePerturbation(domain=CROWD.answers.domain, epsilon=1.0)
     reports = mechanism.randomize(CROWD.answers)
-    with pytest.warns(NoiseIgnoredWarning, match="what noise made of no answer") as seen:
+    with pytest.warns(NoiseIgnoredWarning, match="noise for a missing answer") as seen:
         estimate = Mean().fit(reports)
     assert len(seen) == 1
     assert (estimate.truths["answers"] == 30).all()

@@ -259,9 +259,9 @@ def test_arguments_broadcast():
 @pytest.mark.parametrize(
     ("sigma", "scale", "message"),
     [
-        (-1.0, 1.0, r"sigma must be a finite number, at least 0; got -1\.0\. Leave"),
-        ([1.0, math.nan], 1.0, r"sigma .* got nan at 1\. Leave"),
-        (1.0, [[1.0], [math.inf]], r"scale .* got inf at 1, 0\. Leave"),
+        (-1.0, 1.0, r"sigma must be a finite number, at least 0; got -1\.0\. Drop"),
+        ([1.0, math.nan], 1.0, r"sigma .* got nan at 1\. Drop"),
+        (1.0, [[1.0], [math.inf]], r"scale .* got inf at 1, 0\. Drop"),
         ("much", 1.0, r"sigma must be a number or an array of numbers; got 'much'"),
         (1.0, None, r"scale .* got nan|scale must be a number"),
         ([1.0, 0.0], 0.0, r"must not both be 0; both are 0\.0 at 1\. Without"),

@@ -227,7 +227,9 @@ def test_reports_that_tell_nothing_are_told_of():
     "method", [qc.MajorityVote(), qc.WeightedVote(), qc.DawidSkene(), qc.GLAD()]
 )
 def test_methods_without_a_model_of_sets_name_the_one_that_has(method):
-    with pytest.raises(AnswerError, match="--method noise-aware\\) reads them by their law"):
+    with pytest.raises(
+        AnswerError, match="--method noise-aware\\) reads them by their distribution"
+    ):
         method.fit(reported())
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats.columns import Choice, choose_field, refuse_truths, warn_left_out
+from quietcrowd.formats.columns import Choice, choose_field, reject_truths, warn_left_out
 from quietcrowd.formats.files import open_text
 from quietcrowd.validation import parse_json
 
@@ -32,7 +32,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
 
     Drafts and discarded responses are dropped with a warning.
     """
-    refuse_truths(path, wanted, NAME)
+    reject_truths(path, wanted, NAME)
     found = [
         (str(record.get("id", place)), response)
         for place, record in enumerate(_records(path))

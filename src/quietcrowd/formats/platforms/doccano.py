@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats.columns import Choice, refuse_truths
+from quietcrowd.formats.columns import Choice, reject_truths
 from quietcrowd.formats.files import open_text
 from quietcrowd.validation import parse_json
 
@@ -28,7 +28,7 @@ _EVERYBODY = frozenset({"all", "unknown"})
 
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     """Return one answer per text and annotator; the id of a text is the task."""
-    refuse_truths(path, wanted, NAME)
+    reject_truths(path, wanted, NAME)
     if choice.field is not None:
         raise FormatError("formats.platform-without-fields", path=path, name=NAME)
     rows: list[tuple[str, str, str | None]] = []

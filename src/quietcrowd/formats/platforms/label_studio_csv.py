@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from quietcrowd.formats import csv
-from quietcrowd.formats.columns import Choice, refuse_truths
+from quietcrowd.formats.columns import Choice, reject_truths
 from quietcrowd.formats.platforms.label_studio import Pseudonyms
 from quietcrowd.formats.platforms.label_studio_min import (
     ANNOTATOR,
@@ -27,7 +27,7 @@ NAME = "Label Studio CSV"
 
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     """Return the annotations as answers to one question."""
-    refuse_truths(path, wanted, NAME)
+    reject_truths(path, wanted, NAME)
     names = csv.names(path)
     field = question_of(path, names, choice.field)
     held = tuple(name for name in (ID, TASK, ANNOTATOR, field) if name in names)

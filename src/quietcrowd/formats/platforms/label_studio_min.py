@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats.columns import Choice, check_plain_columns, choose_field, refuse_truths
+from quietcrowd.formats.columns import Choice, check_plain_columns, choose_field, reject_truths
 from quietcrowd.formats.jsonl import read_records
 from quietcrowd.formats.platforms.label_studio import (
     KINDS,
@@ -36,7 +36,7 @@ _OTHERS = frozenset({ID, TASK, ANNOTATOR, _ANNOTATION, *_TIMES, "agreement", "hi
 
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     """Return the annotations as answers to one question."""
-    refuse_truths(path, wanted, NAME)
+    reject_truths(path, wanted, NAME)
     records = read_records(path, "annotation")
     names = list(dict.fromkeys(name for record in records for name in record))
     field = question_of(path, names, choice.field)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quietcrowd.formats import csv
-from quietcrowd.formats.columns import Choice, choose_field, refuse_truths, warn_left_out
+from quietcrowd.formats.columns import Choice, choose_field, reject_truths, warn_left_out
 
 NAME = "LimeSurvey responses"
 
@@ -44,7 +44,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
 
     Responses that were not submitted are dropped with a warning; empty answers are dropped.
     """
-    refuse_truths(path, wanted, NAME)
+    reject_truths(path, wanted, NAME)
     names = csv.names(path)
     groups = _questions(names)
     field = choose_field(path, list(groups), choice.field)

@@ -21,7 +21,7 @@ from quietcrowd.formats.columns import (
     Choice,
     check_plain_columns,
     choose_field,
-    refuse_truths,
+    reject_truths,
     warn_left_out,
 )
 
@@ -54,7 +54,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
 
     Rejected assignments are dropped with a warning, unless `choice` includes them.
     """
-    refuse_truths(path, wanted, NAME)
+    reject_truths(path, wanted, NAME)
     named = dict.fromkeys(csv.names(path))
     answers = tuple(name for name in named if name.startswith(_ANSWER))
     status = (_STATUS,) if _STATUS in named else ()

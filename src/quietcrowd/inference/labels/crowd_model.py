@@ -125,9 +125,9 @@ class CrowdModel(CategoricalModel[Any, StateT, TallyT], LearningModel[Any, State
         worth = self.accuracies.worth
         if summary.labels > 1 and np.sort(worth)[len(worth) // 2] < LEAST_ANSWERS:
             found.append(
-                "For half of the workers all reports together tell less than "
-                f"{LEAST_ANSWERS:.0f} plain answers would: an honest worker among them cannot be "
-                "told from one who guesses."
+                "For half of the workers all reports together carry less information than "
+                f"{LEAST_ANSWERS:.0f} non-private answers: honest workers among them cannot be "
+                "distinguished from guessers."
             )
         few = summary.tasks < FEW_TASKS and summary.answers < FEW_ANSWERS * summary.tasks
         if few and summary.labels == 2 and self._without_noise:

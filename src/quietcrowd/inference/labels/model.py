@@ -170,8 +170,8 @@ def check_reports_are_answers(mechanism: Any, name: str) -> None:
         return
     way = "NoiseAware needs a finite channel, with a row for each answer and a column per report."
     if mechanism.has_table or mechanism.channel.sets is not None:
-        law = "law" if mechanism.channel.sets is not None else "table"
-        way = f"NoiseAware (on the command line: --method noise-aware) reads them by their {law}."
+        kind = "distribution" if mechanism.channel.sets is not None else "table"
+        way = f"NoiseAware (on the command line: --method noise-aware) reads them by their {kind}."
     raise AnswerError(
         "inference.reports-are-not-answers",
         name=name,

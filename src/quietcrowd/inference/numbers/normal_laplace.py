@@ -24,11 +24,11 @@ def _numbers(name: str, values: Any) -> npt.NDArray[np.float64]:
 
 def _parameter(name: str, values: Any) -> npt.NDArray[np.float64]:
     numbers = _numbers(name, values)
-    _refuse(
+    _check(
         ~(np.isfinite(numbers) & (numbers >= 0)),
         f"{name} must be a finite number, at least 0; got",
         numbers,
-        "Leave out rows without one.",
+        "Drop rows without one.",
     )
     return numbers
 
@@ -41,7 +41,7 @@ def _scale(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     return _parameter("scale", values)
 
 
-def _refuse(
+def _check(
     wrong: npt.NDArray[np.bool_], rule: str, values: npt.NDArray[np.float64], way_out: str
 ) -> None:
     """Raise ParameterError that names the first wrong entry, if any."""
@@ -93,7 +93,7 @@ class NormalLaplace:
 
     def __attrs_post_init__(self) -> None:
         sigmas, scales = _together(self.sigma, self.scale)
-        _refuse(
+        _check(
             (sigmas == 0) & (scales == 0),
             "sigma and scale must not both be 0; both are",
             scales,

@@ -98,9 +98,9 @@ def _law_of(mechanism: Mechanism) -> tuple[Channel, tuple[int, int]]:
     channel = mechanism.worker_channel
     if channel is None or mechanism.every_task:
         why = (
-            "every worker reports every task, and who answered is hidden"
+            "every worker reports every task, so participation is hidden"
             if mechanism.every_task
-            else "the reports of one worker share what its device draws"
+            else "the reports of one worker share a random draw"
         )
         raise AnswerError("inference.comparisons-not-rankable", name=mechanism.name, reason=why)
     _check_tells(channel, mechanism.name)
