@@ -216,14 +216,14 @@ def test_the_config_of_reports_is_of_all_that_they_can_be(tmp_path, run, monkeyp
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("a.csv", "b.csv", "--label-config", "c.xml"), "whose name ends in .json"),
-        (("a.csv", "--label-config", "c.xml"), "whose name ends in .json"),
+        (("a.csv", "b.csv", "--label-config", "c.xml"), "with a name that ends in .json"),
+        (("a.csv", "--label-config", "c.xml"), "with a name that ends in .json"),
         (("a.csv", "b.json", "--label-config", "b.json"), "named for two outputs"),
         (("a.csv", "b.json", "--label-config", "a.csv"), "is the input"),
         (("a.csv", "b.json", "--label-config", "no/c.xml"), "no such folder"),
         (
             ("a.csv", "b.json", "--to", "label-studio-min", "--label-config", "c.xml"),
-            "goes with a file of Label Studio's tasks",
+            "requires an output of Label Studio tasks",
         ),
     ],
 )
