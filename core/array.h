@@ -1,4 +1,4 @@
-// NumPy's arrays as kernels see them: contiguous, with their sizes; and what refuses bad contents.
+// NumPy's arrays for kernels: contiguous, with their sizes; and checks of their contents.
 #pragma once
 #include <cstdlib>
 #include <new>
@@ -45,7 +45,7 @@ struct LabelPartition {
     Array<const u32> workers;
     Codes<const void> values;
     Array<const u64> draws;   // a hash of each task's id
-    Array<const i32> known;   // the true label where it is known, otherwise -1
+    Array<const i32> known;   // the true label if known, otherwise -1
 
     QC_FN i64 tasks() const { return offsets.size() - 1; }
 };
@@ -54,12 +54,12 @@ struct NumberPartition {
     Array<const i64> offsets;
     Array<const u32> workers;
     Array<const double> values;
-    Array<const double> known;  // the truth where it is known, otherwise NaN
+    Array<const double> known;  // the truth if known, otherwise NaN
 
     QC_FN i64 tasks() const { return offsets.size() - 1; }
 };
 
-// What a kernel throws; Python sees a ValueError. What it has filled in by then is of no use.
+// Thrown by a kernel; Python raises ValueError. The output is then undefined.
 struct Refused {
     const char* text;
     i64 place;  // of a task or of an entry, or -1
@@ -103,7 +103,7 @@ QC_FN void write(const Codes<void>& codes, i64 i, u32 code) {
     else ((u32*)codes.data)[i] = code;
 }
 
-// Refuses arrays of a partition whose lengths do not fit each other.
+// Rejects arrays of a partition whose lengths do not fit each other.
 inline void check_sizes(const LabelPartition& p) {
     require(p.offsets.size() >= 1, "offsets must have one entry more than there are tasks");
     require(p.workers.size() == p.values.count, "worker codes and values must be as many");
@@ -116,14 +116,14 @@ inline void check_sizes(const NumberPartition& p) {
     require(p.known.size() == p.tasks(), "known truths must be one per task");
 }
 
-// Refuses offsets of the tasks from `first` on that fall, or leave the rows.
+// Rejects offsets of the tasks from `first` on that fall, or leave the rows.
 QC_FN void check_offsets(Array<const i64> offsets, i64 rows, i64 first, i64 count) {
     for (i64 t = first; t < first + count; t++)
         if (QC_UNLIKELY(offsets[t] < 0 || offsets[t + 1] < offsets[t] || offsets[t + 1] > rows))
             refuse("offsets fall or leave the rows, at or after task", t);
 }
 
-// Refuses codes that are no worker's.
+// Rejects codes that are no worker's.
 QC_FN void check_workers(const u32* QC_RESTRICT workers, i64 rows, i64 count, i64 task) {
     u32 most = 0;
     for (i64 i = 0; i < rows; i++) most = most > workers[i] ? most : workers[i];

@@ -1,12 +1,12 @@
-// What kernels take that find the posteriors of numbers on bins; see number_reports.h.
+// Arguments of kernels that infer the posteriors of numbers on bins; see number_reports.h.
 #pragma once
 #include "array.h"
 
 namespace quietcrowd {
 struct WorkerLaws {
-    Array<const double, 2> beliefs;    // [worker, law]: probability of each law of a worker's errors
-    Array<const double, 2> by_law;     // [law, column]: log densities
-    Array<const double, 2> by_column;  // [column, law]: the same
+    Array<const double, 2> beliefs;    // [worker, distribution]: probability of each distribution of a worker's errors
+    Array<const double, 2> by_law;     // [distribution, column]: log densities
+    Array<const double, 2> by_column;  // [column, distribution]: the same
     Array<const i64> rows;             // per worker: its row of the table and of the tally; -1 without
     Array<const i32, 2> table;         // [row, column]: mean log density, in units
 
@@ -15,21 +15,21 @@ struct WorkerLaws {
     QC_FN i64 columns() const { return by_column.shape[0]; }
 };
 
-// Reports of numbers on bins, and known truths. Places and ratios are columns of the laws: that of the
-// log density given the first bin, and of what is to be added, -1 where nothing is.
+// Reports of numbers on bins, and known truths. Places and ratios are columns of the distributions: that of the
+// log density given the first bin, and of the term to be added, -1 if there is no term.
 struct BinnedReports {
     Array<const i64> places, ratios;  // per report
-    Array<const double> cut;      // per report: what rounding to bins took from it, in bins
+    Array<const double> cut;      // per report: the rest after rounding to bins, in bins
     Array<const double> missing;  // per report: log density where there is no answer; empty if all are answers
     Array<const double> known;    // per task: the known truth in bins, or NaN
 };
 
 struct BinnedPriors {
     Array<const double> logs;           // per bin: log-prior of the truths
-    Array<const double, 2> candidates;  // [prior, bin]: others, whose evidence is tallied
+    Array<const double, 2> candidates;  // [prior, bin]: others, with tallied evidence
 };
 
-// What 1.0 is stored as.
+// Representation of 1.0.
 struct BinnedUnits {
     double residual;  // in residuals and answered
     double truth;     // in truths
@@ -43,10 +43,10 @@ struct BinnedTally {
     Array<i64, 2> residuals;  // [row, column]: expected answers, of workers with a row
     Array<i64> truths;        // per bin: posteriors
     Array<i64> answered;      // per worker: expected answers; empty if all reports are answers
-    Array<i64, 2> evidence;   // [worker, law]: expected log density of the answers of workers without a row
-    Array<i64, 2> supported;  // [worker, law]: log density of reports given all others of a task, or empty
+    Array<i64, 2> evidence;   // [worker, distribution]: expected log density of the answers of workers without a row
+    Array<i64, 2> supported;  // [worker, distribution]: log density of reports given all others of a task, or empty
     Array<i64> likely;        // one: log evidence
     Array<i64> tried;         // per candidate: log evidence with it
-    Array<i64> squared;       // per worker: squared errors, where there are estimates
+    Array<i64> squared;       // per worker: squared errors, if there are estimates
 };
 }  // namespace quietcrowd

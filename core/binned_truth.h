@@ -1,4 +1,4 @@
-// The posterior of a truth on bins, one task after another, and what its reports tell.
+// The posterior of a truth on bins, one task after another, and the statistics of its reports.
 #pragma once
 #include "number_kernels.h"
 #include "number_support.h"
@@ -110,7 +110,7 @@ struct BinnedTruth {
             const i64 some = lesser_of<i64>(count - first, 4);
             const double* rows[4];
             for (i64 i = 0; i < 4; i++) rows[i] = priors.candidates[first + lesser_of(i, some - 1)].data;
-            double totals[4] = {};  // at a time: each waits for its own additions alone
+            double totals[4] = {};  // at a time: each waits only for its additions
             for (i64 b = 0; b < n; b++)
                 for (int i = 0; i < 4; i++) totals[i] += likely[b] * rows[i][b];
             for (i64 i = 0; i < some; i++) {
@@ -162,7 +162,7 @@ struct BinnedTruth {
         return total;
     }
 
-    // Adds what a report tells of its worker's errors, where that is kept.
+    // Adds the statistics of a worker's errors, if they are stored.
     QC_FN void tell(i64 worker, i64 place, i64 ratio, const BinnedUnits& units, const BinnedTally& tally) {
         if (laws.rows[worker] < 0) {
             tell_laws(place, ratio, units, tally.evidence[worker].data);
@@ -172,7 +172,7 @@ struct BinnedTruth {
         credit(counts, first, last, columns + place);
         if (ratio >= 0) credit(counts, first, last, columns + ratio);
     }
-    // Adds the expected log density of a report under each law.
+    // Adds the expected log density of a report under each distribution.
     QC_APART void tell_laws(i64 place, i64 ratio, const BinnedUnits& units, i64* QC_RESTRICT evidence) {
         const i64 many = laws.laws(), start = first, end = last;
         const double* one = laws.by_column.data + place * many;

@@ -1,20 +1,20 @@
-// What a report tells of its worker's accuracy, given the posterior of its task without that report.
+// The evidence of a report on its worker's accuracy, given the posterior of its task without that report.
 // A report is as likely as b (1 + w (exp(v) - 1)) if its worker is right with probability w: v is the
 // logarithm of c / b, where c is the report's probability if the worker is right, and b if it is wrong.
-// So a histogram of v, and the sum of the logarithms of b, tell everything. A v between two nodes counts
+// So a histogram of v, and the sum of the logarithms of b, contain everything. A v between two nodes counts
 // for both, in proportion. Derivation: docs/theory/workers-quality.md.
 #pragma once
 #include "array.h"
 #include "vector_math.h"
 
 namespace quietcrowd {
-// What a report adds to the log-odds of the labels, under each of the assumed crowds: trust of its
-// worker times the worker's own vote, and 1 - trust times the vote of a worker of the crowd.
+// The term of a report in the log-odds of the labels, under each of the assumed crowds: trust of its
+// worker times the worker's vote, and 1 - trust times the vote of a worker of the crowd.
 //   coins      per worker: log-odds of the label that it gives against any other, in units of nats;
-//              empty where there are tables
+//              empty if there are tables
 //   tables     from place (worker labels + report) labels on, the log-likelihoods of the report for each
-//              truth, in units of nats; empty where there are coins
-//   most       no vote of a worker's own is larger, in absolute value
+//              truth, in units of nats; empty if there are coins
+//   most       no vote of a worker is larger, in absolute value
 //   trust      per worker, from 0 to 1
 //   crowd      N = 1: per crowd, log-odds of the label that it gives; N = 3: log-likelihoods at
 //              [crowd, truth, report]
@@ -33,8 +33,8 @@ template <int N> struct CavityVotes {
 //             [channel], the probabilities that a report is the truth, and that it is one other label
 //   wrong     N = 3: the same if the answer is wrong; N = 2: not used
 //   silent    P(report) at [channel, report] if the worker gave no answer
-//   answering per worker: the fraction of its reports that come from an answer of its own
-//   nodes     where v is counted, from the least to the greatest
+//   answering per worker: the fraction of its reports that result from a real answer
+//   nodes     points at which v is counted, ascending
 template <int N> struct ReportLaws {
     Array<const double, N> right, wrong;
     Array<const double, 2> silent;
@@ -42,11 +42,11 @@ template <int N> struct ReportLaws {
 };
 
 namespace QC_VARIANT {
-constexpr double REPORT_ONE = 1073741824.0;  // what a report, and a log-probability of 1, is stored as
+constexpr double REPORT_ONE = 1073741824.0;  // representation of a report, and of a log-probability of 1
 constexpr double LEAST_PROBABILITY = 1e-11;
 
 // Histograms at [worker, crowd, channel, node], which are added to. One more place than there are nodes
-// holds the sum of the logarithms of b.
+// contains the sum of the logarithms of b.
 struct ReportHistograms {
     ReportHistograms(Array<const double> nodes, i64 first_worker, Array<i64, 4> cells)
         : nodes(nodes), first_worker(first_worker), cells(cells) {
@@ -97,7 +97,7 @@ struct ReportHistograms {
         }
     }
 
-    static constexpr int STEPS = 256;  // even steps from -span to span: where to begin to look for v
+    static constexpr int STEPS = 256;  // even steps from -span to span, at which the search for v begins
     const Array<const double> nodes;
     const i64 first_worker;
     const Array<i64, 4> cells;

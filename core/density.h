@@ -5,8 +5,8 @@
 
 namespace quietcrowd {
 namespace QC_VARIANT {
-constexpr double FAR = 9.0;           // so many bandwidths apart, a kernel is below 2^-58 of its peak
-constexpr double TIED = 1e-9;         // claims whose densities differ by no more than this part are equally dense
+constexpr double FAR = 9.0;           // bandwidths after which a kernel is below 2^-58 of its peak
+constexpr double TIED = 1e-9;         // claims are equally dense if their densities differ by at most this part
 constexpr double ROUNDING = 1e-12;    // densities are exact to this part
 constexpr double REST = 1e-13;        // a mode is found if the mean shift is at most this part of the bandwidth
 constexpr int MOST_STEPS = 100;
@@ -107,10 +107,10 @@ private:
         return {density, shift, 1.0 - (second / density - shift * shift)};
     }
 
-    // A mode, uphill from the densest point. No neighbour is denser, but by rounding or where they tie,
+    // A mode, uphill from the densest point. No neighbour is denser, except by rounding or in a tie,
     // so a mode lies between the point and the next one uphill from which the mean shift leads back, or
     // which is less dense. Newton steps for the mean shift are kept between a place from which it leads
-    // on and one beyond the mode: where it leads back, or is a valley, or lies below the first in density.
+    // on and one beyond the mode: if it leads back, or is a valley, or lies below the first in density.
     double climb(i64 best) const {
         double near = points[best];
         Shift here = shift_at(near);

@@ -1,4 +1,4 @@
-// exp, log and others of single numbers. They use the operations of vector_math.h alone, and so have the
+// exp, log and others of single numbers. They use only the operations of vector_math.h, and so have the
 // same bits on every machine, which those of the C library do not.
 #pragma once
 #include "vector_math.h"

@@ -1,4 +1,4 @@
-// Some tasks with labels that stand side by side: reading their answers, voting by tables, crediting.
+// Some tasks with labels side by side: reading their answers, voting by tables, crediting.
 // Everything that is read is checked here, once a block and before it is used.
 #pragma once
 #include "array.h"
@@ -7,7 +7,7 @@
 #include "ties.h"
 
 namespace quietcrowd {
-// What a last pass says of each task; empty arrays in other passes.
+// The results of a last pass for each task; empty arrays in other passes.
 struct LabelEstimates {
     Codes<void> truths;
     Array<double> confidence;
@@ -33,9 +33,9 @@ template <int B> QC_FN int count_best(const Beliefs<B>& b, int labels, int t) {
     return winners;
 }
 
-constexpr int MOST_ROWS = 8192;  // answers of a block that are kept; a task with more is read anew
+constexpr int MOST_ROWS = 8192;  // answers of a block that are stored; a task with more is read again
 
-// B tasks at most, of K labels, or of `labels` where K is 0.
+// B tasks at most, of K labels, or of `labels` if K is 0.
 template <int K, int B> struct LabelBlock {
     LabelBlock(const LabelPartition& p, int many, int reports, i64 workers)
         : p(p), many(many), reports(reports), workers(workers), memory(3 * (i64)many * B), rows(2 * (MOST_ROWS + AHEAD)),
@@ -51,7 +51,7 @@ template <int K, int B> struct LabelBlock {
     QC_FN const i64* offsets() const { return p.offsets.data + first; }
     QC_FN const i32* known() const { return p.known.data + first; }
 
-    // Takes the next tasks, from task `start` on; false where there are none left.
+    // Takes the next tasks, from task `start` on; false at the end.
     QC_FN bool take(i64 start) {
         first = start;
         if (first >= p.tasks()) return false;
@@ -101,7 +101,7 @@ template <int K, int B> struct LabelBlock {
                 each(t, offsets()[t] - start, offsets()[t], offsets()[t + 1] - offsets()[t], false);
             return;
         }
-        for (i64 row = start; row < offsets()[1]; row += MOST_ROWS) {  // one task alone
+        for (i64 row = start; row < offsets()[1]; row += MOST_ROWS) {  // a single task
             const i64 some = lesser_of<i64>(offsets()[1] - row, MOST_ROWS);
             read_rows(row, some);
             each(0, 0, row, some, row > start);
@@ -118,7 +118,7 @@ template <int K, int B> struct LabelBlock {
         for (int i = 0; i < labels() * B; i++) votes[i] = votes[i] > 0.0 ? log_of(votes[i]) : NO_VOTE;
     }
 
-    // Fills in each task's log-odds: the log-priors, and what the table says of its answers.
+    // Fills in each task's log-odds: the log-priors, and the table's terms of its answers.
     QC_FN void vote(const i32* table, double nats, const double* log_priors, double* QC_RESTRICT votes) {
         i64 local[K ? K : 1];
         i64* added = K ? local : (i64*)sums;
@@ -130,14 +130,14 @@ template <int K, int B> struct LabelBlock {
         });
     }
 
-    // Adds the probabilities of each task's labels to the records of those who answered.
+    // Adds the probabilities of each task's labels to the records of workers with an answer.
     QC_FN void credit(i64* counts) {
         for_rows([&](int t, i64 at, i64, i64 length, bool) {
             scatter<K>(records + at, length, beliefs.credit + t, B, labels(), counts);
         });
     }
 
-    // The same where a worker is one number: the log-odds of its answer against any other.
+    // The same if a worker is one number: the log-odds of its answer against any other.
     QC_FN void vote_by_coin(const i32* log_odds, double nats, const double* log_priors) {
         double* votes = beliefs.votes;
         i64* added = sums;
@@ -158,8 +158,8 @@ template <int K, int B> struct LabelBlock {
         });
     }
 
-    // Fills in the estimates, and credits the workers who agree: with all of even[1] where one label
-    // is the best, with even[i] where i tie. A task with neither an answer nor a known truth is left
+    // Fills in the estimates, and credits the workers who agree: with all of even[1] if one label
+    // is the best, with even[i] if i tie. A task with neither an answer nor a known truth is left
     // out. `credit` of the beliefs is overwritten.
     QC_APART void settle(const LabelEstimates& estimates, Array<const i64> even, u64 seed, i64* agreed) {
         const Beliefs<B>& b = beliefs;
@@ -195,7 +195,7 @@ template <int K, int B> struct LabelBlock {
     bool whole = true, any_known = false;
 };
 
-// Refuses estimates that do not fit the partition.
+// Rejects estimates that do not fit the partition.
 inline void check_estimates(const LabelEstimates& e, i64 tasks, i64 labels, i64 evens) {
     require(evens == labels + 1, "the shares of ties must be one more than there are labels");
     require(e.confidence.size() == e.truths.count && e.tied.size() == e.truths.count &&
@@ -204,7 +204,7 @@ inline void check_estimates(const LabelEstimates& e, i64 tasks, i64 labels, i64 
     require(e.truths.width == 4 || (i64)1 << (8 * e.truths.width) >= labels, "truths must have room for all labels");
 }
 
-// Refuses arrays that do not fit the partition, and tables too large for 32-bit places.
+// Rejects arrays that do not fit the partition, and tables too large for 32-bit places.
 inline void check_tables(const LabelPartition& p, i64 labels, i64 reports, i64 workers, const LabelEstimates& e,
                          i64 evens) {
     check_sizes(p);
@@ -213,7 +213,7 @@ inline void check_tables(const LabelPartition& p, i64 labels, i64 reports, i64 w
     check_estimates(e, p.tasks(), labels, evens);
 }
 
-// Calls f(labels, tasks side by side), both as types where the number of labels is small.
+// Calls f(labels, tasks side by side), both as types if the number of labels is small.
 template <int K, int B> struct Sizes {
     static constexpr int labels = K, block = B;
 };

@@ -1,5 +1,5 @@
-// Workers whose accuracies lie on a grid: B of them stand side by side, so that vector registers hold
-// several. No bit of a worker depends on its neighbors, and what is added over workers is rounded to
+// Workers whose accuracies lie on a grid: B of them side by side, so that vector registers hold
+// several. No bit of a worker depends on its neighbors, and sums over workers are rounded to
 // whole units first.
 //
 // Channels are those that one worker may have; places are those of accuracies on the grid; kinds are
@@ -9,17 +9,17 @@
 #include "functions.h"
 
 namespace quietcrowd {
-// What is believed of all workers.
+// The state of all workers.
 struct Crowd {
     Array<const double, 4> laws;           // [channel, label, place, report]: probability of the report
-    Array<const double, 3> constant_laws;  // [channel, label, report]: of who always gives the label
+    Array<const double, 3> constant_laws;  // [channel, label, report]: of a worker with this constant label
     Array<const double> channels;          // probabilities
     Array<const double> communities;
     Array<const double> constants;         // per label: that a worker always gives it
     Array<const double, 3> accuracies;     // [community, label, place]
 };
 
-// What is added up over workers, in units: how many are expected, in the shapes of `Crowd`.
+// Sums over workers, in units: how many are expected, in the shapes of `Crowd`.
 struct CrowdSums {
     Array<i64> communities, constants;
     Array<i64, 3> accuracies;
@@ -42,7 +42,7 @@ template <int B> QC_FN void fill(double* QC_RESTRICT row, double x) {
 template <int B> QC_FN void raise_to(double* QC_RESTRICT best, const double* QC_RESTRICT row) {
     for (int i = 0; i < B; i++) best[i] = row[i] > best[i] ? row[i] : best[i];
 }
-// Replaces logarithms by what they stand for, divided by the greatest.
+// Replaces logarithms by their exponentials, divided by the greatest.
 template <int B> QC_FN void exponentiate(double* QC_RESTRICT row, const double* QC_RESTRICT best) {
     for (int i = 0; i < B; i++) row[i] = exp_minus(best[i] - row[i]);
 }
@@ -58,7 +58,7 @@ template <int B> QC_FN i64 sum_of(const double* QC_RESTRICT row, double unit) {
     return (i64)total;
 }
 
-// Refuses arrays of what is believed, and of sums, that do not fit each other.
+// Rejects arrays of states and sums that do not fit each other.
 inline void check_crowd(Array<const double> communities, Array<const double> constants,
                         Array<const double, 3> accuracies, i64 labels, i64 places, const CrowdSums& sums) {
     require(communities.size() >= 1 && communities.size() <= 65536, "there must be 1 to 65,536 communities");
@@ -98,9 +98,9 @@ template <int B> struct CrowdBlock {
         }
     }
 
-    // Fills in the likelihoods of accuracies, up to a factor whose logarithm is added to the offsets,
-    // and each community's evidence. Logarithms of laws are at [channel, label, place, report]; from
-    // label to label it is `step`, which is 0 if they have one law.
+    // Fills in the likelihoods of accuracies, up to a factor, with its logarithm added to the offsets,
+    // and each community's evidence. Logarithms of distributions are at [channel, label, place, report]; from
+    // label to label it is `step`, which is 0 if they have one distribution.
     QC_APART void weigh_accuracies(const double* logs, i64 step, Array<const double, 3> accuracies) {
         for (i64 channel = 0; channel < channels; channel++) {
             double* offset = offsets + channel * B;
@@ -126,7 +126,7 @@ template <int B> struct CrowdBlock {
         }
     }
 
-    // Fills in the logarithm of the evidence for a community, whose prior probability has this one.
+    // Fills in the logarithm of the evidence for a community, given that of its prior probability.
     QC_FN void log_community(i64 channel, i64 community, double log_prior) {
         double* QC_RESTRICT row = chance(channel, community);
         const double* QC_RESTRICT offset = offsets + channel * B;

@@ -1,5 +1,5 @@
-// The kernels of methods for labels. Sizes of arrays are checked when a kernel begins, what they
-// contain before it is used; both throw `Refused`.
+// The kernels of methods for labels. Sizes of arrays are checked when a kernel begins,
+// their contents before use; both throw `Refused`.
 #pragma once
 #include "cavity.h"
 #include "label_block.h"
@@ -32,9 +32,9 @@ namespace QC_VARIANT {
 void hash_texts(Array<const i64> ends, Array<const u8> payload, Array<u64> hashes);
 
 // Weighted voting.
-//   weights   per worker: what a vote counts
-//   even      what an answer is credited where i labels tie, at place i
-//   nats      how much log-odds a vote of 1 is, or 0 where votes are mere counts
+//   weights   per worker: the weight of a vote
+//   even      credit of an answer if i labels tie, at place i
+//   nats      how much log-odds a vote of 1 is, or 0 if votes are mere counts
 //   agreed    per worker, to which the credits are added
 //   estimates filled unless empty; confidence is the share of the softmax of the votes, or of the votes
 void vote(const LabelPartition& partition, Array<const i64> weights, Array<const i64> even, double nats,
@@ -46,46 +46,46 @@ void vote(const LabelPartition& partition, Array<const i64> weights, Array<const
 //              truth, in units of nats; one-coin: at place `worker` the log-odds of its answer against
 //              any other; empty in the first pass, which takes shares of votes instead
 //   log_priors per label
-//   unit       what a probability of 1 is stored as
-//   even       what an answer is credited where i labels tie, at place i
+//   unit       representation of a probability of 1
+//   even       credit of an answer if i labels tie, at place i
 //   counts     as long as log_odds: expected answers are added; one-coin: expected right answers
 //   classes    per label, to which probabilities are added
-//   agreed     per worker, to which agreements are added where there are estimates
+//   agreed     per worker, to which agreements are added if there are estimates
 //   estimates  filled unless empty
 i64 infer_by_confusion(const LabelPartition& partition, Array<const i32> log_odds, double nats,
                        Array<const double> log_priors, double unit, Array<const i64> even, u64 seed,
                        Array<i64> counts, Array<i64> classes, Array<i64> agreed,
                        const LabelEstimates& estimates);
 
-// Fills in the log-probabilities of all workers' answers. Returns the sum of the counts, with what is
+// Fills in the log-probabilities of all workers' answers. Returns the sum of the counts, with the
 // added, times their log-probabilities.
 //   counts             expected answers at [worker, answer, truth]
-//   added, added_right what is added to a count of wrong, and of right answers, in the same units
+//   added, added_right the terms of a count of wrong, and of right answers, in the same units
 //   least              no count is less
-//   one                what 1.0 is stored as in log_odds
-//   unit               what 1 of a count times 1.0 is stored as in what is returned
+//   one                representation of 1.0 in log_odds
+//   unit               representation of 1 of a count times 1.0 in the result
 i64 learn_confusions(Array<const i64> counts, i64 labels, i64 added, i64 added_right, i64 least, double one,
                      double unit, Array<i32> log_odds);
 
 // Fills in the log-odds of the label that a worker gives against each other one; otherwise as above.
 //   right_counts  per worker: expected right answers
 //   answers       per worker: how many it gave
-//   one_answer    what one of them is in units of right_counts
+//   one_answer    one of them in units of right_counts
 //   others        how many labels are wrong; each is as likely
 i64 learn_coins(Array<const i64> right_counts, Array<const i64> answers, double one_answer, i64 others,
                 i64 added_wrong, i64 added_right, i64 least, double one, double unit, Array<i32> log_odds);
 
-// A sweep of NoiseAware for labels. Returns the sum of the entropies in units. It is the last pass where
+// A sweep of NoiseAware for labels. Returns the sum of the entropies in units. It is the last pass if
 // there are estimates.
 //   reports         how many kinds of reports there are
-//   log_odds, votes from place (worker reports + report) labels on what a report adds to each label's
-//                   log-odds while the crowd is learnt, and in the last pass, in units of nats; there may
+//   log_odds, votes from place (worker reports + report) labels on the term of a report in each label's
+//                   log-odds while the crowd is learned, and in the last pass, in units of nats; there may
 //                   be more workers in them
 //   log_priors      per label
-//   sharpness       what log-odds are multiplied by for estimates
+//   sharpness       factor of log-odds for estimates
 //   temperatures    such factors, to compare with known truths
-//   unit, told_unit what a probability, and a log-probability, of 1 is stored as
-//   even            what an answer is credited where i labels tie, at place i
+//   unit, told_unit representation of a probability, and a log-probability, of 1
+//   even            credit of an answer if i labels tie, at place i
 //   counts          expected reports, from place (worker reports + report) labels on one per truth
 //   classes         expected tasks of each label
 //   calibration     per temperature: log-probabilities of the known truths by their tasks' reports
@@ -102,15 +102,15 @@ i64 infer_noisy_labels(const LabelPartition& partition, i64 reports, Array<const
 // The same for sets of labels.
 //   constancy    per worker: probability that it always gives one label
 //   mistakes     whether to fill in sums.mistaken
-//   mistake_unit what 1 is stored as there
+//   mistake_unit representation of 1 there
 i64 infer_sets(const SetPartition& partition, const SetSigns& signs, const SetWorkers& workers,
                Array<const double> constancy, Array<const double> log_priors, bool mistakes, double sharpness,
                Array<const double> temperatures, double unit, double mistake_unit, double told_unit,
                Array<const i64> even, u64 seed, const SetSums& sums, const LabelEstimates& estimates,
                Array<double, 2> posterior);
 
-// Adds what reports tell of their workers if all labels are alike: one log-odds per worker.
-//   first_worker  whose histograms come first
+// Adds the evidence of reports on their workers if all labels are alike: one log-odds per worker.
+//   first_worker  the worker of the first histogram
 //   histograms    as in `ReportHistograms`, of that worker and the next ones; others are skipped
 void coin_cavities(const LabelPartition& partition, const CavityVotes<1>& votes, const ReportLaws<2>& laws,
                    i64 first_worker, Array<i64, 4> histograms);
@@ -121,7 +121,7 @@ void table_cavities(const LabelPartition& partition, const CavityVotes<3>& votes
 
 // The same for sets of labels.
 //   log_priors  per label
-//   nodes       where the log-ratio of c and b is counted
+//   nodes       points at which the log-ratio of c and b is counted
 //   histograms  of one channel; all assumed crowds get the same
 void set_cavities(const SetPartition& partition, const SetSigns& signs, const SetWorkers& workers,
                   Array<const double> log_priors, Array<const double> nodes, i64 first_worker,
@@ -130,9 +130,9 @@ void set_cavities(const SetPartition& partition, const SetSigns& signs, const Se
 // Fills in ln(1 + w (exp(v) - 1)) at place [v, w]: nodes v, accuracies w.
 void fill_report_logs(Array<const double> nodes, Array<const double> accuracies, Array<double, 2> logs);
 
-// Adds the log-probabilities of what was reported of all workers under distributions of their accuracies.
+// Adds the log-probabilities of the reports of all workers under distributions of their accuracies.
 //   histograms  at [worker, channel, node]: `ReportHistograms` under one assumed crowd
-//   logs        what `fill_report_logs` fills in for the accuracies of a grid
+//   logs        output of `fill_report_logs` for the accuracies of a grid
 //   log_weights per channel
 //   crowds      the probability of each accuracy at [distribution, place of the grid]
 //   sums        per distribution, in units of 2^-20
@@ -154,41 +154,41 @@ void add_crowd_counts(Array<const i64, 3> histograms, Array<const double, 2> log
 void estimate_accuracies(Array<const i64, 3> histograms, Array<const double> nodes, Array<const double> log_weights,
                          Array<const double> crowd, double tail, Array<double, 2> found);
 
-// NoiseAware: fills in what workers' expected reports tell of them, and adds up what it tells of the
+// NoiseAware: fills in the evidence of expected reports on workers, and adds up the evidence on the
 // crowd. Returns the sum of the logarithms of the workers' evidence, in units.
 //   members     which workers
 //   counts      from place (worker reports + report) labels on one per truth: expected reports
-//   count_unit  what one report is stored as
-//   crowd       what is believed of all workers
-//   logs, constant_logs  logarithms of its laws
+//   count_unit  representation of one report
+//   crowd       state of all workers
+//   logs, constant_logs  logarithms of its distributions
 //   one         what a log-probability of 1.0 is stored as in log_odds and votes
-//   worker_unit, report_unit, evidence_unit  what 1 is stored as in sums
+//   worker_unit, report_unit, evidence_unit  representation of 1 in sums
 //   log_odds    as long as counts: the expected logarithm of the probability of each report
 //   votes       the same: the logarithm of its expected value
 //   constancy   per worker: the probability that it always gives one label
 //   sums        to which expected workers are added
-//   reports     of the shape of the laws, to which expected reports are added; or empty
+//   reports     of the shape of the distributions, to which expected reports are added; or empty
 i64 weigh_workers(Array<const i64> members, Array<const i64> counts, double count_unit, const Crowd& crowd,
                   Array<const double, 4> logs, Array<const double, 3> constant_logs, double one, double worker_unit,
                   double report_unit, double evidence_unit, Array<i32> log_odds, Array<i32> votes,
                   Array<double> constancy, const CrowdSums& sums, Array<i64, 4> reports);
 
-// Scales votes at [worker, report, label] that say more, from label to label, than a report may tell.
+// Scales votes at [worker, report, label] that differ more from label to label than a report permits.
 //   most  per worker: how far apart the votes of a report may lie, at least 0
 void bound_votes(Array<i32, 3> votes, Array<const double> most);
 
-// The same as weigh_workers, of workers who send sets of labels.
+// The same as weigh_workers, of workers with sets of labels.
 //   counts       at [worker, node, label]: expected reports by node and truth
-//   held         at [worker, label]: how many sets hold the label
+//   held         at [worker, label]: number of sets that contain the label
 //   answers      per worker: how many sets there are
 //   bases        per worker: the expected logarithm of their likelihood from wrong answers
-//   count_unit   what 1 is stored as in counts and bases
+//   count_unit   representation of 1 in counts and bases
 //   communities, constants, accuracies  see `Crowd`
 //   logs         at [accuracy, node]: logarithms of likelihoods, relative to a wrong answer's
 //   grid         the accuracies
-//   with_label, without  logarithms of the likelihood of a set with the label, and without, from who
+//   with_label, without  logarithms of the likelihood of a set with the label, and without, from a worker who
 //                always gives it
-//   one, share_one  what 1.0 is stored as in log_odds, and in skills and steady
+//   one, share_one  representation of 1.0 in log_odds, and in skills and steady
 //   log_odds     at [worker, node, label]: the expected logarithms
 //   skills       at [worker, label]: the expected accuracies
 //   steady       at [worker, label]: the probability that it always gives the label
@@ -201,13 +201,13 @@ i64 weigh_set_workers(Array<const i64, 3> counts, Array<const i64, 2> held, Arra
                       Array<i32, 2> steady, Array<double> constancy, const CrowdSums& sums);
 
 // A sweep of GLAD: easiness and posteriors of the tasks, and a bound of the log-posterior as a function
-// of the workers' abilities. Returns, in units, what of the bound does not depend on new abilities.
+// of the workers' abilities. Returns, in units, the part of the bound that does not depend on new abilities.
 //   abilities        per worker, in units of 2^-32
-//   unit, rest_unit  what 1.0 is stored as in pulls and bends, and in what is returned; no slope,
+//   unit, rest_unit  representation of 1.0 in pulls and bends, and in the result; no slope,
 //                    curvature or rest of one answer may be more than 2^50
-//   even             what an answer is credited where i labels tie, at place i
+//   even             credit of an answer if i labels tie, at place i
 //   pulls, bends     per worker, to which slope and curvature of the bound are added
-//   agreed           per worker, to which agreements are added where there are estimates
+//   agreed           per worker, to which agreements are added if there are estimates
 //   estimates        filled unless empty
 //   easiness         as many, filled: beta
 i64 infer_with_easiness(const LabelPartition& partition, Array<const i64> abilities, double unit, double rest_unit,

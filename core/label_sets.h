@@ -19,45 +19,45 @@ struct SetPartition {
 // How a set speaks for its answer.
 struct SetSigns {
     Array<const i64, 2> binomials;  // shape (members, labels): report_domains.binomials
-    double gain;                    // how much likelier a set is if it holds the answer, less 1
+    double gain;                    // ratio of likelihoods with and without the answer, less 1
     double epsilon;                 // the logarithm of 1 more than that
     Array<const i64, 2> mistakes;   // at [answer, truth]: how probable an answer is that is wrong, in 2^-30
     i64 nodes;                      // they lie evenly from -epsilon to epsilon
 };
 
-// What the workers are expected to be; there may be more than in a partition.
+// Expectations of the workers; there may be more than in a partition.
 struct SetWorkers {
     Array<const i32, 3> log_odds;   // at [worker, node, label]: expected ln(1 + w (exp(v) - 1)), in units of
-    double nats;                    // nats; 0 of a worker who always gives one label
-    Array<const i32, 2> skills;     // at [worker, label]: w of a worker who does not, in 2^-30
+    double nats;                    // nats; 0 of a worker with a constant label
+    Array<const i32, 2> skills;     // at [worker, label]: w of another worker, in 2^-30
     Array<const i32, 2> constants;  // at [worker, label]: probability that it always gives the label, alike
-    double constant_base;           // likelihood of a set from who always gives one label,
-    double constant_gain;           // and how much more it is if the set holds that label
+    double constant_base;           // likelihood of a set from a worker with a constant label,
+    double constant_gain;           // and its increase if the set contains that label
 };
 
-// What a sweep adds up.
+// Sums of a sweep.
 struct SetSums {
     Array<i64, 3> counts;    // at [worker, node, label]: expected reports by truth and node
     Array<i64> bases;        // per worker: expected ln b
-    Array<i64, 2> held;      // at [worker, label]: sets that hold the label
-    Array<i64, 2> mistaken;  // at [answer, truth]: expected P(wrong) / b of sets that hold the answer; on the
+    Array<i64, 2> held;      // at [worker, label]: sets that contain the label
+    Array<i64, 2> mistaken;  // at [answer, truth]: expected P(wrong) / b of sets that contain the answer; on the
                              // diagonal, of all sets
     Array<i64> classes;      // per label: expected tasks
     Array<i64> calibration;  // per temperature: see infer_noisy_labels
-    Array<i64> agreed;       // per worker: sets that hold the estimate, in units of even[1]
+    Array<i64> agreed;       // per worker: sets that contain the estimate, in units of even[1]
 };
 
 namespace QC_VARIANT {
-constexpr double SHARE_ONE = 1073741824.0;  // 2^30: what a probability of 1 is stored as
-constexpr double SET_VOTE_ONE = 4294967296.0;   // 2^32: what log-odds of 1 are stored as in sums
+constexpr double SHARE_ONE = 1073741824.0;  // 2^30: representation of a probability of 1
+constexpr double SET_VOTE_ONE = 4294967296.0;   // 2^32: representation of log-odds of 1 in sums
 
-// Sets that were read, and what they say; places [row * members + i] and [row * labels + label].
+// Sets that were read, and their statistics; places [row * members + i] and [row * labels + label].
 struct SetRows {
     SetRows(const SetSigns& signs, i64 most)
         : signs(signs), members((int)signs.binomials.shape[0]), labels((int)signs.binomials.shape[1]),
           codes(most * members), held(most * labels), bases(most * labels), totals(labels) {}
 
-    // Reads sets; `task` is the first whose reports they are.
+    // Reads sets; `task` is the first with these reports.
     QC_FN void read(const i64* values, i64 rows, i64 task) {
         for (i64 row = 0; row < rows; row++) {
             i32* QC_RESTRICT own = codes + row * members;
@@ -75,7 +75,7 @@ struct SetRows {
         }
     }
 
-    // Fills in the codes of a set's labels, ascending, given its number; false where there is none.
+    // Fills in the codes of a set's labels, ascending, given its number; false if it is invalid.
     QC_FN bool read_set(i64 rank, i32* own) const {
         i64 left = rank;
         int code = labels - 1;
@@ -118,7 +118,7 @@ QC_FN void expect_votes(const SetRows& sets, i64 row, const SetWorkers& workers,
     }
 }
 
-// Refuses arrays that do not fit each other.
+// Rejects arrays that do not fit each other.
 inline void check_sets(const SetPartition& p, const SetSigns& signs, const SetWorkers& who, i64 labels, i64 workers) {
     require(p.offsets.size() >= 1, "offsets must have one entry more than there are tasks");
     require(p.workers.size() == p.values.size(), "worker codes and values must be as many");

@@ -1,4 +1,4 @@
-// What the sweeps of NoiseAware share. They begin with votes by what workers are expected to be, their
+// Shared parts of the sweeps of NoiseAware. They begin with votes by the expectations of workers, their
 // reports on the task itself included: the last pass takes this echo out.
 #pragma once
 #include "array.h"
@@ -13,8 +13,8 @@ template <int B> struct Echo {
     explicit Echo(int labels)
         : memory(3 * (i64)labels * B), votes(memory), twice(votes + (i64)labels * B), damped(twice + (i64)labels * B) {}
 
-    // Fills in what is taken from each label's log-odds, times its probability; `learnt` are the
-    // log-odds while the crowd is learnt.
+    // Fills in the term subtracted from each label's log-odds, times its probability; `learnt` are the
+    // log-odds while the crowd is learned.
     QC_FN void take_twice(int labels, const double* QC_RESTRICT learnt) {
         for (int i = 0; i < labels * B; i++) twice[i] = 2.0 * (votes[i] - learnt[i]);
     }
@@ -23,7 +23,7 @@ template <int B> struct Echo {
     double *votes, *twice, *damped;  // votes: log-odds of the last pass
 };
 
-// A function of its own: sweeps call it more than once.
+// A separate function: sweeps call it more than once.
 template <int K, int B>
 QC_APART void believe_apart(Beliefs<B>& b, int many, const i32* known, int count) {
     believe<K>(b, many, known, count);
@@ -49,7 +49,7 @@ QC_APART void correct(Beliefs<B>& b, int many, const Echo<B>& echo, const i32* k
     }
 }
 
-// Multiplies log-odds by a factor, and fills in the probabilities anew.
+// Multiplies log-odds by a factor, and fills in the probabilities again.
 template <int K, int B>
 QC_FN void sharpen(Beliefs<B>& b, int many, double factor, const i32* known, int count) {
     for (int i = 0; i < (K ? K : many) * B; i++) b.votes[i] *= factor;

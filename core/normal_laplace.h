@@ -1,4 +1,4 @@
-// The distribution of e = G + L: a worker's own normal error of standard deviation sigma, and Laplace noise of
+// The distribution of e = G + L: a worker's normal error of standard deviation sigma, and Laplace noise of
 // density exp(-|l|/b) / 2b. All is in units of b, s being sigma / b: x = e / b lies anywhere, s from 1e-50 to
 // 1e50. NaN gives NaN. See docs/theory/normal-laplace.md.
 #pragma once
@@ -46,7 +46,7 @@ QC_FN Halves halves_of(double size, double s, double inverse_s) {
     return h;
 }
 
-// What a step of Newton's method needs.
+// Derivatives for a step of Newton's method.
 struct Bend {
     double t;          // minus d log density / dx; odd in x
     double curvature;  // minus the second derivative, at least 0; even in x
@@ -56,7 +56,7 @@ QC_FN Bend bend(double x, double s, double inverse_s) {
     return {std::copysign(h.t, x), ROOT_8 * inverse_s * h.q * h.near_top * h.far_top * h.share * h.excess};
 }
 
-// What an error tells of the worker's own part in it.
+// The worker's part in an error, as far as it is known.
 struct Moments {
     double t;            // as above
     double mean;         // posterior mean of G

@@ -27,7 +27,7 @@ namespace QC_VARIANT {
 // Takes the weighted mean of each task's answers for its truth, and tallies how far the answers are.
 //   weights      per worker: above 0 and at most 1
 //   low, high    bounds of the truths
-//   weight_unit  what 1.0 is stored as in sums over a task's answers
+//   weight_unit  representation of 1.0 in sums over a task's answers
 //   error_unit   the same in sums over a worker's
 //   squared      per worker, to which squared errors are added
 //   estimates    filled unless empty; the standard error is that of a weighted mean of independent
@@ -39,13 +39,13 @@ void infer_means(const NumberPartition& partition, Array<const double> weights, 
 void infer_medians(const NumberPartition& partition, double error_unit, Array<i64> squared,
                    const NumberEstimates& estimates);
 
-// Takes the answer that costs the workers least for each task's truth, and tallies what it costs them.
+// Makes the answer with the least loss each task's truth, and tallies the workers' losses.
 //   absolute   whether an error costs its amount, and the truth is the weighted median, which has no
 //              standard error; or its square, and the truth is the weighted mean
 //   power      0, 1 or 2: losses are divided by the standard deviation of the task's answers to this
 //              power; if the answers do not differ, there is no loss. A known truth counts as one answer
 //              more, so that a loss is at most twice the number of answers
-//   loss_unit  what 1.0 is stored as in sums of a worker's losses
+//   loss_unit  representation of 1.0 in sums of a worker's losses
 //   losses     per worker, to which losses are added
 void infer_least_losses(const NumberPartition& partition, Array<const double> weights, bool absolute, int power,
                         double weight_unit, double error_unit, double loss_unit, Array<i64> squared,
@@ -55,7 +55,7 @@ void infer_least_losses(const NumberPartition& partition, Array<const double> we
 // standardised: to the mean and the standard deviation of those of the task that are no outliers.
 //   precision_unit  the precision of a worker is this times its weight
 //   cut             an outlier is farther from the median than this many standard deviations
-//   square_unit     what 1.0 is stored as in sums of expected squared errors
+//   square_unit     representation of 1.0 in sums of expected squared errors
 //   squared, kept   per worker, to which expected squared errors are added, of standardised answers
 //                   that are no outliers, and their number
 //   evidence        one number, to which the log prior of the truths and the entropy of their posteriors
@@ -86,18 +86,18 @@ void evaluate_normal_laplace(Array<const double> errors, Array<const double> sig
 // Fills in the Fisher information of such an error about its mean.
 void evaluate_information(Array<const double> sigmas, Array<const double> scales, Array<double> information);
 
-// Finds each task's most likely truth, and tallies what the answers reveal of their workers. Each answer is the
+// Finds each task's most likely truth, and tallies statistics of the workers. Each answer is the
 // truth, a normal error of its worker and Laplace noise together.
-//   sigmas      per worker: standard deviation of its own errors, in units of the scale; above 0
-//   weights     per worker, above 0 and at most 1: what its log likelihood counts
+//   sigmas      per worker: standard deviation of its errors, in units of the scale; above 0
+//   weights     per worker, weight of its log likelihood, above 0 and at most 1
 //   scale       of the noise; above 0
 //   prior_mean, prior_precision  of the truths; with a precision of 0 there is no prior
 //   low, high   bounds of the truths
 //   rest        a truth is found when it moves by less than this many standard errors
 //   weight_unit, error_unit, square_unit, evidence_unit, truth_unit
-//               what 1.0 is stored as: in sums over a task, in squared, in sums, in evidence, in truth_sums
+//               representation of 1.0: in sums over a task, in squared, in sums, in evidence, in truth_sums
 //   squared     per worker, to which squared errors are added; or empty, if there are no estimates
-//   sums        [worker, 2], to which are added: expected squares of the worker's own errors, and squares of the
+//   sums        [worker, 2], to which are added: expected squares of the worker's errors, and squares of the
 //               scores of ln(sigma^2)
 //   evidence    to its one place are added the log densities of errors in units of the scale and, with a prior,
 //               minus half the logarithms of the truths' precisions
@@ -119,21 +119,21 @@ void fill_fraction_tails(Array<const double> points, Array<const double> others,
                          Array<double> other_tails);
 
 // Fills in each worker's mean log density at every column, in units.
-//   beliefs  [worker, law]
-//   laws     [law, column]: log densities
+//   beliefs  [worker, distribution]
+//   laws     [distribution, column]: log densities
 //   table    [worker, column]
 void blend_laws(Array<const double, 2> beliefs, Array<const double, 2> laws, Array<i32, 2> table);
 
-// Fills in the expected log density of each worker's answers under each law.
+// Fills in the expected log density of each worker's answers under each distribution.
 //   residuals  [worker, column]: expected answers, in units
-//   laws       [column, law]: log densities
-//   evidence   [worker, law]
+//   laws       [column, distribution]: log densities
+//   evidence   [worker, distribution]
 void weigh_laws(Array<const i64, 2> residuals, double unit, Array<const double, 2> laws, Array<double, 2> evidence);
 
-// Finds the posterior of each task's truth on bins, and tallies what it tells.
-//   densities  [column, law]: of reports under each law of errors, where there is room for support
-//   weights    per worker: above 0 and at most 1, what its reports count
-//   borne      per worker: what they may count in any case; empty where no report is capped
+// Finds the posterior of each task's truth on bins, and tallies its statistics.
+//   densities  [column, distribution]: of reports under each distribution of errors, if support is computed
+//   weights    per worker: weight of its reports, above 0 and at most 1
+//   borne      per worker: their guaranteed weight; empty if no report is capped
 //   levels     of the quantiles to be filled in
 //   ends       first and last bin, scaled as the values are
 //   quantiles  [task, level]: filled unless empty, scaled; a known truth is all of its quantiles

@@ -1,10 +1,10 @@
 // Log densities of a report of a number given each bin of the truth, in units of 1 / TABLE_ONE, and
-// what reports tell of workers.
+// statistics of workers.
 //
-// A report has a place: where the log density given the first bin stands among the columns of the
-// distributions of errors ("laws"); those given the next bins follow. What the ends of the range add
-// to it stands at another place, its ratio. Workers with many reports have a row of a table: the mean
-// over their laws at all columns, and a tally of expected answers there. What others' reports say is
+// A report has a place: that of the log density given the first bin among the columns of the
+// distributions of errors; those given the next bins follow. The term of the ends of the
+// range is at another place, its ratio. Workers with many reports have a row of a table: the mean
+// over their distributions at all columns, and a tally of expected answers there. The information of others' reports is
 // worked out report by report; log densities are the same to the bit.
 #pragma once
 #include <cmath>
@@ -15,9 +15,9 @@
 namespace quietcrowd {
 namespace QC_VARIANT {
 constexpr double TABLE_ONE = 4194304.0;  // 2^22: log densities lie within 500 of 0
-constexpr int BLOCK = 32;                // bins are credited so many at a time
+constexpr int BLOCK = 32;                // number of bins that are credited at a time
 
-// (double)x: a loop over it becomes vector code also where the processor has no such instruction.
+// (double)x: a loop over it becomes vector code even if the processor has no such instruction.
 QC_FN double to_double(i64 x) {
 #if defined(__SSE2__) && !defined(__AVX512DQ__)
     const u64 bits = (u64)x;
@@ -84,7 +84,7 @@ QC_FN void add_report(const WorkerLaws& laws, i64 worker, i64 place, i64 ratio, 
     if (ratio >= 0) add_table(table + ratio, bins, row);
 }
 
-// Makes log densities of an answer those of a report that may stand for no answer; `missing` is the log
+// Makes log densities of an answer those of a report that may replace a missing answer; `missing` is the log
 // density of that, with its odds.
 QC_APART inline void mix(double missing, i64 bins, i64* QC_RESTRICT row) {
     for (i64 b = 0; b < bins; b++) {
@@ -100,7 +100,7 @@ QC_FN void credit(const i64* QC_RESTRICT counts, i64 first, i64 last, i64* QC_RE
     for (i64 b = first / BLOCK * BLOCK; b < end; b++) columns[b] = add(columns[b], counts[b]);
 }
 
-// Adds to the sums of W laws what row(sums, place, law) adds at each of `count` places in turn.
+// Adds to the sums of W distributions the terms of `row` at each of `count` places in turn.
 template <int W, class Row> QC_FN void sum_part(i64 law, i64 count, double* sums, Row row) {
     Reals<W> total = Reals<W>::load(sums + law);
     for (i64 i = 0; i < count; i++) {

@@ -1,16 +1,16 @@
-// What each report of a number tells of its worker, judged by the truth as all other reports have it.
+// The evidence of each report of a number on its worker, given all other reports of the truth.
 #pragma once
 #include "number_reports.h"
 #include "numbers.h"
 
 namespace quietcrowd {
 namespace QC_VARIANT {
-constexpr double LARGEST_SHARE = 0.5;  // a report holds no more of a task's weight, unless others bear it out
-constexpr double LEAST_DENSITY = 1e-290;  // no report's density is less: a law is never ruled out
-constexpr double LEAST_PART = 1e-14;      // bins of less probability tell nothing of workers
+constexpr double LARGEST_SHARE = 0.5;  // the largest part of a report in a task's weight, unless others confirm it
+constexpr double LEAST_DENSITY = 1e-290;  // no report's density is less: no distribution is ever excluded
+constexpr double LEAST_PART = 1e-14;      // bins of less probability count nothing for workers
 
-// One report of a task at most counts less: it may hold the larger of LARGEST_SHARE and 2 / n of the
-// weight of n reports, or what is borne out.
+// One report of a task at most counts less: it may have the larger of LARGEST_SHARE and 2 / n of the
+// weight of n reports, or the part that others confirm.
 struct Cap {
     i64 report;     // its place among the task's, or -1
     double factor;  // by which it counts, at most 1
@@ -29,12 +29,12 @@ QC_APART inline Cap cap(const u32* workers, i64 reports, const double* weights, 
     return {place, lesser_of(most / weights[worker], 1.0)};
 }
 
-// Adds the log density of a report under each law of its worker's errors.
+// Adds the log density of a report under each distribution of its worker's errors.
 //   without    per bin: the posterior of the truth without the report, times `total`, its sum
-//   densities  [column, law]: of reports
-//   filled     density of the report where it is no answer, with the odds of that; 0 where it is one
-//   unit       what 1.0 is stored as in `supported`
-//   likely     per law: memory
+//   densities  [column, distribution]: of reports
+//   filled     density of a report without an answer, times the odds of that; 0 if there is an answer
+//   unit       representation of 1.0 in `supported`
+//   likely     per distribution: memory
 QC_APART inline void support(const double* without, i64 bins, double total, Array<const double, 2> densities,
                              i64 place, i64 ratio, double filled, double unit, double* likely,
                              i64* QC_RESTRICT supported) {

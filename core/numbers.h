@@ -5,7 +5,7 @@
 #include "functions.h"
 
 namespace quietcrowd {
-// What a last pass says of each task; empty arrays in other passes.
+// The results of a last pass for each task; empty arrays in other passes.
 struct NumberEstimates {
     Array<double> truths;
     Array<double> standard_errors;
@@ -16,7 +16,7 @@ struct NumberTask {
     i64 start, count;  // of its rows in the partition
     const u32* workers;
     const double* values;
-    double known;  // the truth where it is known, otherwise NaN
+    double known;  // the truth if known, otherwise NaN
 };
 
 namespace QC_VARIANT {
@@ -25,7 +25,7 @@ constexpr double LARGEST_UNIT = 1125899906842624.0;  // 2^50: to_integer takes n
 constexpr double TWO_TO_61 = 2305843009213693952.0;
 constexpr i64 ROWS_AT_ONCE = 4096;
 
-constexpr i64 SHORT = 16;  // answers of a task for which vectors and what remains cost more than they save
+constexpr i64 SHORT = 16;  // answers of a task below which vectors cost more than they save
 
 // Keeps a compiler from making a loop a loop over vectors.
 QC_FN void stay_scalar() {
@@ -39,7 +39,7 @@ QC_FN bool is_nan(double x) { return x != x; }
 // As to_signed(rint(x)), for any number.
 QC_FN i64 to_nearest(double x) { return to_signed(std::rint(x)); }
 
-// Refuses a partition or estimates whose sizes do not fit, and offsets that fall or leave the rows.
+// Rejects a partition or estimates of inconsistent sizes, and offsets that fall or leave the rows.
 inline void check_numbers(const NumberPartition& p, const NumberEstimates& e) {
     check_sizes(p);
     check_offsets(p.offsets, p.workers.size(), 0, p.tasks());
@@ -55,7 +55,7 @@ inline i64 longest_of(Array<const i64> offsets) {
     return longest;
 }
 
-// Calls each(place of the task, task) for all tasks of a partition whose offsets are checked. Worker
+// Calls each(place of the task, task) for all tasks of a partition with checked offsets. Worker
 // codes are checked here, those of some tasks at once: they are then still in the cache.
 template <class Each> QC_FN void for_tasks(const NumberPartition& p, i64 workers, Each each) {
     for (i64 first = 0, end; first < p.tasks(); first = end) {
@@ -92,7 +92,7 @@ struct WeightedMean {
     i64 total;  // of the weights, in units
 };
 
-// The mean of a task's answers, with what each worker's count; 0 without any.
+// The mean of a task's answers, with weights of workers; 0 without any.
 QC_FN WeightedMean weighted_mean_of(const NumberTask& task, const double* weights, double unit) {
     i64 total = 0, weighted = 0;
     const auto add_answer = [&](i64 i) {

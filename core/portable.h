@@ -1,9 +1,9 @@
-// What differs between compilers and devices. The same headers are compiled for CPUs (GCC, Clang,
+// Differences of compilers and devices. The same headers are compiled for CPUs (GCC, Clang,
 // clang-cl, MSVC) and for GPUs (nvcc, NVRTC).
 //
 // A kernel is compiled once for each instruction set, with QC_VARIANT its name. All code lies in a
 // namespace of that name: the linker must not merge a function compiled for one set with that of
-// another. For the same reason no function template of the C++ library is used on plain types.
+// another. For the same reason no function template of the C++ library is used on simple types.
 #pragma once
 
 #if defined(__FAST_MATH__) || defined(_M_FP_FAST)
@@ -85,7 +85,7 @@ QC_FN i64 multiply(i64 a, i64 b) { return (i64)((u64)a * (u64)b); }
 template <class T> QC_FN T greater_of(T a, T b) { return a > b ? a : b; }
 template <class T> QC_FN T lesser_of(T a, T b) { return a < b ? a : b; }
 
-// How a tally is added to: plainly where a thread has its own, atomically on a device.
+// Addition to a tally: simple if each thread has one, atomic on a device.
 struct Plain {
     static QC_FN void add_to(i64* total, i64 x) { *total = add(*total, x); }
 };

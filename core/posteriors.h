@@ -1,6 +1,6 @@
-// From log-odds to probabilities of labels. B tasks stand side by side: many on a CPU, so that vector
-// registers hold several, and one on a GPU, where every thread has its own. No task's bits depend on B.
-// K is the number of labels where it is known to the compiler, or 0.
+// From log-odds to probabilities of labels. B tasks are side by side: many on a CPU, so that vector
+// registers hold several, and one per thread on a GPU. No task's bits depend on B.
+// K is the number of labels if the compiler knows it, or 0.
 #pragma once
 #include "vector_math.h"
 
@@ -15,7 +15,7 @@ struct Beliefs {  // place [label * B + task]
     double best[B], rest[B];
 };
 
-QC_FN double unit_for(int labels) {  // so many shares of at most 1 add up in a double exactly
+QC_FN double unit_for(int labels) {  // this many shares of at most 1 add up exactly in a double
     double unit = 1125899906842624.0;
     while (unit * labels > WHOLE) unit /= 2.0;
     return unit;

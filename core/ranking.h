@@ -44,7 +44,7 @@ public:
     }
 
     double* ranked;  // ascending
-    i64* places;     // where each of them is in `values`
+    i64* places;     // place of each of them in `values`
 
 private:
     QC_FN void insert(const double* values, i64 start, i64 end) {

@@ -1,7 +1,7 @@
 // The kernels of PrisCrowd; see label_kernels.h. Claims are sorted by task: those of a task are the rows
 // offsets[task] to offsets[task + 1] - 1. `gaussian` selects the kernel of the densities, otherwise it
 // is Epanechnikov's. Bandwidths are in the unit of the values, above 0. Kernels that take `first` and
-// `end` use and fill only what belongs to the tasks from first up to end - 1.
+// `end` use and fill only the entries of the tasks from first up to end - 1.
 #pragma once
 #include "array.h"
 
@@ -69,7 +69,7 @@ void hampel_losses(Array<const double> residuals, const Hampel& thresholds, Arra
 // Adds the claims' squared distances from the densities of their tasks to their workers.
 //   worker_weights  per worker; the weights of a task's claims are proportional to them, or equal if
 //                   they are all 0
-//   unit            what 1.0 is stored as in sums of distances, which are at most 2 each
+//   unit            representation of 1.0 in sums of distances, which are at most 2 each
 //   tally           per worker, to which is added
 void tally_distances(bool gaussian, i64 first, i64 end, Array<const i64> offsets, Array<const u32> worker_codes,
                      Array<const double> values, Array<const double> bandwidths, Array<const double> worker_weights,
@@ -89,7 +89,7 @@ void weigh_locally(bool gaussian, i64 first, i64 end, Array<const i64> offsets, 
 //   weights  per claim, at least 0, with the sum 1 in each task that has claims
 //   least    per task: the weight that each of its claims has in any case
 //   total    the sum of a task's weights
-//   edges    per claim. What remains beyond the least weights is assigned by rounding the sums of
+//   edges    per claim. The weight beyond the least weights is assigned by rounding the sums of
 //            `weights` of one task only: no other task's claims influence it.
 void fill_seed_edges(Array<const i64> offsets, Array<const double> weights, Array<const i64> least, i64 total,
                      Array<u64> edges);
@@ -99,7 +99,7 @@ void fill_seed_edges(Array<const i64> offsets, Array<const double> weights, Arra
 //   blur_edges  per step from -reach to reach: how many words of 63 bits choose it or one below it
 //   falls       per step 0, 1, 2, ... reach: by how many powers of gamma it is less likely than none
 //   passes      with 0, 1, 2, ... claims in its bucket a candidate passes below this word of 63 bits
-//   tasks       the task of each attempt; one without claims is refused
+//   tasks       the task of each attempt; one without claims is invalid
 //   words       three per attempt: uniform words of 64 bits for the claim, the step and the test
 //   candidates  per attempt, in steps of the grid
 //   passed      per attempt

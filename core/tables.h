@@ -63,7 +63,7 @@ QC_FN void scatter_part(const u32* records, i64 rows, const i64* credit, int ste
     }
 }
 
-// `many` labels are done 16, 8, 4, 2 and 1 at a time; the compiler drops what K does not need.
+// `many` labels are done 16, 8, 4, 2 and 1 at a time; the compiler removes steps that K does not need.
 #define QC_PARTS(PART, ...)                                            \
     const int labels = K ? K : many;                                   \
     int l = 0;                                                         \

@@ -10,7 +10,7 @@ QC_FN u64 scramble(u64 word) {  // the last steps of splitmix64
     return word ^ (word >> 31);
 }
 
-// One of the `tied` labels whose vote is `best`; votes are `step` apart.
+// One of the `tied` labels with the vote `best`; votes are `step` apart.
 template <class Votes>
 QC_FN int pick_tied(const Votes* votes, int labels, int step, Votes best, int tied, u64 draw, u64 seed) {
     u64 left = ((scramble(draw ^ scramble(seed)) >> 32) * (u64)tied) >> 32;

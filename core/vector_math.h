@@ -1,4 +1,4 @@
-// exp, log and rounding from additions, multiplications, divisions and bits alone: the same bits on
+// exp, log and rounding from additions, multiplications, divisions and bits only: the same bits on
 // every machine, and loops over them become vector code.
 #pragma once
 #include "portable.h"
@@ -20,8 +20,8 @@ constexpr double SMALLEST = 708.0;
 QC_FN i64 to_integer(double x) { return subtract(bits_of(x + ROUNDER), ROUNDER_BITS); }
 QC_FN double to_whole(double x) { return x + ROUNDER - ROUNDER; }
 
-// Towards 0, as a cast does; the largest or smallest where there is no such integer, and for NaN the
-// smallest: what x86-64 does, and what C++ leaves open.
+// Towards 0, as a cast does; the largest or smallest if there is no such integer, and for NaN the
+// smallest: as on x86-64; C++ does not define it.
 QC_FN i64 to_signed(double x) {
     return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (i64)x : (i64)((u64)1 << 63);
 }

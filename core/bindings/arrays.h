@@ -1,4 +1,4 @@
-// From Python's arrays and tuples to what kernels take. An array is never converted: a kernel would
+// From Python's arrays and tuples to the arguments of kernels. An array is never converted: a kernel would
 // read or fill a copy.
 #pragma once
 #include <nanobind/nanobind.h>
@@ -8,7 +8,7 @@
 #include "../table.h"
 
 namespace nanobind::detail {
-// What the stubs call an array: its type alone, since sizes are checked when a kernel is called.
+// The name of an array in stubs: only its type, since sizes are checked when a kernel is called.
 template <class T> constexpr auto array_name() {
     using Plain = std::remove_const_t<T>;
     if constexpr (std::is_same_v<Plain, bool>) return const_name("numpy.typing.NDArray[numpy.bool_]");

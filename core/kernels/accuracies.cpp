@@ -1,4 +1,4 @@
-// From histograms of what reports tell of the workers to the distribution of their accuracies, and to
+// From histograms of the workers' reports to the distribution of their accuracies, and to
 // that of each worker. Terms are rounded to whole numbers before they are added over workers: no order
 // of workers changes a bit.
 #include "../label_kernels.h"
@@ -11,7 +11,7 @@ constexpr double EVIDENCE_ONE = 1048576.0, COUNT_ONE = 4294967296.0;
 constexpr int GRID = 64;           // how many accuracies are distinguished at a time
 constexpr int FEWEST_PLACES = 24;  // if fewer places of the grid than this are possible, a finer one follows
 constexpr int MOST_LOOKS = 5;
-constexpr double NEVER = 25.0;  // no accuracy is possible whose log-likelihood is so much below the best
+constexpr double NEVER = 25.0;  // no accuracy is possible with a log-likelihood this far below the best
 constexpr double PI = 3.141592653589793;
 constexpr int LANES = 16, LAWS = 8;  // places of a grid, and distributions, that are done at once
 
@@ -158,7 +158,7 @@ QC_FN double density_at(const double* crowd, double angle) {
 struct Look {
     explicit Look(i64 places) : logs(places * GRID) {}
 
-    // Of the distribution `crowd`; `used` is an array of as many as there are nodes: whose logarithms are needed.
+    // Of the distribution `crowd`; `used` marks the nodes with logarithms that are needed.
     QC_APART void fill(double lowest, double highest, const double* crowd, const double* odds, const bool* used,
                        i64 places) {
         low = lowest;
@@ -176,7 +176,7 @@ struct Look {
     Room<double> logs;
 };
 
-// The accuracy below which so much of the mass lies. Mass is even between edges.
+// The accuracy below which this part of the mass lies. Mass is even between edges.
 static double quantile(const double* edges, const double* masses, double left) {
     for (int at = 0; at < GRID; at++) {
         if (left <= masses[at] && masses[at] > 0.0)

@@ -1,5 +1,5 @@
 // Attempts at synthetic claims. All distributions are integers, and every random choice is a comparison
-// of integers: the privacy loss is computed from exactly what is sampled here.
+// of integers: the privacy loss is computed from exactly the weights that are sampled here.
 #include "../synthesis_kernels.h"
 
 #include <cmath>
@@ -28,7 +28,7 @@ void fill_seed_edges(Array<const i64> offsets, Array<const double> weights, Arra
     }
 }
 
-// The first place whose edge is above the word. Edges ascend, and the last is above every word.
+// The first place with an edge above the word. Edges ascend, and the last is above every word.
 static i64 first_above(const u64* edges, i64 count, u64 word) {
     i64 low = 0, high = count - 1;
     while (low < high) {

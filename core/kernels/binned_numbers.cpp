@@ -1,11 +1,11 @@
-// A model of numbers on bins: truths' posteriors, and what they tell of workers. Log densities of a
-// task's reports are added in whole numbers; what a report tells of its worker is rounded once, and
+// A model of numbers on bins: truths' posteriors, and statistics of workers. Log densities of a
+// task's reports are added in whole numbers; a report's statistics of its worker are rounded once, and
 // added in whole numbers. So neither order nor partition changes a bit.
 #include "../binned_truth.h"
 
 namespace quietcrowd {
 namespace QC_VARIANT {
-// The weighted mean of what the bins took from a task's reports, in bins.
+// The weighted mean of the rests of a task's reports after rounding, in bins.
 static double rounded_off(const NumberTask& task, Array<const double> cut, Array<const double> weights, double unit) {
     i64 total = 0, weight = 0;
     for (i64 i = 0; i < task.count; i++) {
@@ -44,7 +44,7 @@ static void check_reports(const NumberPartition& p, const BinnedReports& reports
     require(tally.squared.size() == laws.workers(), "squared errors must be one per worker");
 }
 
-// Refuses reports of a task that lie outside of the laws' columns, and a known truth in no bin.
+// Rejects reports of a task that lie outside of the columns, and a known truth in no bin.
 static void check_places(const BinnedReports& reports, const NumberTask& task, i64 most, i64 place) {
     for (i64 i = task.start; i < task.start + task.count; i++)
         if (QC_UNLIKELY(reports.places[i] < 0 || reports.places[i] > most || reports.ratios[i] > most))

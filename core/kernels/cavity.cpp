@@ -1,4 +1,4 @@
-// What reports tell of their workers' accuracies, given what the other reports tell of the truths. Some
+// The evidence of reports on their workers' accuracies, given the other reports on the truths. Some
 // tasks are done at once, in loops over their reports. All sums are of whole numbers: no order of rows,
 // tasks or labels changes a bit.
 #include "../label_kernels.h"
@@ -7,10 +7,10 @@
 
 namespace quietcrowd {
 namespace QC_VARIANT {
-constexpr double VOTE_ONE = 16777216.0;  // what log-odds of 1 are stored as: enough for 10^10 votes of 12
-constexpr i64 MOST_TASKS = 64, MOST_CELLS = 262144;  // so many tasks, and reports times labels, at once
+constexpr double VOTE_ONE = 16777216.0;  // representation of log-odds of 1: enough for 10^10 votes of 12
+constexpr i64 MOST_TASKS = 64, MOST_CELLS = 262144;  // maximum number of tasks, and of reports times labels, at once
 
-// What 1.0 is stored as, so that shares of so many labels add up without rounding.
+// Representation of 1.0, so that shares of this many labels add up without rounding.
 static double unit_of_shares(i64 labels) { return labels <= 256 ? 17592186044416.0 : 4294967296.0; }
 
 // Some tasks, and their reports. `next` moves on to the tasks that follow.
@@ -65,7 +65,7 @@ static void check_sizes(const CavityVotes<N>& votes, const ReportLaws<M>& laws, 
             "histograms must be one per worker, crowd and channel");
 }
 
-// A vote of a worker's own, cut.
+// A worker's vote, clipped.
 QC_FN double cut(double odds, double most) {
     odds = -most > odds ? -most : odds;
     return most < odds ? most : odds;
@@ -99,7 +99,7 @@ struct TaskVotes {
     Room<double> odds, shares, best, total;
 };
 
-// Fills in how probable it is, without each report, that its label is true. `added` is what each report
+// Fills in how probable it is, without each report, that its label is true. `added` is the term of each report
 // adds to its label, in units; `rest` is a buffer.
 static void fill_coin_cavities(const CavityBlock& block, const u32* QC_RESTRICT reports, const i64* QC_RESTRICT added,
                                const double* QC_RESTRICT log_priors, TaskVotes& votes, double* QC_RESTRICT truth,
@@ -194,7 +194,7 @@ void coin_cavities(const LabelPartition& partition, const CavityVotes<1>& votes,
     }
 }
 
-// Fills in what each worker's own record adds to each label by its report, times its trust: at place
+// Fills in the term of each worker's record in each label by its report, times its trust: at place
 // [label * stride + row].
 static void fill_own_votes(const CavityBlock& block, const CavityVotes<3>& votes, const u32* QC_RESTRICT reports,
                            const double* QC_RESTRICT trusted, i64 stride, double* QC_RESTRICT mine) {
@@ -220,7 +220,7 @@ static void fill_own_votes(const CavityBlock& block, const CavityVotes<3>& votes
 }
 
 // Fills in how probable each label is without each report, at place [label * stride + row]. `added` is
-// what each report adds to each label, in units; `best` and `total` are buffers.
+// the term of each report in each label, in units; `best` and `total` are buffers.
 static void fill_table_cavities(const CavityBlock& block, const i64* QC_RESTRICT added,
                                 const double* QC_RESTRICT log_priors, i64 stride, double* QC_RESTRICT best,
                                 double* QC_RESTRICT total, double* QC_RESTRICT shares) {
@@ -258,7 +258,7 @@ static void fill_table_cavities(const CavityBlock& block, const i64* QC_RESTRICT
     }
 }
 
-// Fills in the probability of each report, mixed over truths; `law` is at [truth, report].
+// Fills in the probability of each report, mixed over truths; the distribution is at [truth, report].
 static void mix(const CavityBlock& block, const double* QC_RESTRICT law, const double* QC_RESTRICT shares, i64 stride,
                 const u32* QC_RESTRICT reports, double* QC_RESTRICT mixed) {
     const i64 labels = block.labels;

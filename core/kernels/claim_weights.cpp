@@ -38,7 +38,7 @@ void hampel_losses(Array<const double> residuals, const Hampel& thresholds, Arra
     for (i64 i = 0; i < residuals.size(); i++) filled[i] = loss(given[i], at);
 }
 
-// Refuses a run of tasks that its arrays do not have; returns the most claims of a task.
+// Rejects a run of tasks that its arrays do not have; returns the most claims of a task.
 static i64 check(i64 first, i64 end, Array<const i64> offsets, i64 rows, i64 bandwidths) {
     const i64 tasks = offsets.size() - 1;
     require(tasks >= 0, "offsets must have one entry more than there are tasks");

@@ -37,7 +37,7 @@ i64 infer_by_confusion(const LabelPartition& partition, Array<const i32> log_odd
 namespace {
 constexpr i64 MANY = 16;  // from this number of labels on, most rows of a confusion matrix are empty
 
-// A row of log-probabilities, and what each adds to the sum of the counts times these.
+// A row of log-probabilities, and the term of each in the sum of the counts times these.
 struct Row {
     explicit Row(i64 labels) : records(labels), shares(labels), gains(labels), logs(labels) {}
 
@@ -106,7 +106,7 @@ i64 learn_large_confusions(Array<const i64> counts, i64 labels, i64 added, i64 a
 }
 }  // namespace
 
-constexpr int CELLS = 1024;  // about so many cells are done at once
+constexpr int CELLS = 1024;  // about this many cells are processed at once
 
 i64 learn_confusions(Array<const i64> counts, i64 labels, i64 added, i64 added_right, i64 least, double one,
                      double unit, Array<i32> log_odds) {

@@ -1,4 +1,4 @@
-// GLAD: the easiness and the posterior of each task, and what they say of the workers. Sums over rows
+// GLAD: the easiness and the posterior of each task, and statistics of the workers. Sums over rows
 // and over labels are of whole numbers, so that no order of additions matters.
 #include "../label_kernels.h"
 
@@ -23,7 +23,7 @@ template <int B> struct GladBlock {
           counts(sums + labels * B), alphas(numbers), row_betas(alphas + most_rows), leans(row_betas + most_rows),
           first(integers), second(first + most_rows) {}
 
-    // Takes the next tasks: the abilities of those who gave a label, added up, and how many gave it.
+    // Takes the next tasks: the sum of the abilities of workers with a label, and their number.
     QC_FN bool take(i64 start, const i64* abilities) {
         if (!block.take(start)) return false;
         rows = block.offsets()[block.count] - block.offsets()[0];
@@ -158,7 +158,7 @@ template <int B> struct GladBlock {
         believe_at_ease();
     }
 
-    // The sum of the logarithms of what tasks are normalized by, and of their priors.
+    // The sum of the logarithms of the tasks' normalizers, and of their priors.
     QC_FN i64 add_priors(double flat, double rest_unit) const {
         i64 rest = 0;
         for (int t = 0; t < block.count; t++) {
@@ -248,7 +248,7 @@ i64 infer_with_easiness(const LabelPartition& partition, Array<const i64> abilit
             "pulls, bends and agreements must be one per worker");
     require(easiness.size() == estimates.truths.count, "easiness must be one per estimate");
     check_offsets(partition.offsets, partition.workers.size(), 0, partition.tasks());
-    i64 most_rows = MOST_ROWS;  // a longer task is alone in its block
+    i64 most_rows = MOST_ROWS;  // a longer task is the only one in its block
     for (i64 t = 0; t < partition.tasks(); t++)
         most_rows = greater_of(most_rows, partition.offsets[t + 1] - partition.offsets[t]);
     const auto run = labels <= 32 ? &infer<64> : &infer<8>;

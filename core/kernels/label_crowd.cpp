@@ -1,4 +1,4 @@
-// What labels tell of their workers, and workers of the crowd.
+// The evidence of labels on their workers, and of workers on the crowd.
 #include "../label_crowd.h"
 
 #include "../label_kernels.h"
@@ -39,7 +39,7 @@ static void log_chances(CrowdBlock<B>& block, const Crowd& crowd, Array<const do
     }
 }
 
-// Fills in the expected values of numbers of the laws, at [label, report, worker].
+// Fills in the expected values of numbers of the distributions, at [label, report, worker].
 template <int B>
 QC_APART static void expect(const CrowdBlock<B>& block, Array<const double, 4> numbers,
                             Array<const double, 3> of_constants, double* expected) {
@@ -49,7 +49,7 @@ QC_APART static void expect(const CrowdBlock<B>& block, Array<const double, 4> n
         for (i64 report = 0; report < reports; report++)
             add_rows<B>(expected + report * B, block.chance(channel, block.communities), block.labels,
                         of_constants[channel].data + report, reports);
-    for (i64 label = block.labels - 1; label >= 0; label--) {  // the first is what the others begin with
+    for (i64 label = block.labels - 1; label >= 0; label--) {  // the others begin with the first
         double* rows = expected + label * reports * B;
         if (label)
             for (i64 i = 0; i < reports * B; i++) rows[i] = expected[i];

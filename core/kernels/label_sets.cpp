@@ -1,12 +1,12 @@
-// The sweep of NoiseAware for sets of labels: posteriors of the tasks from reports. A report says of its
-// worker only where its v lies for each truth: it counts for the two nodes next to it, in proportion. All
+// The sweep of NoiseAware for sets of labels: posteriors of the tasks from reports. A report determines
+// only the place of its v for each truth: it counts for the two nodes next to it, in proportion. All
 // that is added over reports or labels is rounded to whole numbers first.
 #include "../label_kernels.h"
 #include "../noisy_labels.h"
 
 namespace quietcrowd {
 namespace QC_VARIANT {
-constexpr int TASKS = 16;  // done at once: at most so many tasks, and about so many reports times labels
+constexpr int TASKS = 16;  // maximum number of tasks at once, and roughly of reports times labels
 constexpr i64 MOST_CELLS = 1 << 13;
 
 // A block of tasks and their sets.
@@ -25,7 +25,7 @@ struct SetBlock {
     QC_FN const i32* known() const { return p.known.data + first; }
     QC_FN u32 worker(i64 row) const { return p.workers[offsets()[0] + row]; }
 
-    // Takes the next tasks, from task `start` on; false where there are none left.
+    // Takes the next tasks, from task `start` on; false at the end.
     QC_FN bool take(i64 start) {
         first = start;
         if (first >= p.tasks()) return false;
@@ -75,7 +75,7 @@ struct SetBlock {
         }
     }
 
-    // Fills in the log-odds of labels while the crowd is learnt.
+    // Fills in the log-odds of labels while the crowd is learned.
     QC_APART void vote() {
         const double without = log_of(workers.constant_base);
         const double more = log_of(workers.constant_base + workers.constant_gain) - without;
@@ -116,7 +116,7 @@ struct SetBlock {
             [&](int t) { take_sums(t, echo.votes); });
     }
 
-    // Adds the probabilities of each task's labels to the records of those who reported.
+    // Adds the probabilities of each task's labels to the records of workers with a report.
     QC_APART void credit(const SetSums& to) {
         for_rows(
             [&](int t, i64 row) {
@@ -163,7 +163,7 @@ struct SetBlock {
             [](int) {});
     }
 
-    // Fills in the estimates, and credits the workers whose sets hold them.
+    // Fills in the estimates, and credits the workers with a set that contains them.
     QC_APART void settle(const LabelEstimates& estimates, i64 one, u64 seed, i64* agreed) {
         for (int t = 0; t < count; t++) {
             if (offsets()[t] == offsets()[t + 1] && known()[t] < 0) continue;

@@ -11,17 +11,17 @@ constexpr int ROUGH_STEPS = 2;  // with simple scores, before steps with the exa
 constexpr i64 LANES = 4;
 
 // One over the variance of the noise. The curvature at no error is about one over the variance of a report if
-// the worker's own errors outweigh the noise, and more than this if they do not.
+// the worker's errors outweigh the noise, and more than this if they do not.
 constexpr double PLAIN = 0.5;
 constexpr double LEAST_CURVATURE = 0.05;          // of a report: as a part of that at no error, or of PLAIN
 constexpr double LARGEST_CURVATURE = 1048576.0;   // and as a multiple of the largest such number on the task
 constexpr double LARGEST_SCORE = 16.0;            // a report's score of ln(variance) is cut at this
 
 struct Worker {
-    double sigma, inverse, peak, weight;  // of its own errors in units of b; 1 / sigma; the curvature at no error
+    double sigma, inverse, peak, weight;  // of a worker's errors in units of b; 1 / sigma; the curvature at no error
 };
 
-// A task's reports in units of b, and of their workers what is above. Behind the last one there are reports of
+// A task's reports in units of b, and the values above of their workers. Behind the last one there are reports of
 // weight 0, up to a multiple of LANES, so that no loop ends with single reports.
 struct Reports {
     i64 count, padded;
@@ -112,7 +112,7 @@ static Peak maximize_posterior(const Reports& r, const Limits& limits, double un
     return {truth, curvature};
 }
 
-// What a task's reports reveal of their workers.
+// The statistics of a task's reports about their workers.
 struct Findings {
     i64 *own, *information, *evidence;
 };
@@ -148,7 +148,7 @@ void infer_by_mixture(const NumberPartition& partition, Array<const double> sigm
     const double per_scale = 1.0 / scale;
     const Limits limits{prior_mean * per_scale, prior_precision * scale * scale, low * per_scale, high * per_scale,
                         rest};
-    const double widest = (high - low) / std::sqrt(12.0);  // the standard error of what is even between the bounds
+    const double widest = (high - low) / std::sqrt(12.0);  // the standard error of a uniform number between the bounds
 
     Room<Worker> known_workers(workers);
     Worker* QC_RESTRICT law = known_workers;

@@ -1,4 +1,4 @@
-// Tables of what is believed of workers with many reports of numbers, and what is learnt of them.
+// Tables of the state and the statistics of workers with many reports of numbers.
 #include "../number_kernels.h"
 #include "../number_reports.h"
 
@@ -25,7 +25,7 @@ void blend_laws(Array<const double, 2> beliefs, Array<const double, 2> laws, Arr
     }
 }
 
-constexpr i64 COLUMNS = 64;  // so many at a time: their laws stay in the cache
+constexpr i64 COLUMNS = 64;  // this many at a time: their distributions stay in the cache
 
 void weigh_laws(Array<const i64, 2> residuals, double unit, Array<const double, 2> laws, Array<double, 2> evidence) {
     const i64 workers = residuals.shape[0], columns = residuals.shape[1], many = laws.shape[1];

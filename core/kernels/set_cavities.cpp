@@ -1,5 +1,5 @@
-// What sets of labels tell of their workers' accuracies: given the posterior of a task without the worker's
-// own set, that set is as likely as w c + (1 - w) b, up to one factor. Votes are those of the last pass of
+// The evidence of sets of labels on their workers' accuracies: given the posterior of a task without the worker's
+// set, that set is as likely as w c + (1 - w) b, up to one factor. Votes are those of the last pass of
 // infer_sets.
 #include "../label_kernels.h"
 
@@ -7,10 +7,10 @@
 
 namespace quietcrowd {
 namespace QC_VARIANT {
-constexpr double FINE = 1099511627776.0;  // 2^40: what 1.0 is stored as where shares add up
-constexpr i64 MOST_ROWS_AT_ONCE = 256;    // a task with more comes alone
+constexpr double FINE = 1099511627776.0;  // 2^40: representation of 1.0 in sums of shares
+constexpr i64 MOST_ROWS_AT_ONCE = 256;    // a task with more is processed separately
 
-// Fills in how probable each label is by all votes but a set's own.
+// Fills in how probable each label is by all votes except a set's.
 static void infer_without(const i64* QC_RESTRICT sums, const i64* QC_RESTRICT own, Array<const double> log_priors,
                           double* QC_RESTRICT shares) {
     const i64 labels = log_priors.size();

@@ -1,6 +1,6 @@
-// What sets of labels tell of their workers, and workers of the crowd. Where a set lies among the nodes
-// does not depend on which labels it holds, so that one law serves all truths; for who always gives
-// one label it counts how many of its sets hold that label.
+// The evidence of sets of labels on workers, and of workers on the crowd. The place of a set among the nodes
+// does not depend on its labels, so that one distribution serves all truths. For a worker with a
+// constant label it counts the sets that contain the label.
 #include "../label_crowd.h"
 #include "../label_kernels.h"
 
@@ -58,7 +58,7 @@ i64 weigh_set_workers(Array<const i64, 3> counts, Array<const i64, 2> held, Arra
         for (i64 community = 0; community < block.communities; community++)
             block.log_community(0, community, log_of_any(communities[community]));
         for (i64 label = 0; label < labels; label++) {
-            // less what the sets' likelihoods of wrong answers are, which all other chances leave out
+            // less the sets' likelihoods of wrong answers, which all other chances omit
             double* row = block.chance(0, block.communities + label);
             fill<B>(row, log_of_any(constants[label]));
             for (int lane = 0; lane < used; lane++) {

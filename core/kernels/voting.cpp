@@ -15,7 +15,7 @@ void hash_texts(Array<const i64> ends, Array<const u8> payload, Array<u64> hashe
     }
 }
 
-// The winner's share of the softmax of the votes, or of the votes where nats is 0. Summed in steps
+// The winner's share of the softmax of the votes, or of the votes if nats is 0. Summed in steps
 // of 2^-50, so that the order of the labels does not show.
 static double share_of_best(Array<const i64> votes, i64 best, double nats) {
     constexpr double FINE = 1125899906842624.0;

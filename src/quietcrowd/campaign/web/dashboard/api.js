@@ -65,7 +65,7 @@ class CampaignApi {
     return (await this.fetch("")).json();
   }
 
-  /** Return the latest results without rows; null if there are none, undefined if unchanged. */
+  /** Return the latest results without rows; null without results, undefined if unchanged. */
   async results() {
     const known = this.#etag === null ? {} : { "If-None-Match": this.#etag };
     try {

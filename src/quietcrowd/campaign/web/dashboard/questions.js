@@ -45,7 +45,7 @@ export function isKnown(name) {
   return known.has(name);
 }
 
-/** Describe how many truths the requester provided; empty if there are none. */
+/** Describe how many truths the requester provided; empty without any. */
 export function countKnown() {
   return known.size ? ` ${count(known.size)} known beforehand.` : "";
 }

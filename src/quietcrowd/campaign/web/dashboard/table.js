@@ -42,7 +42,7 @@ export class SortableTable {
     more.addEventListener("click", () => this.#showMore());
   }
 
-  /** Show rows in the current order; `load` loads further ones, null if there are none. */
+  /** Show rows in the current order; `load` loads further ones, null at the end. */
   show(columns, rows, load) {
     const same = columns.map((column) => column.name).join() === this.#names();
     this.#columns = columns;

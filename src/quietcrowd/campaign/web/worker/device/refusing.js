@@ -1,4 +1,4 @@
-// Actions that the device refuses.
+// Actions that the device rejects.
 
 import { Refusal } from "../terms/terms.js";
 

@@ -88,7 +88,7 @@ export function lettersOf(name, data) {
 }
 
 /**
- * Return the letters of a task's values. If there are none, return those of keys that are more than
+ * Return the letters of a task's values. Without any, return those of keys that are more than
  * names, or else the appearance. `fold` maps equivalent texts to one form.
  */
 function lettersBy(fold, name, data) {

@@ -208,7 +208,7 @@ export function askedOf({ allotted }, tasks, { allotment }) {
 
 const follows = ({ id }, i, tasks) => i === 0 || tasks[i - 1].id < id;
 
-/** Refuse tasks with names for which the loss exceeds the agreed one. */
+/** Reject tasks with names for which the loss exceeds the agreed one. */
 async function requireLoss(names, { channel, guarantee: { epsilon, workerEpsilon } }) {
   const named = await attempt(() => lossOfNamed(channel, names), "unsound");
   const loss = Math.min(names.length * epsilon, named);
