@@ -19,7 +19,7 @@ CROWDS = 6
 def reports_of(answers, seed=0):
     """Return reports at epsilon 3."""
     mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=3.0)
-    return mechanism.randomize(answers, rng=np.random.default_rng(seed)).table
+    return mechanism.simulate(answers, random_state=seed).table
 
 
 @pytest.fixture(scope="module")

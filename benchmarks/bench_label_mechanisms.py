@@ -73,7 +73,7 @@ def plurality_errors(
     """Return of each number of reports which tasks' plurality is wrong; ties are drawn."""
     rng = np.random.default_rng(seed)
     labels, workers = answers.domain.size, len(answers.workers)
-    reports = mechanism.randomize(answers, rng=rng).table.values.reshape(-1, workers)
+    reports = mechanism.simulate(answers, random_state=rng).table.values.reshape(-1, workers)
     chance = rng.random((len(truths), labels)) / 2
     counts, read, wrong = np.zeros((len(truths), labels), np.int64), 0, []
     for size in sizes:
@@ -138,7 +138,7 @@ def fit_rows(labels: int, epsilon: float) -> list[list[str]]:
 
 def fitted_error(mechanism: qc.Mechanism, labels: int, workers: int, seed: int) -> float:
     answers, truths = answers_of(labels, FIT_TASKS, workers, seed)
-    reports = mechanism.randomize(answers, rng=np.random.default_rng(seed))
+    reports = mechanism.simulate(answers, random_state=seed)
     estimate = qc.NoiseAware().fit(reports)
     found = estimate.truths.sort_values("task")["truth"].to_numpy()
     return float((found != truths).mean())

@@ -104,7 +104,7 @@ def test_against_no_privacy(benchmark, name, remark):
     """Run time on reports against CRH on plain answers: Figure 5 of the paper."""
     answers = qc.load_dataset(name).answers.canonical
     mechanism = qc.LaplacePerturbation(domain=answers.domain, epsilon=1.0, fill=None)
-    reports = mechanism.randomize(answers, rng=np.random.default_rng(0))
+    reports = mechanism.simulate(answers, random_state=0)
     benchmark.pedantic(qc.MOON(truth_prior=None).fit, (reports,), rounds=3, warmup_rounds=1)
     plain = least_seconds(lambda: qc.CRH().fit(answers), rounds=3)
     ours = benchmark.stats.stats.min

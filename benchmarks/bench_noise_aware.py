@@ -1,6 +1,5 @@
 """What a pass of `NoiseAware` over labels costs, against one of weighted voting."""
 
-import numpy as np
 import pytest
 
 import quietcrowd as qc
@@ -40,7 +39,7 @@ def test_one_pass(answers, compare):
         seed=1,
     )
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
-    reports = mechanism.randomize(crowd.answers, rng=np.random.default_rng(1))
+    reports = mechanism.simulate(crowd.answers, random_state=1)
     aware, voting = passes(qc.NoiseAware(), reports), passes(qc.WeightedVote(), reports)
     compare(
         f"noise-aware sweep and update, 10^6 reports, {answers:,} a worker",

@@ -90,7 +90,7 @@ def reports_of_crowd(tasks, workers, per_task):
     crowd = qc.synthetic_crowd(
         tasks=tasks, workers=workers, answers_per_task=per_task, labels=LABELS, seed=1
     )
-    table = MECHANISM.randomize(crowd.answers, np.random.default_rng(2)).table
+    table = MECHANISM.simulate(crowd.answers, random_state=2).table
     order = np.argsort(table.worker_codes, kind="stable")
     return table.task_codes[order], table.worker_codes[order], table.values[order]
 

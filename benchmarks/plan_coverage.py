@@ -141,7 +141,7 @@ def by_pilot(crowd, seed, epsilon, kind):
     mechanism = mechanism_for(answers.domain, epsilon)
     outcome = simulate(crowd, mechanism, (seed, 2))
     if kind == "reports":
-        pilot = mechanism.randomize(pilot, rng=np.random.default_rng((seed, 3)))
+        pilot = mechanism.simulate(pilot, random_state=np.random.default_rng((seed, 3)))
     law = assumption_of_pilot(pilot, worlds=WORLDS, seed=seed)
     (cell,) = simulate_size(law, size, [mechanism], WORLDS, seed, plain=False)
     (found,) = expected_errors(

@@ -17,7 +17,7 @@ def many_workers():
     """10^6 workers and 10^4 tasks at sparsity 0.999, reports of answers alone."""
     crowd = qc.sparse_crowd(workers=10**6, tasks=10**4, sparsity=0.999, seed=0)
     mechanism = qc.LaplacePerturbation(domain=crowd.answers.domain, epsilon=1.0, fill=None)
-    mechanism.randomize(crowd.answers, rng=np.random.default_rng(0))
+    mechanism.simulate(crowd.answers, random_state=0)
 
 
 def every_mechanism():
@@ -35,7 +35,7 @@ def every_mechanism():
         *(qc.MatrixFactorization(**at, rank=20, variant=variant) for variant in variants),
     ):
         with qc.noise_ignored():
-            qc.WeightedMean().fit(mechanism.randomize(crowd.answers, rng=rng))
+            qc.WeightedMean().fit(mechanism.simulate(crowd.answers, random_state=rng))
 
 
 if __name__ == "__main__":

@@ -148,7 +148,7 @@ class Crowd:
         frame = pd.DataFrame({"task": task, "worker": workers, "label": columns})
         self.place = np.concatenate([np.arange(size) for size in sizes])
         answers = qc.Answers.from_frame(frame, domain=pool.domain)
-        reports = self.mechanism.randomize(answers, rng=rng).table
+        reports = self.mechanism.simulate(answers, random_state=rng).table
         # back into the order of the frame
         keys = pd.MultiIndex.from_arrays(
             [

@@ -51,7 +51,7 @@ def reports_of(answers: qc.Answers, epsilon: float | None, rng: np.random.Genera
     """Return what the devices send: reports, or the answers where there is no privacy."""
     if epsilon is None:
         return answers
-    return qc.RandomizedResponse(domain=SIDES, epsilon=epsilon).randomize(answers, rng=rng)
+    return qc.RandomizedResponse(domain=SIDES, epsilon=epsilon).simulate(answers, random_state=rng)
 
 
 def share_of_wins(data) -> dict[str, float]:

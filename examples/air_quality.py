@@ -4,8 +4,6 @@ A phone adds Laplace noise to each reading. A ledger adds up what its owner has 
 days: epsilon adds up over all that is ever sent. All phones here are simulated.
 """
 
-import numpy as np
-
 import quietcrowd as qc
 
 DAYS, PLACES, PHONES, EPSILON = 3, 30, 400, 2.0
@@ -24,7 +22,7 @@ def main() -> None:
             tasks=PLACES, workers=PHONES, share=0.2, sigmas=(0.3, 2.0), seed=day
         )
         phone = qc.LaplacePerturbation(domain=crowd.answers.domain, epsilon=EPSILON, fill=None)
-        reports = phone.randomize(crowd.answers, rng=np.random.default_rng(day))
+        reports = phone.simulate(crowd.answers, random_state=day)
         with qc.noise_ignored():
             found = (
                 qc.Mean().fit(crowd.answers),

@@ -4,8 +4,6 @@ Every phone reports every drug. A patient who does not know a drug sends NULL th
 randomised response, so that nobody learns who took what. All patients here are simulated.
 """
 
-import numpy as np
-
 import quietcrowd as qc
 
 PATIENTS, DRUGS, EPSILON = 1_000, 40, 3.0
@@ -26,7 +24,7 @@ def main() -> None:
     print(device.guarantee(tasks=DRUGS), "\n")
 
     # Real phones draw without rng; with a seed the simulation is the same each time.
-    reports = device.randomize(patients.answers, rng=np.random.default_rng(0))
+    reports = device.simulate(patients.answers, random_state=0)
     print(f"{len(patients.answers)} answers became {len(reports)} reports, NULL included")
     print("Wrong side effects:")
     with qc.noise_ignored():

@@ -32,7 +32,7 @@ def main() -> None:
         loss = mechanism.guarantee(answers=GRADED).epsilon
         votes, aware = [], []
         for seed in range(5):  # five simulated draws of the noise
-            reports = mechanism.randomize(crowd.answers, rng=np.random.default_rng(seed))
+            reports = mechanism.simulate(crowd.answers, random_state=seed)
             with qc.noise_ignored():
                 votes.append(qc.error_rate(qc.WeightedVote().fit(reports), crowd.truths))
             aware.append(qc.error_rate(qc.NoiseAware().fit(reports), crowd.truths))

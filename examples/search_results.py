@@ -19,7 +19,7 @@ def main() -> None:
     factors = qc.MatrixFactorization(domain=domain, epsilon=EPSILON, variant="fill", rank=30)
     bits = qc.LaplacePerturbation(domain=domain, epsilon=EPSILON, participation="released")
     noise = {
-        name: mechanism.randomize(crowd.answers, rng=np.random.default_rng(0))
+        name: mechanism.simulate(crowd.answers, random_state=0)
         for name, mechanism in (("factors", factors), ("bits", bits))
     }
     with qc.noise_ignored():

@@ -75,7 +75,7 @@ def null_cell(name, epsilon, draws, kept):
     def simulate(rng, draw):
         answers, truths, laws, prior = crowd_of(name, draw)
         mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=epsilon, null="category")
-        reports = mechanism.randomize(answers, rng=rng)
+        reports = mechanism.simulate(answers, random_state=rng)
         return Scene(reports=reports, score=KnownLabels(answers, truths), about=(laws, prior))
 
     def posterior(scene):

@@ -62,7 +62,7 @@ def number_cell(name, epsilon, draws, kept):
     mechanism = qc.LaplacePerturbation(domain=answers.domain, epsilon=epsilon, fill=None)
 
     def simulate(rng, _):
-        reports = mechanism.randomize(answers, rng=rng, participation_public=True)
+        reports = mechanism.simulate(answers, random_state=rng, participation_public=True)
         return Scene(reports=reports, score=score)
 
     def oracle(scene):

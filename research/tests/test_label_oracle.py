@@ -41,7 +41,7 @@ def test_the_posterior_is_that_of_bayes(misled, epsilon):
     reports, table, law = crowd.answers, np.eye(3), crowd.law
     if epsilon is not None:
         mechanism = qc.RandomizedResponse(domain=reports.domain, epsilon=epsilon)
-        reports = mechanism.randomize(reports, rng=np.random.default_rng(0)).table
+        reports = mechanism.simulate(reports, random_state=0).table
         table = mechanism.channel.probabilities
     found = label_posterior(
         reports,

@@ -31,7 +31,7 @@ def test_intervals_cover_on_its_own_crowds(options, epsilon):
     reports, shift = crowd.answers, None
     if epsilon is not None:
         mechanism = qc.LaplacePerturbation(domain=reports.domain, epsilon=epsilon, fill=None)
-        reports = mechanism.randomize(reports, rng=np.random.default_rng(0)).table
+        reports = mechanism.simulate(reports, random_state=0).table
         shift = mechanism.channel.shift
     truths, posterior = number_posterior(reports, crowd.law, shift, points=100)
     low, high = quantiles(truths, posterior, (0.05, 0.95)).T
@@ -47,7 +47,7 @@ def test_intervals_cover_on_its_own_crowds(options, epsilon):
 def test_intervals_cover_where_reports_are_bounded(kind):
     crowd = number_crowd(tasks=400)
     mechanism = kind(domain=crowd.answers.domain, epsilon=3.0)
-    reports = mechanism.randomize(crowd.answers, rng=np.random.default_rng(0)).table
+    reports = mechanism.simulate(crowd.answers, random_state=0).table
     law = mechanism.channel.bounded_law
     truths, posterior = number_posterior(reports, crowd.law, law, points=100)
     low, high = quantiles(truths, posterior, (0.05, 0.95)).T

@@ -177,7 +177,7 @@ def shuffled_poll(reports: Reports) -> ShuffledPoll:
     >>> domain = qc.Categorical(["no", "yes"])
     >>> answers = qc.Answers.from_frame(pd.DataFrame(frame), domain=domain)
     >>> mechanism = qc.RandomizedResponse(domain=domain, epsilon=1.0)
-    >>> poll = shuffled_poll(mechanism.randomize(answers, rng=np.random.default_rng(1)))
+    >>> poll = shuffled_poll(mechanism.simulate(answers, random_state=1))
     >>> bool(abs(poll.shares[1] - 0.5) < 4 * poll.standard_errors[1])
     True
     """

@@ -171,7 +171,7 @@ def test_simulated_reports_are_called_so_by_their_campaigns():
     crowd = qc.synthetic_crowd(tasks=3, workers=2, answers_per_task=2)
     one = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
     real = one.randomize(crowd.answers)
-    simulated = one.randomize(crowd.answers, rng=np.random.default_rng(0))
+    simulated = one.simulate(crowd.answers, random_state=0)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         PrivacyLedger.of_reports(real)

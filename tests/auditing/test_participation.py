@@ -90,9 +90,9 @@ def tell_apart_once(mechanism, statistic, seed=None):
     """Return the proven epsilon of a mechanism on the two rows; simulated noise with a seed."""
     samples = [
         statistic(
-            mechanism.randomize(
+            mechanism.simulate(
                 row(mechanism.domain, answered=answered),
-                rng=None if seed is None else np.random.default_rng((seed, answered)),
+                random_state=None if seed is None else np.random.default_rng((seed, answered)),
             )
         )
         for answered in (True, False)

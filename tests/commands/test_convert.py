@@ -3,7 +3,6 @@ import itertools
 import json
 from itertools import pairwise
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -177,7 +176,7 @@ def test_options_of_answers_do_not_go_with_reports(run, batch):
     mechanism = qc.RandomizedResponse(domain=qc.Categorical(["cat", "dog"]), epsilon=1.0)
     (batch / "a.csv").write_text(ROWS)
     answers = qc.read_answers("a.csv", mechanism.domain)
-    qc.write_reports(mechanism.randomize(answers, rng=np.random.default_rng(1)), "r.csv")
+    qc.write_reports(mechanism.simulate(answers, random_state=1), "r.csv")
     for words in (("--field", "a"), ("--rejected",), ("--columns", "a,b,c")):
         status, _, errors = run("convert", "r.csv", "s.csv", *words)
         assert (status, "require non-private answers" in errors) == (2, True)

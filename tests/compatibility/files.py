@@ -9,7 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
 from tests.compatibility import places
 from tests.compatibility.crowds import (
     MECHANISMS,
@@ -76,7 +75,7 @@ def write_files(folder: Path) -> None:
 def simulated(name: str) -> qc.Reports:
     """Return reports of a mechanism, the same ones each time."""
     mechanism = MECHANISMS[name]
-    return mechanism.randomize(answers_of(crowd_of(mechanism)), rng=np.random.default_rng(SEED))
+    return mechanism.simulate(answers_of(crowd_of(mechanism)), random_state=SEED)
 
 
 def _write_reports(folder: Path) -> None:
@@ -86,9 +85,7 @@ def _write_reports(folder: Path) -> None:
 
 
 def _write_platforms(folder: Path) -> None:
-    made = MECHANISMS["one-layer-three"].randomize(
-        answers_of("few"), rng=np.random.default_rng(SEED)
-    )
+    made = MECHANISMS["one-layer-three"].simulate(answers_of("few"), random_state=SEED)
     for kind, suffix in PLATFORMS.items():
         reports, answers = f"reports-{kind}.{suffix}", f"answers-{kind}.{suffix}"
         qc.write_reports(made, folder / reports, file_format=kind)

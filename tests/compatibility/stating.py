@@ -242,9 +242,7 @@ def _alike() -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", QuietcrowdWarning)
             try:
-                reports = MECHANISMS["laplace"].randomize(
-                    answers_of("numbers"), rng=np.random.default_rng(SEED)
-                )
+                reports = MECHANISMS["laplace"].simulate(answers_of("numbers"), random_state=SEED)
                 truths = kind().fit(reports).truths_as("pyarrow")["truth"]
                 found[kind.__name__] = plain(truths)
             except (QuietcrowdError, TypeError, AttributeError) as error:

@@ -60,7 +60,7 @@ def test_means_changes_and_standard_errors():
     rates = []
     for trial in range(50):
         mechanism = qc.RandomizedResponse(domain=CROWD.answers.domain, epsilon=0.5)
-        reports = mechanism.randomize(CROWD.answers, rng=np.random.default_rng(trial))
+        reports = mechanism.simulate(CROWD.answers, random_state=trial)
         rates.append(qc.error_rate(qc.MajorityVote().fit(reports.table), CROWD.truths))
     assert private.loc["majority", "error_rate"] == pytest.approx(np.mean(rates), abs=0.05)
 

@@ -58,7 +58,7 @@ def test_a_column_that_is_a_dictionary_is_written_as_its_values(tmp_path, suffix
 def test_reports_round_trip_with_their_mechanism(tmp_path, suffix, mechanism):
     path = tmp_path / f"reports{suffix}"
     for rng in (None, np.random.default_rng(1)):
-        reports = mechanism.randomize(CROWD.answers, rng=rng)
+        reports = mechanism.simulate(CROWD.answers, random_state=rng)
         qc.write_reports(reports, path)
         back = qc.read_reports(path)
         assert back.mechanism == mechanism

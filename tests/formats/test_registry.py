@@ -106,7 +106,7 @@ def test_reports_carry_what_made_them(tmp_path, file):
     mechanism = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0)
     frame = pd.DataFrame({"task": ["b", "a"], "worker": ["v", "u"], "label": ["no", "yes"]})
     answers = qc.Answers.from_frame(frame, DOMAIN, tasks=["a", "b", "c"], workers=["u", "v", "w"])
-    reports = mechanism.randomize(answers, rng=np.random.default_rng(1))
+    reports = mechanism.simulate(answers, random_state=1)
     qc.write_reports(reports, tmp_path / file, file_format=FILES[file].name)
     found = qc.read_reports(tmp_path / file)
     assert found.mechanism == mechanism
@@ -143,7 +143,7 @@ def test_reports_of_more_than_a_label_do_not_fit_platforms(tmp_path, name):
         qc.LaplacePerturbation(domain=domain, epsilon=1.0, participation="released"),
         qc.MatrixFactorization(domain=domain, epsilon=1.0),
     ):
-        reports = mechanism.randomize(answers, rng=np.random.default_rng(1))
+        reports = mechanism.simulate(answers, random_state=1)
         with pytest.raises(ParameterError, match=r"stores task, worker and label, not .*\.parquet"):
             qc.write_reports(reports, path, file_format=name)
     assert list(tmp_path.iterdir()) == []

@@ -75,7 +75,7 @@ def test_numbers_of_new_tasks_are_those_of_a_fit_to_all(method):
 @pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
 def test_moon_learns_on(solver):
     method = qc.MOON(solver=solver)
-    reports = NOISY.randomize(NUMBERS.answers, rng=np.random.default_rng(2))
+    reports = NOISY.simulate(NUMBERS.answers, random_state=2)
     parts = [evolve(reports, table=table) for table in split(reports.table)]
     more = method.extend(method.fit(parts[0]), parts[1])
     whole = method.fit(reports)

@@ -82,7 +82,7 @@ def test_sets_are_found_under_noise():
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
     answers = qc.binary_answers(frame, LABELS)
     mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=3.0 / len(LABELS))
-    reports = mechanism.randomize(answers, rng=rng)
+    reports = mechanism.simulate(answers, random_state=rng)
     found = qc.label_sets(qc.MajorityVote().fit(reports), backend="pyarrow")
     tasks = [int(task) for task in found["task"].to_pylist()]
     assert sorted(tasks) == list(range(20))

@@ -106,7 +106,7 @@ def test_an_estimate_with_a_prior_can_be_extended():
 @pytest.mark.filterwarnings("ignore::quietcrowd.NoSignalWarning")
 def test_truths_that_are_known_to_be_skewed_are_found_better():
     mechanism = qc.RandomizedResponse(domain=CROWD.answers.domain, epsilon=0.5)
-    reports = mechanism.randomize(CROWD.answers, rng=np.random.default_rng(3))
+    reports = mechanism.simulate(CROWD.answers, random_state=3)
     prior = {"no": 0.85, "yes": 0.15}
     blind, told = (
         qc.error_rate(method.fit(reports), CROWD.truths)

@@ -14,7 +14,7 @@ CROWD = qc.synthetic_crowd(tasks=20, workers=10, answers_per_task=5, seed=1)
 DOMAIN = CROWD.answers.domain
 MECHANISM = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0)
 REAL = MECHANISM.randomize(CROWD.answers)
-SIMULATED = MECHANISM.randomize(CROWD.answers, rng=np.random.default_rng(0))
+SIMULATED = MECHANISM.simulate(CROWD.answers, random_state=0)
 METHODS = (qc.MajorityVote(), qc.WeightedVote(), qc.DawidSkene(), qc.GLAD())
 
 
@@ -41,7 +41,7 @@ def test_reports_that_are_extended_by_are_told_too():
     moved = CROWD.answers.to_frame().assign(task=lambda rows: rows["task"] + 1000)
     answers = qc.Answers.from_frame(moved, DOMAIN)
     extend = qc.MajorityVote().extend
-    simulated = MECHANISM.randomize(answers, rng=np.random.default_rng(0))
+    simulated = MECHANISM.simulate(answers, random_state=0)
     assert told(extend, start, simulated) == [qc.SimulatedNoiseWarning, qc.NoiseIgnoredWarning]
     assert told(extend, start, MECHANISM.randomize(answers)) == [qc.NoiseIgnoredWarning]
 
@@ -51,7 +51,7 @@ def test_a_method_that_knows_the_noise_tells_of_simulations_too():
     mechanism = qc.LaplacePerturbation(
         domain=numbers.domain, epsilon=50.0, participation="released"
     )
-    reports = mechanism.randomize(numbers, rng=np.random.default_rng(0))
+    reports = mechanism.simulate(numbers, random_state=0)
     assert told(qc.RatioMean().fit, reports) == [qc.SimulatedNoiseWarning]
     with pytest.warns(qc.SimulatedNoiseWarning, match="simulated and protect no one"):
         qc.RatioMean().fit(reports)

@@ -42,7 +42,7 @@ class NoTable(TwoBits):
 
 def reports_of(kind):
     mechanism = kind(domain=CROWD.answers.domain, epsilon=2.0)
-    return mechanism.randomize(CROWD.answers, rng=np.random.default_rng(0))
+    return mechanism.simulate(CROWD.answers, random_state=0)
 
 
 @pytest.mark.parametrize("kind", [TwoBits, OtherNames])
@@ -64,9 +64,7 @@ def test_new_tasks_are_found_beside_earlier_ones():
     frame = CROWD.answers.to_frame()
     mechanism = TwoBits(domain=CROWD.answers.domain, epsilon=2.0)
     earlier, new = (
-        mechanism.randomize(
-            qc.Answers.from_frame(rows, mechanism.domain), rng=np.random.default_rng(0)
-        )
+        mechanism.simulate(qc.Answers.from_frame(rows, mechanism.domain), random_state=0)
         for rows in (frame[frame["task"] < 100], frame[frame["task"] >= 100])
     )
     found = NoiseAware().extend(NoiseAware().fit(earlier), new)

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.Quietcrow
 
 
 def reports_of(crowd, mechanism):
-    return mechanism.randomize(crowd.answers, rng=np.random.default_rng(1))
+    return mechanism.simulate(crowd.answers, random_state=1)
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def numbers():
     few = frame["task"].isin(frame["task"].unique()[:8]) & (frame["worker"] > 15)
     answers = qc.Answers.from_frame(frame[~few], domain=crowd.answers.domain)
     mechanism = qc.LaplacePerturbation(domain=answers.domain, epsilon=4.0, fill=None)
-    return qc.NoiseAware().fit(mechanism.randomize(answers, rng=np.random.default_rng(1)))
+    return qc.NoiseAware().fit(mechanism.simulate(answers, random_state=1))
 
 
 def test_the_least_sure_labels_come_first(labels):

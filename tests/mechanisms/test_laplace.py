@@ -58,7 +58,7 @@ def test_reports_of_answers_alone_do_not_hide_participation():
 
 def test_noise_averages_out_and_has_the_stated_variance():
     mechanism = LaplacePerturbation(domain=STARS, epsilon=2.0, fill=3.0)
-    reports = mechanism.randomize(CROWD.answers, rng=np.random.default_rng(0))
+    reports = mechanism.simulate(CROWD.answers, random_state=0)
     table = reports.table
     filled = np.full((30, 40), 3.0)
     filled[CROWD.answers.task_codes, CROWD.answers.worker_codes] = CROWD.answers.values
@@ -77,13 +77,13 @@ def test_uniform_fillings_are_levels_or_any_number_of_the_grid():
         workers=range(200),
     )
     wide = LaplacePerturbation(domain=STARS, epsilon=1000.0)
-    table = wide.randomize(none, rng=np.random.default_rng(1)).table
+    table = wide.simulate(none, random_state=1).table
     numbers = np.rint(table.domain.numbers(table.values))
     assert set(numbers) == set(range(10))
     assert numbers.mean() == pytest.approx(4.5, abs=0.15)
     domain = Interval(low=0, high=9)
-    drawn = LaplacePerturbation(domain=domain, epsilon=1000.0).randomize(
-        none.with_values(domain, np.zeros(0)), rng=np.random.default_rng(1)
+    drawn = LaplacePerturbation(domain=domain, epsilon=1000.0).simulate(
+        none.with_values(domain, np.zeros(0)), random_state=1
     )
     numbers = drawn.table.domain.numbers(drawn.table.values)
     assert len(np.unique(numbers)) > 500

@@ -35,7 +35,7 @@ def rows():
 
 
 def predictions(mechanism, seed=0):
-    table = mechanism.randomize(CROWD.answers, rng=np.random.default_rng(seed)).table
+    table = mechanism.simulate(CROWD.answers, random_state=seed).table
     return table.values.reshape(30, 25).T
 
 
@@ -66,16 +66,14 @@ def test_ridge_and_statistics_fit_the_answered_tasks(variant):
 
 def test_paper_is_the_exact_minimum_whatever_the_start():
     mechanism = MatrixFactorization(**LOUD, rank=3, variant="paper")
-    one, other = (
-        mechanism.randomize(CROWD.answers, rng=np.random.default_rng(5)).sketches for _ in range(2)
-    )
+    one, other = (mechanism.simulate(CROWD.answers, random_state=5).sketches for _ in range(2))
     assert np.array_equal(one, other)
     profile = profile_of(mechanism)
     for found, (tasks, values) in zip(one, rows(), strict=True):
         exact = np.linalg.lstsq(profile[tasks], values, rcond=None)[0]
         assert found == pytest.approx(exact, abs=1.0)
     steep = MatrixFactorization(**LOUD, rank=3, variant="paper", learning_rate=0.02)
-    again = steep.randomize(CROWD.answers, rng=np.random.default_rng(5)).sketches
+    again = steep.simulate(CROWD.answers, random_state=5).sketches
     assert again == pytest.approx(one, abs=1e-5)
 
 
@@ -193,7 +191,7 @@ def test_without_a_ridge_a_rank_above_the_tasks_has_no_solution(profile):
     with pytest.raises(
         ParameterError, match="the profiles of 30 tasks have no solution at rank 40"
     ):
-        mechanism.randomize(CROWD.answers, rng=np.random.default_rng(0))
+        mechanism.simulate(CROWD.answers, random_state=0)
 
 
 def test_numbers_of_numpy_are_numbers():

@@ -69,7 +69,7 @@ def test_empirical_channel(labels):
         tasks=20_000, workers=50, answers_per_task=10, labels=range(labels), seed=labels
     )
     mechanism = RandomizedResponse(domain=crowd.answers.domain, epsilon=1.2)
-    reports = mechanism.randomize(crowd.answers, rng=np.random.default_rng(labels))
+    reports = mechanism.simulate(crowd.answers, random_state=labels)
     for answer in range(labels):
         counts = np.bincount(reports.table.values[crowd.answers.values == answer], minlength=labels)
         expected = mechanism.channel.probabilities[answer] * counts.sum()
@@ -123,8 +123,24 @@ def test_answers_in_another_domain_and_a_bad_generator():
     with pytest.raises(AnswerError, match=r"the answers are in Categorical\(\['no', 'yes'\]\)"):
         mechanism.randomize(crowd.answers)
     fitting = RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
-    with pytest.raises(ParameterError, match="rng must be a numpy"):
-        fitting.randomize(crowd.answers, rng=7)
+    for wrong in (None, -1, 0.5, "7", np.random.RandomState(1)):
+        with pytest.raises(ParameterError) as raised:
+            fitting.simulate(crowd.answers, random_state=wrong)
+        assert (raised.value.code, raised.value.fields["name"]) == (
+            "parameters.not-whole",
+            "random_state",
+        )
+
+
+def test_a_frame_is_randomized_and_a_seed_is_a_generator():
+    crowd = synthetic_crowd(tasks=3, workers=10)
+    mechanism = RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
+    frame = crowd.answers.to_frame()
+    assert len(mechanism.randomize(frame).table) == len(crowd.answers)
+    one = mechanism.simulate(frame, random_state=7)
+    other = mechanism.simulate(crowd.answers, random_state=np.random.default_rng(7))
+    assert one.simulated
+    assert one.table.values.tolist() == other.table.values.tolist()
 
 
 @pytest.mark.parametrize(("answers", "tasks"), [(0, None), (-1, None), (1.5, None), (3, 2)])

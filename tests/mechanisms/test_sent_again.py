@@ -28,7 +28,7 @@ def crowd(seed):
     ]
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
     answers = qc.Answers.from_frame(frame, MECHANISM.domain, tasks=TASKS)
-    reports = MECHANISM.randomize(answers, rng=rng)
+    reports = MECHANISM.simulate(answers, random_state=rng)
     return pd.DataFrame({"task": TASKS, "label": [ABC[one] for one in truths]}), reports
 
 
@@ -139,9 +139,7 @@ def test_participation_stays_beside_its_report():
         domain=qc.Interval(low=0, high=10), epsilon=1.0, participation="released"
     )
     frame = pd.DataFrame({"task": ["s", "t"], "worker": "w", "label": [1.0, 9.0]})
-    reports = released.randomize(
-        qc.Answers.from_frame(frame, released.domain), rng=np.random.default_rng(1)
-    )
+    reports = released.simulate(qc.Answers.from_frame(frame, released.domain), random_state=1)
     one = reports.to_frame().assign(again=False)
     both = pa.Table.from_pandas(
         pd.concat([one.assign(worker="x", again=True), one]), preserve_index=False

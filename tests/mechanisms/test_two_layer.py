@@ -87,7 +87,7 @@ def test_the_law_of_reports_is_the_mixture():
     )
     table = Answers.from_frame(frame, BINARY)
     mechanism = TwoLayerRandomizedResponse(domain=BINARY, low=0.1, high=0.7)
-    reports = mechanism.randomize(table, rng=np.random.default_rng(11)).table
+    reports = mechanism.simulate(table, random_state=11).table
     agreed = np.bincount(reports.worker_codes, weights=reports.values, minlength=workers)
     counts = np.bincount(agreed.astype(int), minlength=answers + 1)
     flips = np.linspace(0.1, 0.7, 20_001)
@@ -103,7 +103,7 @@ def test_the_marginal_channel_is_met_and_nobody_knows_a_workers_own():
     mechanism = TwoLayerRandomizedResponse(domain=crowd.answers.domain, low=0.2, high=0.8)
     assert mechanism.worker_channel is None
     first = np.unique(crowd.answers.worker_codes, return_index=True)[1]  # one answer per worker
-    reports = mechanism.randomize(crowd.answers, rng=np.random.default_rng(2)).table.values[first]
+    reports = mechanism.simulate(crowd.answers, random_state=2).table.values[first]
     given_answers = crowd.answers.values[first]
     for answer in range(3):
         counts = np.bincount(reports[given_answers == answer], minlength=3)

@@ -25,7 +25,7 @@ def test_a_better_crowd_is_seen_in_plain_answers_and_in_reports():
     for accuracy in (0.6, 0.9):
         answers = label_pilot(accuracy).answers
         mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=3.0)
-        reports = mechanism.randomize(answers, rng=np.random.default_rng(0))
+        reports = mechanism.simulate(answers, random_state=0)
         found["plain", accuracy] = accuracy_of(assumption_of_pilot(answers, worlds=4))
         found["reports", accuracy] = accuracy_of(assumption_of_pilot(reports, worlds=4))
     assert found["plain", 0.9] > found["plain", 0.6] + 0.1
@@ -37,7 +37,7 @@ def test_a_better_crowd_is_seen_in_plain_answers_and_in_reports():
 def test_reports_that_tell_little_leave_open_how_good_workers_are():
     answers = label_pilot(0.8).answers
     mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=0.2)
-    reports = mechanism.randomize(answers, rng=np.random.default_rng(0))
+    reports = mechanism.simulate(answers, random_state=0)
     means = {}
     for pilot in (answers, reports):
         assumed = assumption_of_pilot(pilot, worlds=10)
@@ -73,7 +73,7 @@ def test_numbers_are_learnt_from_too(noisy):
     pilot = crowd.answers
     if noisy:
         mechanism = qc.LaplacePerturbation(domain=pilot.domain, epsilon=20.0, fill=None)
-        pilot = mechanism.randomize(pilot, rng=np.random.default_rng(0))
+        pilot = mechanism.simulate(pilot, random_state=0)
     for world in assumption_of_pilot(pilot, worlds=3).worlds:
         assert 0.2 < world.error < 1.2
         assert abs(world.middle - 4) < 0.7
@@ -99,8 +99,8 @@ def test_what_is_no_pilot_is_refused():
     with pytest.raises(ParameterError, match="pilot must be Answers or Reports"):
         assumption_of_pilot([1, 2])
     crowd = qc.number_crowd(tasks=5, workers=4, answers_per_task=2)
-    reports = qc.LaplacePerturbation(domain=crowd.answers.domain, epsilon=1.0).randomize(
-        crowd.answers, rng=np.random.default_rng(0)
+    reports = qc.LaplacePerturbation(domain=crowd.answers.domain, epsilon=1.0).simulate(
+        crowd.answers, random_state=0
     )
     with pytest.raises(ParameterError, match="answered or not"):
         assumption_of_pilot(reports)

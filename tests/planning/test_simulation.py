@@ -18,7 +18,7 @@ def test_the_error_is_that_of_the_method_on_these_reports(plain):
     mechanism = None if plain else qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0)
     source = crowd.answers
     if mechanism:
-        source = mechanism.randomize(source, rng=np.random.default_rng(5))
+        source = mechanism.simulate(source, random_state=5)
     with pytest.warns(qc.SimulatedNoiseWarning) if mechanism else nullcontext():
         found = simulate(crowd, mechanism, 5)
     with pytest.warns(qc.SimulatedNoiseWarning) if mechanism else nullcontext():

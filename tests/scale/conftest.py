@@ -51,7 +51,7 @@ def crowd_files(tmp_path_factory):
         answers[domain] = qc.Answers.from_frame(draw_rows(kind), domain)
         qc.write_table(draw_rows(kind), folder / f"{kind}.parquet")
     for name, mechanism in MECHANISMS.items():
-        reports = mechanism.randomize(answers[mechanism.domain], rng=np.random.default_rng(2))
+        reports = mechanism.simulate(answers[mechanism.domain], random_state=2)
         qc.write_reports(reports, folder / f"{name}.parquet")
     return folder
 

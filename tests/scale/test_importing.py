@@ -250,7 +250,7 @@ def test_a_device_that_left_tasks_out_is_refused(crowd_files, tmp_path, partitio
 def test_sketches_cannot_be_partitioned(tmp_path):
     crowd = qc.sparse_crowd(tasks=8, workers=9, sparsity=0.5, seed=1)
     mechanism = qc.MatrixFactorization(domain=crowd.answers.domain, epsilon=1.0)
-    reports = mechanism.randomize(crowd.answers, rng=np.random.default_rng(1))
+    reports = mechanism.simulate(crowd.answers, random_state=1)
     qc.write_reports(reports, tmp_path / "r.parquet")
     with pytest.raises(qc.FormatError, match="sketches, each about all tasks"):
         partition_parquet(tmp_path / "r.parquet", tmp_path / "s")

@@ -3,6 +3,7 @@ import pickle
 import signal
 import sys
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -235,7 +236,7 @@ def test_a_store_without_an_answer(tmp_path):
         pd.DataFrame({"task": ["t"], "worker": ["w"], "label": ["a"]}), domain
     )
     mechanism = qc.RandomizedResponse(domain=domain, epsilon=0.1, null="category")
-    drawn = (mechanism.randomize(answers, np.random.default_rng(seed)) for seed in range(20))
+    drawn = (mechanism.simulate(answers, random_state=seed) for seed in range(20))
     reports = next(reports for reports in drawn if reports.table.values[0] == domain.size)
     qc.write_reports(reports, tmp_path / "r.parquet")
     store = partition_parquet(tmp_path / "r.parquet", tmp_path / "s")
@@ -413,9 +414,11 @@ def test_threads_are_counted(stores, tmp_path):
 def test_simulated_reports_and_an_epsilon_of_0_are_told(tmp_path):
     crowd = qc.synthetic_crowd(tasks=20, workers=10)
     told = {}
-    for name, epsilon, rng in (("real", 1.0, None), ("simulated", 0.0, np.random.default_rng(0))):
+    for name, epsilon in (("real", 1.0), ("simulated", 0.0)):
         mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=epsilon)
-        qc.write_reports(mechanism.randomize(crowd.answers, rng), tmp_path / f"{name}.parquet")
+        simulate = partial(mechanism.simulate, random_state=0)
+        reports = (simulate if name == "simulated" else mechanism.randomize)(crowd.answers)
+        qc.write_reports(reports, tmp_path / f"{name}.parquet")
         store = partition_parquet(tmp_path / f"{name}.parquet", tmp_path / name)
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")

@@ -152,9 +152,7 @@ def test_a_worker_flips_with_one_secret_probability_in_all_partitions(coins, tmp
     # With p uniform on 0 to 1, the number of flips of 60 is uniform on 0 to 60: a variance of
     # (61**2 - 1) / 12 = 310. Were p drawn anew in each of 5 partitions, it would be about 75,
     # anew in each report 15.
-    in_memory = mechanism.randomize(
-        qc.Answers.from_frame(frame_of(coins), COINS), np.random.default_rng(3)
-    )
+    in_memory = mechanism.simulate(qc.Answers.from_frame(frame_of(coins), COINS), random_state=3)
     expected = np.bincount(in_memory.table.worker_codes, in_memory.table.values == 0)
     for seen in (flips, expected):
         assert 250 < seen.var() < 370

@@ -34,7 +34,7 @@ def reports_at(epsilon, seed=0, **options):
     mechanism = LaplacePerturbation(
         domain=CROWD.answers.domain, epsilon=epsilon, **{"fill": None, **options}
     )
-    return mechanism.randomize(CROWD.answers, rng=np.random.default_rng(seed))
+    return mechanism.simulate(CROWD.answers, random_state=seed)
 
 
 @pytest.mark.parametrize("sigma", [0.05, 0.5, 1.0, 4.0, 30.0])
@@ -124,7 +124,7 @@ def test_bounds_draw_truths_at_the_ends_inwards():
     )
     answers = CROWD.answers.from_frame(frame, Interval(low=0, high=9))
     mechanism = LaplacePerturbation(domain=answers.domain, epsilon=2.0, fill=None)
-    reports = mechanism.randomize(answers, rng=np.random.default_rng(0))
+    reports = mechanism.simulate(answers, random_state=0)
     ends = np.repeat([0.0, 9.0], 5)
     drawn, free = (
         np.abs(TeslaLike(within_bounds=within).fit(reports).estimates.truths - ends).mean()
@@ -169,7 +169,7 @@ def test_workers_report_a_sample_of_their_tasks(count):
     mechanism = PrivTDSILike(
         domain=CROWD.answers.domain, epsilon=1e3 * count, tasks_per_worker=count
     )
-    reports = mechanism.randomize(CROWD.answers, rng=np.random.default_rng(1))
+    reports = mechanism.simulate(CROWD.answers, random_state=1)
     counts = CROWD.answers.answers_per_worker
     assert reports.table.answers_per_worker.tolist() == np.minimum(counts, count).tolist()
     assert reports.simulated
@@ -184,7 +184,7 @@ def test_every_task_of_a_worker_is_as_likely():
     drawn = np.zeros(len(CROWD.answers.tasks))
     rng = np.random.default_rng(0)
     for _ in range(300):
-        drawn += mechanism.randomize(CROWD.answers, rng=rng).table.answers_per_task
+        drawn += mechanism.simulate(CROWD.answers, random_state=rng).table.answers_per_task
     table = CROWD.answers
     chance = np.bincount(table.task_codes, 2 / table.answers_per_worker[table.worker_codes])
     assert np.abs((drawn - 300 * chance) / np.sqrt(300 * chance)).max() < 4
@@ -206,7 +206,7 @@ def test_no_real_reports_and_no_files(tmp_path):
     mechanism = PrivTDSILike(domain=CROWD.answers.domain, epsilon=1.0, tasks_per_worker=2)
     with pytest.raises(ParameterError, match="not made for real answers"):
         mechanism.randomize(CROWD.answers)
-    reports = mechanism.randomize(CROWD.answers, rng=np.random.default_rng(1))
+    reports = mechanism.simulate(CROWD.answers, random_state=1)
     with pytest.raises(ParameterError, match="not written to files"):
         write_reports(reports, tmp_path / "reports.parquet")
 
@@ -231,7 +231,7 @@ def test_a_task_that_nobody_drew_counts_as_the_mean_of_the_others():
     crowd = sparse_crowd(tasks=50, workers=10, sparsity=0.2, truths="uniform", seed=2)
     mechanism = PrivTDSILike(domain=crowd.answers.domain, epsilon=50.0, tasks_per_worker=1)
     with noise_ignored():
-        estimate = CRH().fit(mechanism.randomize(crowd.answers, rng=np.random.default_rng(0)))
+        estimate = CRH().fit(mechanism.simulate(crowd.answers, random_state=0))
     truths, known = estimate.truths["truth"], crowd.truths["label"].to_numpy()
     assert truths.isna().sum() >= 40
     expected = np.abs(truths.fillna(truths.mean()) - known).mean()

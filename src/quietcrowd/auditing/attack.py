@@ -164,7 +164,12 @@ class Observed:
     ) -> Observed:
         """Randomize one row for workers `first`, `first` + 1, ..., and return the messages."""
         answers = crowd_of(mechanism.domain, tasks, row, workers, first)
-        return cls.of(mechanism.randomize(answers, rng=rng), tasks, workers, first=first)
+        reports = (
+            mechanism.randomize(answers)
+            if rng is None
+            else mechanism.simulate(answers, random_state=rng)
+        )
+        return cls.of(reports, tasks, workers, first=first)
 
     @classmethod
     def joined(cls, parts: Sequence[Observed]) -> Observed:

@@ -37,6 +37,7 @@ from quietcrowd.mechanisms.channels.shift import LaplaceChannel
 from quietcrowd.mechanisms.channels.sketch import SketchChannel
 from quietcrowd.mechanisms.channels.table import FiniteChannel
 from quietcrowd.mechanisms.mechanism import Mechanism, check_mechanism
+from quietcrowd.mechanisms.randomness import check_generator
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.privacy.two_layer.weights import MAX_ROW
 from quietcrowd.validation import check_proportion, check_whole
@@ -136,6 +137,7 @@ def audit(
     """
     _check(mechanism, n, draws)
     check_proportion("confidence", confidence)
+    check_generator(rng)
     plan = plan_audit(mechanism, n)
     guarantee = mechanism.guarantee(answers=n, tasks=n if plan.tasks is None else plan.tasks)
     epsilons = np.linspace(0.0, _end_of_curve(guarantee, plan), POINTS)

@@ -7,8 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from quietcrowd.answers import Answers
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import Privacy, choose_mechanism
@@ -134,8 +132,9 @@ class Randomize(Privacy, PlainAnswers):
     def _randomized(self, randomiser: Mechanism, table: Answers) -> Reports:
         public = self.participation_public
         if self.simulate is not None:
-            rng = np.random.default_rng(self.simulate)
-            return randomiser.randomize(table, rng=rng, participation_public=public)
+            return randomiser.simulate(
+                table, random_state=self.simulate, participation_public=public
+            )
         # raises before the note on exact noise
         randomiser.check_left_out(table.dropped.out_of_domain, participation_public=public)
         announce_exact_noise(

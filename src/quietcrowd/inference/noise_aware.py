@@ -85,7 +85,7 @@ class NoiseAware(FittingMethod):
     >>> warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
     >>> crowd = qc.synthetic_crowd(tasks=300, workers=50, seed=1)
     >>> mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
-    >>> reports = mechanism.randomize(crowd.answers, rng=np.random.default_rng(1))
+    >>> reports = mechanism.simulate(crowd.answers, random_state=1)
     >>> estimate = qc.NoiseAware().fit(reports)
     >>> qc.error_rate(estimate, crowd.truths) < 0.25
     True

@@ -33,14 +33,14 @@ from quietcrowd.frames import (
 )
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.channels.per_worker import ReportLaw
-from quietcrowd.mechanisms.randomness import Randomness, Secret, WordSource, check_generator
+from quietcrowd.mechanisms.randomness import Randomness, Secret, WordSource
 from quietcrowd.mechanisms.report_meanings import ReportMeanings, meanings_in
 from quietcrowd.mechanisms.sent_again import Marks
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
 from quietcrowd.privacy.loss import ReleaseLoss, pure_law
 from quietcrowd.privacy.tails import TailBound, composed_tail
 from quietcrowd.report_domains import OrNull
-from quietcrowd.validation import check_names, check_proportion, find_described
+from quietcrowd.validation import check_names, check_proportion, check_whole, find_described
 
 _REGISTRY: dict[str, type[Mechanism]] = {}
 
@@ -426,22 +426,14 @@ class Mechanism(ABC):
                 type_name=type(self).__name__,
             )
 
-    def randomize(
-        self,
-        answers: Answers,
-        rng: np.random.Generator | None = None,
-        *,
-        participation_public: bool = False,
-    ) -> Reports:
-        """Randomize answers, as the workers' devices do.
+    def randomize(self, answers: Any, *, participation_public: bool = False) -> Reports:
+        """Randomize answers, as the workers' devices do: with the operating system's randomness.
 
         Parameters
         ----------
-        answers : Answers
-            Private answers, in the mechanism's domain.
-        rng : numpy.random.Generator, optional
-            For simulation: fast and reproducible, but without protection. The reports are marked
-            `simulated`. Default: the operating system's randomness.
+        answers : Answers or dataframe
+            Private answers, in the mechanism's domain. Of a dataframe, `Answers.from_frame` reads
+            the columns ``task``, ``worker`` and ``label``.
         participation_public : bool
             Whether everyone may know which rows ``out_of_domain="skip"`` dropped, and so that their
             answers were missing or not in the domain. No guarantee covers what that reveals. If
@@ -459,9 +451,41 @@ class Mechanism(ABC):
         AnswerError
             If the domains differ, there is no task or no worker, or dropped answers would show.
         ParameterError
-            If `rng` or `participation_public` is invalid.
+            If `participation_public` is invalid.
         """
-        check_generator(rng)
+        return self._randomize(self._checked(answers, participation_public), None)
+
+    def simulate(
+        self,
+        answers: Any,
+        *,
+        random_state: int | np.random.Generator,
+        participation_public: bool = False,
+    ) -> Reports:
+        """Return simulated reports: fast and reproducible, but without protection.
+
+        Parameters
+        ----------
+        answers, participation_public
+            As in `randomize`.
+        random_state : int or numpy.random.Generator
+            Seed, at least 0, or generator. Anyone who knows it can remove the noise.
+
+        Returns
+        -------
+        Reports
+            Marked `simulated`.
+
+        Raises
+        ------
+        AnswerError
+            As in `randomize`.
+        ParameterError
+            If `random_state` or `participation_public` is invalid.
+        """
+        if not isinstance(random_state, np.random.Generator):
+            check_whole("random_state", random_state, 0)
+        rng = np.random.default_rng(random_state)
         return self._randomize(self._checked(answers, participation_public), rng)
 
     def reports_of_words(self, answers: Answers, words: WordSource) -> Reports:
@@ -473,17 +497,18 @@ class Mechanism(ABC):
         """
         return self._randomize(self._checked(answers, participation_public=False), words)
 
-    def _checked(self, answers: Answers, participation_public: bool) -> Answers:
+    def _checked(self, answers: Any, participation_public: bool) -> Answers:
         """Return valid answers in canonical order; raise as `randomize` does."""
-        if not isinstance(answers, Answers):
-            raise AnswerError("mechanisms.not-answers", type_name=type(answers).__name__)
-        self.check_domain(answers.domain)
-        if not len(answers.tasks) or not len(answers.workers):
+        if isinstance(answers, Reports):
+            raise AnswerError("mechanisms.not-answers", type_name="Reports")
+        given = answers
+        if not isinstance(given, Answers):
+            given = Answers.from_frame(answers, self.domain)
+        self.check_domain(given.domain)
+        if not len(given.tasks) or not len(given.workers):
             raise AnswerError("mechanisms.nothing-to-randomize")
-        self.check_left_out(
-            answers.dropped.out_of_domain, participation_public=participation_public
-        )
-        given = answers.canonical
+        self.check_left_out(given.dropped.out_of_domain, participation_public=participation_public)
+        given = given.canonical
         if given.dropped != DroppedRows():  # counts of dropped rows stay on the device
             given = evolve(given, dropped=DroppedRows())
         return given

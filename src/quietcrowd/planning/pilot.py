@@ -147,7 +147,7 @@ def _simulated(
 ) -> CrowdAssumption:
     answers: Any = law.crowd(size, rng).answers
     if mechanism is not None:
-        answers = mechanism.randomize(answers, rng=rng)
+        answers = mechanism.simulate(answers, random_state=rng)
     return _law(law.domain, NoiseAware().fit(answers, threads=1), rng, certain=False)
 
 

@@ -63,7 +63,7 @@ def simulate(
     answers = crowd.answers.canonical  # the order of reports
     source: Any = answers
     if mechanism is not None:
-        source = mechanism.randomize(answers, rng=np.random.default_rng(seed))
+        source = mechanism.simulate(answers, random_state=np.random.default_rng(seed))
     estimate = used.fit(source, threads=1)
     score = score_for(answers, crowd.truths, [used])
     if isinstance(score, KnownNumbers):

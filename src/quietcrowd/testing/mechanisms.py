@@ -43,7 +43,7 @@ def check_mechanism(mechanism: Mechanism) -> None:
     """
     answers = _answers_in(mechanism.domain, rows=240)
     reports = mechanism.randomize(answers)
-    again = [mechanism.randomize(answers, rng=np.random.default_rng(SEED)) for _ in range(2)]
+    again = [mechanism.simulate(answers, random_state=SEED) for _ in range(2)]
     assert not reports.simulated
     assert again[0].simulated
     assert _sent(again[0]).equals(_sent(again[1])), "a seed must repeat"
@@ -91,9 +91,7 @@ def _check_order(mechanism: Mechanism, answers: Answers) -> None:
     frame = answers.to_frame()
     by_answer = frame.sort_values("label", kind="stable")
     one, other = (
-        mechanism.randomize(
-            Answers.from_frame(rows, answers.domain), rng=np.random.default_rng(SEED)
-        )
+        mechanism.simulate(Answers.from_frame(rows, answers.domain), random_state=SEED)
         for rows in (frame, by_answer)
     )
     assert one.table.tasks.equals(other.table.tasks), "the order of rows shows in the tasks"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
-
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Categorical
 from quietcrowd.inference.fitting import FittingMethod
@@ -42,7 +40,7 @@ def check_method(
         if mechanism is None:
             return answers
         randomiser = mechanism.from_claimed_epsilon(domain=answers.domain, **parameters)
-        return randomiser.randomize(answers, rng=np.random.default_rng(SEED))
+        return randomiser.simulate(answers, random_state=SEED)
 
     if METHODS.get(method.name) is type(method):
         assert method_from_dict(json.loads(json.dumps(method.to_dict()))) == method

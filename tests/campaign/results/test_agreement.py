@@ -70,7 +70,7 @@ def test_the_agreement_of_answers_is_found_behind_the_noise(share):
     answers = crowd_of_labels(rng, 2_000, 20, share)
     true = of_answers(answers)
     mechanism = qc.RandomizedResponse(domain=LABELS, epsilon=1.0)
-    found = agreement(mechanism.randomize(answers, rng=rng))
+    found = agreement(mechanism.simulate(answers, random_state=rng))
     assert found.reports < true
     assert found.answers == pytest.approx(true, abs=0.03)
 
@@ -80,7 +80,7 @@ def test_so_it_is_with_numbers():
     truths = np.repeat(rng.uniform(2, 8, 2_000), 20)
     values = np.clip(truths + rng.normal(0, 0.5, len(truths)), 0, 10)
     mechanism = qc.LaplacePerturbation(domain=RANGE, epsilon=5.0, fill=None)
-    found = agreement(mechanism.randomize(crowd(RANGE, values, 20), rng=rng))
+    found = agreement(mechanism.simulate(crowd(RANGE, values, 20), random_state=rng))
     assert found.answers == pytest.approx(1 - 0.25 / (3 + 0.25), abs=0.03)
     assert found.reports < found.answers
 
@@ -89,7 +89,7 @@ def test_so_it_is_where_no_answer_is_reported_too():
     rng = np.random.default_rng(3)
     answers = crowd_of_labels(rng, 500, 50, answered=0.5)
     mechanism = qc.RandomizedResponse(domain=LABELS, epsilon=2.0, null="category")
-    found = agreement(mechanism.randomize(answers, rng=rng))
+    found = agreement(mechanism.simulate(answers, random_state=rng))
     assert found.answers == pytest.approx(of_answers(answers), abs=3 * found.answers_error)
     assert found.answers_error < 0.03
 
@@ -123,7 +123,7 @@ def test_two_standard_errors_hold_the_truth(mechanism, tasks, workers):
     for _ in range(60):
         make = crowd_of_numbers if mechanism.domain == RANGE else crowd_of_labels
         answers = make(rng, tasks, workers)
-        found = agreement(mechanism.randomize(answers, rng=rng))
+        found = agreement(mechanism.simulate(answers, random_state=rng))
         assert found.answers_error <= MOST_ERROR
         missed += abs(found.answers - of_answers(answers)) > 2 * found.answers_error
     assert missed <= 9
@@ -139,14 +139,14 @@ def test_what_is_only_noise_is_not_told():
             (two_layer, crowd_of_labels(rng, 30, 20)),
             (laplace, crowd_of_numbers(rng, 100, 20)),
         ):
-            found = agreement(mechanism.randomize(answers, rng=rng))
+            found = agreement(mechanism.simulate(answers, random_state=rng))
             assert (found.answers, found.answers_error) == (None, None)
             assert found.reports is not None
 
 
 def brute(answers, mechanism, rng):
     """Return the standard error, each worker in turn left out of the table."""
-    reports = mechanism.randomize(answers, rng=rng)
+    reports = mechanism.simulate(answers, random_state=rng)
     frame = reports.table.to_frame()
     left = []
     for worker in frame["worker"].unique():
@@ -192,7 +192,7 @@ def test_the_agreement_of_sets_is_that_of_the_labels_they_share(set_size):
     domain, rng = qc.Ordinal(range(5)), np.random.default_rng(8)
     answers = crowd(domain, rng.integers(0, 2, 80 * 12).tolist(), 12, rng.random(960) < 0.7)
     mechanism = qc.SubsetSelection(domain=domain, epsilon=12.0, set_size=set_size)
-    reports = mechanism.randomize(answers, rng=rng)
+    reports = mechanism.simulate(answers, random_state=rng)
     sets = mechanism.report_domain.members_of(reports.table.values)
     held = np.array([[label in one for label in domain.labels] for one in sets], int)
     tasks, law = reports.table.task_codes, mechanism.channel.sets
@@ -210,7 +210,7 @@ def test_the_agreement_of_sets_is_that_of_the_labels_they_share(set_size):
 def test_four_workers_are_too_few():
     answers = answers_of(MECHANISMS["one-layer"], [f"t{place}" for place in range(500)], 4, 1)
     mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=16.0)
-    assert agreement(mechanism.randomize(answers, rng=np.random.default_rng(1))).answers is None
+    assert agreement(mechanism.simulate(answers, random_state=1)).answers is None
 
 
 def test_one_report_per_task_tells_nothing():
@@ -237,7 +237,7 @@ def crowd_of(labels, accuracy, workers=400):
 def reports_with_liars(answers, epsilon, liars=0, null=None):
     """Return reports of which the first workers' are their answers."""
     mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=epsilon, null=null)
-    reports = mechanism.randomize(answers, rng=np.random.default_rng(1))
+    reports = mechanism.simulate(answers, random_state=1)
     if liars:
         plain = answers.worker_codes < liars
         reports.table.values.flags.writeable = True

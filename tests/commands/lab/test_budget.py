@@ -121,9 +121,8 @@ def test_simulations_are_told(run, tmp_path):
     crowd = qc.sensor_crowd(tasks=3, workers=4)
     mechanism = qc.PiecewiseMechanism(domain=crowd.answers.domain, epsilon=1.0)
     path = tmp_path / "reports.jsonl"
-    import numpy as np
 
-    qc.write_reports(mechanism.randomize(crowd.answers, np.random.default_rng(1)), path)
+    qc.write_reports(mechanism.simulate(crowd.answers, random_state=1), path)
     status, output, errors = run(path, "--json")
     assert status == 0
     assert json.loads(output)["most"]["total_epsilon"] > 0

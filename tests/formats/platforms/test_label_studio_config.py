@@ -3,7 +3,6 @@
 import json
 from xml.etree import ElementTree
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -200,7 +199,7 @@ def test_the_config_of_reports_is_of_all_that_they_can_be(tmp_path, run, monkeyp
     frame = pd.DataFrame({"task": ["a"], "worker": ["u"], "label": ["no"]})
     mechanism = qc.RandomizedResponse(domain=domain, epsilon=1.0)
     answers = qc.Answers.from_frame(frame, domain)
-    qc.write_reports(mechanism.randomize(answers, rng=np.random.default_rng(1)), "r.jsonl")
+    qc.write_reports(mechanism.simulate(answers, random_state=1), "r.jsonl")
     assert run("convert", "r.jsonl", "r.json", "--label-config", "c.xml")[0] == 0
     assert read_label_config(tmp_path / "c.xml") == domain
     (tmp_path / "c.xml").write_text("one's own")

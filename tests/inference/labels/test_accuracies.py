@@ -40,7 +40,7 @@ def crowd(labels=2, tasks=200, workers=100, each=50, right=(0.55, 0.95), seed=0)
 
 def noisy(answers, epsilon, seed=1, **options):
     mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=epsilon, **options)
-    return mechanism.randomize(answers, rng=np.random.default_rng(seed))
+    return mechanism.simulate(answers, random_state=seed)
 
 
 def judged(method, data, **options):

@@ -34,7 +34,7 @@ def test_reports_warn_and_plain_answers_do_not(method):
 @pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
 def test_quality_is_corrected_for_a_known_channel():
     mechanism = qc.RandomizedResponse(domain=CROWD.answers.domain, epsilon=1.5)
-    reports = mechanism.randomize(CROWD.answers, rng=np.random.default_rng(3))
+    reports = mechanism.simulate(CROWD.answers, random_state=3)
     with noise_ignored():
         workers = WeightedVote().fit(reports).workers
     plain = WeightedVote().fit(CROWD.answers).workers
@@ -47,7 +47,7 @@ def test_quality_is_corrected_for_a_known_channel():
 def test_quality_is_that_of_answers_though_flips_are_secret():
     """Which flip a worker drew nobody else knows: what its law tells is taken out."""
     mechanism = qc.TwoLayerRandomizedResponse(domain=CROWD.answers.domain, low=0.1, high=0.3)
-    reports = mechanism.randomize(CROWD.answers, rng=np.random.default_rng(3))
+    reports = mechanism.simulate(CROWD.answers, random_state=3)
     with noise_ignored():
         workers = WeightedVote().fit(reports).workers.set_index("worker")
     frame = CROWD.answers.to_frame().merge(CROWD.truths.to_pandas(), on="task")

@@ -59,7 +59,7 @@ def reported(crowd, name, epsilon=2.0, seed=2):
     if MECHANISMS[name] is None:
         return crowd.answers
     mechanism = MECHANISMS[name](crowd.answers.domain, epsilon)
-    return mechanism.randomize(crowd.answers, rng=np.random.default_rng(seed))
+    return mechanism.simulate(crowd.answers, random_state=seed)
 
 
 def frame_of_truths(crowd, count):
@@ -254,7 +254,7 @@ def test_new_tasks_with_new_workers_extend_an_estimate(name):
     mechanism = MECHANISMS[name] and MECHANISMS[name](DOMAIN, 2.0)
     if mechanism is not None:
         rng = np.random.default_rng(4)
-        answers = [mechanism.randomize(part, rng=rng) for part in answers]
+        answers = [mechanism.simulate(part, random_state=rng) for part in answers]
     method = qc.NoiseAware(max_iterations=12, tolerance=0.0)
     first = method.fit(answers[0])
     more = method.extend(first, answers[1])
@@ -275,9 +275,7 @@ def test_new_tasks_with_new_workers_extend_an_estimate(name):
 def _later(mechanism):
     rows = [(f"later {task}", worker, "a") for task in range(5) for worker in range(6)]
     answers = qc.Answers.from_frame(pd.DataFrame(rows, columns=["task", "worker", "label"]), DOMAIN)
-    return (
-        answers if mechanism is None else mechanism.randomize(answers, rng=np.random.default_rng(5))
-    )
+    return answers if mechanism is None else mechanism.simulate(answers, random_state=5)
 
 
 def sharpened(crowd, known):
@@ -316,7 +314,7 @@ def test_workers_who_always_give_one_label_are_told_apart(epsilon):
     data = answers
     if epsilon is not None:
         mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=epsilon)
-        data = mechanism.randomize(answers, rng=np.random.default_rng(7))
+        data = mechanism.simulate(answers, random_state=7)
     estimate = qc.NoiseAware().fit(data)
     names = np.array(estimate.workers["worker"].astype(int))
     constancy = estimate.state.constancy[:-1]
@@ -346,7 +344,7 @@ def test_it_is_clearly_better_on_skewed_and_on_weak_crowds(options, epsilon, fac
             **{"tasks": 1000, "workers": 60, "answers_per_task": 12, "seed": seed, **options}
         )
         mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=epsilon)
-        reports = mechanism.randomize(crowd.answers, rng=np.random.default_rng(seed))
+        reports = mechanism.simulate(crowd.answers, random_state=seed)
         for name, method in methods.items():
             with qc.noise_ignored():
                 errors[name] += qc.error_rate(method.fit(reports), crowd.truths) / 3
@@ -389,7 +387,7 @@ def test_workers_and_tasks_without_answers_are_no_trouble(name):
     mechanism = MECHANISMS[name](answers.domain, 4.0)
     estimate = None
     for seed in range(5):
-        reports = mechanism.randomize(answers, rng=np.random.default_rng(seed))
+        reports = mechanism.simulate(answers, random_state=seed)
         try:
             estimate = qc.NoiseAware().fit(reports)
         except AnswerError as error:  # all said nothing
@@ -462,7 +460,7 @@ HIDDEN = qc.synthetic_crowd(tasks=300, workers=40, answers_per_task=10, seed=2)
 
 def one_layer(answers, epsilon):
     mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=epsilon)
-    return mechanism.randomize(answers, rng=np.random.default_rng(0))
+    return mechanism.simulate(answers, random_state=0)
 
 
 def test_where_noise_hides_the_truths_it_says_so():

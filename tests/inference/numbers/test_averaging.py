@@ -148,7 +148,7 @@ def test_the_warning_points_at_the_caller_and_comes_after_all_errors():
 
 def test_null_reports_are_dropped_and_counted():
     mechanism = RandomizedResponse(domain=CROWD.answers.domain, epsilon=3.0, null="category")
-    reports = mechanism.randomize(CROWD.answers, rng=np.random.default_rng(0))
+    reports = mechanism.simulate(CROWD.answers, random_state=0)
     null = int((reports.table.values == 10).sum())
     frame = reports.to_frame().dropna()
     with noise_ignored():
@@ -192,7 +192,7 @@ def test_a_start_from_other_workers():
 def test_standard_errors_say_how_far_means_are_off():
     crowd = sparse_crowd(tasks=400, workers=500, sparsity=0.8, truths="uniform", seed=8)
     mechanism = LaplacePerturbation(domain=crowd.answers.domain, epsilon=2.0, fill=None)
-    reports = mechanism.randomize(crowd.answers, rng=np.random.default_rng(0))
+    reports = mechanism.simulate(crowd.answers, random_state=0)
     plain = Mean().fit(crowd.answers).estimates.truths
     with noise_ignored():
         found = Mean().fit(reports).estimates

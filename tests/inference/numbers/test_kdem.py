@@ -250,7 +250,7 @@ def test_any_unit_of_measurement(truth, unit):
 def test_reports_are_read_as_answers_with_a_warning():
     mechanism = LaplacePerturbation(domain=CROWD.answers.domain, epsilon=2.0, fill=None)
     with pytest.warns(NoiseIgnoredWarning, match="KDEm ignores the noise"):
-        KDEm().fit(mechanism.randomize(CROWD.answers, rng=np.random.default_rng(0)))
+        KDEm().fit(mechanism.simulate(CROWD.answers, random_state=0))
 
 
 def test_a_start_of_another_method_is_refused():

@@ -59,7 +59,7 @@ def crowd(workers=60, tasks=100, share=1.0, seed=0, sigmas=(0.3, 3.0)):
 
 def reports_of(answers, epsilon, seed=0, **parameters):
     mechanism = LaplacePerturbation(domain=answers.domain, epsilon=epsilon, fill=None, **parameters)
-    return mechanism.randomize(answers, rng=np.random.default_rng(seed))
+    return mechanism.simulate(answers, random_state=seed)
 
 
 def error_of(estimate, truths):
@@ -266,7 +266,7 @@ def test_truths_stay_in_the_domain():
 def test_filled_reports_are_read_with_a_warning():
     answers, truths, _ = crowd(400, 50, share=0.5, seed=7)
     filled = LaplacePerturbation(domain=DOMAIN, epsilon=5.0, fill="midpoint")
-    reports = filled.randomize(answers, rng=np.random.default_rng(0))
+    reports = filled.simulate(answers, random_state=0)
     with pytest.warns(NoiseIgnoredWarning, match="not for missing answers") as seen:
         found = MOON().fit(reports)
     assert [one.category for one in seen] == [SimulatedNoiseWarning, NoiseIgnoredWarning]

@@ -24,7 +24,7 @@ DOMAIN = CROWD.answers.domain
 def noisy(epsilon=4.0, crowd=CROWD, **options):
     options = options or {"fill": None}
     mechanism = qc.LaplacePerturbation(domain=crowd.answers.domain, epsilon=epsilon, **options)
-    return mechanism.randomize(crowd.answers, rng=np.random.default_rng(2))
+    return mechanism.simulate(crowd.answers, random_state=2)
 
 
 def numbers(**options):
@@ -226,7 +226,7 @@ def test_workers_have_a_sigma_with_an_interval():
 
 def test_what_it_cannot_read_is_refused(monkeypatch):
     mechanism = qc.MatrixFactorization(domain=DOMAIN, epsilon=1.0)
-    reports = mechanism.randomize(CROWD.answers, rng=np.random.default_rng(1))
+    reports = mechanism.simulate(CROWD.answers, random_state=1)
     with pytest.raises(AnswerError, match=r"Use Mean .*--method mean"):
         numbers().fit(reports)
     monkeypatch.setattr(noise_aware_numbers, "MOST_CELLS", 1000)
@@ -255,7 +255,7 @@ def test_reports_that_tell_nothing_leave_truths_in_the_middle(epsilon):
     answers = qc.Answers.from_frame(frame, domain=qc.Interval(low=0, high=1))
     mechanism = qc.LaplacePerturbation(domain=answers.domain, epsilon=epsilon, fill=None)
     with pytest.warns(NoSignalWarning):
-        truths = numbers().fit(mechanism.randomize(answers, rng=rng)).truths
+        truths = numbers().fit(mechanism.simulate(answers, random_state=rng)).truths
     assert (abs(truths["truth"] - 0.5) < (0.1 if epsilon < 0.1 else 0.35)).all()
     assert (truths["standard_error"] > 0.15).all()
 
@@ -310,9 +310,7 @@ def test_a_range_whose_square_no_float_holds(kind, scale):
         mechanism = kind(domain=domain, epsilon=4.0, **fill)
         labels = np.array([2.0, 3.0, 7.0, 9.0]) * unit
         frame = pd.DataFrame({"task": [*"aabb"], "worker": [*"uvuv"], "label": labels})
-        reports = mechanism.randomize(
-            qc.Answers.from_frame(frame, domain), rng=np.random.default_rng(1)
-        )
+        reports = mechanism.simulate(qc.Answers.from_frame(frame, domain), random_state=1)
         truths = qc.NoiseAware().fit(reports).truths
         found.append(truths[["truth", "standard_error"]].to_numpy() / unit)
     assert found[1] == pytest.approx(found[0])

@@ -21,7 +21,7 @@ def released(crowd, epsilon, seed=0):
     mechanism = LaplacePerturbation(
         domain=crowd.answers.domain, epsilon=epsilon, participation="released"
     )
-    return mechanism.randomize(crowd.answers, rng=np.random.default_rng(seed))
+    return mechanism.simulate(crowd.answers, random_state=seed)
 
 
 def test_it_is_the_ratio_of_sums_where_there_is_no_noise():
@@ -107,7 +107,7 @@ def test_no_cut_biases_the_sums(epsilon):
     mechanism = LaplacePerturbation(
         domain=answers.domain, epsilon=epsilon, participation="released"
     )
-    reports = mechanism.randomize(answers, rng=np.random.default_rng(0))
+    reports = mechanism.simulate(answers, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoSignalWarning)
         estimate = RatioMean().fit(reports)

@@ -42,7 +42,7 @@ def device():
 @pytest.fixture
 def reports(device):
     """Return reports that are not marked as simulated."""
-    made = device.randomize(qc.comparison_answers(crowd()), rng=np.random.default_rng(1))
+    made = device.simulate(qc.comparison_answers(crowd()), random_state=1)
     return evolve(made, simulated=False)
 
 
@@ -127,7 +127,7 @@ def test_sets_and_other_tables_are_read_by_their_law_too():
         qc.SubsetSelection(domain=SIDES, epsilon=2.0),
         qc.OptimalChannel(domain=SIDES, epsilon=2.0, prior={"left": 0.5, "right": 0.5}),
     ):
-        made = evolve(device.randomize(answers, rng=np.random.default_rng(2)), simulated=False)
+        made = evolve(device.simulate(answers, random_state=2), simulated=False)
         assert rank_items(made).ranking[0] == "tea"
 
 
@@ -239,7 +239,7 @@ def test_repeated_comparisons_are_an_error_or_left_out():
 
 
 def test_simulated_noise_and_an_early_end_are_told(device):
-    made = device.randomize(qc.comparison_answers(crowd()), rng=np.random.default_rng(1))
+    made = device.simulate(qc.comparison_answers(crowd()), random_state=1)
     with pytest.warns(qc.SimulatedNoiseWarning, match="protect no one"):
         rank_items(made)
     with pytest.warns(qc.NotConvergedWarning, match="did not converge in 1 steps"):
@@ -253,7 +253,7 @@ def held(epsilon, draws, count):
     for seed in range(draws):
         data = qc.comparison_answers(crowd(count, seed))
         if device is not None:
-            data = device.randomize(data, rng=np.random.default_rng([seed, 1]))
+            data = device.simulate(data, random_state=np.random.default_rng([seed, 1]))
         ranking = rank_items(data, spread=10.0)
         names = ranking.items.to_pylist()
         gap, error = ranking.gap(names.index("tea"), names.index("milk"))

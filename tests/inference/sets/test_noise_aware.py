@@ -24,7 +24,7 @@ CROWD = qc.label_crowd(tasks=150, workers=30, answers_per_task=12, labels=range(
 
 def reported(crowd=CROWD, epsilon=2.0, seed=2, **parameters):
     mechanism = qc.SubsetSelection(domain=crowd.answers.domain, epsilon=epsilon, **parameters)
-    return mechanism.randomize(crowd.answers, rng=np.random.default_rng(seed))
+    return mechanism.simulate(crowd.answers, random_state=seed)
 
 
 def shuffled(reports, order):
@@ -135,7 +135,7 @@ def test_it_finds_more_than_randomised_response_tells():
         qc.error_rate(qc.NoiseAware().fit(reports), crowd.truths)
         for reports in (
             reported(crowd, 1.0),
-            labels.randomize(crowd.answers, rng=np.random.default_rng(1)),
+            labels.simulate(crowd.answers, random_state=1),
         )
     ]
     assert found[0] < 0.15
@@ -159,7 +159,7 @@ def test_workers_who_always_give_one_label_are_flagged():
     frame.loc[steady, "label"] = 2
     answers = qc.Answers.from_frame(frame, crowd.answers.domain)
     mechanism = qc.SubsetSelection(domain=answers.domain, epsilon=3.0)
-    reports = mechanism.randomize(answers, rng=np.random.default_rng(1))
+    reports = mechanism.simulate(answers, random_state=1)
     workers = qc.NoiseAware().fit(reports).workers.set_index("worker")
     named = frame.loc[steady, "worker"].unique()
     assert (workers.loc[named, "flag"] == "constant").mean() >= 0.8
@@ -201,9 +201,7 @@ def test_new_tasks_are_told_by_what_is_known_of_the_workers():
     new = frame["task"].isin(frame["task"].unique()[:60])
     mechanism = qc.SubsetSelection(domain=crowd.answers.domain, epsilon=3.0)
     made = [
-        mechanism.randomize(
-            qc.Answers.from_frame(rows, crowd.answers.domain), rng=np.random.default_rng(place)
-        )
+        mechanism.simulate(qc.Answers.from_frame(rows, crowd.answers.domain), random_state=place)
         for place, rows in enumerate((frame[~new], frame[new]))
     ]
     start = qc.NoiseAware().fit(made[0])

@@ -71,7 +71,7 @@ class Basic:
         table = claims.canonical
         counts = table.answers_per_task
         mechanism = LaplacePerturbation(domain=public, epsilon=self.epsilon, fill=None)
-        reports = mechanism.randomize(table, rng=rng).table
+        reports = mechanism.simulate(table, random_state=rng).table
         return SyntheticClaims(
             task_ids=table.tasks,
             users=counts,

@@ -322,7 +322,7 @@ class TeslaLike(NumericMethod):
     >>> warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
     >>> crowd = qc.sparse_crowd(tasks=100, workers=60, sparsity=0.5, truths="uniform", seed=1)
     >>> mechanism = qc.LaplacePerturbation(domain=crowd.answers.domain, epsilon=10.0, fill=None)
-    >>> reports = mechanism.randomize(crowd.answers, rng=np.random.default_rng(1))
+    >>> reports = mechanism.simulate(crowd.answers, random_state=1)
     >>> filtered = TeslaLike().fit(reports)
     >>> with qc.noise_ignored():
     ...     naive = qc.Mean().fit(reports)
@@ -466,7 +466,7 @@ class PrivTDSILike(Mechanism):
                 "LaplacePerturbation."
             )
         sampled = _sample(answers, self.tasks_per_worker, rng)
-        reports = self.of_one_report.randomize(sampled, rng=rng)
+        reports = self.of_one_report.simulate(sampled, random_state=rng)
         return evolve(reports, mechanism=self)
 
     @override

@@ -389,7 +389,7 @@ class MOON(NumericMethod):
     >>> warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
     >>> crowd = qc.sparse_crowd(tasks=100, workers=60, sparsity=0.5, truths="uniform", seed=1)
     >>> mechanism = qc.LaplacePerturbation(domain=crowd.answers.domain, epsilon=10.0, fill=None)
-    >>> reports = mechanism.randomize(crowd.answers, rng=np.random.default_rng(1))
+    >>> reports = mechanism.simulate(crowd.answers, random_state=1)
     >>> aware = MOON().fit(reports)
     >>> with qc.noise_ignored():
     ...     naive = qc.CRH().fit(reports)

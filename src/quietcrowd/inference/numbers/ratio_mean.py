@@ -249,7 +249,7 @@ class RatioMean(NumericMethod):
     >>> crowd = qc.sparse_crowd(tasks=50, workers=2000, sparsity=0.5, truths="uniform", seed=1)
     >>> domain = crowd.answers.domain
     >>> released = qc.LaplacePerturbation(domain=domain, epsilon=1.0, participation="released")
-    >>> estimate = RatioMean().fit(released.randomize(crowd.answers, np.random.default_rng(0)))
+    >>> estimate = RatioMean().fit(released.simulate(crowd.answers, random_state=0))
     >>> qc.mean_absolute_error(estimate, crowd.truths) < 1.0
     True
     """
