@@ -271,9 +271,9 @@ def test_parameters_are_checked():
         ({"draws": 1e5}, "draws must be a whole number"),
         ({"confidence": 1.0}, "confidence must be above 0 and below 1"),
         ({"confidence": 0}, "confidence must be above 0 and below 1"),
-        ({"confidence": "x"}, "confidence must be a finite number, at least 0; got 'x'"),
-        ({"confidence": None}, "confidence must be a finite number, at least 0; got None"),
-        ({"confidence": math.nan}, "confidence must be a finite number, at least 0; got nan"),
+        ({"confidence": "x"}, "confidence must be above 0 and below 1; got 'x'"),
+        ({"confidence": None}, "confidence must be above 0 and below 1; got None"),
+        ({"confidence": math.nan}, "confidence must be above 0 and below 1; got nan"),
         ({"rng": 7}, "rng must be a numpy.random.Generator"),
         ({"n": 10_001}, "at most 10,000 answers"),
     ):
