@@ -133,5 +133,5 @@ def test_partition_names_the_command_that_makes_parquet(run, tmp_path, name):
     words = ("--plain", "--labels", "no,yes")
     status, _, errors = run("partition", path, "-o", tmp_path / "s", *words)
     assert status == 2
-    assert f"quietcrowd convert {path} {tmp_path / 'answers.parquet'};" in errors
+    assert f"quietcrowd convert {path} {tmp_path / 'answers.parquet'})" in errors
     assert "write_table" not in errors

@@ -295,7 +295,7 @@ def test_too_many_cells_are_refused_before_room_is_made():
     partition = Partition.of(crowd.answers)
     domain = qc.Categorical(range(40_000))
     summary = attrs.evolve(Summary.of(crowd.answers), domain=domain)
-    with pytest.raises(ParameterError, match=r"12 workers and 40,000 labels.*Take one_coin=True"):
+    with pytest.raises(ParameterError, match=r"12 workers and 40,000 labels.*Use one_coin=True"):
         DawidSkene().bind(summary).sweep(partition, None, None)
 
 
