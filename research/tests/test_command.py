@@ -190,7 +190,7 @@ def test_all_is_written_and_resumed(run, figures, tmp_path, monkeypatch):
     folder = tmp_path / "figures"
     status, _, errors = run("reproduce", "all", "-o", folder, "--trials", "2")
     assert status == 0, errors
-    assert "two2002-1 (3 of 3): left out: there is no such dataset folder" in errors
+    assert "two2002-1 (3 of 3): left out: this directory does not exist" in errors
     assert {path.name for path in folder.iterdir()} == {
         *(f"one2001-1.{suffix}" for suffix in ("md", "csv", "png", "svg", "json")),
         *(f"one2001-table-1.{suffix}" for suffix in ("md", "csv", "json")),

@@ -168,7 +168,7 @@ def test_crowds_of_figure_2_where_nothing_is_filled_in():
 
 def test_real_sets_are_asked_for_by_name(monkeypatch):
     monkeypatch.delenv("QUIETCROWD_DATA", raising=False)
-    with pytest.raises(FormatError, match="wsd: there is no such dataset folder"):
+    with pytest.raises(FormatError, match="wsd: this directory does not exist"):
         FIGURES["sun2018-5"].run(trials=2)
 
 

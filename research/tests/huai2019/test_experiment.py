@@ -200,7 +200,7 @@ def test_a_single_trial_has_no_standard_error():
 @pytest.mark.slow
 def test_real_sets_are_asked_for_by_name(monkeypatch):
     monkeypatch.delenv("QUIETCROWD_DATA", raising=False)
-    with pytest.raises(FormatError, match="population: there is no such dataset folder"):
+    with pytest.raises(FormatError, match="population: this directory does not exist"):
         FIGURES["huai2019-5"].run(trials=2)
 
 

@@ -142,7 +142,7 @@ def test_table_1_counts(data_folder):  # noqa: ARG001
 
 def test_the_real_set_is_asked_for_by_name(monkeypatch):
     monkeypatch.delenv("QUIETCROWD_DATA", raising=False)
-    with pytest.raises(FormatError, match="duchenne: there is no such dataset folder"):
+    with pytest.raises(FormatError, match="duchenne: this directory does not exist"):
         FIGURES["li2018-4"].run(trials=2)
 
 

@@ -88,7 +88,7 @@ def test_tables_and_pictures(drawn, name, tmp_path, capsys):
 
 def test_real_sets_are_asked_for_by_name(monkeypatch):
     monkeypatch.delenv("QUIETCROWD_DATA", raising=False)
-    with pytest.raises(FormatError, match="emotion: there is no such dataset folder"):
+    with pytest.raises(FormatError, match="emotion: this directory does not exist"):
         FIGURES["moon2025-3"].run(trials=2)
 
 

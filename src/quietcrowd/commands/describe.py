@@ -88,7 +88,7 @@ def _in_file(path: Path, names: tuple[str, str, str], field: str | None) -> Any:
     mechanism = (read_note(path, None) or {}).get("mechanism")
     if mechanism is not None:
         kind = mechanism.get("kind", "") if isinstance(mechanism, Mapping) else ""
-        note(f"These are randomised reports{f' of {kind}' if kind else ''}, no plain answers.")
+        note(f"These are randomized reports{f' of {kind}' if kind else ''}, not answers.")
     table = read_table(path, names, choice=Choice(field=field))
     for name in names:
         if name not in table.column_names:
