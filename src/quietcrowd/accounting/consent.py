@@ -1,4 +1,4 @@
-"""Guarantees in sentences for the workers whose answers they protect."""
+"""Guarantees in sentences for the protected workers."""
 
 from __future__ import annotations
 

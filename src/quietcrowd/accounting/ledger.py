@@ -271,7 +271,7 @@ class PrivacyLedger:
         return used_of_budget(own, float(budget), float(delta))
 
     def shuffled(self, worker: str | int, *, honest: int, delta: float) -> float:
-        """Return the epsilon of a worker whose campaigns were all polls with shuffling.
+        """Return the epsilon of a worker with polls with shuffling only.
 
         It complements `spent`. It is valid only if `shuffled_assumption` is true in each campaign,
         and only against attackers that see nothing but one output of each campaign.

@@ -1,4 +1,4 @@
-"""Attacks of an audit: two rows of answers, the reports of workers who have them, and a score."""
+"""Attacks of an audit: two rows of answers, the reports of workers with these rows, and a score."""
 
 from __future__ import annotations
 
@@ -343,7 +343,7 @@ PART = 0.1
 """Fraction of the workers for attacks that look for faults instead of measuring the loss."""
 
 HALF = 0.5
-"""Fraction of the workers who have whole rows, if randomness is cheap."""
+"""Fraction of the workers with whole rows, if randomness is cheap."""
 
 DEVICES = 200
 """Devices a side that are called one by one."""
@@ -426,7 +426,7 @@ def taskwise_attacks(
     plain: Callable[[Sequence[Any]], Floats],
     part: float = PART,
 ) -> list[Attack]:
-    """Return attacks on a mechanism whose reports have independent noise.
+    """Return attacks on a mechanism with independent noise in reports.
 
     Most workers have short rows, and the fraction `part` has all `answers` tasks. The cells after
     the first alternate between the two answers of a pair. If such a cell has the noise of the

@@ -53,7 +53,7 @@ MOST_NOISE = 3_000_000
 """Exact draws of noise for one side of an attack, about 20 seconds."""
 
 MOST_SEARCHED = 2_000
-"""Tasks that are searched for two correlated ones, and workers who report them."""
+"""Tasks that are searched for two correlated ones, and the number of workers for it."""
 
 SEARCH_NOISE = 200_000
 """Exact draws of noise for the search, unless 100 workers need more."""
@@ -118,7 +118,7 @@ def audit(
     ParameterError
         If a parameter has the wrong type or is out of range, or `n` exceeds 10,000.
     AnswerError
-        If reports come from workers who gave no answers, or are no reports of the mechanism.
+        If reports come from workers without answers, or are no reports of the mechanism.
 
     References
     ----------

@@ -229,7 +229,7 @@ class FittingMethod(TruthInference):
     def extend(
         self, start: TruthEstimate[Any], data: Any, *, gold: Any = None
     ) -> TruthEstimate[Any]:
-        """Infer the truths of new tasks, with what an earlier estimate learned of the workers.
+        """Infer the truths of new tasks, with the workers of an earlier estimate.
 
         Only the new answers are swept: the statistics of the earlier ones stay as in the last pass
         over them. `fit` with ``start=`` sweeps all answers again; do so from time to time.

@@ -37,7 +37,7 @@ PATIENCE, PACE = 2.0, 0.5
 
 @frozen(kw_only=True, eq=False)
 class LoopProgress:
-    """What the loop needs in order to continue.
+    """State from which the loop continues.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ from quietcrowd.inference.task_estimates import Estimates, Scatter
 
 
 class State(ABC):
-    """What a model has learned: a frozen record, most of it arrays with one entry per worker."""
+    """State of a model: a frozen record, most of it arrays with one entry per worker."""
 
     @abstractmethod
     def take(self, positions: npt.NDArray[np.intp]) -> Self:

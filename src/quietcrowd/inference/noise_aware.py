@@ -1,4 +1,4 @@
-"""`NoiseAware`: truths and workers from reports whose noise is known, of labels and of numbers."""
+"""`NoiseAware`: truths and workers from reports with known noise, of labels and of numbers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from quietcrowd.validation import at_least, plain, whole_number
 
 @frozen(kw_only=True, slots=False)
 class NoiseAware(FittingMethod):
-    """Truths and workers' accuracies from reports whose noise is known: labels, or numbers.
+    """Truths and workers' accuracies from reports with known noise: labels, or numbers.
 
     The method knows the channel, and so the probability of each report for each answer. For every
     worker it averages over all accuracies (for numbers, over all sizes of its errors), weighted by

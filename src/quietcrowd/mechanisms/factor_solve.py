@@ -20,7 +20,7 @@ RESTS, GROWS = 1e-9, 1e9
 
 
 def worker_blocks(workers: int, rank: int) -> list[slice]:
-    """Split the workers into blocks whose matrices fit into memory together."""
+    """Split the workers into blocks, each with matrices that fit into memory together."""
     size = max(1, BLOCK // rank**2)
     return [slice(start, min(start + size, workers)) for start in range(0, workers, size)]
 

@@ -81,7 +81,7 @@ def words_in_turn(words: npt.NDArray[np.uint32]) -> WordSource:
 
 
 KEY_BYTES = 32
-"""Length of a key, as of the seed of the operating system's generator."""
+"""Length of a key, equal to that of the seed of the operating system's generator."""
 
 
 @frozen(kw_only=True, eq=False)

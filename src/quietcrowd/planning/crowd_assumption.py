@@ -98,10 +98,10 @@ class LabelAssumption(CrowdAssumption):
     domain : Categorical or Ordinal
         Domain of the answers, at least 2 labels.
     accuracy, accuracy_sd : float
-        Mean and standard deviation (at most 0.5) of the accuracies of workers who do not guess.
+        Mean and standard deviation (at most 0.5) of the accuracies of non-guessing workers.
         They are normal, clipped to 0 and 1.
     guessers : float
-        Fraction of the workers who guess; they are right in one of k cases.
+        Fraction of guessing workers; they are right in one of k cases.
     truths, guesses : sequence of float, optional
         Frequency of each label among truths and guesses; uniform by default.
     misled, pull : float
@@ -204,7 +204,7 @@ class NumberAssumption(CrowdAssumption):
         Ratio of the error sizes of a worker one standard deviation away and of the median worker,
         at least 1. Error sizes are log-normal.
     guessers : float
-        Fraction of the workers who guess. Their answers are distributed like the truths, and
+        Fraction of guessing workers. Their answers are distributed like the truths, and
         independent of the task.
     middle, spread : float, optional
         Mean and standard deviation (above 0) of the truths. Default: the middle, and a fifth, of

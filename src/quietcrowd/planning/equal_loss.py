@@ -40,7 +40,7 @@ def exact_loss(mechanism: Mechanism, size: CrowdSize, per: Per) -> float:
 def mechanism_within(
     maker: Maker, domain: Domain, epsilon: float, size: CrowdSize, per: Per = "answer"
 ) -> Mechanism:
-    """Return the mechanism with an exact loss of `epsilon`, whatever a paper claims for it.
+    """Return the mechanism with an exact loss of `epsilon`, independent of a paper's claim for it.
 
     If `maker` has a method ``for_answers``, its result for the answers of each worker replaces it.
     Raises ParameterError if there is no such mechanism.

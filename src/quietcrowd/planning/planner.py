@@ -124,7 +124,7 @@ def plan(
         Names, classes, or functions of ``domain=`` and ``epsilon=`` by name. Default: randomized
         response for labels, Laplace noise for numbers.
     epsilon : float, or sequence of float
-        Exact privacy loss, whatever a paper claims.
+        Exact privacy loss, independent of a paper's claim.
     per : {"answer", "worker"}
         Whether `epsilon` is about one answer, or all answers of a worker together.
     target : float, optional

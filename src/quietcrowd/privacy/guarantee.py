@@ -68,7 +68,7 @@ def _tail_of_pairs(guarantee: PrivacyGuarantee) -> TailBound | None:
 
 @frozen(kw_only=True)
 class PrivacyGuarantee:
-    """Upper bounds on the privacy loss of a worker who gives a number of answers.
+    """Upper bounds on the privacy loss of a worker with a number of answers.
 
     Neighboring inputs are answers of one worker. The adversary knows the mechanism, all other
     workers' answers and the worker's other answers, and sees all reports. The device's randomness

@@ -259,7 +259,7 @@ def _alike_together(parts: Sequence[tuple[LossLaw, int]]) -> list[tuple[LossLaw,
 def _on_one_grid(
     laws: Sequence[LossDistribution], parts: Sequence[tuple[LossLaw, int]]
 ) -> list[LossDistribution]:
-    """Return distributions on grids whose steps are a common one times powers of two."""
+    """Return distributions on grids with a common step times powers of two."""
     spread = math.hypot(*(math.sqrt(times) * law.epsilon for law, times in parts))
     step = max(spread / (8 * _FINE), _FINEST)
     return [law.on_grid(step)._within_places() for law in laws]

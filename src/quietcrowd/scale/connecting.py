@@ -58,7 +58,7 @@ def connect(scheduler: str = "local") -> Iterator[DaskExecutor]:
     Parameters
     ----------
     scheduler : str
-        ``tcp://host:port`` of a scheduler, whose workers must see the directories of stores under
+        ``tcp://host:port`` of a scheduler. Its workers must see the directories of stores under
         the same paths and have the same version of quietcrowd. ``local`` or ``local:N`` starts N
         processes with one thread each; on one machine, threads of one process are at least as fast.
 

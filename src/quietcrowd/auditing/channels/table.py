@@ -107,7 +107,7 @@ def _codes(row: Sequence[Any]) -> Floats:
 def plan_shared(
     mechanism: Mechanism, channel: FiniteChannel, worker_law: WorkerLaw, answers: int
 ) -> AuditPlan:
-    """Return the audit plan of a mechanism whose workers draw one weight for all their answers."""
+    """Return the audit plan of a mechanism with one drawn weight per worker."""
     law = _shared_law(mechanism, worker_law)
     collisions = Collisions(answer=0, chance=partial(_equal_rows, law))
     if answers == 1:

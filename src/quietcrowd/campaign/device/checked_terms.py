@@ -83,14 +83,14 @@ class Terms:
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """Guarantee for a worker who gives all answers."""
+        """Guarantee for a worker with all answers."""
         return campaign_guarantee(
             self.mechanism, self.answers, self.linked, self.tasks, self.worker_epsilon
         )
 
     @property
     def spared(self) -> float:
-        """How much less than the worst case for this number of tasks all answers lose (epsilon)."""
+        """Privacy loss that all answers have less than in the worst case for this many tasks."""
         if self.worker_epsilon is None:
             return 0.0
         unnamed = self.mechanism.guarantee(answers=self.answers, tasks=self.tasks).worker_epsilon
@@ -289,7 +289,7 @@ def read_tasks(document: Mapping[str, Any], terms: Terms) -> tuple[CampaignTask,
     """Verify and return all tasks of a campaign, ordered by id.
 
     Raises CampaignError if they are not the tasks agreed to, if more of them share one fact than
-    the terms say, or if answering them loses more.
+    the terms say, or if answers to them have a larger loss.
     """
     listed = document.get("tasks")
     if not isinstance(listed, list) or not all(map(_is_task, listed)):

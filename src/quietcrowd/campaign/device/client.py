@@ -127,7 +127,7 @@ class Client:
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """Guarantee for a worker who gives as many answers as possible."""
+        """Guarantee for a worker with as many answers as possible."""
         return self.terms.guarantee
 
     @property
@@ -177,7 +177,7 @@ class Client:
 
     @property
     def reused(self) -> tuple[str, ...]:
-        """Names of tasks on whose question this requester already got a report at this server.
+        """Names of tasks on questions for which this requester already got a report at this server.
 
         The device sends the same report again, marked as such, whatever the answer is now. This has
         no further privacy loss about the answer. It shows the requester that the worker took part
@@ -219,11 +219,11 @@ class Client:
         return self._folder.receipt() is not None
 
     def spent(self) -> Spending:
-        """Return what this device has spent in all campaigns, at the budget's delta."""
+        """Return this device's spending in all campaigns, at the budget's delta."""
         return self._ledger.spent(self.budget.delta)
 
     def spent_after(self, answers: int | None = None) -> Spending:
-        """Return at most what this device will have spent after this campaign.
+        """Return this device's maximum spending after this campaign.
 
         `answers` is the number of answers given; default: as many as possible.
         """
@@ -326,7 +326,7 @@ class Client:
         return self._upload().reports(self.terms.mechanism, self.tasks)
 
     def stored(self) -> HeldReports:
-        """Return what the server stores of this worker, compared with what was sent.
+        """Return the server's data of this worker, compared with the sent data.
 
         Reports without an acknowledgment are not shown. They do not count as missing if the server
         stores none, because `resume` sends them again.

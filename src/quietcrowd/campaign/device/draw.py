@@ -55,7 +55,7 @@ class CommittedReports:
     ) -> CommittedReports:
         """Return the upload of a worker's reports, given by task id.
 
-        `again` contains the ids of tasks whose report was sent before. Raises CampaignError if the
+        `again` contains the ids of tasks with an earlier report. Raises CampaignError if the
         reports do not fit into one request.
         """
         items = []
@@ -68,7 +68,7 @@ class CommittedReports:
 
     @classmethod
     def of_sketch(cls, reports: Reports, terms: Terms) -> CommittedReports:
-        """Return the upload of a worker who sends one sketch; errors as in `of`."""
+        """Return the upload of a worker with one sketch; errors as in `of`."""
         assert reports.sketches is not None
         rule = report_rule(terms.mechanism, terms.tasks)
         numbers = rule.cut_off(reports.sketches[0]).tolist()

@@ -123,7 +123,7 @@ class CampaignFolder:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Lock the directory; raise CampaignError if another process holds it."""
+        """Lock the directory; raise CampaignError if another process has locked it."""
         for folder in (self.path.parent.parent, self.path.parent, self.path):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with ExitStack() as lock:
@@ -155,7 +155,7 @@ class CampaignFolder:
         return Membership(credential=credential, config_hash=agreed)
 
     def enter(self, config_hash: str) -> Membership:
-        """Return the membership; sample and store a credential if there is none."""
+        """Return the membership; sample and store a credential if it is missing."""
         new = {
             "campaign": self.campaign,
             "config_hash": config_hash,
@@ -372,7 +372,7 @@ def charge_records(records: tuple[CampaignRecord, ...], ledger: DeviceLedger) ->
     """Charge committed reports that an interrupted process did not charge.
 
     The budget allowed them when they were committed, and nothing was charged since: every charge
-    settles these first. The caller holds the ledger's lock. Raises FormatError if a record has an
+    processes these first. The caller has the ledger's lock. Raises FormatError if a record has an
     invalid mechanism.
     """
     charged = ledger.campaigns()

@@ -159,7 +159,7 @@ class CampaignServer:
         return read_object(self.ask("POST", "/me/reports", content=content, credential=credential))
 
     def read_reports(self, credential: str) -> dict[str, Any]:
-        """Return what the server stores of a worker."""
+        """Return the server's data of a worker."""
         return read_object(self.ask("GET", "/me/reports", credential=credential))
 
     def withdraw(self, credential: str) -> None:

@@ -1,4 +1,4 @@
-"""Ledger of what a device has spent over all campaigns, for a single worker.
+"""Ledger of a device's privacy losses over all campaigns, for a single worker.
 
 Reports are charged before they are sent, once per campaign, under the ledger's lock. So two
 processes cannot spend the same budget.
@@ -44,7 +44,7 @@ class Budget:
 
 @frozen(kw_only=True)
 class Cost:
-    """What the ledger charges for a campaign.
+    """Charge of a campaign in the ledger.
 
     `campaign` comes from `CampaignLink.name`. `count` is the number of reports sampled, one per
     answer or per task. `spared` is how much less all of them lose than the worst case; see
@@ -98,11 +98,11 @@ class DeviceLedger:
         return campaign in self.campaigns()
 
     def spent(self, delta: float) -> Spending:
-        """Return what was spent; see `PrivacyLedger.spent`."""
+        """Return the spending; see `PrivacyLedger.spent`."""
         return self.read().spent(_WORKER, delta)
 
     def spent_after(self, cost: Cost, delta: float) -> Spending:
-        """Return what will have been spent once a campaign has its reports."""
+        """Return the spending once a campaign has its reports."""
         return self._after(cost).spent(_WORKER, delta)
 
     def used_after(self, cost: Cost, budget: Budget) -> float:

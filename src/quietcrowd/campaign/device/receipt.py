@@ -25,7 +25,7 @@ class WorkerReceipt:
     """Server's response to an upload.
 
     `accepted` reports were stored now and `duplicates` before. `rejected` has (task, code) pairs.
-    The campaign gives the `completion_code` to all workers whose reports are stored, as proof for
+    The campaign gives the `completion_code` to all workers with stored reports, as proof for
     the payer.
     """
 
@@ -110,7 +110,7 @@ class HeldReports:
 
     @property
     def as_sent(self) -> bool:
-        """Whether the server stores exactly what was sent."""
+        """Whether the server stores exactly the sent reports."""
         return not self.missing and not self.strange
 
     @property

@@ -66,7 +66,7 @@ class CrowdAgreement:
 
 @frozen(kw_only=True, eq=False)
 class CrowdJudgement:
-    """Agreement of the workers, and positions of those whose devices seem not to randomize."""
+    """Agreement of the workers, and positions of those with devices that seem not to randomize."""
 
     agreement: CrowdAgreement
     too_consistent: npt.NDArray[np.intp] = field(factory=lambda: np.zeros(0, np.intp))

@@ -44,7 +44,7 @@ _ROWS_OF_GROUP = 2**17
 
 @frozen(kw_only=True, eq=False, slots=False)
 class FileRows(ReportRows):
-    """Reports in a Parquet file whose row groups contain whole workers; `names` are all tasks."""
+    """Reports in a Parquet file with whole workers in each row group; `names` are all tasks."""
 
     path: Path
     mechanism: Mechanism
@@ -186,7 +186,7 @@ class FiledReports:
 def file_stored(
     connection: Connection, given: ReportsToInfer, folder: Path, large: LargeCampaigns
 ) -> FiledReports | None:
-    """Write the reports of a campaign to files, or return None if there are none.
+    """Write the reports of a campaign to files, or return None without any.
 
     The connection must be in a transaction.
     """

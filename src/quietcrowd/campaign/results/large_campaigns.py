@@ -1,4 +1,4 @@
-"""Settings for campaigns whose inference does not fit into memory, and their temporary directories.
+"""Settings for campaigns with an inference larger than memory, and their temporary directories.
 
 A server reads the settings at its start and passes them to its inference process. The directories
 of a killed process are deleted later.
@@ -37,7 +37,7 @@ def work_folder(parent: str | None) -> Iterator[Path]:
 
 
 def _locked_folder(parent: str | None, held: ExitStack) -> Path:
-    """Return a new directory whose lock is held before `sweep` can delete it."""
+    """Return a new directory that is locked before `sweep` can delete it."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
         with suppress(BlockingIOError, FileNotFoundError):  # it is being swept

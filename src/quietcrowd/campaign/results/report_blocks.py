@@ -51,7 +51,7 @@ class ReportBlocks:
     def one_by_one(self, database: Database) -> Iterator[pa.Table]:
         """Yield blocks of whole workers, at least one, each from its own transaction.
 
-        A slow reader thus holds no connection and delays no deletion. Columns are those of the
+        So a slow reader occupies no connection and delays no deletion. Columns are those of the
         mechanism, and ``again`` if devices mark reports. Raises ProblemError if the campaign is
         deleted meanwhile, because a partial result is useless.
         """

@@ -282,7 +282,7 @@ def read_left_out(connection: Connection, campaign: Any) -> LeftOut:
 
 
 def read_stored(connection: Connection, given: ReportsToInfer) -> StoredReports | None:
-    """Return the reports of a campaign in memory, or None if there are none.
+    """Return the reports of a campaign in memory, or None without any.
 
     The connection must be in a transaction.
     """

@@ -199,7 +199,7 @@ def _put(connection: Connection, row: Mapping[str, Any], *, failed: bool) -> boo
 
 
 def outdated_campaigns(connection: Connection) -> list[bytes]:
-    """Return campaigns whose results are missing or computed from another state."""
+    """Return campaigns with results that are missing or computed from another state."""
     campaign, inference = tables.campaign.c, tables.inference.c
     mine = (inference.campaign_id == campaign.id) & are_paged()
     wanted = (

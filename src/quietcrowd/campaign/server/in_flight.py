@@ -40,7 +40,7 @@ class InFlight:
 
     A request counts until the client has read the response. `size` limits the bytes of bodies and
     unread responses. `each` limits the requests of a key or credential, which may also use a
-    quarter of all bytes: slow readers thus do not block others.
+    quarter of all bytes: slow readers do not block others.
     """
 
     requests: int

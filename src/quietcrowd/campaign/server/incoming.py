@@ -1,7 +1,7 @@
 """Request bodies, which must arrive completely and in time before they are processed.
 
 An incomplete body does not count as a request in progress, and only its bytes that have arrived
-count. Slow senders thus do not block others.
+count. So slow senders do not block others.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ _SAFE_MESSAGES = frozenset(
         "too_short",
     }
 )
-"""Errors whose message contains only the rule, never the input."""
+"""Errors with a message that contains only the rule, never the input."""
 
 _NAMES_A_STRANGER = "extra_forbidden"
 _PLACES = ("body", "query", "path", "header")

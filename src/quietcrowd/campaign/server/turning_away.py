@@ -1,4 +1,4 @@
-"""Rejection of requests whose bodies are not read: the response first, then the connection ends."""
+"""Rejection of requests with unread bodies: the response first, then the connection ends."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def erase_participant(connection: Connection, person: Any, kept: bytes) -> bool:
 
 @frozen(kw_only=True)
 class _Nobody:
-    """A random stand-in for a worker who does not exist."""
+    """A random stand-in for a nonexistent worker."""
 
     campaign_id: bytes
     id: bytes = field(factory=new_id)
@@ -79,7 +79,7 @@ def erase_named(
 ) -> bool:
     """Delete the worker with a pseudonym; return whether results may change.
 
-    See `erase_participant`. If there is none, the same rows are written for a random worker, to
+    See `erase_participant`. Without one, the same rows are written for a random worker, to
     take as long and leave as much behind. Call it in a write transaction with the campaign locked;
     the journal is written first.
     """

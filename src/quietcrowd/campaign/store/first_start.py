@@ -35,7 +35,7 @@ def is_empty(database: Database) -> bool:
 
 
 def left_behind(database: Database, settings: Places) -> list[str]:
-    """Describe what an earlier start left behind, for an empty database."""
+    """Describe the remains of an earlier start, for an empty database."""
     left = _of_journal(settings, bare := _is_bare(database))
     if bare and database.path is not None:
         path = database.path

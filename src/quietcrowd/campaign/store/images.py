@@ -88,7 +88,7 @@ def keep_named_images(connection: Connection, campaign: bytes, named: Collection
 def read_image(connection: Connection, campaign: bytes, sha256: str) -> Any:
     """Return media type and content of an image of a campaign.
 
-    Raises `ProblemError` if there is none with this hash (in hexadecimal).
+    Raises `ProblemError` if no invite has this hash (in hexadecimal).
     """
     table = tables.image.c
     found = connection.execute(

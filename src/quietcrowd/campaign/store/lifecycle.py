@@ -43,7 +43,7 @@ def some_expired(connection: Connection, now: float) -> bool:
 
 
 def delete_expired(connection: Connection, now: float) -> list[bytes]:
-    """Delete all data of workers of campaigns whose retention has ended by `now`; return their ids.
+    """Delete workers' data of campaigns after the end of retention by `now`; return their ids.
 
     Campaigns, tasks and configurations stay, and count no workers. Call it in a write transaction;
     it locks the campaigns. `now` is in seconds since 1970.
@@ -142,7 +142,7 @@ def close_campaign(connection: Connection, departures: Departures, row: Any, now
 
 
 def due_campaigns(connection: Connection, now: float) -> Sequence[bytes]:
-    """Return the open campaigns whose last day is over at `now` (seconds since 1970)."""
+    """Return the open campaigns with a last day that is over at `now` (seconds since 1970)."""
     return connection.scalars(select(tables.campaign.c.id).where(_is_due(now))).all()
 
 

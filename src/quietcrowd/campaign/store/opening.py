@@ -160,7 +160,7 @@ def _took_tables(connection: Connection) -> bool:
 def only_server(database: Path | None) -> Iterator[None]:
     """Lock an SQLite file; None, for PostgreSQL, needs no lock.
 
-    Raises `ParameterError` if another server holds the lock.
+    Raises `ParameterError` if another server has the lock.
     """
     with ExitStack() as held:
         if database is not None:

@@ -171,7 +171,7 @@ def revoke_presented(connection: Connection, campaign: bytes, invite: str) -> No
 def find_participant(connection: Connection, credential: str, *, lock: bool = False) -> Any:
     """Return the worker with a credential; with `lock`, lock the campaign and then the worker.
 
-    Raises `ProblemError` if there is none.
+    Raises `ProblemError` if it does not exist.
     """
     person, campaign = tables.participant.c, tables.campaign.c
     mine = person.id == participant_id(credential)

@@ -156,7 +156,7 @@ def _count(connection: Connection, table: Any, wanted: Any) -> int:
 
 
 def reports_of(connection: Connection, wanted: Any) -> int:
-    """Count the reports and sketches of workers who meet a condition."""
+    """Count the reports and sketches of workers under a condition."""
     person = tables.participant
     return sum(
         _count(
@@ -173,7 +173,7 @@ def reports_of(connection: Connection, wanted: Any) -> int:
 
 
 def recount(database: Database) -> None:
-    """Correct the stored counts; lock only campaigns whose counts differ."""
+    """Correct the stored counts; lock only campaigns with different counts."""
     campaign, counts = tables.campaign.c, _counts()
     wrong = or_(*(campaign[name] != now for name, now in counts.items()))
     with database.read() as connection:

@@ -35,7 +35,7 @@ class KeyHolder:
 def issue_key(
     database: Database, name: str, *, replace: bool = False, expires_at: int | None = None
 ) -> str:
-    """Create a key of a requester, who is added if there is none of that name.
+    """Create a key of a requester; a new name adds the requester.
 
     `replace` revokes all earlier keys. `expires_at` is in seconds since 1970; None means never.
     Raises `ParameterError` if the name is empty or invalid.

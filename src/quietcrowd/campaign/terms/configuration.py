@@ -110,7 +110,7 @@ def loss_of_tasks(mechanism: Mechanism, answers: int, names: Sequence[str]) -> f
 def campaign_guarantee(
     mechanism: Mechanism, answers: int, linked: int, tasks: int, worker_epsilon: float | None
 ) -> PrivacyGuarantee:
-    """Return the guarantee of a worker who gives all answers; see `describe_campaign`.
+    """Return the guarantee of a worker with all answers; see `describe_campaign`.
 
     The epsilon of all answers is at least that of one answer, even if `worker_epsilon` is smaller.
     """

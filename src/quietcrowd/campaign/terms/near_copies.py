@@ -195,7 +195,7 @@ def _look(text: str, fold: Fold) -> str:
 
 
 def _name_letters(name: str, fold: Fold) -> str:
-    """Return the letters and numbers of a name, with numbers separated; its look if there are none.
+    """Return the letters and numbers of a name, with numbers separated; its look without any.
 
     Names often consist of numbers, so no number counts as one that only counts tasks.
     """

@@ -131,7 +131,7 @@ class _Look:
     client: httpx.Client = field(repr=False)
 
     def get(self, path: str) -> _Answer:
-        """Return the response, possibly cut off; raise CampaignError if there is none."""
+        """Return the response, possibly cut off; raise CampaignError without one."""
         with Deadline(seconds=DEADLINE) as deadline:
             try:
                 with self.client.stream(

@@ -1,4 +1,4 @@
-"""Requester of the demo, who creates the campaign and reads its results over HTTP."""
+"""Requester of the demo: creates the campaign, and reads its results over HTTP."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def _fields(all_results: Iterable[list[dict[str, Any]]]) -> list[str]:
 
 
 def _value(path: Path, key: str, results: list[dict[str, Any]], field: str) -> Any:
-    """Return the only answer to a question, or None if there is none."""
+    """Return the only answer to a question, or None without one."""
     mine = [one for one in results if str(one.get("from_name")) == field]
     if not mine:
         return None

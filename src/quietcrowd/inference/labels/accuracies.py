@@ -49,7 +49,7 @@ GRID = 64
 """Number of accuracies on the grid; the kernels assume it."""
 
 EVIDENCE_ONE, COUNT_ONE = 2.0**20, 2.0**32
-"""What a log-probability of 1, and a worker, are stored as."""
+"""Representation of a log-probability of 1, and a worker."""
 
 MEANS, RECORDS = 24, (5.0, 10.0, 20.0)
 """Number of means of the prior distributions, and the numbers of answers that they are worth."""
@@ -284,7 +284,7 @@ class Accuracies:
         return signal / (signal + noise) if signal else 0.0
 
     def _cavity_votes(self, votes: OwnVotes, tables: bool) -> CavityVotes:
-        """Return what reports add to log-odds; own votes are weighted by their evidence."""
+        """Return the terms of reports in log-odds; evidence gives the weights of workers' votes."""
         workers = self.summary.workers
         own: npt.NDArray[Any] = np.zeros(workers, np.int64) if votes.own is None else votes.own
         coins = len(own) == workers
@@ -305,7 +305,7 @@ class Accuracies:
         )
 
     def _crowd_votes(self, tables: bool) -> _Floats:
-        """Return what a report of a worker of the assumed crowds adds; see `CavityVotes`."""
+        """Return the term of a report of a worker of the assumed crowds; see `CavityVotes`."""
         labels = self.summary.labels
         right = (1 / labels + (1 - 1 / labels) * np.array(SKILLS))[:, None, None, None]
         same, other = self._tables if tables else self._two_labels()

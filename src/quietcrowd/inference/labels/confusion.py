@@ -1,4 +1,4 @@
-"""What methods with a confusion matrix for each worker share."""
+"""Shared parts of methods with a confusion matrix for each worker."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class ConfusionModel(
     @cached_property
     @abstractmethod
     def unit(self) -> float:
-        """What a probability of 1 is stored as in tallies."""
+        """Representation of a probability of 1 in tallies."""
 
     @property
     def table_shape(self) -> tuple[int, int, int]:

@@ -32,7 +32,7 @@ CONCENTRATION = 8.0
 """Number of answers that the prior of accuracies in a community is worth."""
 
 CONSTANT_SHARE, CONSTANT_RATE = 0.05, 0.96
-"""Prior fraction of workers who always give one label, and how often they do."""
+"""Prior fraction of workers with a constant label, and how often they give it."""
 
 PRIOR_WORKERS, PRIOR_ACCURACIES, PRIOR_MISTAKES, PRIOR_TASKS = 10.0, 5.0, 30.0, 4.0
 """Weights of priors: workers in communities, workers per community and label, mistakes per label,
@@ -60,7 +60,7 @@ TEMPERATURES = np.geomspace(0.04, 2.0, 34)
 """Grid of factors of log-odds, one of which is learned from known truths."""
 
 CALIBRATION_ONE = 2.0**24
-"""What a log-probability of 1 is stored as: 64 bits hold 5 10^8 known truths of 1,000 each."""
+"""Representation of a log-probability of 1: 64 bits hold 5 10^8 known truths of 1,000 each."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -173,7 +173,7 @@ def prior_mistakes(guesses: Floats) -> Floats:
 
 
 def prior_constants(labels: int) -> Floats:
-    """Return the prior fractions of workers who always give each label."""
+    """Return the prior fraction of workers with each constant label."""
     return np.full(labels, CONSTANT_SHARE / labels)
 
 

@@ -1,4 +1,4 @@
-"""What the models of `NoiseAware` for labels and for sets of labels share."""
+"""Shared parts of the models of `NoiseAware` for labels and for sets of labels."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class CrowdModel(CategoricalModel[Any, StateT, TallyT], LearningModel[Any, State
 
     @cached_property
     def unit(self) -> float:
-        """What a probability of 1 is stored as in tallies."""
+        """Representation of a probability of 1 in tallies."""
         tasks = self.summary.tasks * (1.0 + math.log(self.summary.labels))
         return integer_sums.unit_for(self.summary.most_answers + tasks)
 

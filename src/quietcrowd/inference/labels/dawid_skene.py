@@ -113,7 +113,7 @@ class DawidSkeneModel(ConfusionModel["DawidSkene", ConfusionState]):
 
     @cached_property
     def _product(self) -> float:
-        """What an answer times a log-probability of 1 is stored as, in sums of such products."""
+        """Representation of an answer times a log-probability of 1, in sums of such products."""
         summary = self.summary
         added = self._added * summary.labels * summary.workers
         room = min(50 - math.log2(self._longest_record), 61 - math.log2(summary.answers + added))

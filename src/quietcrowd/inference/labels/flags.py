@@ -1,4 +1,4 @@
-"""Flags of workers whose reports look like those of no honest worker."""
+"""Flags of workers with reports unlike those of any honest worker."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def honest_flags(
     accuracy: npt.NDArray[np.float64],
     worth: npt.NDArray[np.float64],
 ) -> npt.NDArray[Any]:
-    """Return flags of workers who randomize; parameters as for `worker_flags`."""
+    """Return flags of randomizing workers; parameters as for `worker_flags`."""
     flags = np.full(len(constancy), None, object)
     if labels < 2:
         return flags

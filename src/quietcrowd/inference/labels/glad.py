@@ -183,7 +183,7 @@ class GLADModel(
 
     @cached_property
     def units(self) -> tuple[float, float]:
-        """What 1.0 is stored as in the sums of a worker, and in those of all tasks."""
+        """Representation of 1.0 in the sums of a worker, and in those of all tasks."""
         summary = self.summary
         flat = math.log(summary.labels)
         terms = 4.0 * summary.answers * (MOST_ABILITY * _MOST_BETA + flat)

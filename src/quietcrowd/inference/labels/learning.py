@@ -44,7 +44,7 @@ class Crowd(NamedTuple):
     laws : ndarray, shape (channels, labels, places, reports)
         Probability of each report of a worker with an accuracy, for each truth.
     constant_laws : ndarray, shape (channels, labels, reports)
-        Probability of each report of a worker who always gives one label.
+        Probability of each report of a worker with a constant label.
     channels : ndarray, shape (channels,)
         Probability of each channel.
     communities : ndarray, shape (communities,)
@@ -215,7 +215,7 @@ def learn_crowd(
     tally, state
         Of the last sweep.
     unit : float
-        What 1 is stored as in the tally.
+        Representation of 1 in the tally.
     frequencies : ndarray of float64 or None
         As for `prior_crowd`.
     """

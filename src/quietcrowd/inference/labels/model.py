@@ -1,4 +1,4 @@
-"""What all methods and models for labels share."""
+"""Shared parts of methods and models for labels."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class CategoricalMethod(FittingMethod):
 
     @abstractmethod
     def model_for(self, summary: Summary) -> Model[Any, Any, Any]:
-        """Return the model of data whose domain has been checked."""
+        """Return the model of data with a checked domain."""
 
     @override
     def bind(self, summary: Summary, known: npt.NDArray[Any] | None = None) -> Model[Any, Any, Any]:

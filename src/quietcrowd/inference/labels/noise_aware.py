@@ -1,4 +1,4 @@
-"""`NoiseAware` for labels: truths and accuracies from reports whose channel is a table."""
+"""`NoiseAware` for labels: truths and accuracies from reports with a table as channel."""
 
 from __future__ import annotations
 

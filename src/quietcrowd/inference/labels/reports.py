@@ -45,17 +45,17 @@ class CrowdUnits:
 
     @cached_property
     def worker_unit(self) -> float:
-        """What one worker is stored as."""
+        """Representation of one worker."""
         return integer_sums.unit_for(self.workers + 1.0)
 
     @cached_property
     def report_unit(self) -> float:
-        """What one report is stored as."""
+        """Representation of one report."""
         return min(integer_sums.unit_for(self.summary.answers + 1.0), self._per_worker_unit)
 
     @cached_property
     def evidence_unit(self) -> float:
-        """What a log-probability of 1 is stored as."""
+        """Representation of a log-probability of 1."""
         whole = integer_sums.unit_for(64.0 * (self.summary.answers + self.workers))
         return min(whole, self._per_worker_unit / 64.0)
 
@@ -76,7 +76,7 @@ class WorkerReports(CrowdUnits):
     chances : ndarray of float64, shape (channels,)
         Probability of each channel that a worker may have.
     tables : ndarray of float64, shape (kinds, channels, labels, reports)
-        Probability of each report for each truth, of a worker who is always right.
+        Probability of each report for each truth, of a perfect worker.
     kind : ndarray of int, shape (workers,)
         Kind of each worker.
     """

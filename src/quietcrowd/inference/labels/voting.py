@@ -157,7 +157,7 @@ class WeightedVote(CategoricalMethod):
 
     ::
 
-        truth_j = argmax_x  sum of w_u over the workers u who answered x
+        truth_j = argmax_x  sum of w_u over the workers u with an answer x
         p_u     = (agreements of u + smoothing) / (answers of u + 2 smoothing)
         w_u     = ln( p_u (k - 1) / (1 - p_u) )
 

@@ -140,7 +140,7 @@ class WeightedMean(NumericMethod):
 
     ::
 
-        truth_j = sum of q_u a_uj over the workers u who answered, over the sum of q_u
+        truth_j = sum of q_u a_uj over the workers u with an answer, over the sum of q_u
         S_u     = sum of (a_uj - truth_j)^2 over the n_u tasks j that u answered
         error_u = root of (S_u + smoothing S / n) / (n_u + smoothing)
         q_u     = 1 / max(error_u, floor (largest answer - smallest answer))

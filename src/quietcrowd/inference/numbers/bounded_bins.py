@@ -103,7 +103,7 @@ def _integral(edges: Floats) -> Floats:
 
 
 def _weights_at(law: BoundedLaw, report: int, spread: Floats) -> Floats:
-    """Return the mean weight of a report given each bin, shape (bins, laws)."""
+    """Return the mean weight of a report given each bin, shape (bins, distributions)."""
     bins = np.arange(BINS, dtype=np.float64)[:, np.newaxis]
     first, last = max(report - law.window + 1, 0), min(report, law.steps)
     inside = np.zeros((BINS, len(spread)))
@@ -119,7 +119,7 @@ def _weights_at(law: BoundedLaw, report: int, spread: Floats) -> Floats:
 
 
 def _mean_place(bins: Floats, spread: Floats, steps: int) -> Floats:
-    """Return the mean index of the answer given each bin, shape (bins, laws).
+    """Return the mean index of the answer given each bin, shape (bins, distributions).
 
     It is the sum of the probabilities that the answer exceeds each edge, on at most `SUMMED` edges.
     """

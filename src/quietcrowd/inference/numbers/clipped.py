@@ -39,7 +39,7 @@ POINTS = 6
 def end_cells(scale: float, step: float) -> tuple[float, int]:
     """Return the width of the cells, and their number at each end.
 
-    They may meet in the middle; none is narrower than a bin's `step`.
+    They may meet in the middle; each is at least as wide as a bin's `step`.
     """
     width = max(scale / PER_SCALE, step)
     if 2 * CELLS * width < 1.0:
@@ -62,12 +62,12 @@ def cells_of(reports: Floats, scale: float, step: float) -> npt.NDArray[np.int64
 
 
 def beyond_logs(sigma: Floats, scale: float, bins: int) -> Floats:
-    """Return log densities at an end, for reports beyond it, shape (2 bins, laws).
+    """Return log densities at an end, for reports beyond it, shape (2 bins, distributions).
 
     Let ``K(x)`` be what clipping adds to the likelihood at an end, for a truth at distance x. A
     report y has the density of normal error plus noise, plus ``exp(-|y - end| / b) K(x) / 2b`` for
     each end, with the scale b of the noise. Beyond an end, it decays as ``exp(-|y - end| / b)``,
-    whatever the truth. `sigma` has shape (laws,).
+    whatever the truth. `sigma` has shape (distributions,).
     """
     law, more = _at(0.0, sigma, scale, bins)
     logs = law + np.log1p(more)
@@ -75,7 +75,7 @@ def beyond_logs(sigma: Floats, scale: float, bins: int) -> Floats:
 
 
 def cell_ratios(sigma: Floats, scale: float, bins: int) -> Floats:
-    """Return what the ends add to a report's log density, shape (2 cells bins, laws).
+    """Return the term of the ends in a report's log density, shape (2 cells bins, distributions).
 
     It is the mean over a cell of the ratio to the density by distance.
     """
@@ -108,10 +108,10 @@ def _cut_off(truths: Floats, sigma: Floats, scale: float) -> Floats:
 
 
 def clipped_plain_logs(width: Floats, tail: float, margin: float, bins: int) -> Floats:
-    """Return log probabilities of non-private answers at the ends, shape (2 bins, laws).
+    """Return log probabilities of non-private answers at the ends, shape (2 bins, distributions).
 
     The distributions are normal, then as many of Student's with `tail` degrees of freedom, of
-    scales `width`, shape (laws / 2,). Answers within `margin`, half of a step between levels, of an
+    scales `width`, shape (distributions / 2,). Answers within `margin`, half of a step, of an
     end also count as clipped.
     """
     apart = (margin - np.linspace(0.0, 1.0, bins)[:, np.newaxis]) / width

@@ -50,9 +50,9 @@ class NumberState(State):
     ----------
     low, high : float
         The range that is cut into bins, in the unit of the answers.
-    beliefs : ndarray of float64, shape (workers, laws)
+    beliefs : ndarray of float64, shape (workers, distributions)
         Probability of each error distribution, for each worker.
-    crowd : ndarray of float64, shape (laws,)
+    crowd : ndarray of float64, shape (distributions,)
         Probability of each in the crowd.
     truths : NormalTruths or None
         Normal distribution towards which that of the truths is shrunk; None if it is uniform.
@@ -114,14 +114,14 @@ class NumberTally(Tally):
     residuals : ndarray of int64, shape (rows, columns)
         Expected answers at each column of the distributions, of workers with many reports (see
         `table_rows`), in units of `NumberModel.residual_unit`.
-    evidence : ndarray of int64, shape (workers, laws)
+    evidence : ndarray of int64, shape (workers, distributions)
         Expected log density of the answers of others under each distribution, in units of
         `NumberModel.likely_unit`.
     truths : ndarray of int64, shape (bins,)
         Expected number of truths in each bin, in units of `NumberModel.truth_unit`.
     answered : ndarray of int64, shape (workers,) or (0,)
         Expected number of answers, in units of `NumberModel.residual_unit`.
-    supported : ndarray of int64, shape (workers, laws), (0, 0) or (1, 1)
+    supported : ndarray of int64, shape (workers, distributions), (0, 0) or (1, 1)
         Log density of a worker's reports under each distribution given all others, in units of
         `NumberModel.likely_unit`; a single 0 in the tally of earlier tasks.
     likely : ndarray of int64, shape (1,)

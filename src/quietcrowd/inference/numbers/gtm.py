@@ -25,7 +25,7 @@ FARTHEST = 64.0
 """Limit of standardized answers in the kernel; only a known truth can exceed it."""
 
 EVIDENCE_ONE = 2.0**24
-"""What 1.0 is stored as in sums of the evidence."""
+"""Representation of 1.0 in sums of the evidence."""
 
 LARGEST_MEAN = 2.0
 """Limit of the prior mean, so that errors stay below twice the range."""
@@ -101,7 +101,7 @@ class GTMModel(
 
     @cached_property
     def square_unit(self) -> float:
-        """What 1.0 is stored as in sums of squared standardized distances."""
+        """Representation of 1.0 in sums of squared standardized distances."""
         return self.error_unit / (2.0 * FARTHEST) ** 2
 
     @override

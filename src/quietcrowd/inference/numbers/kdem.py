@@ -43,7 +43,7 @@ class KDEmModel(
 
     @cached_property
     def loss_unit(self) -> float:
-        """What 1.0 is stored as in a worker's sum of losses."""
+        """Representation of 1.0 in a worker's sum of losses."""
         return self.error_unit / LARGEST_LOSS
 
     @override

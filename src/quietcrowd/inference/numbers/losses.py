@@ -121,7 +121,7 @@ class NumberLossModel(
 
     @cached_property
     def loss_unit(self) -> float:
-        """What 1.0 is stored as: a loss is at most twice the number of answers of a task."""
+        """Representation of 1.0: a loss is at most twice the number of answers of a task."""
         return unit_for(self.summary.most_answers * 2 * (self.summary.longest_task + 1))
 
     @property
@@ -264,7 +264,7 @@ class CRH(LossMethod):
 
     ::
 
-        truth_j = argmin_x  sum of w_u loss(a_uj, x) over the workers u who answered
+        truth_j = argmin_x  sum of w_u loss(a_uj, x) over the workers u with an answer
         D_u     = sum of loss(a_uj, truth_j) over the tasks j that u answered
         w_u     = -ln( D_u / sum of all D )            or, with "max", -ln( D_u / largest D )
 
@@ -273,7 +273,7 @@ class CRH(LossMethod):
     the standard deviation; squares over the standard deviation are the printed form. `per_answer`
     divides the D of a worker by the number of its answers. The weights minimize
     ``sum of w_u D_u`` subject to ``sum of exp(-w_u) = 1``. They are equal if all are 0; otherwise
-    none is less than a millionth of the greatest.
+    each is at least a millionth of the greatest.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ class CATD(LossMethod):
 
     ::
 
-        truth_j = sum of w_u a_uj over the workers u who answered, over the sum of w_u
+        truth_j = sum of w_u a_uj over the workers u with an answer, over the sum of w_u
         w_u     = chi2(alpha / 2, n_u) / ( D_u + smoothing D / n )
 
     with ``D_u`` the sum of the squared errors of worker u, who gave n_u answers, ``D / n`` the mean

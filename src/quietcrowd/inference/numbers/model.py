@@ -1,4 +1,4 @@
-"""What all methods and models for numbers share.
+"""Shared parts of methods and models for numbers.
 
 Sums run over numbers that are scaled to -1/2..1/2 by the smallest and the largest answer, in
 integer units, so that neither the order of the answers nor a split of the tasks changes a bit.
@@ -67,7 +67,7 @@ class SquaredErrors(Tally):
 
 
 def unit_for(terms: int) -> float:
-    """Return what 1.0 is stored as if up to `terms` numbers of at most 1 are added.
+    """Return the representation of 1.0 if up to `terms` numbers of at most 1 are added.
 
     A power of 2, small enough for `to_integer` of core/vector_math.h.
     """
@@ -91,12 +91,12 @@ class NumericModel(Model[MethodT, StateT, TallyT]):
 
     @cached_property
     def error_unit(self) -> float:
-        """What 1.0 is stored as in a worker's sum of squared errors."""
+        """Representation of 1.0 in a worker's sum of squared errors."""
         return unit_for(self.summary.most_answers)
 
     @cached_property
     def task_unit(self) -> float:
-        """What 1.0 is stored as in sums over the answers to a task."""
+        """Representation of 1.0 in sums over the answers to a task."""
         return unit_for(self.summary.longest_task)
 
     def error(self, tally: TallyT) -> npt.NDArray[np.float64]:
@@ -191,7 +191,7 @@ class NumericMethod(FittingMethod):
 
     @abstractmethod
     def model_for(self, summary: Summary) -> NumericModel[Any, Any, Any]:
-        """Return the model of data whose domain has been checked."""
+        """Return the model of data with a checked domain."""
 
     @override
     def bind(

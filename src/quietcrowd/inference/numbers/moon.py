@@ -104,17 +104,17 @@ class MOONModel(
 
     @cached_property
     def square_unit(self) -> float:
-        """What 1.0 is stored as in sums of a worker's squared errors and scores."""
+        """Representation of 1.0 in sums of a worker's squared errors and scores."""
         return self.error_unit / LARGEST_SCORE**2
 
     @cached_property
     def truth_unit(self) -> float:
-        """What 1.0 is stored as in sums over tasks of expected squares of truths."""
+        """Representation of 1.0 in sums over tasks of expected squares of truths."""
         return unit_for(2 * self.summary.tasks)
 
     @cached_property
     def evidence_unit(self) -> float:
-        """What 1.0 is stored as in sums of log densities, which the scale of the noise limits."""
+        """Representation of 1.0 in sums of log densities, which the scale of the noise limits."""
         return unit_for(self.summary.answers) / (2.0 / self.noise_scale + 64.0)
 
     @cached_property

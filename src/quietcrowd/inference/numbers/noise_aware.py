@@ -57,7 +57,7 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
     towards a normal distribution; without noise p is uniform, and errors may have heavy tails. A
     truth is the median of its posterior, its standard error the standard deviation. If unanswered
     tasks are reported, too, a report is an answer with a probability that is learned for each
-    worker, or else what the mechanism fills in; a noisy participation bit is used.
+    worker, or else the number that the mechanism fills in; a noisy participation bit is used.
 
     The objective of a fit is a lower bound of the log posterior, per answer; it cannot fall, except
     by the rounding of tables, less than 2^-22. That of an extension can, since the earlier reports'

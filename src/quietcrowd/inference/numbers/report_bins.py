@@ -53,18 +53,18 @@ FLAT = 0.02
 
 @frozen(kw_only=True, eq=False)
 class ErrorLaws:
-    """Candidate distributions of a worker's reports ("laws").
+    """Candidate distributions of a worker's reports.
 
     Attributes
     ----------
-    logs : ndarray of float64, shape (columns, laws)
+    logs : ndarray of float64, shape (columns, distributions)
         Log probabilities, in up to three blocks (see `bounded_laws` for its blocks). First, of a
         report's bin at each of `DISTANCES` from the truth. Then, given each bin of the truth, of a
         report below and of one above the range. Last, what clipping adds to the first block for
         reports in each cell near the ends. Without clipping, the last two are absent.
-    sigma, variance : ndarray of float64, shape (laws,)
+    sigma, variance : ndarray of float64, shape (distributions,)
         Standard deviation of the worker's own errors; variance of a report, including noise.
-    share : ndarray of float64, shape (laws,)
+    share : ndarray of float64, shape (distributions,)
         Prior probabilities.
     """
 
@@ -193,7 +193,7 @@ class NormalTruths:
 
 
 def law_shares(laws: Sequence[NormalTruths]) -> Floats:
-    """Return the probability of each bin under each distribution, shape (laws, bins)."""
+    """Return the probability of each bin under each distribution, shape (distributions, bins)."""
     mean = np.array([[law.mean] for law in laws])
     spread = np.array([[math.exp(law.log_spread)] for law in laws])
     apart = (_MIDDLES - mean) / spread

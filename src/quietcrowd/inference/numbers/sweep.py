@@ -43,11 +43,11 @@ class WorkerLaws(NamedTuple):
 
     Attributes
     ----------
-    beliefs : ndarray of float64, shape (workers, laws)
-        Probability of each law of a worker's errors.
-    by_law : ndarray of float64, shape (laws, columns)
-        Log densities of the laws.
-    by_column : ndarray of float64, shape (columns, laws)
+    beliefs : ndarray of float64, shape (workers, distributions)
+        Probability of each distribution of a worker's errors.
+    by_law : ndarray of float64, shape (distributions, columns)
+        Log densities of the distributions.
+    by_column : ndarray of float64, shape (columns, distributions)
         The same.
     rows : ndarray of int64, shape (workers,)
         Each worker's row of the table, and of a tally; -1 for one with few reports.
@@ -85,7 +85,7 @@ class _Places(NamedTuple):
 
 @frozen(kw_only=True, eq=False, slots=False)
 class BinModel(NumericModel[Any, NumberState, NumberTally]):
-    """A model of numbers whose truths are on bins; its sweep, without learning."""
+    """A model of numbers with truths on bins; its sweep, without learning."""
 
     @cached_property
     def grid(self) -> Grid | None:
@@ -120,17 +120,17 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
 
     @cached_property
     def residual_unit(self) -> float:
-        """What 1.0 is stored as in sums over a worker's reports."""
+        """Representation of 1.0 in sums over a worker's reports."""
         return unit_for(self.summary.most_answers)
 
     @cached_property
     def truth_unit(self) -> float:
-        """What 1.0 is stored as in sums over tasks of probabilities."""
+        """Representation of 1.0 in sums over tasks of probabilities."""
         return unit_for(self.summary.tasks)
 
     @cached_property
     def likely_unit(self) -> float:
-        """What 1.0 is stored as in sums of log evidences."""
+        """Representation of 1.0 in sums of log evidences."""
         return unit_for(self.summary.answers + self.summary.tasks) / 1024.0
 
     def noise_scale(self, state: NumberState) -> float:

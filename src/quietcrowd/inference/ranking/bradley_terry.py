@@ -151,7 +151,7 @@ def _off_the_saddle(comparisons: Comparisons, scores: Floats) -> Floats:
 def _climb(
     comparisons: Comparisons, scores: Floats, step: Floats, slope: float, now: float
 ) -> tuple[Floats, float | None]:
-    """Return scores with no lower objective, and the objective; None if there are none."""
+    """Return scores with no lower objective, and the objective; None without any."""
     part = 1.0
     for _ in range(_HALVINGS):
         tried = scores + part * step

@@ -44,7 +44,7 @@ from quietcrowd.report_domains import binomials
 Floats = npt.NDArray[np.float64]
 
 SHARE_ONE = 2.0**30
-"""What a probability of 1 is stored as in states."""
+"""Representation of a probability of 1 in states."""
 
 FINEST = 0.25
 MOST_STEPS = 16
@@ -85,7 +85,7 @@ class SetWorkers(NamedTuple):
     nats : float
         See above.
     skills : ndarray of int32, shape (workers, labels)
-        Expected w at each truth of a worker who is not constant.
+        Expected w at each truth of another worker.
     constants : ndarray of int32, shape (workers, labels)
         Probability that the worker always gives this label; both in units of 1 / `SHARE_ONE`.
     constant_base, constant_gain : float
@@ -386,5 +386,5 @@ def _learned_mistakes(
 
 
 def mistake_unit(units: CrowdUnits) -> float:
-    """Return what 1 is stored as in `SetTally.mistaken`."""
+    """Return the representation of 1 in `SetTally.mistaken`."""
     return integer_sums.unit_for(units.summary.answers + 1.0)

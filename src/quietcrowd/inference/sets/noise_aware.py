@@ -64,14 +64,14 @@ class SetModel(CrowdModel[SetState, SetTally]):
 
     @cached_property
     def unit(self) -> float:
-        """What a probability of 1 is stored as in tallies."""
+        """Representation of a probability of 1 in tallies."""
         summary = self.summary
         reports = (1.0 + self.law.epsilon) * summary.most_answers
         return integer_sums.unit_for(reports + summary.tasks * (1.0 + math.log(summary.labels)))
 
     @cached_property
     def mistake_unit(self) -> float:
-        """What 1 is stored as in `SetTally.mistaken`."""
+        """Representation of 1 in `SetTally.mistaken`."""
         return mistake_unit(self.units)
 
     @override

@@ -41,7 +41,7 @@ def whole(name: str, value: Any, low: int, high: int) -> int:
 
 
 def wholes(name: str, values: Any, length: int, high: int) -> list[int]:
-    """Return a list of whole numbers from 0 to `high`; raise ParameterError if it is none."""
+    """Return a list of whole numbers from 0 to `high`; raise ParameterError otherwise."""
     if not isinstance(values, Sequence) or isinstance(values, str) or len(values) != length:
         raise refused(name, f"a list of {length} numbers")
     return [whole(name, value, 0, high) for value in values]

@@ -1,3 +1,3 @@
-"""Privacy losses of workers whose reports share one random weight."""
+"""Privacy losses of workers with one random weight for all reports."""
 
 __all__: list[str] = []

@@ -398,7 +398,7 @@ def _between(
 def _narrow_integral(
     answers: int, start: float, end: float
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return what `_integral` does, without differences of almost equal numbers."""
+    """Return the result of `_integral`, without differences of almost equal numbers."""
     panels = 1 + math.ceil(answers * (end - start) / 4)
     edges = np.linspace(start, end, panels + 1)
     half = np.diff(edges) / 2

@@ -1,4 +1,4 @@
-"""Privacy loss of a worker whose reports share one drawn weight: closed forms and enumeration.
+"""Privacy loss of a worker with one drawn weight for all reports: closed forms and enumeration.
 
 A worker draws the weight ``w`` of each other value and keeps the true one with weight
 ``K = T - others w`` out of T. With NULL as one of the values, a second, independent draw serves all

@@ -1,4 +1,4 @@
-"""Reports: stored, and shown to the worker who sent them."""
+"""Reports: stored, and shown to their worker."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def trace_of(*ids: bytes) -> bytes:
 
 
 def place_of_departures(settings: Places) -> str | None:
-    """Return the URL of the journal, or None if there is none.
+    """Return the URL of the journal, or None without one.
 
     Raises `ParameterError` if it is the database of campaigns, because a copy would contain it.
     """

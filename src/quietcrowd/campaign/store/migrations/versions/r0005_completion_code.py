@@ -1,4 +1,4 @@
-"""Completion codes that campaigns give to workers whose reports are stored."""
+"""Completion codes that campaigns give to workers with stored reports."""
 
 import sqlalchemy as sa
 from alembic import op

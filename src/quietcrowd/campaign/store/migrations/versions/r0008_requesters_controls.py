@@ -1,4 +1,4 @@
-"""Excluded workers, closing dates, revoked invites, and the number of workers who joined.
+"""Excluded workers, closing dates, revoked invites, and the number of joined workers.
 
 Open campaigns that anyone can join get the limit on joined workers that newer ones get on opening.
 """
