@@ -1,4 +1,4 @@
-"""The outermost middleware: who may send a request body, limits, logs, headers, unexpected errors.
+"""The outermost middleware: senders of request bodies, limits, logs, headers, unexpected errors.
 
 Bodies are read completely before they are processed, and only after the sender is known. Requests
 without a known key or credential share one rate limit. Requests to public routes are counted by

@@ -1,4 +1,4 @@
-"""Workers whom a requester excludes from inference, by pseudonym.
+"""Workers that a requester excludes from inference, by pseudonym.
 
 Results without a worker follow from reports that the requester sees anyway, so they reveal no more.
 But if workers wait for a release, results are those of exactly the released reports, and reports of

@@ -1,4 +1,4 @@
-"""Channels by kind: what a device does to an answer, as documents that two languages read.
+"""Channels by kind: the randomization of an answer, as documents that two languages read.
 
 Each kind is one module here and one in ``campaign/web/worker/channels/``. A mechanism needs no
 other code on a page: its parameters end in a document.
