@@ -135,7 +135,9 @@ def test_bounds_draw_truths_at_the_ends_inwards():
 
 def test_it_does_not_warn_of_noise_but_of_filled_answers():
     TeslaLike().fit(reports_at(2.0))
-    with pytest.warns(NoiseIgnoredWarning, match="TeslaLike corrects for the noise, but not for missing answers"):
+    with pytest.warns(
+        NoiseIgnoredWarning, match="TeslaLike corrects for the noise, but not for missing answers"
+    ):
         TeslaLike().fit(reports_at(2.0, fill="midpoint"))
 
 

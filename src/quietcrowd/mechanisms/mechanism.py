@@ -469,7 +469,7 @@ class Mechanism(ABC):
         answers, participation_public
             As in `randomize`.
         random_state : int or numpy.random.Generator
-            Seed, at least 0, or generator. Anyone who knows it can remove the noise.
+            Seed, at least 0, or generator. The noise can be computed from it, and removed.
 
         Returns
         -------

@@ -71,7 +71,10 @@ class Basic:
         table = claims.canonical
         counts = table.answers_per_task
         mechanism = LaplacePerturbation(domain=public, epsilon=self.epsilon, fill=None)
-        reports = mechanism.simulate(table, random_state=rng).table
+        if rng is None:
+            reports = mechanism.randomize(table).table
+        else:
+            reports = mechanism.simulate(table, random_state=rng).table
         return SyntheticClaims(
             task_ids=table.tasks,
             users=counts,
