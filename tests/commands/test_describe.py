@@ -36,7 +36,7 @@ def test_a_dataset_folder_and_reports(run, folder, tmp_path):
     assert run("randomize", folder, "-e", "1", "-o", tmp_path / "r.parquet")[0] == 0
     status, _, errors = run("describe", tmp_path / "r.parquet")
     assert status == 0, errors
-    assert "randomised reports" in errors
+    assert "randomized reports" in errors
 
 
 def test_other_columns(run, tmp_path):
