@@ -1,3 +1,3 @@
-"""Privacy accounting: what workers have spent, may still spend, and agree to."""
+"""Privacy accounting: spent privacy, remaining budgets, and consent."""
 
 __all__: list[str] = []

@@ -99,8 +99,12 @@ def test_mechanisms_that_are_offered_are_those_that_can_be_planned_with():
         ({"mechanisms": ["laplace"]}, "/mechanisms", "laplace was left out"),
         ({"epsilon": [1, 0]}, "/epsilon", "epsilon must be above 0"),
         ({"target": -1}, "/target", "target must be a finite number, at least 0; got -1"),
-        ({"crowd": {"accuracy": 2}}, "/crowd/accuracy", "accuracy must be 0 to 1; got 2"),
-        ({"crowd": {"truths": [1]}}, "/crowd/truths", "for each of 2 labels"),
+        (
+            {"crowd": {"accuracy": 2}},
+            "/crowd/accuracy",
+            "accuracy must be a number from 0 to 1; got 2",
+        ),
+        ({"crowd": {"truths": [1]}}, "/crowd/truths", "2 probabilities that sum to 1"),
         ({"crowd": {"spread": 1}}, "/crowd/guessers", "spread"),
         ({"tasks": 2000, "workers": [200_000]}, "/workers", "a server simulates 200,000 at most"),
         (
