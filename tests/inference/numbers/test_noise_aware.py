@@ -206,7 +206,10 @@ def test_answers_that_are_cut_off_are_told_from_others():
     inside = []
     for seed in range(4):  # 1200 truths: .80 without laws of the ends, .87 with them
         crowd = sparse_crowd(tasks=300, workers=300, truths="uniform", seed=seed)
-        estimate = numbers().fit(crowd.answers)
+        levels = crowd.answers.domain.levels
+        between = qc.Interval(low=levels[0], high=levels[-1])
+        frame = crowd.answers.to_frame()
+        estimate = numbers().fit(qc.Answers.from_frame(frame, between, tasks=crowd.answers.tasks))
         _, quantiles = estimate.model.posterior(estimate.partition, estimate.state)
         truths = np.array(crowd.truths.column("label").to_pylist())
         inside.extend((quantiles[:, 0] <= truths) & (truths <= quantiles[:, 4]))
