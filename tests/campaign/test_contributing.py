@@ -90,7 +90,7 @@ def test_the_mechanism_is_complete_once_it_is_listed(program, tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(package.parent)}
     status, output, _ = program(sys.executable, *words, cwd=tmp_path, env=environment).finished()
     assert status == 0, output
-    assert "[quietcrowd.mechanisms.nearby_level] PASSED" in output
+    assert "test_all_is_exactly_what_is_public PASSED" in output
 
 
 @pytest.fixture

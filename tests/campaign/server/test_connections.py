@@ -281,7 +281,7 @@ def test_all_of_this_holds_with_the_newest_uvicorn(tmp_path):
     finished(sys.executable, *words, check=True)
     [version] = [found.version for found in metadata.distributions(path=[newest], name="uvicorn")]
     folder = Path(__file__).parent
-    tests = [folder / f"test_{name}.py" for name in ("connections", "gate", "app", "listening")]
+    tests = [folder / f"test_{name}.py" for name in ("connections", "admission", "app", "start")]
     code = (
         "import sys, pytest, uvicorn\n"
         f"assert uvicorn.__version__ == {version!r}, uvicorn.__file__\n"

@@ -50,7 +50,7 @@ def test_an_answer_does_not_wait_for_its_first_packet_to_be_confirmed():
 def test_connections_are_as_many_as_files_allow(monkeypatch, limit, wanted, given):
     monkeypatch.setattr(start, "file_limit", lambda: limit)
     if given is None:
-        needed = r"raise the limit, as with ulimit -n \d+"
+        needed = r"Increase the limit, for example with ulimit -n \d+"
         with pytest.raises(ParameterError, match=needed):
             connections_within(wanted, 100)
     else:
