@@ -26,7 +26,7 @@ demo: $(VENV)/.ready ## a campaign on a server of its own, with a simulated crow
 test: $(VENV)/.ready postgresql chromium ## the whole test suite, on SQLite and PostgreSQL, and in Chromium
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-test-fast: $(VENV)/.ready ## the tests that are not slow, something of every folder: for while you work
+test-fast: $(VENV)/.ready ## one case of each test that is not slow: for while you work
 	$(BIN)/python -m pytest tests research/tests -m "not nightly and not slow" --first-case --hypothesis-profile fast \
 		--durations 10 --durations-min 0.5 --numprocesses auto --dist worksteal
 

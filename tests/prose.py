@@ -142,12 +142,12 @@ def excesses(found, settings):
 
 
 def lowered(found, settings):
-    """Return baselines of the rates above their limits, none higher than before."""
+    """Return baselines of the rates above their limits, none new or higher than before."""
     table = defaultdict(dict)
     for (kind, name), (rate, number) in found.items():
         marker = settings["markers"][name]
-        before = settings["baseline"].get(kind, {}).get(name, float("inf"))
-        if number > FEW and rate > marker["docs" if kind == "docs" else "limit"]:
+        before = settings["baseline"].get(kind, {}).get(name, 0.0)
+        if before and number > FEW and rate > marker["docs" if kind == "docs" else "limit"]:
             table[kind][name] = min(round(rate + 0.005, 2), before)
     return table
 

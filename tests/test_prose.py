@@ -68,12 +68,13 @@ def test_a_rate_fails_above_its_limit_and_its_baseline_unless_it_is_of_few():
 
 
 def test_baselines_only_fall():
-    def written(rate):
-        return prose.lowered({("docstrings", "law"): (rate, 50)}, SETTINGS)
+    def written(rate, kind="docstrings"):
+        return prose.lowered({(kind, "law"): (rate, 50)}, SETTINGS)
 
     assert written(70.0)["docstrings"]["law"] < 70.01
     assert written(95.0)["docstrings"]["law"] == 90.0
     assert "docstrings" not in written(9.0)
+    assert not written(70.0, kind="comments")
 
 
 def test_every_exception_has_a_reason():

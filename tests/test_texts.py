@@ -72,5 +72,6 @@ def test_errors_keep_code_and_fields_in_another_process():
 
 
 def test_an_extension_gives_its_sentence_as_it_is():
-    error = qc.ParameterError("level must be 1 to {7}; got 9")
-    assert (str(error), error.code, error.fields) == ("level must be 1 to {7}; got 9", "", {})
+    for text in ("level must be 1 to {7}; got 9", "levels.csv", "domains.nearby-level", ""):
+        error = qc.ParameterError(text)
+        assert (str(error), error.code, error.fields) == (text, "", {})

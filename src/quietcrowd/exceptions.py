@@ -54,12 +54,15 @@ __all__ = [
 
 
 @cache
-def _sentences(topic: str) -> dict[str, str]:
-    """Return the sentences of a topic, by the second part of their codes."""
+def _sentences() -> dict[str, str]:
+    """Return all sentences by their codes."""
     import tomllib  # only if there is something to say
 
-    path = Path(__file__).parent / "texts" / f"{topic}.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    return {
+        f"{path.stem}.{kind}": sentence
+        for path in (Path(__file__).parent / "texts").glob("*.toml")
+        for kind, sentence in tomllib.loads(path.read_text(encoding="utf-8")).items()
+    }
 
 
 class _Coded(Exception):  # noqa: N818 - of warnings, too
@@ -82,10 +85,9 @@ class _Coded(Exception):  # noqa: N818 - of warnings, too
     """
 
     def __init__(self, code: str, /, **fields: object) -> None:
-        topic, _, kind = code.partition(".")
-        known = " " not in code and kind != ""
-        super().__init__(_sentences(topic)[kind].format(**fields).rstrip() if known else code)
-        self.code = code if known else ""
+        sentence = _sentences().get(code)
+        super().__init__(code if sentence is None else sentence.format(**fields).rstrip())
+        self.code = "" if sentence is None else code
         self.fields = {name: _plain(value) for name, value in fields.items()}
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -131,14 +133,6 @@ class UnansweredError(CampaignError):
 
 class MissingExtraError(QuietcrowdError, ImportError):
     """An optional dependency is needed and not installed."""
-
-    @staticmethod
-    def of(what: str, extra: str) -> MissingExtraError:
-        """Return the error for an extra of quietcrowd, which `what` needs.
-
-        The message recommends an installation from a local source or wheel, not from an index.
-        """
-        return MissingExtraError("extras.missing", subject=what, extra=extra)
 
 
 class QuietcrowdWarning(_Coded, UserWarning):

@@ -42,8 +42,7 @@ def check_positive(name: str, value: Any) -> None:
 
 def check_between(name: str, value: Any, low: float, high: float) -> None:
     """Raise ParameterError unless `value` is a number from `low` to `high`."""
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    if not real or not low <= value <= high:
+    if not (_is_finite(value) and low <= value <= high):
         raise ParameterError("parameters.out-of-range", name=name, low=low, high=high, value=value)
 
 

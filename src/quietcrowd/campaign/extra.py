@@ -29,4 +29,4 @@ def require_client() -> None:
 
 def _require(names: tuple[str, ...], what: str) -> None:
     if any(find_spec(name) is None for name in names):
-        raise MissingExtraError.of(what, "campaign")
+        raise MissingExtraError("extras.missing", subject=what, extra="campaign")

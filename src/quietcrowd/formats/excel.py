@@ -136,5 +136,7 @@ def import_openpyxl() -> Any:
     try:
         import openpyxl
     except ImportError:
-        raise MissingExtraError.of("files of Excel need openpyxl", "excel") from None
+        raise MissingExtraError(
+            "extras.missing", subject="files of Excel need openpyxl", extra="excel"
+        ) from None
     return openpyxl

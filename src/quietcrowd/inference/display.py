@@ -42,7 +42,9 @@ def new_figure() -> Any:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingExtraError.of("plots need Matplotlib", "plots") from None
+        raise MissingExtraError(
+            "extras.missing", subject="plots need Matplotlib", extra="plots"
+        ) from None
     figure = Figure(figsize=(8, 5), layout="constrained")
     FigureCanvasAgg(figure)
     return figure

@@ -48,7 +48,9 @@ def check_scheduler(scheduler: str) -> None:
     if _LOCAL.fullmatch(scheduler) is None and "://" not in scheduler:
         raise ParameterError("scale.scheduler-unknown", scheduler=scheduler)
     if find_spec("distributed") is None:
-        raise MissingExtraError.of("a cluster needs Dask's distributed", "scale")
+        raise MissingExtraError(
+            "extras.missing", subject="a cluster needs Dask's distributed", extra="scale"
+        )
 
 
 @contextmanager

@@ -9,7 +9,9 @@ from quietcrowd.exceptions import MissingExtraError
 try:
     from quietcrowd.testing.strategies import crowds, finite_domains
 except ImportError:
-    raise MissingExtraError.of("quietcrowd.testing needs Hypothesis", "testing") from None
+    raise MissingExtraError(
+        "extras.missing", subject="quietcrowd.testing needs Hypothesis", extra="testing"
+    ) from None
 
 from quietcrowd.testing.comparison import assert_estimates_equal
 from quietcrowd.testing.mechanisms import check_mechanism

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import event, func, insert, select, text
 from sqlalchemy.exc import DBAPIError
 from tests.campaign.damage import damage
+from tests.campaign.waiting import LONG
 
 from quietcrowd.campaign.store import database as database_module
 from quietcrowd.campaign.store import tables
@@ -20,7 +21,7 @@ PEOPLE, REPORTS = 40, 50
 
 @pytest.fixture
 def database(tmp_path):
-    opened = Database.open(f"sqlite:///{tmp_path}/q.db")
+    opened = Database.open(f"sqlite:///{tmp_path}/q.db", pool_seconds=LONG)
     migrate(opened)
     yield opened
     opened.close()

@@ -60,7 +60,7 @@ def plan_sketch(channel: SketchChannel, mechanism: Mechanism, answers: int) -> A
     least = max(64, 2 * channel.profile.rank)
     count, first = answers if hides else min(answers, least), _pointed_task(channel.profile)
     tasks = [first, *[task for task in range(count) if task != first][: count - 1]]
-    sketch = _SketchLaw(mechanism, channel, tasks)
+    sketch = _SketchDistribution(mechanism, channel, tasks)
 
     def attack(name: str, one: list[Any], other: list[Any], **more: Any) -> Attack:
         return Attack(
@@ -153,7 +153,7 @@ def _exact(
     return ExactLoss(epsilon=epsilon, worker_epsilon=max(epsilon, of_row), every_row=False)
 
 
-class _SketchLaw:
+class _SketchDistribution:
     """Distribution of the messages of devices, given rows of some tasks."""
 
     def __init__(self, mechanism: Mechanism, channel: SketchChannel, tasks: Sequence[int]) -> None:
