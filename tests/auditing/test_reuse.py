@@ -199,8 +199,8 @@ def raw(share):
         def randomize(self, answers, rng):
             honest = kind._randomize(self, answers, rng)
             open_ = np.random.default_rng().random(len(answers.workers)) < share
-            if hasattr(self, "grid"):
-                plain = self.grid.places(self.domain.numbers(answers.values))
+            if hasattr(self.channel, "grid"):
+                plain = self.channel.grid.places(self.domain.numbers(answers.values))
             else:
                 plain = answers.values
             table = honest.table.values.copy()
@@ -294,9 +294,9 @@ def reused(first, second):
             words = rng or np.random.default_rng()
             honest = kind._randomize(self, answers, words)
             cells = honest.table.values.reshape(len(answers.tasks), -1).copy()
-            if hasattr(self, "grid"):
+            if hasattr(self.channel, "grid"):
                 places = np.zeros(cells.shape, np.int64)
-                numbers = self.grid.places(self.domain.numbers(answers.values))
+                numbers = self.channel.grid.places(self.domain.numbers(answers.values))
                 places[answers.task_codes, answers.worker_codes] = numbers
                 if len(cells) > second:
                     cells[second] = places[second] + cells[first] - places[first]
