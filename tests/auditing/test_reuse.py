@@ -165,7 +165,7 @@ def test_seeds_that_some_devices_share_are_caught(case, fault):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [KINDS[0], *map(nightly, [KINDS[4], KINDS[6]])], ids=title)
+@pytest.mark.parametrize("case", [KINDS[0], *map(nightly, [KINDS[4], KINDS[5]])], ids=title)
 def test_devices_with_one_of_a_few_seeds_are_caught(case):
     """Not those of two layers from 0 up, whose rows are equal too often: see docs/audit.md."""
     assert devices_of(made(*case, 1.0, few_seeds)).reused
@@ -224,12 +224,11 @@ def test_one_worker_in_a_hundred_who_sends_raw_is_caught(case):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("case", KINDS[3:6], ids=title)
+@pytest.mark.parametrize("case", KINDS[3:5], ids=title)
 def test_one_worker_in_a_hundred_whose_noise_is_missing_is_caught(case):
-    """Where a delta is stated that is above a hundredth, by messages that are equal."""
     report = audit(made(*case, 1.0, raw(0.01)))
     assert report.verdict == "broken"
-    assert report.devices.reused if report.stated_delta else report.proven_epsilon > 1.2
+    assert report.proven_epsilon > 1.2
 
 
 @pytest.mark.nightly
@@ -322,16 +321,6 @@ def test_noise_that_serves_any_two_tasks_is_caught(case, first, second):
     report = audit(made(*case, 1.0, reused(first, second)), draws=30_000)
     assert report.verdict == "broken"
     assert report.proven_epsilon > report.stated_epsilon
-
-
-@pytest.mark.slow
-@pytest.mark.nightly
-@pytest.mark.parametrize(("first", "second"), [(0, 19), (11, 12)])
-def test_drawn_noise_that_serves_any_two_tasks_is_caught(first, second):
-    """Of the difference of two reports no delta below 0.5 holds at the stated epsilon."""
-    report = audit(made(*KINDS[5], 1.0, reused(first, second)), draws=5_000)
-    assert report.verdict == "broken"
-    assert report.proven_delta > 0.5
 
 
 @pytest.mark.nightly
