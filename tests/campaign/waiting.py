@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Callable
 
-LONG = 300 * float(os.environ.get("QUIETCROWD_SLOW", "1"))
+LONG = 900 * float(os.environ.get("QUIETCROWD_SLOW", "1"))
 """Seconds after which a test gives up waiting: the only deadline of the tests.
 
 A test that passes waits only as long as the event takes. A server's inferences yield to all other

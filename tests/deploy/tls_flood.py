@@ -46,7 +46,11 @@ class Flood:
 
     async def connected(self, trust: ssl.SSLContext | None):
         ends = await asyncio.open_connection(
-            "127.0.0.1", self.port, ssl=trust, local_addr=(self.address, 0)
+            "127.0.0.1",
+            self.port,
+            ssl=trust,
+            server_hostname=None if trust is None else "localhost",
+            local_addr=(self.address, 0),
         )
         self.open += 1
         self.tell()
