@@ -103,4 +103,4 @@ def test_the_wheel_works_with_the_versions_that_it_asks_for(
     assert told.output.split() == ["quietcrowd", PROJECT["version"]]
     research = finished(place / "bin" / "quietcrowd", "reproduce")
     assert research.status == 2
-    assert research.errors.endswith("with pip install ./research\n")
+    assert research.errors.endswith("in the source of quietcrowd.\n")
