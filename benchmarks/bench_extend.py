@@ -60,7 +60,7 @@ METHODS = {
     "weighted vote": qc.WeightedVote(),
     "one coin": qc.DawidSkene(one_coin=True),
     "Dawid-Skene": qc.DawidSkene(),
-    "Dawid-Skene, tolerance 1e-5": qc.DawidSkene(tolerance=1e-5),
+    "Dawid-Skene, tolerance 1e-5": qc.DawidSkene(tol=1e-5),
 }
 
 

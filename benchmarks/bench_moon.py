@@ -54,7 +54,7 @@ def sensors(request):
 
 def sweep_of(method, partition, summary, pool, threads):
     """Return a function that makes one sweep, with the state after three."""
-    model = type(method)(max_iterations=3).bind(summary)
+    model = type(method)(max_iter=3).bind(summary)
     state = run_loop(model, [partition], threads=threads).state
     model = method.bind(summary)
     runs = partition.split(threads)

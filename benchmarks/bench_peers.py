@@ -67,7 +67,7 @@ def run_ours(method, answers, iterations):
     """Return what our loop ended with after so many iterations, and its seconds."""
     partition, summary = Partition.of(answers), Summary.of(answers)
     begin = time.perf_counter()
-    model = evolve(method, max_iterations=iterations, tolerance=0).bind(summary)
+    model = evolve(method, max_iter=iterations, tol=0).bind(summary)
     result = run_loop(model, [partition])
     return result, time.perf_counter() - begin
 

@@ -98,7 +98,7 @@ def test_dask(benchmark, stores, compare):
 def test_partitions(benchmark, tabulate):
     """10^7 answers in memory, in more and more partitions."""
     partition, summary = drawn(10**7, WORKERS, 4)
-    model = qc.WeightedVote(max_iterations=3, tolerance=0).bind(summary)
+    model = qc.WeightedVote(max_iter=3, tol=0).bind(summary)
 
     def seconds(parts):
         split = partition.split(parts)

@@ -16,7 +16,7 @@ def state(million):
     """Return what weighted voting believes after a few iterations."""
     partition = Partition.of(million.answers)
     summary = Summary.of(million.answers)
-    return run_loop(WeightedVote(max_iterations=3).bind(summary), [partition]).state
+    return run_loop(WeightedVote(max_iter=3).bind(summary), [partition]).state
 
 
 def test_weighted_vote(benchmark, million, state, crowd_kit, compare):

@@ -52,7 +52,7 @@ def drawn(answers, workers, labels):
 def sweep_seconds(method, partition, summary, threads=None, rounds=7):
     """Return the least seconds of a sweep, tallies added up, with the state after two updates."""
     threads = threads or available_threads()
-    start = evolve(method, max_iterations=2).bind(summary)
+    start = evolve(method, max_iter=2).bind(summary)
     state = run_loop(start, [partition], threads=threads).state
     runs = partition.split(threads)
     with ThreadPoolExecutor(threads) as pool:

@@ -213,7 +213,7 @@ WORKS = {
     "weighted vote, fit of 10^6 reports": lambda: fit(qc.WeightedVote(), reports),
     "one coin, fit of 10^6 reports": lambda: fit(qc.DawidSkene(one_coin=True), reports),
     "Dawid-Skene, fit of 10^6 reports": lambda: fit(qc.DawidSkene(), reports),
-    "GLAD, 5 sweeps over 10^6 reports": lambda: fit(qc.GLAD(max_iterations=5), reports),
+    "GLAD, 5 sweeps over 10^6 reports": lambda: fit(qc.GLAD(max_iter=5), reports),
     "majority vote of 10^6 reports": lambda: fit(qc.MajorityVote(), reports),
     "weighted mean, fit of 10^6 numbers": lambda: fit(qc.WeightedMean(), numbers),
     "CRH, fit of 10^6 numbers": lambda: fit(qc.CRH(), numbers),
@@ -249,9 +249,9 @@ WORKS |= {
     for labels, workers in SWEEPS
     if workers * labels**2 <= 2**27
     for name, method in (
-        ("NoiseAware", qc.NoiseAware(max_iterations=3)),
-        ("Dawid-Skene", qc.DawidSkene(max_iterations=3)),
-        ("one-coin", qc.DawidSkene(one_coin=True, max_iterations=3)),
+        ("NoiseAware", qc.NoiseAware(max_iter=3)),
+        ("Dawid-Skene", qc.DawidSkene(max_iter=3)),
+        ("one-coin", qc.DawidSkene(one_coin=True, max_iter=3)),
     )
 }
 """Three sweeps each. Tables of 10^5 workers and 64 labels would be too large."""

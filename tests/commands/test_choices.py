@@ -55,7 +55,7 @@ def test_bad_parameters_of_a_method_are_one_line(run, folder, command, method, m
 
 def test_an_unknown_parameter_is_told_which_ones_there_are(run, folder):
     errors = run("infer", folder, "--plain", "--method", "crh:frob=1")[2]
-    assert errors.endswith("it has loss, tolerance, divisor, normaliser, per_answer\n")
+    assert errors.endswith("it has loss, tol, divisor, normaliser, per_answer\n")
 
 
 def test_a_removed_mechanism_is_told_as_such(run):
@@ -65,7 +65,7 @@ def test_a_removed_mechanism_is_told_as_such(run):
     assert errors.count("\n") == 1
 
 
-@pytest.mark.parametrize("key", ["seed", "max_iterations"])
+@pytest.mark.parametrize("key", ["seed", "max_iter"])
 def test_a_parameter_with_an_option_of_its_own_has_no_second_place(run, folder, key):
     status, _, errors = run("infer", folder, "--plain", "--method", f"majority:{key}=3")
     assert status == 2
@@ -100,7 +100,7 @@ def test_numbers_that_floats_skip_are_no_ints():
     assert isinstance(choose_method("weighted-mean:smoothing=1e30").smoothing, float)
 
 
-PIECES = ["crh", "moon", ":", "=", "loss", "absolute", "tolerance", "1", "-2", "none", "true", " é"]
+PIECES = ["crh", "moon", ":", "=", "loss", "absolute", "tol", "1", "-2", "none", "true", " é"]
 PIECES += ["/", "prior"]
 
 

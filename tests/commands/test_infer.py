@@ -170,8 +170,8 @@ def test_reports_of_several_files_and_simulated_ones(run, folder, tmp_path):
 
 
 def test_it_says_when_it_did_not_converge(run, folder):
-    errors = run("infer", folder, "--plain", "--max-iterations", 1)[2]
-    assert "NOT converged: try more with --max-iterations" in errors
+    errors = run("infer", folder, "--plain", "--max-iter", 1)[2]
+    assert "NOT converged: try more with --max-iter" in errors
 
 
 def test_numbers_from_answers_to_truths(run, ratings):

@@ -134,7 +134,7 @@ def _stored(folder: Path, store: str, name: str, gold: Any = None) -> Any:
 def run_store(folder: Path, store: str, name: str, place: Path, **options: Any) -> Any:
     """Infer from a store; what is written goes to `place`."""
     most = options.pop("most", None)
-    method = METHODS[name] if most is None else evolve(METHODS[name], max_iterations=most)
+    method = METHODS[name] if most is None else evolve(METHODS[name], max_iter=most)
     opened = Store.open(folder / "stores" / store)
     found = infer_store(opened, method, place / "truths.parquet", **options)
     return _told(found, pq.read_table(found.truths).to_pydict(), found.workers)

@@ -56,9 +56,9 @@ def test_every_bit_of_local_weights(gaussian, sizes, printed):
     for spread in (0.0, 2.0, 1e300):
         offsets, _, values, widths = claims_of(rng, sizes, spread=spread)
         for quantiles in ((0.5, 0.75, 0.85), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), (0.0, 0.5, 1.0)):
-            for most, tolerance in ((0, 0.0), (1, 0.0), (6, 0.0), (50, 1e-3)):
+            for most, tol in ((0, 0.0), (1, 0.0), (6, 0.0), (50, 1e-3)):
                 run = (gaussian, len(sizes) // 3, len(sizes), offsets, values, widths, quantiles)
-                given_arrays = (*run, most, tolerance, printed, np.full(len(values), 7.0))
+                given_arrays = (*run, most, tol, printed, np.full(len(values), 7.0))
                 assert_recorded_bits("weigh_locally", *given_arrays)
 
 

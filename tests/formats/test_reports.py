@@ -135,7 +135,9 @@ def test_files_made_of_a_frame_of_reports_are_files_of_reports(
     backend, suffix, write, rng, tmp_path
 ):
     answers = answers_in(STARS)
-    reports = FILLED.randomize(answers) if rng is None else FILLED.simulate(answers, random_state=rng)
+    reports = (
+        FILLED.randomize(answers) if rng is None else FILLED.simulate(answers, random_state=rng)
+    )
     path = tmp_path / f"a{suffix}"
     write(reports.to_frame(backend), path)
     back = read_reports(path)

@@ -47,8 +47,8 @@ def test_dawid_skene(name, one_coin, tmp_path):
         smoothing=0,
         trust=0,
         class_smoothing=0,
-        max_iterations=found["iterations"],
-        tolerance=0,
+        max_iter=found["iterations"],
+        tol=0,
     ).fit(answers)
     assert shares_of_equal_labels(estimate, found) >= 0.99
 
@@ -57,7 +57,7 @@ def test_dawid_skene(name, one_coin, tmp_path):
 def test_glad(name, tmp_path):
     answers = qc.load_dataset(name).answers
     found = peer("GLAD", answers, tmp_path)
-    estimate = qc.GLAD(max_iterations=1000).fit(answers)
+    estimate = qc.GLAD(max_iter=1000).fit(answers)
     alpha = dict(zip(found["workers"], found["alpha"], strict=True))
     ease = dict(zip(found["tasks"], found["ease"], strict=True))
     theirs = log_posterior(

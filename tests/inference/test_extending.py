@@ -171,7 +171,7 @@ def test_a_text_that_reads_as_a_number_is_another_worker():
 
 def test_the_limit_of_iterations_may_differ():
     old, new = split(LABELS.answers)
-    start = qc.WeightedVote(max_iterations=2).fit(old)
+    start = qc.WeightedVote(max_iter=2).fit(old)
     assert len(qc.WeightedVote().extend(start, new).truths) == len(new.tasks)
 
 
@@ -257,8 +257,8 @@ def test_what_the_loop_climbs_never_falls(method):
     """Some tasks are looked at again and the others' part of the bound is kept."""
     crowd = LABELS if method.infers_labels(Reals()) else NUMBERS
     old, new = split(crowd.answers, share=0.3)
-    more = evolve(method, tolerance=0, max_iterations=30).extend(
-        evolve(method, tolerance=0, max_iterations=30).fit(old), new
+    more = evolve(method, tol=0, max_iter=30).extend(
+        evolve(method, tol=0, max_iter=30).fit(old), new
     )
     assert len(more.history) > 3
     step = 2.0**-24 / len(crowd.answers)  # in which GTM adds up the evidence of a task

@@ -49,19 +49,19 @@ def test_it_stops_when_the_objective_rests():
     assert result.converged
     assert result.iterations == len(result.history)
     assert abs(result.history[-1] - result.history[-2]) <= 1e-8
-    loose = loop(WeightedVote(tolerance=0.5))
+    loose = loop(WeightedVote(tol=0.5))
     assert loose.converged
     assert loose.iterations == 2
 
 
 def test_it_stops_at_the_limit_and_says_so():
-    result = loop(WeightedVote(max_iterations=1))
+    result = loop(WeightedVote(max_iter=1))
     assert (result.iterations, result.converged) == (1, False)
 
 
 def test_estimates_belong_to_the_last_state():
-    limited = loop(WeightedVote(max_iterations=3))
-    model = bound(WeightedVote(max_iterations=3))
+    limited = loop(WeightedVote(max_iter=3))
+    model = bound(WeightedVote(max_iter=3))
     tally = model.sweep(Partition.of(CROWD.answers), limited.state, limited.estimates)
     assert np.array_equal(tally.agreed, limited.tally.agreed)
 
@@ -89,7 +89,7 @@ def test_threads_and_partitions_change_no_bit(method, iterations):
 
 
 @pytest.mark.parametrize(
-    ("history", "tolerance", "rests"),
+    ("history", "tol", "rests"),
     [
         ((), 9.0, False),
         ((1.0,), 9.0, False),
@@ -101,14 +101,14 @@ def test_threads_and_partitions_change_no_bit(method, iterations):
         ((1.0, 2.0, 2.0), 0.0, True),
     ],
 )
-def test_an_objective_rests_where_its_last_step_is_small(history, tolerance, rests):
+def test_an_objective_rests_where_its_last_step_is_small(history, tol, rests):
     course = LoopProgress(history=history)
-    assert course.converged(bound(WeightedVote(tolerance=tolerance))) is rests
+    assert course.converged(bound(WeightedVote(tol=tol))) is rests
     assert course.converged(bound(MajorityVote())) is True
 
 
 def test_a_loop_that_was_stopped_goes_on_as_if_it_never_had():
-    model, kept = bound(WeightedVote(tolerance=0.0, max_iterations=6)), []
+    model, kept = bound(WeightedVote(tol=0.0, max_iter=6)), []
     partition = Partition.of(CROWD.answers)
 
     def tally_at(state):
@@ -131,7 +131,7 @@ def test_another_update_may_learn_from_the_same_tallies():
         given.append((tally, state))
         return (state or 0) + 1, float(len(given))
 
-    model = bound(WeightedVote(max_iterations=3))
+    model = bound(WeightedVote(max_iter=3))
     course = iterate(model, lambda state: [state], LoopProgress(), None, update)
     assert (course.state, course.history) == (3, (1.0, 2.0, 3.0))
     assert given == [([None], None), ([1], 1), ([2], 2)]
@@ -149,7 +149,7 @@ def test_nothing_is_learned_from_the_pass_before_the_first_state(monkeypatch):
         given.append((tally, state))
         return f"after {state}", float(len(given))
 
-    model = bound(WeightedVote(max_iterations=2))
+    model = bound(WeightedVote(max_iter=2))
     course = iterate(model, tally_at, LoopProgress(), None, update)
     assert passes == [None, "first", "after first"]
     assert given == [("tally of first", "first"), ("tally of after first", "after first")]

@@ -38,7 +38,7 @@ BY_DAY = ("two layers, NULL", "numbers")
 @pytest.mark.parametrize("situation", by_day(BY_DAY, SITUATIONS))
 def test_the_conformance_battery(situation):
     mechanism, parameters = SITUATIONS[situation]
-    check_method(NoiseAware(max_iterations=10), mechanism, **parameters)
+    check_method(NoiseAware(max_iter=10), mechanism, **parameters)
 
 
 @pytest.mark.parametrize("prior", [None, {"no": 0.9}, {"yes": 0.25, "no": 0.75}, {1: 1}])
@@ -49,7 +49,7 @@ def test_a_prior_is_equal_after_json_and_after_a_copy(prior):
     assert read == method
     assert hash(read) == hash(method)
     assert json.dumps(read.to_dict()) == written
-    assert attrs.evolve(method, max_iterations=7).prior == method.prior
+    assert attrs.evolve(method, max_iter=7).prior == method.prior
     assert method.to_dict()["prior"] == (
         None if prior is None else {str(label): share for label, share in prior.items()}
     )
@@ -90,14 +90,14 @@ def test_a_prior_of_other_labels_or_of_numbers_is_refused():
 
 def test_a_prior_is_taken_as_it_is_and_the_rest_is_shared():
     crowd = qc.label_crowd(tasks=40, workers=8, answers_per_task=3, labels=["a", "b", "c"], seed=2)
-    state = NoiseAware(prior={"b": 0.5}, max_iterations=4).fit(crowd.answers).state
+    state = NoiseAware(prior={"b": 0.5}, max_iter=4).fit(crowd.answers).state
     np.testing.assert_allclose(np.exp(state.log_priors / 2.0**32), [0.25, 0.5, 0.25], rtol=1e-9)
 
 
 def test_an_estimate_with_a_prior_can_be_extended():
     frame = CROWD.answers.to_frame()
     new = frame["task"].astype(int) < 12
-    method = NoiseAware(prior={"no": 0.85}, max_iterations=8)
+    method = NoiseAware(prior={"no": 0.85}, max_iter=8)
     more = method.extend(method.fit(frame[~new]), frame[new])
     assert len(more.truths) == 12
     assert int(more.workers["answers"].sum()) == len(frame)

@@ -153,16 +153,14 @@ SLOW = qc.synthetic_crowd(tasks=80, workers=20, answers_per_task=5, seed=2).answ
 
 
 def test_a_fit_that_stops_before_it_rests_says_so_and_how_to_go_on():
-    method = qc.GLAD(tolerance=0)
-    with pytest.warns(
-        qc.NotConvergedWarning, match="GLAD did not converge in 100 .*max_iterations=1000"
-    ):
+    method = qc.GLAD(tol=0)
+    with pytest.warns(qc.NotConvergedWarning, match="GLAD did not converge in 100 .*max_iter=1000"):
         assert not method.fit(SLOW).converged
 
 
 @pytest.mark.parametrize(
     "method",
-    [qc.GLAD(tolerance=0, max_iterations=5), qc.NoiseAware(tolerance=0), qc.WeightedVote()],
+    [qc.GLAD(tol=0, max_iter=5), qc.NoiseAware(tol=0), qc.WeightedVote()],
     ids=["a lower limit was asked for", "its limit is enough", "it rests"],
 )
 def test_nothing_is_said_of_a_fit_that_stops_where_it_should(method):

@@ -50,7 +50,7 @@ def test_bad_descriptions_are_format_errors(change):
 def test_a_missing_parameter_is_not_made_up():
     data = WeightedVote().to_dict()
     del data["smoothing"]
-    with pytest.raises(FormatError, match="lacks smoothing"):
+    with pytest.raises(FormatError, match="too much: smoothing"):
         method_from_dict(data)
 
 

@@ -63,7 +63,7 @@ def test_records_within_a_state_come_back(checkpoint):
         ({"known_truths": "other"}, "was made with other known truths"),
         ({"method": qc.WeightedVote(smoothing=2)}, r'is of {"method": "weighted-vote"'),
         ({"method": qc.DawidSkene()}, "this run of"),
-        ({"method": qc.WeightedVote(max_iterations=1)}, "has 2 iterations, max_iterations is 1"),
+        ({"method": qc.WeightedVote(max_iter=1)}, "has 2 iterations, max_iter is 1"),
     ],
 )
 def test_another_run_is_refused(checkpoint, change, words):
@@ -75,7 +75,7 @@ def test_another_run_is_refused(checkpoint, change, words):
 
 def test_a_run_may_go_on_for_longer(checkpoint):
     checkpoint.save(LoopProgress(state=STATE, history=(0.0, 1.0)))
-    longer = evolve(checkpoint, method=qc.WeightedVote(max_iterations=500))
+    longer = evolve(checkpoint, method=qc.WeightedVote(max_iter=500))
     assert longer.load().history == (0.0, 1.0)
 
 

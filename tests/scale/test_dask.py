@@ -61,7 +61,7 @@ def pids(executor):
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", by_day(BY_DAY, METHODS))
 def test_every_method_finds_there_what_threads_find(cluster, stores, tmp_path, name):
-    method = METHODS[name](max_iterations=3)
+    method = METHODS[name](max_iter=3)
     kind = (
         "released"
         if name == "ratio-mean"
@@ -78,10 +78,10 @@ def test_every_method_finds_there_what_threads_find(cluster, stores, tmp_path, n
 def test_known_truths_and_checkpoints(cluster, stores, tmp_path):
     gold = pd.DataFrame({"task": ["task 3", "task 17"], "label": ["no", "yes"]})
     run = partial(infer_store, stores["labels"], gold=gold)
-    expected = run(qc.WeightedVote(max_iterations=6, tolerance=0.0), tmp_path / "here.parquet")
+    expected = run(qc.WeightedVote(max_iter=6, tol=0.0), tmp_path / "here.parquet")
     kept = {"checkpoint": tmp_path / "run.checkpoint", "executor": cluster}
-    run(qc.WeightedVote(max_iterations=2, tolerance=0.0), tmp_path / "there.parquet", **kept)
-    method = qc.WeightedVote(max_iterations=6, tolerance=0.0)
+    run(qc.WeightedVote(max_iter=2, tol=0.0), tmp_path / "there.parquet", **kept)
+    method = qc.WeightedVote(max_iter=6, tol=0.0)
     assert_same(run(method, tmp_path / "there.parquet", **kept), expected)
 
 
@@ -113,7 +113,7 @@ class Killing(DaskExecutor):
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 def test_a_worker_killed_in_the_middle_of_a_run(cluster, stores, tmp_path):
-    method = qc.DawidSkene(max_iterations=6, tolerance=0.0)
+    method = qc.DawidSkene(max_iter=6, tol=0.0)
     expected = infer_store(stores["labels"], method, tmp_path / "here.parquet")
     killing = Killing(cluster.client, LONG)
     before = set(pids(cluster))

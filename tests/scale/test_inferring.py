@@ -106,7 +106,7 @@ def assert_same(found, expected):
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "source"), BY_DAY)
 def test_every_method_finds_what_it_finds_in_memory(stores, in_memory, tmp_path, name, source):
-    method = METHODS[name](max_iterations=12)
+    method = METHODS[name](max_iter=12)
     for gold, partitions in ((None, (1, 3, 8)), (GOLD[source in ("labels", "null")], (3,))):
         expected, warned = with_warnings(lambda gold=gold: method.fit(in_memory(source), gold=gold))
         for number in partitions:
@@ -279,7 +279,7 @@ class Stopping(ThreadExecutor):
     ],
 )
 def test_a_run_that_was_stopped_goes_on(stores, tmp_path, name, source):
-    method = METHODS[name](max_iterations=6, tolerance=0.0)
+    method = METHODS[name](max_iter=6, tol=0.0)
     target, kept = tmp_path / "t.parquet", tmp_path / "run.checkpoint"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", qc.NoiseIgnoredWarning)
@@ -315,7 +315,7 @@ class Dying(ThreadExecutor):
             yield result
 
 store, truths, checkpoint = sys.argv[1:]
-method = qc.WeightedVote(max_iterations=5, tolerance=0.0)
+method = qc.WeightedVote(max_iter=5, tol=0.0)
 infer_store(Store.open(store), method, truths, checkpoint=checkpoint, executor=Dying(2))
 """
 
@@ -324,7 +324,7 @@ infer_store(Store.open(store), method, truths, checkpoint=checkpoint, executor=D
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 def test_a_run_that_was_killed_goes_on(program, stores, tmp_path):
-    store, method = stores("labels", 3), qc.WeightedVote(max_iterations=5, tolerance=0.0)
+    store, method = stores("labels", 3), qc.WeightedVote(max_iter=5, tol=0.0)
     expected = infer_store(store, method, tmp_path / "expected.parquet")
     target, kept = tmp_path / "t.parquet", tmp_path / "run.checkpoint"
     killed = program(sys.executable, "-c", KILLED, store.folder, target, kept)
@@ -360,7 +360,7 @@ def test_accuracies_are_told_of_some_workers_after_the_other(
     monkeypatch.setattr("quietcrowd.scale.histograms.MOST_BYTES", most)
     monkeypatch.setattr("quietcrowd.inference.labels.accuracies.WORKERS_AT_ONCE", 5)
     monkeypatch.setattr("quietcrowd.inference.labels.flags.WORKERS_AT_ONCE", 5)
-    method = METHODS[name](max_iterations=3)
+    method = METHODS[name](max_iter=3)
     truths = tmp_path / "truths.parquet"
     found = infer_store(stores(source, 3), method, truths, threads=2)
     assert_same(found, method.fit(in_memory(source)))
@@ -379,8 +379,8 @@ def test_a_run_starts_from_an_earlier_estimate_as_in_memory(
     stores, in_memory, tmp_path, name, source
 ):
     """Of other partitions, of the same reports in memory; and the median of a new worker."""
-    method, truths = METHODS[name](max_iterations=2), tmp_path / "truths.parquet"
-    longer = evolve(method, max_iterations=5)
+    method, truths = METHODS[name](max_iter=2), tmp_path / "truths.parquet"
+    longer = evolve(method, max_iter=5)
     in_full = method.fit(in_memory(source))
     expected = longer.fit(in_memory(source), in_full)
     for start in (in_full, infer_store(stores(source, 1), method, truths)):

@@ -224,12 +224,12 @@ def test_a_store_is_verified_anew_by_every_run(store, tmp_path):
 
 def test_a_checkpoint_does_not_go_on_with_changed_answers(store, tmp_path):
     kept, target = tmp_path / "c", tmp_path / "t.parquet"
-    infer_store(store, qc.WeightedVote(max_iterations=2, tolerance=0.0), target, checkpoint=kept)
+    infer_store(store, qc.WeightedVote(max_iter=2, tol=0.0), target, checkpoint=kept)
     flip(store, "values.npy", 130)
     with pytest.raises(qc.FormatError, match="partition-00001"):
         infer_store(
             Store.open(store.folder),
-            qc.WeightedVote(max_iterations=4, tolerance=0.0),
+            qc.WeightedVote(max_iter=4, tol=0.0),
             target,
             checkpoint=kept,
         )

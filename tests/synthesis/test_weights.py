@@ -97,8 +97,8 @@ def test_global_weights_are_those_of_matrices(kernel, iterations, per_claim):
         kernel=kernel,
         workers=WORKERS,
         per_claim=per_claim,
-        max_iterations=iterations,
-        tolerance=0,
+        max_iter=iterations,
+        tol=0,
     )
     assert found.iterations == iterations
     assert not found.converged
@@ -108,9 +108,7 @@ def test_global_weights_are_those_of_matrices(kernel, iterations, per_claim):
 @BOTH
 @pytest.mark.parametrize("iterations", [1, 2, 6])
 def test_local_weights_are_those_of_matrices(kernel, iterations):
-    found = local_weights(
-        OFFSETS, VALUES, BANDWIDTHS, kernel=kernel, max_iterations=iterations, tolerance=0
-    )
+    found = local_weights(OFFSETS, VALUES, BANDWIDTHS, kernel=kernel, max_iter=iterations, tol=0)
     assert sums(found) == pytest.approx(1, abs=1e-12)
     for rows, bandwidth in zip(ROWS, BANDWIDTHS, strict=True):
         if rows.stop - rows.start > 2:
@@ -293,7 +291,7 @@ def test_a_task_in_another_unit_counts_the_same():
 
 def test_a_task_of_many_claims_takes_little_room():
     claims = np.random.default_rng(0).normal(0, 1, 3000)
-    found = local_weights([0, 3000], claims, [0.3], kernel=EPANECHNIKOV, max_iterations=3)
+    found = local_weights([0, 3000], claims, [0.3], kernel=EPANECHNIKOV, max_iter=3)
     assert found.sum() == pytest.approx(1)
     assert found[abs(claims) > 2.5].max() < found[abs(claims) < 0.5].min()
 
@@ -319,8 +317,8 @@ GLOBAL = {
         ({"bandwidths": [-1.0]}, "bandwidths must be finite and above 0; that of task 0 is -1.0"),
         ({"workers": 0}, "workers must be"),
         ({"kernel": "gaussian"}, "kernel must be one of"),
-        ({"max_iterations": 0}, "max_iterations must be"),
-        ({"tolerance": -1.0}, "tolerance must be"),
+        ({"max_iter": 0}, "max_iter must be"),
+        ({"tol": -1.0}, "tol must be"),
         ({"threads": 0}, "threads must be"),
     ],
 )
@@ -335,8 +333,8 @@ def test_global_weights_refuse(change, message):
         ({"quantiles": (0.5, 0.4, 0.9)}, "quantiles must be three ascending numbers"),
         ({"quantiles": (0.5, 0.9)}, "quantiles must be three"),
         ({"quantiles": (0.5, 0.9, 1.1)}, "quantiles must be three"),
-        ({"max_iterations": 1.5}, "max_iterations must be"),
-        ({"tolerance": np.nan}, "tolerance must be"),
+        ({"max_iter": 1.5}, "max_iter must be"),
+        ({"tol": np.nan}, "tol must be"),
         ({"kernel": None}, "kernel must be one of"),
         ({"values": [0.0]}, "values must be 2 numbers, one per row"),
     ],

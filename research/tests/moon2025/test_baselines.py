@@ -107,9 +107,7 @@ def alternate(reports, method, sweeps):
 @pytest.mark.parametrize("kind", ["clip", "posterior"])
 @pytest.mark.parametrize("within_bounds", [True, False])
 def test_it_is_what_it_says(kind, within_bounds):
-    method = TeslaLike(
-        filter=kind, within_bounds=within_bounds, beta=0.2, max_iterations=4, tolerance=0.0
-    )
+    method = TeslaLike(filter=kind, within_bounds=within_bounds, beta=0.2, max_iter=4, tol=0.0)
     reports = reports_at(5.0)
     estimate = method.fit(reports)
     truths, quality = alternate(reports, method, 4)

@@ -94,7 +94,7 @@ class Privacy:
 def _list_methods() -> str:
     """List all methods with their parameters, marked so that the help keeps the line breaks."""
     width = max(map(len, METHODS))
-    lines = ["\b", "Methods, and their parameters besides tolerance:"]
+    lines = ["\b", "Methods, and their parameters besides tol:"]
     lines += [f"  {name:<{width}}  {own}".rstrip() for name, own in METHODS.items()]
     return "\n".join(lines)
 

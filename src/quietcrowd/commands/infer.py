@@ -62,7 +62,7 @@ class Infer(PlainAnswers):
     )
     method: str | None = method_option()
     gold: Path | None = options.GOLD
-    max_iterations: int | None = options.MAX_ITERATIONS
+    max_iter: int | None = options.MAX_ITERATIONS
     output: Path | None = options.OUTPUT
     workers: Path | None = option(
         metavar="FILE",
@@ -118,7 +118,7 @@ class Infer(PlainAnswers):
             note(sentence)
 
     def _choose(self, name: str) -> FittingMethod:
-        return choose_method(name, max_iterations=self.max_iterations, seed=self.seed)
+        return choose_method(name, max_iter=self.max_iter, seed=self.seed)
 
     def _infer_from_store(self) -> None:
         from quietcrowd.commands.stores import infer_from_store, refuse_beside_store

@@ -92,7 +92,7 @@ def closing_words(
         "" if tied is None else f"{tied:,} tied; ",
         f"method {estimate.method.name}, by default; " * by_default,
     ]
-    end = "converged" if estimate.converged else "NOT converged: try more with --max-iterations"
+    end = "converged" if estimate.converged else "NOT converged: try more with --max-iter"
     return (
         f"{counted(tasks, 'task')}, {counted(workers, 'worker')}, {counted(answers, 'answer')}; "
         f"{''.join(parts)}{counted(estimate.iterations, 'iteration')}, {end}."

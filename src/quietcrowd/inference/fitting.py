@@ -273,7 +273,7 @@ class FittingMethod(TruthInference):
         (20, True)
         """
         self._check_start(start)
-        if evolve(start.method, max_iterations=self.max_iterations) != self:
+        if evolve(start.method, max_iter=self.max_iter) != self:
             raise ParameterError(
                 "inference.start-of-another-method", other_method=self, method=start.method
             )

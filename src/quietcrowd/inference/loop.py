@@ -56,7 +56,7 @@ class LoopProgress:
             return True
         if len(self.history) < 2:
             return False
-        return bool(abs(self.history[-1] - self.history[-2]) <= model.method.tolerance)
+        return bool(abs(self.history[-1] - self.history[-2]) <= model.method.tol)
 
 
 @frozen(kw_only=True, eq=False)
@@ -166,7 +166,7 @@ def iterate(
         Replaces ``model.update``.
     """
     while isinstance(model, LearningModel) and not progress.converged(model):
-        if len(progress.history) == model.method.max_iterations:
+        if len(progress.history) == model.method.max_iter:
             break
         tally = sweep_all(progress.state)
         if progress.state is None:

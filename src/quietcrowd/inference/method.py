@@ -17,6 +17,9 @@ from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.report_domains import OrNull
 from quietcrowd.validation import at_least, check_names, plain, whole_number
 
+STORED_AS = {"max_iter": "max_iterations", "tol": "tolerance", "random_state": "seed"}
+"""Names of parameters in descriptions of methods, where they differ."""
+
 
 @frozen(kw_only=True, slots=False)
 class TruthInference(ABC):
@@ -24,9 +27,9 @@ class TruthInference(ABC):
 
     Parameters
     ----------
-    max_iterations : int
+    max_iter : int
         Largest number of iterations.
-    tolerance : float
+    tol : float
         The loop has converged if the objective per answer changes by at most this.
     seed : int
         Ties are broken by a hash of the seed and the id of the task.
@@ -55,13 +58,14 @@ class TruthInference(ABC):
     errors_from_model: ClassVar[bool] = False
     enough_at_limit: ClassVar[bool] = False
     suggests_tasks: ClassVar[bool] = False
-    max_iterations: int = field(default=100, converter=plain, validator=whole_number(1))
-    tolerance: float = field(default=1e-8, converter=plain, validator=at_least(0))
+    max_iter: int = field(default=100, converter=plain, validator=whole_number(1))
+    tol: float = field(default=1e-8, converter=plain, validator=at_least(0))
     seed: int = field(default=0, converter=plain, validator=whole_number(0, 2**64 - 1))
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description, from which `method_from_dict` makes an equal method."""
-        return {"method": self.name, "version": self.version, **asdict(self)}
+        stored = {STORED_AS.get(name, name): value for name, value in asdict(self).items()}
+        return {"method": self.name, "version": self.version, **stored}
 
     @abstractmethod
     def infers_labels(self, domain: Domain) -> bool:

@@ -56,9 +56,9 @@ class NoiseAware(FittingMethod):
     prior : mapping of label to float, optional
         Known frequencies of labels among the truths; labels without one share the rest. Learned by
         default. Only for labels.
-    max_iterations : int
+    max_iter : int
         Largest number of iterations; more change the estimates little.
-    tolerance : float
+    tol : float
         As for every method.
 
     Raises
@@ -100,8 +100,8 @@ class NoiseAware(FittingMethod):
     prior: Any = field(
         default=None, converter=as_label_frequencies, validator=check_label_frequencies
     )
-    max_iterations: int = field(default=30, converter=plain, validator=whole_number(1))
-    tolerance: float = field(default=1e-5, converter=plain, validator=at_least(0))
+    max_iter: int = field(default=30, converter=plain, validator=whole_number(1))
+    tol: float = field(default=1e-5, converter=plain, validator=at_least(0))
 
     @override
     def to_dict(self) -> dict[str, Any]:

@@ -82,8 +82,8 @@ def signal_warnings(
 
 def _convergence_warnings(method: TruthInference, result: LoopResult) -> Iterator[Warning]:
     """Yield a warning if a loop stopped at its limit; not at one below the default."""
-    limit = method.max_iterations
-    usual: Any = fields_dict(type(method))["max_iterations"].default
+    limit = method.max_iter
+    usual: Any = fields_dict(type(method))["max_iter"].default
     if not result.converged and limit >= usual and not method.enough_at_limit:
         yield NotConvergedWarning(
             "inference.not-converged",

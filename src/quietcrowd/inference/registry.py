@@ -17,6 +17,7 @@ from quietcrowd.inference.labels.dawid_skene import DawidSkene
 from quietcrowd.inference.labels.glad import GLAD
 from quietcrowd.inference.labels.mace import MACE
 from quietcrowd.inference.labels.voting import MajorityVote, WeightedVote
+from quietcrowd.inference.method import STORED_AS
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.inference.numbers.averaging import Mean, Median, WeightedMean
 from quietcrowd.inference.numbers.gtm import GTM
@@ -86,16 +87,17 @@ def method_from_dict(data: Mapping[str, Any]) -> FittingMethod:
     >>> method_from_dict(WeightedVote(smoothing=3.0).to_dict()).smoothing
     3.0
     """
-    parameters = dict(data)
+    named = {stored: name for name, stored in STORED_AS.items()}
+    parameters = {named.get(key, key): value for key, value in data.items()}
     name, version = parameters.pop("method", None), parameters.pop("version", None)
     kind = find_described("method", name, version, METHODS)
     try:
         method: FittingMethod = kind(**parameters)
     except (TypeError, ParameterError) as error:
         raise FormatError("inference.method-unreadable", name=name, error=error) from None
-    if missing := method.to_dict().keys() - data.keys():
+    if differing := method.to_dict().keys() ^ data.keys():
         raise FormatError(
-            "inference.method-incomplete", name=name, missing=", ".join(sorted(missing))
+            "inference.method-differs", name=name, differing=", ".join(sorted(differing))
         )
     return method
 

@@ -92,7 +92,7 @@ class Checkpoint:
         }
 
     def _check(self, note: Any, updates: int) -> None:
-        """Raise unless the note belongs to this run; only `max_iterations` may differ."""
+        """Raise unless the note belongs to this run; only `max_iter` may differ."""
         own = self._note()
         if not isinstance(note, dict) or note.get("format") != FORMAT:
             raise self._wrong("its note is not of a checkpoint")
@@ -113,9 +113,9 @@ class Checkpoint:
             raise self._of_another(
                 f"is of {json.dumps(note['method'])}, this run of {json.dumps(own['method'])}"
             )
-        if updates > self.method.max_iterations:
+        if updates > self.method.max_iter:
             raise self._of_another(
-                f"has {updates:,} iterations, max_iterations is {self.method.max_iterations:,}"
+                f"has {updates:,} iterations, max_iter is {self.method.max_iter:,}"
             )
 
     def _of_another(self, what: str) -> ParameterError:

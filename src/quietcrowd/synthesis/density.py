@@ -82,8 +82,8 @@ class CrowdDensity:
             kernel=self.method.blur.kernel,
             quantiles=self.method.quantiles,
             printed=printed,
-            max_iterations=self.method.max_iterations,
-            tolerance=self.method.tolerance,
+            max_iter=self.method.max_iter,
+            tol=self.method.tol,
         )
 
     @cached_property
@@ -100,8 +100,8 @@ class CrowdDensity:
             kernel=self.method.blur.kernel,
             workers=len(self.claims.workers),
             per_claim=per_claim,
-            max_iterations=self.method.max_iterations,
-            tolerance=self.method.tolerance,
+            max_iter=self.method.max_iter,
+            tol=self.method.tol,
         )
 
     @cached_property

@@ -66,8 +66,8 @@ class Parameters:
     kernel: str = field(default="gaussian", validator=one_of(*KERNELS))
     cells: int = 32
     quantiles: tuple[float, float, float] = (0.5, 0.75, 0.85)
-    max_iterations: int = 50
-    tolerance: float = 1e-6
+    max_iter: int = 50
+    tol: float = 1e-6
 
     @floor.default
     def _default_floor(self) -> float:
@@ -88,8 +88,8 @@ class Parameters:
 
     def __attrs_post_init__(self) -> None:
         check_whole("most_attempts", self.most_attempts, 1)
-        check_whole("max_iterations", self.max_iterations, 1)
-        check_real("tolerance", self.tolerance, 0)
+        check_whole("max_iter", self.max_iter, 1)
+        check_real("tol", self.tol, 0)
         if self.release == "attempts":
             check_proportion("drop", self.drop)
             if self.learns:

@@ -62,9 +62,9 @@ class PrisCrowd(Parameters):
         Grid points per bandwidth; candidates are on this grid.
     quantiles : tuple of three float
         See `quietcrowd.synthesis.weights.local_weights`.
-    max_iterations : int
+    max_iter : int
         Limit of iterations to learn weights; at least 1.
-    tolerance : float
+    tol : float
         Weights have converged when none changes by more than this fraction of the largest.
 
     Raises

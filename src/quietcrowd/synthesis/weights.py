@@ -68,8 +68,8 @@ def global_weights(
     kernel: Kernel,
     workers: int,
     per_claim: bool = True,
-    max_iterations: int = 50,
-    tolerance: float = 1e-6,
+    max_iter: int = 50,
+    tol: float = 1e-6,
     threads: int | None = None,
 ) -> GlobalWeights:
     """Estimate weights of workers by the proximity of their claims to weighted densities.
@@ -83,12 +83,12 @@ def global_weights(
 
     D is a mean if `per_claim`, so that more claims do not reduce a weight, and the paper's sum
     otherwise. `bandwidths`, shape (tasks,), are in the unit of the values. The loop ends if no
-    weight changes by more than `tolerance` of the largest. The result does not depend on `threads`.
+    weight changes by more than `tol` of the largest. The result does not depend on `threads`.
     """
     check_choice("kernel", kernel, list(KERNELS.values()))
     check_whole("workers", workers, 1)
-    check_whole("max_iterations", max_iterations, 1)
-    check_real("tolerance", tolerance, 0)
+    check_whole("max_iter", max_iter, 1)
+    check_real("tol", tol, 0)
     begins = checked_offsets(offsets)
     codes = checked_codes(worker_codes, begins, workers)
     claims = checked_rows("values", values, begins)
@@ -104,11 +104,11 @@ def global_weights(
         return sums
 
     with ThreadPoolExecutor(len(runs)) as pool:
-        while iterations < max_iterations and not converged:
+        while iterations < max_iter and not converged:
             sums = np.sum(list(pool.map(tally, runs)), axis=0) / unit
             new = _from_distances(sums / np.maximum(counts, 1) if per_claim else sums, counts)
             change = np.abs(new - weights).max()
-            converged = bool(change <= tolerance * new.max())
+            converged = bool(change <= tol * new.max())
             weights, iterations = new, iterations + 1
     return GlobalWeights(weights=weights, iterations=iterations, converged=converged)
 
@@ -130,8 +130,8 @@ def local_weights(
     kernel: Kernel,
     quantiles: tuple[float, float, float] = (0.5, 0.75, 0.85),
     printed: bool = False,
-    max_iterations: int = 50,
-    tolerance: float = 1e-6,
+    max_iter: int = 50,
+    tol: float = 1e-6,
     threads: int | None = None,
 ) -> Floats:
     """Estimate weights of claims by proximity to their task's density, with weight 0 for outliers.
@@ -149,10 +149,10 @@ def local_weights(
     are equal if a task has one or two claims, if its claims are equal, or if all weights would be
     0.
     """
-    check_whole("max_iterations", max_iterations, 1)
-    check_real("tolerance", tolerance, 0)
+    check_whole("max_iter", max_iter, 1)
+    check_real("tol", tol, 0)
     check_choice("kernel", kernel, list(KERNELS.values()))
-    parts, least = checked_quantiles(quantiles), float(tolerance)
+    parts, least = checked_quantiles(quantiles), float(tol)
     begins = checked_offsets(offsets)
     claims = checked_rows("values", values, begins)
     widths = checked_bandwidths(bandwidths, begins)
@@ -166,7 +166,7 @@ def local_weights(
             claims,
             widths,
             parts,
-            max_iterations,
+            max_iter,
             least,
             bool(printed),
             weights,

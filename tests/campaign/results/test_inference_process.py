@@ -150,7 +150,7 @@ def test_known_truths_stay_as_they_are(server, desk):
 
 
 def test_assumptions_that_fail_are_warned_of(server, desk):
-    method = qc.WeightedMean(max_iterations=1).to_dict()
+    method = qc.WeightedMean(max_iter=1).to_dict()
     campaign = desk.campaign(MECHANISMS["laplace"], join_mode="open", method=method)
     desk.worker(campaign).send_all(MECHANISMS["laplace"], {"t0": 1.0, "t1": 2.0, "t2": 3.0})
     desk.worker(campaign).send_all(MECHANISMS["laplace"], {"t0": 1.0})

@@ -81,10 +81,10 @@ def test_standard_input_and_output(run, reports, monkeypatch):
 
 
 def test_an_early_end_is_told_once(run, table):
-    status, _, errors = run(table, "--plain", "--max-iterations", 1)
+    status, _, errors = run(table, "--plain", "--max-iter", 1)
     assert status == 0
     assert errors.count("onverged") == 1
-    assert "NOT converged: try more with --max-iterations." in errors
+    assert "NOT converged: try more with --max-iter." in errors
 
 
 def test_columns_and_a_row_in_error_are_those_of_the_file(run, table):

@@ -78,7 +78,7 @@ def test_against_dense_arrays(labels, one_coin, priors):
     known = crowd.truths.to_pandas().iloc[:7]
     codes = {int(task): label for task, label in zip(known["task"], known["label"], strict=True)}
     for iterations, (frame, gold) in itertools.product((1, 2, 6), ((None, {}), (known, codes))):
-        method = DawidSkene(one_coin=one_coin, max_iterations=iterations, tolerance=0, **priors)
+        method = DawidSkene(one_coin=one_coin, max_iter=iterations, tol=0, **priors)
         gamma, theta, frequencies, history = dense_em(
             crowd.answers, labels, method, iterations, gold
         )
@@ -117,7 +117,7 @@ def float_em(answers, labels, method, iterations):
 
 def check_labels(answers, method):
     """Check that labels are those of 64-bit floats, but where two are the same to 1e-6."""
-    logs = float_em(answers, answers.domain.size, method, method.max_iterations)
+    logs = float_em(answers, answers.domain.size, method, method.max_iter)
     estimate = method.fit(answers)
     best = np.sort(logs, axis=1)
     clear = (best[:, -1] - best[:, -2] > 1e-6) & (answers.answers_per_task > 0)
@@ -131,7 +131,7 @@ def check_labels(answers, method):
 @pytest.mark.parametrize("answers_per_task", [3, nightly(12)])
 def test_32_bits_lose_no_label_of_drawn_crowds(labels, one_coin, answers_per_task):
     crowd = crowd_of(labels, tasks=3000, workers=200, answers_per_task=answers_per_task)
-    check_labels(crowd.answers, DawidSkene(one_coin=one_coin, max_iterations=30, tolerance=0))
+    check_labels(crowd.answers, DawidSkene(one_coin=one_coin, max_iter=30, tol=0))
 
 
 @pytest.mark.parametrize("name", ["duck", *map(nightly, ("dog", "web", "wsd"))])
@@ -139,20 +139,18 @@ def test_32_bits_lose_no_label_of_drawn_crowds(labels, one_coin, answers_per_tas
 @pytest.mark.usefixtures("data_folder")
 def test_32_bits_lose_no_label_of_real_crowds(name, one_coin):
     answers = qc.load_dataset(name).answers
-    check_labels(answers, DawidSkene(one_coin=one_coin, max_iterations=50, tolerance=0))
+    check_labels(answers, DawidSkene(one_coin=one_coin, max_iter=50, tol=0))
 
 
 def test_one_step_by_hand():
     """Two tasks: the votes on the first are 2 to 1, on the second 1 to 0."""
     rows = [(1, "u", 0), (1, "v", 0), (1, "w", 1), (2, "u", 1)]
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
-    estimate = DawidSkene(
-        smoothing=1, trust=2, class_smoothing=1, max_iterations=1, tolerance=0
-    ).fit(frame)
+    estimate = DawidSkene(smoothing=1, trust=2, class_smoothing=1, max_iter=1, tol=0).fit(frame)
     u = [[(2 / 3 + 3) / (2 / 3 + 4), 1 / (2 / 3 + 4)], [4 / 3 / (4 / 3 + 4), 4 / (4 / 3 + 4)]]
     np.testing.assert_allclose(estimate.state.confusion[0], u, atol=1e-9)
     np.testing.assert_allclose(estimate.state.priors, [(2 / 3 + 1) / 4, (4 / 3 + 1) / 4])
-    coin = DawidSkene(one_coin=True, smoothing=1, trust=2, max_iterations=1).fit(frame)
+    coin = DawidSkene(one_coin=True, smoothing=1, trust=2, max_iter=1).fit(frame)
     accuracy = coin.state.confusion[:, 0, 0]
     np.testing.assert_allclose(accuracy, [(5 / 3 + 3) / 6, (2 / 3 + 3) / 5, (1 / 3 + 3) / 5])
 
@@ -229,7 +227,7 @@ def test_known_truths_count_where_nobody_answered():
     frame = pd.DataFrame({"task": [1, 2], "worker": ["u", "u"], "label": ["a", "b"]})
     answers = Answers.from_frame(frame, ABC, tasks=[1, 2, 3, 4])
     gold = pd.DataFrame({"task": [3], "label": ["c"]})
-    estimate = DawidSkene(class_smoothing=0, max_iterations=1).fit(answers, gold=gold)
+    estimate = DawidSkene(class_smoothing=0, max_iter=1).fit(answers, gold=gold)
     np.testing.assert_allclose(estimate.state.priors, [1 / 3] * 3, atol=1e-9)
     assert estimate.truths["truth"].isna().tolist() == [False, False, False, True]
 

@@ -101,9 +101,7 @@ def test_against_floats_and_brute_force(labels, known):
     truths = crowd.truths.to_pandas().iloc[:known]
     gold = {int(task): label for task, label in zip(truths["task"], truths["label"], strict=True)}
     alpha, history = by_hand(crowd.answers, labels, 4, gold)
-    estimate = GLAD(max_iterations=4, tolerance=0).fit(
-        crowd.answers, gold=truths if known else None
-    )
+    estimate = GLAD(max_iter=4, tol=0).fit(crowd.answers, gold=truths if known else None)
     np.testing.assert_allclose(estimate.state.alpha, alpha, atol=1e-6)
     np.testing.assert_allclose(estimate.history, history, atol=1e-8)
     ease = best_ease(crowd.answers, labels, alpha, gold)
@@ -119,11 +117,11 @@ def test_against_floats_and_brute_force(labels, known):
 def test_the_objective_bounds_the_log_posterior_and_reaches_it(labels):
     answers = crowd_of(labels).answers
     for iterations in (1, 2, 5):
-        estimate = GLAD(max_iterations=iterations, tolerance=0).fit(answers)
+        estimate = GLAD(max_iter=iterations, tol=0).fit(answers)
         ease = np.log(estimate.estimates.easiness)
         value = log_posterior(answers, labels, estimate.state.alpha, ease, {})
         assert estimate.history[-1] <= value + 1e-9
-    estimate = GLAD(max_iterations=3000, tolerance=1e-11).fit(answers)
+    estimate = GLAD(max_iter=3000, tol=1e-11).fit(answers)
     assert estimate.converged
     alpha, ease = estimate.state.alpha, np.log(estimate.estimates.easiness)
     best = log_posterior(answers, labels, alpha, ease, {})
@@ -146,7 +144,7 @@ def test_the_objective_never_falls(frame):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_objective_never_falls_in_crowds_with_clear_tasks(seed):
     crowd = crowd_of(3, seed=seed, tasks=200, workers=25, answers_per_task=12, accuracy=(0.2, 0.99))
-    history = GLAD(tolerance=0).fit(crowd.answers).history
+    history = GLAD(tol=0).fit(crowd.answers).history
     assert len(history) == 100
     assert np.diff(history).min() > -1e-9
 

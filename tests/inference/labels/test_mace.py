@@ -50,7 +50,7 @@ def test_the_probabilities_of_a_worker_sum_to_one(crowd):
 
 
 def test_the_objective_cannot_fall(crowd):
-    history = MACE(tolerance=0, max_iterations=60).fit(crowd[0]).history
+    history = MACE(tol=0, max_iter=60).fit(crowd[0]).history
     assert np.diff(history).min() > -1e-9
 
 
@@ -83,7 +83,7 @@ def by_hand(frame, iterations, smoothing, trust):
 def test_it_is_its_equations():
     frame = drawn(tasks=60, workers=12, answers=5, seed=3)[0]
     posterior, competence, spam = by_hand(frame, 7, 0.4, 1.5)
-    estimate = MACE(max_iterations=7, tolerance=0, smoothing=0.4, trust=1.5).fit(frame)
+    estimate = MACE(max_iter=7, tol=0, smoothing=0.4, trust=1.5).fit(frame)
     order = estimate.answers.workers.to_pylist()
     assert estimate.state.competence == pytest.approx(competence[order], abs=1e-6)
     assert estimate.state.spam == pytest.approx(spam[order], abs=1e-6)

@@ -99,7 +99,7 @@ crowds = st.builds(
 def test_the_objective_rises_in_every_sweep(crowd, name, epsilon, known, with_prior):
     labels = crowd.answers.domain.labels
     prior = {str(labels[0]): 0.6} if with_prior else None
-    method = qc.NoiseAware(prior=prior, max_iterations=25, tolerance=0.0)
+    method = qc.NoiseAware(prior=prior, max_iter=25, tol=0.0)
     history = method.fit(
         reported(crowd, name, epsilon), gold=frame_of_truths(crowd, known) if known else None
     ).history
@@ -111,7 +111,7 @@ def test_the_objective_rises_in_every_sweep(crowd, name, epsilon, known, with_pr
 @given(crowds, st.sampled_from(list(MECHANISMS)[1:]), st.sampled_from([0.3, 2.0, 6.0]))
 def test_no_vote_says_more_than_its_report_may_tell(crowd, name, epsilon):
     reports = reported(crowd, name, epsilon)
-    estimate = qc.NoiseAware(max_iterations=8).fit(reports)
+    estimate = qc.NoiseAware(max_iter=8).fit(reports)
     votes = estimate.state.votes.astype(np.int64)
     spread = np.ptp(votes, axis=2).max(axis=1) * VOTE
     counts = np.append(estimate.summary.answers_per_worker, 1)
@@ -160,7 +160,7 @@ def test_of_any_table_the_objective_rises_and_votes_are_bounded(seed, shape, sha
             report_law=ReportLaw(chances=np.array([0.5, 0.5]), tables=tables, loss=np.log1p),
         )
     summary = evolve(summary, other_reports=reports > labels)
-    method = qc.NoiseAware(max_iterations=20, tolerance=0.0)
+    method = qc.NoiseAware(max_iter=20, tol=0.0)
     result = run_loop(method.bind(summary), [noisy], threads=1)
     assert np.diff(result.history).min(initial=0.0) > -ROUNDING
     counts = np.append(answers.answers_per_worker, 1)
@@ -171,7 +171,7 @@ def test_of_any_table_the_objective_rises_and_votes_are_bounded(seed, shape, sha
 
 @pytest.mark.parametrize("name", ["plain", "NULL", "flips"])
 def test_neither_threads_nor_partitions_change_a_bit(name):
-    method = qc.NoiseAware(max_iterations=5)
+    method = qc.NoiseAware(max_iter=5)
     model, partition = prepared(reported(CROWD, name), method, frame_of_truths(CROWD, 25))
     whole = run_loop(model, [partition], threads=1)
     for parts, threads in ((partition.split(7), 1), (partition.split(3), 3)):
@@ -190,11 +190,11 @@ def test_a_store_with_a_checkpoint_gives_the_bits_of_memory(name, tmp_path):
     reports, gold = reported(CROWD, name), frame_of_truths(CROWD, 30)
     qc.write_reports(reports, tmp_path / "reports.parquet")
     store = partition_parquet(tmp_path / "reports.parquet", tmp_path / "store", partitions=4)
-    whole = qc.NoiseAware(max_iterations=9, tolerance=0.0)
-    expected = qc.NoiseAware(max_iterations=9, tolerance=0.0).fit(reports, gold=gold)
+    whole = qc.NoiseAware(max_iter=9, tol=0.0)
+    expected = qc.NoiseAware(max_iter=9, tol=0.0).fit(reports, gold=gold)
     run = {"gold": gold, "checkpoint": tmp_path / "run.checkpoint", "threads": 2}
     for updates in (4, 9):  # the second run goes on from the first
-        method = qc.NoiseAware(max_iterations=updates, tolerance=0.0)
+        method = qc.NoiseAware(max_iter=updates, tol=0.0)
         found = infer_store(store, method, tmp_path / "t.parquet", **run)
     assert found.history == expected.history
     assert isinstance(found.state, CrowdState)
@@ -214,11 +214,11 @@ def test_a_store_with_a_checkpoint_gives_the_bits_of_memory(name, tmp_path):
 @pytest.mark.parametrize("earlier", [None, {"a": 1.0}, {"a": 0.3, "b": 0.3, "c": 0.4}])
 def test_of_a_start_with_another_prior_workers_are_taken_over_alone(prior, earlier):
     reports = reported(CROWD, "one layer", epsilon=1.0)
-    start = NoiseAware(prior=earlier, max_iterations=10).fit(reports)
-    method = NoiseAware(prior=prior, max_iterations=60)
+    start = NoiseAware(prior=earlier, max_iter=10).fit(reports)
+    method = NoiseAware(prior=prior, max_iter=60)
     found, anew = method.fit(reports, start=start), method.fit(reports)
     assert (found.truths["truth"] == anew.truths["truth"]).mean() > 0.95
-    passed = NoiseAware(prior=prior, max_iterations=1).fit(reports, start=start)
+    passed = NoiseAware(prior=prior, max_iter=1).fit(reports, start=start)
     if prior is not None:
         shares = np.exp(passed.state.log_priors / 2.0**32)
         np.testing.assert_allclose(shares, list(prior.values()), atol=1e-9)
@@ -230,7 +230,7 @@ def test_of_a_start_with_another_prior_workers_are_taken_over_alone(prior, earli
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_known_truths_stay_and_an_earlier_estimate_is_a_start(name):
     reports, gold = reported(CROWD, name), frame_of_truths(CROWD, 30)
-    method = qc.NoiseAware(max_iterations=60, tolerance=1e-5)
+    method = qc.NoiseAware(max_iter=60, tol=1e-5)
     first = method.fit(reports, gold=gold)
     merged = first.truths.merge(gold, on="task")
     assert len(merged) == 30
@@ -255,7 +255,7 @@ def test_new_tasks_with_new_workers_extend_an_estimate(name):
     if mechanism is not None:
         rng = np.random.default_rng(4)
         answers = [mechanism.simulate(part, random_state=rng) for part in answers]
-    method = qc.NoiseAware(max_iterations=12, tolerance=0.0)
+    method = qc.NoiseAware(max_iter=12, tol=0.0)
     first = method.fit(answers[0])
     more = method.extend(first, answers[1])
     assert len(more.truths) == 15
@@ -352,7 +352,7 @@ def test_it_is_clearly_better_on_skewed_and_on_weak_crowds(options, epsilon, fac
 
 
 def test_a_posterior_sums_to_one_and_is_that_of_the_estimates():
-    method = qc.NoiseAware(max_iterations=5)
+    method = qc.NoiseAware(max_iter=5)
     gold = frame_of_truths(CROWD, 30)
     reports = reported(CROWD, "flips")
     estimate = method.fit(reports, gold=gold)
@@ -417,7 +417,7 @@ def test_workers_and_tasks_without_answers_are_no_trouble(name):
 def test_the_least_and_the_most_noise_and_frequencies_of_nothing(name, epsilon):
     gold = frame_of_truths(CROWD, 30)
     for prior in (None, {"a": 0.0}, {"a": 1.0}):
-        method = qc.NoiseAware(prior=prior, max_iterations=8, tolerance=0.0)
+        method = qc.NoiseAware(prior=prior, max_iter=8, tol=0.0)
         estimate = method.fit(reported(CROWD, name, epsilon), gold=gold)
         assert np.isfinite(estimate.history).all()
         assert np.diff(estimate.history).min() > -ROUNDING
@@ -430,7 +430,7 @@ def test_what_it_cannot_read_or_hold_is_refused(monkeypatch):
     with pytest.raises(AnswerError, match="NoiseAware needs labels"):
         check_has_table(laplace)
     monkeypatch.setattr(noise_aware_labels, "MOST_LAWS", 24 * 3 * 3 * 9 - 1)
-    qc.NoiseAware(max_iterations=1).fit(reported(CROWD, "one layer"))
+    qc.NoiseAware(max_iter=1).fit(reported(CROWD, "one layer"))
     with pytest.raises(ParameterError, match=r"3 labels and 3 kinds of reports need 9 tables"):
         qc.NoiseAware().fit(reported(CROWD, "flips"))
     monkeypatch.setattr(noise_aware_labels, "MOST_CELLS", 100)
@@ -447,7 +447,7 @@ def test_hundreds_of_labels_are_refused_before_there_is_no_memory():
 
 
 def test_units_are_those_of_a_tally_after_an_extension():
-    method = qc.NoiseAware(max_iterations=3)
+    method = qc.NoiseAware(max_iter=3)
     estimate = method.fit(reported(CROWD, "one layer"))
     tally, unit = estimate.tally, estimate.model.unit
     assert isinstance(tally, CrowdTally)

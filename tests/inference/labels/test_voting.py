@@ -52,7 +52,7 @@ def test_against_the_papers_equations_by_hand(labels, smoothing):
     )
     frame = crowd.answers.to_frame()
     for iterations in (1, 2, 3):
-        estimate = WeightedVote(smoothing=smoothing, max_iterations=iterations).fit(crowd.answers)
+        estimate = WeightedVote(smoothing=smoothing, max_iter=iterations).fit(crowd.answers)
         expected = by_hand(frame, range(labels), smoothing, iterations)
         weights = estimate.state.weights / 2**32
         for place, worker in enumerate(crowd.answers.workers.to_pylist()):
@@ -88,7 +88,7 @@ def test_unreliable_workers_are_found_and_outvoted():
 @pytest.mark.parametrize("smoothing", [0.5, 3.0])
 def test_the_objective_is_the_log_posterior_per_answer(smoothing):
     crowd = qc.synthetic_crowd(tasks=50, workers=10, answers_per_task=5, labels=range(3), seed=1)
-    estimate = WeightedVote(smoothing=smoothing, max_iterations=1).fit(crowd.answers)
+    estimate = WeightedVote(smoothing=smoothing, max_iter=1).fit(crowd.answers)
     agreed = MajorityVote().fit(crowd.answers).agreement * crowd.answers.answers_per_worker
     expected = 0.0
     for a, n in zip(agreed, crowd.answers.answers_per_worker, strict=True):
@@ -220,7 +220,7 @@ def test_bad_smoothing(smoothing):
 
 @pytest.mark.parametrize(
     "options",
-    [{"max_iterations": 0}, {"tolerance": -1}, {"seed": -1}, {"seed": 2**64}, {"seed": 1.5}],
+    [{"max_iter": 0}, {"tol": -1}, {"seed": -1}, {"seed": 2**64}, {"seed": 1.5}],
 )
 def test_bad_loop_parameters(options):
     with pytest.raises(ParameterError):

@@ -66,7 +66,7 @@ def algorithm_1(answers, floor, sweeps):
 
 
 def test_weighted_mean_is_algorithm_1():
-    estimate = WeightedMean(smoothing=0.0, tolerance=0.0, max_iterations=60).fit(CROWD.answers)
+    estimate = WeightedMean(smoothing=0.0, tol=0.0, max_iter=60).fit(CROWD.answers)
     truths, error = algorithm_1(CROWD.answers, 1e-3, 61)
     assert estimate.estimates.truths == pytest.approx(truths, abs=1e-6)
     assert estimate.error == pytest.approx(error, abs=1e-6)
@@ -79,7 +79,7 @@ def test_weighted_mean_is_algorithm_1():
 @given(tables(), st.sampled_from([0.0, 0.3, 1.0, 10.0]))
 @settings(deadline=None)
 def test_the_loop_cannot_fall(frame, smoothing):
-    history = WeightedMean(max_iterations=20, smoothing=smoothing).fit(frame).history
+    history = WeightedMean(max_iter=20, smoothing=smoothing).fit(frame).history
     assert all(after >= before - 1e-9 for before, after in pairwise(history))
 
 
@@ -183,7 +183,7 @@ def test_text_is_no_number():
 def test_a_start_from_other_workers():
     cold = WeightedMean().fit(CROWD.answers)
     some = Answers.from_frame(CROWD.answers.to_frame().query("worker >= 10"), CROWD.answers.domain)
-    warm = WeightedMean(max_iterations=1).fit(some, start=cold)
+    warm = WeightedMean(max_iter=1).fit(some, start=cold)
     assert len(warm.quality) == 20
     with pytest.raises(ParameterError, match="start must be an estimate of WeightedMean"):
         WeightedMean().fit(some, start=Mean().fit(some))

@@ -45,8 +45,8 @@ def test_it_is_its_equations(sweeps, prior):
         prior_mean=mean,
         prior_sd=sd,
         outliers=1e9,
-        max_iterations=sweeps,
-        tolerance=0.0,
+        max_iter=sweeps,
+        tol=0.0,
     ).fit(CROWD.answers)
     truths, errors, variance = expectation_maximisation(CROWD.answers, found.iterations, *prior)
     assert found.estimates.truths == pytest.approx(truths, abs=1e-8)
@@ -68,7 +68,7 @@ def test_it_is_its_equations(sweeps, prior):
 @settings(deadline=None)
 def test_the_evidence_cannot_fall(rows, alpha, beta):
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
-    history = GTM(alpha=alpha, beta=beta, tolerance=0.0, max_iterations=30).fit(frame).history
+    history = GTM(alpha=alpha, beta=beta, tol=0.0, max_iter=30).fit(frame).history
     assert all(after >= before - 1e-6 for before, after in pairwise(history))
 
 
@@ -158,9 +158,7 @@ def test_parameters_have_limits(name, low, high):
 def test_nothing_overflows_at_the_limits(shapes, mean, sd):
     crowd = sparse_crowd(tasks=100, workers=20, sparsity=0.5, truths="uniform", seed=1)
     alpha, beta = shapes
-    model = GTM(
-        alpha=alpha, beta=beta, prior_mean=mean, prior_sd=sd, tolerance=0.0, max_iterations=30
-    )
+    model = GTM(alpha=alpha, beta=beta, prior_mean=mean, prior_sd=sd, tol=0.0, max_iter=30)
     found = model.fit(crowd.answers)
     assert all(after >= before - 1e-6 * abs(before) for before, after in pairwise(found.history))
     assert (found.state.variance > 0).all()

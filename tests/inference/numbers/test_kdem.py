@@ -103,7 +103,7 @@ def test_iterations_are_those_of_dense_matrices(frame, iterations, known):
     dense = Dense(frame, known)
     reliability, history = dense.run(iterations)
     gold = pd.DataFrame({"task": list(known), "label": list(known.values())}) if known else None
-    method = KDEm(truth="mean", max_iterations=iterations, tolerance=0.0)
+    method = KDEm(truth="mean", max_iter=iterations, tol=0.0)
     estimate = method.fit(frame, gold=gold)
     assert estimate.iterations == iterations
     assert estimate.history == pytest.approx(history, abs=1e-10)
@@ -121,7 +121,7 @@ def test_modes_are_where_the_density_no_longer_rises():
     frame = noisy(CROWD.answers)
     dense = Dense(frame)
     reliability, _ = dense.run(3)
-    estimate = KDEm(max_iterations=3, tolerance=0.0).fit(frame)
+    estimate = KDEm(max_iter=3, tol=0.0).fit(frame)
     for task, truth in estimate.truths[["task", "truth"]].itertuples(index=False):
         assert truth == pytest.approx(dense.mode(task, reliability), abs=1e-8)
     assert estimate.truths["standard_error"].isna().all()
@@ -129,7 +129,7 @@ def test_modes_are_where_the_density_no_longer_rises():
 
 def test_two_claims():
     # The bandwidth is 1 and the kernels of both overlap in exp(-2).
-    estimate = KDEm(max_iterations=1).fit(one_task(3.0, 5.0))
+    estimate = KDEm(max_iter=1).fit(one_task(3.0, 5.0))
     residual = (1 - np.exp(-2)) / 2
     assert estimate.history == pytest.approx([-np.log(2) * residual / 2], abs=1e-14)
     assert estimate.estimates.truths.tolist() == [4.0]
@@ -138,7 +138,7 @@ def test_two_claims():
 
 def test_claims_of_which_most_are_equal():
     # There is no deviation: kernels of different claims do not overlap.
-    estimate = KDEm(max_iterations=1).fit(one_task(0.0, 0.0, 3.0))
+    estimate = KDEm(max_iter=1).fit(one_task(0.0, 0.0, 3.0))
     losses = np.array([2, 2, 8]) / 9 / 3
     shares = losses / losses.sum()
     assert estimate.history == pytest.approx([losses @ np.log(shares) / 3], abs=1e-14)
@@ -148,7 +148,7 @@ def test_claims_of_which_most_are_equal():
 
 def test_a_known_truth_is_a_single_kernel():
     gold = pd.DataFrame({"task": [0], "label": [4.0]})
-    estimate = KDEm(max_iterations=1).fit(one_task(3.0, 5.0), gold=gold)
+    estimate = KDEm(max_iter=1).fit(one_task(3.0, 5.0), gold=gold)
     residual = 2 * (1 - np.exp(-1 / 2))
     assert estimate.history == pytest.approx([-np.log(2) * residual / 2], abs=1e-14)
     assert estimate.truths["truth"].tolist() == [4.0]
@@ -202,7 +202,7 @@ def tables(draw):
 @pytest.mark.slow
 @given(tables(), st.sampled_from(["mode", "mean"]))
 def test_any_table(frame, truth):
-    estimate = KDEm(truth=truth, max_iterations=20, tolerance=0.0).fit(frame)
+    estimate = KDEm(truth=truth, max_iter=20, tol=0.0).fit(frame)
     assert all(after >= before - 1e-8 for before, after in pairwise(estimate.history))
     claims = frame.groupby("task")["label"].agg(["min", "max"])
     found = estimate.truths.set_index("task").loc[claims.index, "truth"]
@@ -269,5 +269,5 @@ def test_claims_that_differ_by_rounding_have_their_median(order):
     claims = [5.0, 5.0 + 1e-9, 5.0 + 2e-9, 5.0 + 3e-9, 5.0 + 8e-9]
     rows = [(0, worker, claim) for worker, claim in enumerate(claims)]
     rows += [(1, worker, 1e6 * (worker % 2)) for worker in range(5)]
-    found = KDEm(max_iterations=1).fit(frame_of(*rows[::order])).truths.set_index("task")
+    found = KDEm(max_iter=1).fit(frame_of(*rows[::order])).truths.set_index("task")
     assert found.loc[0, "truth"] == pytest.approx(5.0 + 2e-9, abs=3e-10)

@@ -85,8 +85,8 @@ def test_crh_is_its_equations(loss, divisor, power, normaliser, per_answer):
         divisor=divisor,
         normaliser=normaliser,
         per_answer=per_answer,
-        max_iterations=SWEEPS,
-        tolerance=0.0,
+        max_iter=SWEEPS,
+        tol=0.0,
     ).fit(answers)
     weights = np.ones(len(answers.workers))
     for _ in range(found.iterations):
@@ -102,9 +102,7 @@ def test_crh_is_its_equations(loss, divisor, power, normaliser, per_answer):
 @pytest.mark.parametrize(("alpha", "smoothing"), [(0.05, 1.0), (0.05, 0.0), (0.5, 3.0)])
 def test_catd_is_its_equations(loss, alpha, smoothing):
     answers = LABELS.answers if loss == "zero-one" else CROWD.answers
-    found = CATD(
-        loss=loss, alpha=alpha, smoothing=smoothing, max_iterations=SWEEPS, tolerance=0.0
-    ).fit(answers)
+    found = CATD(loss=loss, alpha=alpha, smoothing=smoothing, max_iter=SWEEPS, tol=0.0).fit(answers)
     counts = answers.answers_per_worker
     weights = np.ones(len(answers.workers))
     for _ in range(found.iterations):
@@ -123,7 +121,7 @@ def test_catd_takes_the_lower_quantile():
         + [(task, "few", rng.normal()) for task in range(3)],
         columns=["task", "worker", "label"],
     )
-    workers = CATD(smoothing=0.0, max_iterations=1).fit(frame).workers.set_index("worker")
+    workers = CATD(smoothing=0.0, max_iter=1).fit(frame).workers.set_index("worker")
     many = workers["quality"].drop("few") * workers["error"].drop("few") ** 2
     assert workers.loc["few", "quality"] * workers.loc["few", "error"] ** 2 < 0.2 * many.min()
 
@@ -246,7 +244,7 @@ def test_the_loss_says_what_answers_are():
         {"divisor": "none"},
         {"normaliser": "mean"},
         {"per_answer": "yes"},
-        {"tolerance": -1.0},
+        {"tol": -1.0},
     ],
 )
 def test_bad_parameters_of_crh(parameters):

@@ -134,7 +134,7 @@ def test_em_finds_the_mode_of_the_posterior():
     """An optimiser of SciPy, started at it and elsewhere, finds nothing better."""
     answers, truths, _ = crowd(12, 15, seed=4)
     reports = reports_of(answers, 6.0)
-    method = MOON(truth_prior=None, tolerance=1e-13, max_iterations=1000)
+    method = MOON(truth_prior=None, tol=1e-13, max_iter=1000)
     found = method.fit(reports)
     scale = reports.mechanism.channel.scale
     extent = np.ptp(reports.table.domain.numbers(reports.table.values))
@@ -171,7 +171,7 @@ def test_the_posterior_cannot_fall(variant, rows, epsilon):
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
     reports = reports_of(Answers.from_frame(frame, DOMAIN), epsilon)
     with noise_ignored():
-        method = MOON(variant=variant, truth_prior=None, tolerance=0.0, max_iterations=40)
+        method = MOON(variant=variant, truth_prior=None, tol=0.0, max_iter=40)
         history = method.fit(reports).history
     slack = 1e-5 if variant == "mixture" else 1e-8  # a pass finds truths to 1/20 standard error
     best = history[0]
@@ -185,7 +185,7 @@ def test_lagrange_rests_where_its_equations_hold(variant):
     answers, _, _ = crowd(20, 60, seed=1)
     reports = reports_of(answers, 5.0)
     with noise_ignored():
-        method = MOON(variant=variant, solver="lagrange", tolerance=1e-14, max_iterations=300)
+        method = MOON(variant=variant, solver="lagrange", tol=1e-14, max_iter=300)
         found = method.fit(reports)
     channel, table = reports.mechanism.channel, reports.table
     numbers = table.domain.numbers(table.values)
@@ -377,7 +377,7 @@ def test_any_ratio_of_errors_to_noise(ratio):
         {"alpha": 1e200},
         {"prior_share": -1.0},
         {"prior_share": 1e300},
-        {"tolerance": -1e-9},
+        {"tol": -1e-9},
     ],
 )
 def test_bad_parameters(parameters):

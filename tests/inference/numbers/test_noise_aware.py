@@ -29,7 +29,7 @@ def noisy(epsilon=4.0, crowd=CROWD, **options):
 
 def numbers(**options):
     """Return the method, with more and finer iterations than by default."""
-    return qc.NoiseAware(**{"max_iterations": 100, "tolerance": 1e-7, **options})
+    return qc.NoiseAware(**{"max_iter": 100, "tol": 1e-7, **options})
 
 
 def prepared(data, method=None, gold=None):
@@ -52,7 +52,7 @@ SITUATIONS = {
 @pytest.mark.filterwarnings("ignore::quietcrowd.NoSignalWarning")
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_the_objective_rises_in_every_sweep(situation):
-    method = numbers(max_iterations=40, tolerance=0.0)
+    method = numbers(max_iter=40, tol=0.0)
     history = method.fit(SITUATIONS[situation]()).history
     assert len(history) > 10
     assert np.diff(history).min() > -(2.0**-22)  # what rounds a report's log density
@@ -61,7 +61,7 @@ def test_the_objective_rises_in_every_sweep(situation):
 @pytest.mark.slow
 @pytest.mark.parametrize("situation", ["noise", "bits", "plain"])
 def test_neither_threads_nor_partitions_change_a_bit(situation):
-    method = numbers(max_iterations=5)
+    method = numbers(max_iter=5)
     model, partition = prepared(SITUATIONS[situation](), method)
     whole = run_loop(model, [partition], threads=1)
     for parts, threads in ((partition.split(7), 1), (partition.split(3), 3)):
@@ -77,7 +77,7 @@ def test_neither_threads_nor_partitions_change_a_bit(situation):
 def test_the_order_of_rows_changes_no_bit():
     frame = CROWD.answers.to_frame()
     shuffled = frame.sample(frac=1.0, random_state=3)
-    first, second = (numbers(max_iterations=6).fit(f) for f in (frame, shuffled))
+    first, second = (numbers(max_iter=6).fit(f) for f in (frame, shuffled))
     merged = first.truths.merge(second.truths, on="task")
     np.testing.assert_array_equal(merged["truth_x"], merged["truth_y"])
     assert first.history == second.history
@@ -133,7 +133,7 @@ def test_equal_answers_are_the_truth_and_a_far_outlier_does_not_blur_the_bins():
 def test_known_truths_stay_and_tell_of_workers():
     gold = pd.DataFrame({"task": CROWD.truths.column("task").to_pylist()[:20]})
     gold["label"] = CROWD.truths.column("label").to_pylist()[:20]
-    estimate = numbers(max_iterations=5).fit(noisy(), gold=gold)
+    estimate = numbers(max_iter=5).fit(noisy(), gold=gold)
     merged = estimate.truths.merge(gold, on="task")
     np.testing.assert_array_equal(merged["truth"], merged["label"])
     assert (merged["standard_error"] == 0).all()
@@ -239,11 +239,11 @@ def test_what_it_cannot_read_is_refused(monkeypatch):
 
 def test_much_noise_is_warned_of():
     with pytest.warns(NoSignalWarning, match="pulled towards"):
-        numbers(max_iterations=4).fit(noisy(0.1))
+        numbers(max_iter=4).fit(noisy(0.1))
 
 
 def test_a_new_worker_is_as_the_crowd():
-    state = numbers(max_iterations=4).fit(noisy()).state
+    state = numbers(max_iter=4).fit(noisy()).state
     taken = state.take(np.array([2, -1]))
     np.testing.assert_array_equal(taken.beliefs[0], state.beliefs[2])
     np.testing.assert_array_equal(taken.beliefs[1], state.crowd)
@@ -274,7 +274,7 @@ FILLED = {
 @pytest.mark.parametrize("earlier", FILLED)
 @pytest.mark.parametrize("later", FILLED)
 def test_a_start_fits_reports_that_were_filled_in_or_not(earlier, later):
-    method = numbers(max_iterations=12)
+    method = numbers(max_iter=12)
     start = method.fit(noisy(8.0, **FILLED[earlier]))
     estimate = method.fit(noisy(8.0, **FILLED[later]), start=start)
     assert qc.mean_absolute_error(estimate, CROWD.truths) < 1.0
@@ -285,7 +285,7 @@ def test_numbers_beyond_the_earlier_ones_need_a_new_fit():
     tasks, workers = np.repeat(np.arange(40), 5), np.tile(np.arange(10), 20)
     label = tasks / 40 + rng.normal(0, 0.02, 200)
     frame = pd.DataFrame({"task": tasks, "worker": workers, "label": label})
-    method = numbers(max_iterations=8)
+    method = numbers(max_iter=8)
     first = method.fit(frame)
     far = frame.assign(task=frame["task"] + 100, label=frame["label"] + 5)
     with pytest.raises(ParameterError, match="Fit all answers again"):

@@ -195,7 +195,7 @@ def test_laws_that_a_comparison_does_not_have_are_refused():
         ({"spread": 0}, "spread must be a finite number above 0"),
         ({"spread": -1}, "spread must be a finite number"),
         ({"spread": float("nan")}, "spread must be a finite number"),
-        ({"max_iterations": 0}, "max_iterations must be a whole number"),
+        ({"max_iter": 0}, "max_iter must be a whole number"),
         ({"duplicates": "all"}, "duplicates must be one of"),
         ({"mechanism": 1.0}, "mechanism must be a Mechanism"),
         ({"mechanism": FiniteChannel.uninformative(3)}, "2 rows and 2 columns"),
@@ -243,7 +243,7 @@ def test_simulated_noise_and_an_early_end_are_told(device):
     with pytest.warns(qc.SimulatedNoiseWarning, match="protect no one"):
         rank_items(made)
     with pytest.warns(qc.NotConvergedWarning, match="did not converge in 1 steps"):
-        assert not rank_items(crowd(), max_iterations=1).converged
+        assert not rank_items(crowd(), max_iter=1).converged
 
 
 def held(epsilon, draws, count):

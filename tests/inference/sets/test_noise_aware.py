@@ -116,7 +116,7 @@ def test_the_objective_rises(labels, epsilon, seed):
     crowd = qc.label_crowd(
         tasks=60, workers=20, answers_per_task=8, labels=range(labels), seed=seed
     )
-    method = qc.NoiseAware(max_iterations=20, tolerance=0.0)
+    method = qc.NoiseAware(max_iter=20, tol=0.0)
     history = np.array(method.fit(reported(crowd, epsilon)).history)
     steps = np.diff(history)
     assert steps.min() > -1e-3

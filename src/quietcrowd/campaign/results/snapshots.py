@@ -168,7 +168,7 @@ def _about_the_fit(found: Inferred) -> list[Caution]:
         return []
     message = (
         f"the method has not converged after {found.iterations:,} iterations: truths may "
-        "still change. Take a larger max_iterations."
+        "still change. Take a larger max_iter."
     )
     return [Caution(code="not-converged", message=message)]
 

@@ -64,7 +64,7 @@ class Rank:
         help="Standard deviation of the normal prior of each score. Default: 2.5.",
         default=None,
     )
-    max_iterations: int | None = options.MAX_ITERATIONS
+    max_iter: int | None = options.MAX_ITERATIONS
     output: Path | None = options.OUTPUT
     as_json: bool = options.JSON
 
@@ -76,9 +76,9 @@ class Rank:
             raise ParameterError("commands.standard-input-twice")
         files = [from_stdin(path) for path in self.reports]
         data = _read(files, self.columns, self.duplicates, plain=self.plain)
-        found = _ranked(data, self.spread, self.max_iterations)
+        found = _ranked(data, self.spread, self.max_iter)
         _show(found, self.output, as_json=self.as_json)
-        end = "converged" if found.converged else "NOT converged: try more with --max-iterations"
+        end = "converged" if found.converged else "NOT converged: try more with --max-iter"
         note(
             f"{counted(len(found.items), 'item')}, {counted(found.reports, 'comparison')}, "
             f"{counted(found.workers, 'worker')}; {end}."
@@ -97,9 +97,7 @@ def _read(files: list[Path], columns: str, duplicates: str, *, plain: bool) -> R
     return read_comparisons(files[0], options.four_columns(columns), duplicates=duplicates)  # type: ignore[arg-type]
 
 
-def _ranked(
-    data: Reports | Answers, spread: float | None, max_iterations: int | None
-) -> ItemRanking:
+def _ranked(data: Reports | Answers, spread: float | None, max_iter: int | None) -> ItemRanking:
     """Rank the items; the closing note reports convergence, so the warning is suppressed."""
     from quietcrowd.inference.ranking.ranking import SPREAD, rank_items
 
@@ -108,7 +106,7 @@ def _ranked(
         return rank_items(
             data,
             spread=SPREAD if spread is None else spread,
-            max_iterations=100 if max_iterations is None else max_iterations,
+            max_iter=100 if max_iter is None else max_iter,
         )
 
 

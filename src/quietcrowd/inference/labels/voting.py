@@ -45,7 +45,7 @@ class MajorityVote(CategoricalMethod):
     """The truth is the label that most workers gave; all workers have the same weight.
 
     Confidence is the fraction of the task's answers that gave the label. There is one pass, so
-    `max_iterations` and `tolerance` have no effect.
+    `max_iter` and `tol` have no effect.
 
     References
     ----------

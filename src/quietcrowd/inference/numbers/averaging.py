@@ -39,7 +39,7 @@ class MeanModel(NumericModel["Mean", State, SquaredErrors]):
 class Mean(NumericMethod):
     """The truth is the mean of the task's answers; all workers have the same weight.
 
-    There is one pass, so `max_iterations` and `tolerance` have no effect.
+    There is one pass, so `max_iter` and `tol` have no effect.
 
     References
     ----------
@@ -83,7 +83,7 @@ class Median(NumericMethod):
 
     For an even number of answers it is the midpoint of the two middle ones. Under Laplace noise it
     is closer to the truth than the mean if the noise exceeds the workers' errors. There is one
-    pass, so `max_iterations` and `tolerance` have no effect. It gives no standard errors.
+    pass, so `max_iter` and `tol` have no effect. It gives no standard errors.
 
     Examples
     --------
@@ -158,7 +158,7 @@ class WeightedMean(NumericMethod):
     smoothing : float
         Answers with the crowd's mean error that are added to every worker's record, at least 0; 0
         is the printed method.
-    tolerance : float
+    tol : float
         As for every method; smaller here, since the objective is flat at convergence.
 
     References
@@ -176,7 +176,7 @@ class WeightedMean(NumericMethod):
     """
 
     name: ClassVar[str] = "weighted-mean"
-    tolerance: float = field(default=1e-13, converter=plain, validator=at_least(0))
+    tol: float = field(default=1e-13, converter=plain, validator=at_least(0))
     floor: float = field(default=1e-3, converter=plain, validator=checked_by(check_proportion))
     smoothing: float = field(default=0.1, converter=plain, validator=at_least(0))
 

@@ -164,13 +164,13 @@ class LossMethod(FittingMethod):
         Cost of an answer: 1 if it is another label than the truth, for `Categorical` and `Ordinal`
         domains; the squared or the absolute distance, for numbers. The truth is then the weighted
         vote, mean or median.
-    tolerance : float
+    tol : float
         As for every method; smaller here, since the objective is flat at convergence.
     """
 
     corrects_quality: ClassVar[bool] = True
     loss: Loss = field(default="squared", validator=one_of(*get_args(Loss)))
-    tolerance: float = field(default=1e-13, converter=plain, validator=at_least(0))
+    tol: float = field(default=1e-13, converter=plain, validator=at_least(0))
 
     @abstractmethod
     def weigh(self, summary: Summary, losses: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -372,7 +372,7 @@ class MOON(NumericMethod):
         if the noise hides them; standard errors are those of the posterior. "normal" requires
         variant "mixture" and solver "em", and is the default there. Abstract and pseudocode of the
         paper have no such prior.
-    tolerance : float
+    tol : float
         As for every method.
 
     References
@@ -406,7 +406,7 @@ class MOON(NumericMethod):
         default=0.2, converter=plain, validator=between(LEAST_PRIOR, MOST_PRIOR)
     )
     truth_prior: Literal["normal"] | None = field(validator=one_of(None, "normal"))
-    tolerance: float = field(default=1e-7, converter=plain, validator=at_least(0))
+    tol: float = field(default=1e-7, converter=plain, validator=at_least(0))
 
     @truth_prior.default
     def _usual_prior(self) -> Literal["normal"] | None:

@@ -102,7 +102,7 @@ class Fit:
     converged: bool
 
 
-def maximise(comparisons: Comparisons, max_iterations: int) -> Fit:
+def maximise(comparisons: Comparisons, max_iter: int) -> Fit:
     """Find a local maximum of the penalized log-likelihood of at least two items.
 
     The search starts at equal scores and takes Newton steps where the observed information is
@@ -113,7 +113,7 @@ def maximise(comparisons: Comparisons, max_iterations: int) -> Fit:
     scores = np.zeros(comparisons.items)
     history = [comparisons.objective(scores)]
     converged = False
-    while not converged and len(history) <= max_iterations:
+    while not converged and len(history) <= max_iter:
         gradient = comparisons.gradient(scores)
         factor, newton = _factor(comparisons, scores)
         step: Floats = linalg.cho_solve(factor, gradient)

@@ -40,7 +40,7 @@ def rank_items(
     mechanism: Mechanism | Channel | None = None,
     spread: float = SPREAD,
     duplicates: Duplicates = "error",
-    max_iterations: int = 100,
+    max_iter: int = 100,
 ) -> ItemRanking:
     """Rank items by workers' paired comparisons, randomized or not.
 
@@ -64,7 +64,7 @@ def rank_items(
         where items differ much, too. A larger value moves the scores towards maximum likelihood.
     duplicates : {"error", "first", "last"}
         What to do if a worker compared a pair twice in the same order, in a frame.
-    max_iterations : int
+    max_iter : int
         Most steps of the search, at least 1.
 
     Returns
@@ -101,7 +101,7 @@ def rank_items(
     ['tea', 'coffee', 'milk']
     """
     check_positive("spread", spread)
-    check_whole("max_iterations", max_iterations, 1)
+    check_whole("max_iter", max_iter, 1)
     read = ComparisonReports.of(comparisons, mechanism, duplicates)
     if not len(read.answers):
         raise AnswerError("inference.no-comparison")
@@ -111,9 +111,9 @@ def rank_items(
     ids = _ids(read.ids, pairs)
     asked = read.answers.answers_per_task
     _check_groups(pairs, asked, ids)
-    fit = maximise(_counted(read, pairs, float(spread)), int(max_iterations))
+    fit = maximise(_counted(read, pairs, float(spread)), int(max_iter))
     if not fit.converged:
-        warnings.warn(_not_converged(max_iterations), stacklevel=2)
+        warnings.warn(_not_converged(max_iter), stacklevel=2)
     return _ranking(read, fit, ids, _shown(pairs, asked), float(spread))
 
 

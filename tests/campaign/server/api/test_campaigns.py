@@ -284,7 +284,7 @@ def test_others_write_while_a_campaign_opens_and_a_change_stops_it(desk, monkeyp
 def test_a_method_has_a_largest_number_of_iterations(desk):
     body = {"title": "Birds", "mechanism": MECHANISM}
     for most, status in ((10_000, 201), (10_001, 422)):
-        method = qc.DawidSkene(max_iterations=most).to_dict()
+        method = qc.DawidSkene(max_iter=most).to_dict()
         made = desk.client.post("/campaigns", json={**body, "method": method})
         assert made.status_code == status
     assert made.json()["errors"][0]["code"] == "method"

@@ -107,7 +107,7 @@ def _read_method(
         text = canonical_json(method.to_dict()).decode()
     except UNREADABLE:
         raise _refused("method", "It must be what the to_dict of a method gives.") from None
-    if method.max_iterations > MAX_ITERATIONS:
+    if method.max_iter > MAX_ITERATIONS:
         raise _refused("method", f"It may have at most {MAX_ITERATIONS:,} iterations.")
     return method, text
 
