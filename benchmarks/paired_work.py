@@ -184,7 +184,7 @@ def audit():
     """Return what attacks a mechanism."""
     domain = qc.Categorical(["no", "yes"])
     mechanism = qc.RandomizedResponse(domain=domain, epsilon=1.0)
-    return lambda: qc.audit(mechanism, draws=100_000, rng=np.random.default_rng(0))
+    return lambda: qc.audit(mechanism, draws=100_000, random_state=0)
 
 
 def upload():

@@ -142,7 +142,7 @@ def by_pilot(crowd, seed, epsilon, kind):
     outcome = simulate(crowd, mechanism, (seed, 2))
     if kind == "reports":
         pilot = mechanism.simulate(pilot, random_state=np.random.default_rng((seed, 3)))
-    law = assumption_of_pilot(pilot, worlds=WORLDS, seed=seed)
+    law = assumption_of_pilot(pilot, worlds=WORLDS, random_state=seed)
     (cell,) = simulate_size(law, size, [mechanism], WORLDS, seed, plain=False)
     (found,) = expected_errors(
         [cell],

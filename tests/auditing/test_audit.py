@@ -167,7 +167,7 @@ def test_no_mechanism_loses_more_than_it_states(mechanism, n):
 def test_higher_ranks_by_the_exact_norm_of_the_profile(rank, profile):
     """The 1-norm of the task profiles is an integer: what a cell moves is known, not sampled."""
     mechanism = MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=rank, profile=profile)
-    report = audit(mechanism, 30, draws=2_000, rng=np.random.default_rng(1))
+    report = audit(mechanism, 30, draws=2_000, random_state=1)
     assert report.simulated
     assert report.stated_epsilon - 1e-5 < report.exact_epsilon <= report.stated_epsilon
 
@@ -184,7 +184,7 @@ def test_the_printed_two_layer_mechanism():
 
 @pytest.mark.slow
 def test_a_report_is_a_value_that_prints():
-    report = audit(printed(), 277, draws=2_000, rng=np.random.default_rng(5))
+    report = audit(printed(), 277, draws=2_000, random_state=5)
     text = str(report)
     assert max(map(len, text.splitlines())) <= 80
     for part in (
@@ -213,16 +213,14 @@ def test_reports_of_all_kinds_fit_a_terminal():
     rng = np.random.default_rng(3)
     kinds = {type(case[0]): case for case in [*OTHERS, *NOISY, *FINITE]}
     for mechanism, n in kinds.values():
-        text = str(audit(mechanism, n, draws=200, rng=rng))
+        text = str(audit(mechanism, n, draws=200, random_state=rng))
         assert max(map(len, text.splitlines())) <= 80
         assert "simulated reports" in text
 
 
 @pytest.mark.slow
 def test_a_seed_repeats():
-    one, other = (
-        audit(printed(), 3, draws=1000, rng=np.random.default_rng(5)).to_dict() for _ in range(2)
-    )
+    one, other = (audit(printed(), 3, draws=1000, random_state=5).to_dict() for _ in range(2))
     assert one == other
 
 
@@ -230,7 +228,7 @@ def test_a_seed_repeats():
 def test_long_rows_and_slow_noise_are_drawn_less_often():
     assert audit(printed(), 2_000).draws == 2_500
     mechanism = MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=50)
-    assert audit(mechanism, 2, rng=np.random.default_rng(1)).draws == 60_000
+    assert audit(mechanism, 2, random_state=1).draws == 60_000
 
 
 @pytest.mark.slow
@@ -254,7 +252,7 @@ def test_a_mechanism_of_an_unknown_kind_is_attacked_by_a_learnt_projection():
 
     known = LaplacePerturbation(domain=NUMBERS, epsilon=1.0)
     stranger = Stranger(domain=NUMBERS, epsilon=1.0)
-    report = audit(stranger, 2, draws=20_000, rng=np.random.default_rng(2))
+    report = audit(stranger, 2, draws=20_000, random_state=2)
     assert report.exact_epsilon is None
     assert "not known" in str(report)
     assert report.holds
@@ -366,7 +364,7 @@ def test_the_risk_of_an_audit_is_what_it_says(mechanism):
     """
     rng = np.random.default_rng(6)
     convicted = sum(
-        audit(mechanism, 5, confidence=0.6, draws=400, rng=rng).verdict == "broken"
+        audit(mechanism, 5, confidence=0.6, draws=400, random_state=rng).verdict == "broken"
         for _ in range(100)
     )
     assert convicted <= stats.binom.ppf(1 - 1e-6, 100, 0.4)
@@ -405,9 +403,7 @@ def test_noise_of_an_unknown_channel_is_attacked_by_its_own_law():
         def _with_noise(self, places, rng):
             return known._with_noise(places, rng)
 
-    found = audit(
-        Stranger(domain=LEVELS, epsilon=1.0), 2, draws=20_000, rng=np.random.default_rng(1)
-    )
+    found = audit(Stranger(domain=LEVELS, epsilon=1.0), 2, draws=20_000, random_state=1)
     assert found.holds
     assert found.exact_epsilon is None
     assert found.proven_epsilon > 0.5

@@ -9,7 +9,6 @@ import sys
 import warnings
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -133,7 +132,7 @@ def test_randomise_fit_files_ledger_and_audit(nearby, veterans, answers, tmp_pat
     )
     spent = ledger.spent(3).total_epsilon
     assert spent == pytest.approx(given[3] * nearby.channel.epsilon)
-    audit = qc.audit(nearby, 3, draws=20_000, rng=np.random.default_rng(1))
+    audit = qc.audit(nearby, 3, draws=20_000, random_state=1)
     assert audit.holds
     assert audit.exact_epsilon == nearby.channel.epsilon < 2.0
 
@@ -141,7 +140,7 @@ def test_randomise_fit_files_ledger_and_audit(nearby, veterans, answers, tmp_pat
 def test_a_store_and_the_command_line(nearby, veterans, answers, tmp_path):
     qc.write_answers(answers, tmp_path / "answers.parquet")
     plain = partition_parquet(tmp_path / "answers.parquet", tmp_path / "plain", domain=STARS)
-    randomize_store(plain, nearby, tmp_path / "reports", seed=1)
+    randomize_store(plain, nearby, tmp_path / "reports", random_state=1)
     store = Store.open(tmp_path / "reports")
     assert store.mechanism == nearby
     with warnings.catch_warnings():

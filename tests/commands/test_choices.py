@@ -93,7 +93,7 @@ def test_a_method_with_its_defaults_written_out_is_the_method(kind):
     ],
 )
 def test_parameters_are_numbers_booleans_none_and_words(text, method):
-    assert choose_method(text, seed=None) == method
+    assert choose_method(text, random_state=None) == method
 
 
 def test_numbers_that_floats_skip_are_no_ints():

@@ -100,5 +100,5 @@ def test_what_is_audited(run):
     status, output, _ = run("audit", *words, "--answers", 2, "--draws", 200, "--json")
     assert status == 0
     mechanism = qc.RandomizedResponse(domain=qc.Categorical(["007", "TRUE", "nan"]), epsilon=1 / 3)
-    report = qc.audit(mechanism, 2, draws=200, rng=np.random.default_rng(1))
+    report = qc.audit(mechanism, 2, draws=200, random_state=1)
     assert json.loads(output) == report.to_dict()

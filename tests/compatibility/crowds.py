@@ -109,7 +109,7 @@ def crowd_of(mechanism: qc.Mechanism) -> str:
 LABEL_METHODS = {
     "majority": qc.MajorityVote(),
     "weighted-vote": qc.WeightedVote(),
-    "weighted-vote-smooth": qc.WeightedVote(smoothing=3.0, seed=4),
+    "weighted-vote-smooth": qc.WeightedVote(smoothing=3.0, random_state=4),
     "dawid-skene": qc.DawidSkene(),
     "dawid-skene-coin": qc.DawidSkene(one_coin=True),
     "glad": qc.GLAD(),

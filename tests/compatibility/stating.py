@@ -138,7 +138,7 @@ def _read(path: Path) -> Any:
 
 
 def _audit(mechanism: qc.Mechanism) -> Any:
-    report = qc.audit(mechanism, 3, draws=200, rng=np.random.default_rng(SEED))
+    report = qc.audit(mechanism, 3, draws=200, random_state=SEED)
     found = plain(report)
     del found["guarantee"], found["curve"]
     return {**found, "curve": plain(report.curve[:, ::20]), "verdict": report.verdict}
@@ -187,7 +187,7 @@ def _density(parameters: dict[str, Any]) -> Any:
 
 def released(parameters: dict[str, Any]) -> qc.SyntheticClaims:
     """Return synthetic claims."""
-    return qc.PrisCrowd(**parameters).fit(claims()).release(np.random.default_rng(SEED))
+    return qc.PrisCrowd(**parameters).fit(claims()).release(random_state=SEED)
 
 
 def _release(parameters: dict[str, Any]) -> Any:

@@ -106,7 +106,7 @@ def test_a_task_that_nobody_answered_counts_as_the_mean_of_the_others():
 
 def test_levels_are_numbers_and_labels_are_not():
     stars = qc.Answers.from_frame(NUMBERS, qc.Ordinal(range(10)))
-    vote = qc.MajorityVote(seed=1).fit(stars)
+    vote = qc.MajorityVote(random_state=1).fit(stars)
     assert qc.mean_absolute_error(vote, TRUE_NUMBERS) in (
         pytest.approx((1 + 1 + 4.5) / 3),
         pytest.approx((1 + 1 + 3.5) / 3),

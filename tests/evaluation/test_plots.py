@@ -28,7 +28,7 @@ def test_a_picture_says_what_is_exact_and_what_is_proven(tmp_path):
     noisy = audit(
         LaplacePerturbation(domain=Ordinal([0, 1]), epsilon=1.0),
         draws=500,
-        rng=np.random.default_rng(1),
+        random_state=1,
     )
     labels = [[line.get_label() for line in axes_of(report).lines] for report in (exact, noisy)]
     assert labels == [

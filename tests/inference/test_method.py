@@ -6,7 +6,7 @@ from quietcrowd.inference import METHODS
 
 @pytest.mark.parametrize("kind", METHODS.values(), ids=METHODS)
 def test_parameters_make_an_equal_method(kind):
-    method = kind(seed=7)
+    method = kind(random_state=7)
     parameters = method.get_params()
     assert parameters["seed"] == 7
     assert kind(**parameters) == kind().set_params(**parameters) == method

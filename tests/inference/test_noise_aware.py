@@ -43,7 +43,7 @@ def test_the_conformance_battery(situation):
 
 @pytest.mark.parametrize("prior", [None, {"no": 0.9}, {"yes": 0.25, "no": 0.75}, {1: 1}])
 def test_a_prior_is_equal_after_json_and_after_a_copy(prior):
-    method = NoiseAware(prior=prior, seed=3)
+    method = NoiseAware(prior=prior, random_state=3)
     written = json.dumps(method.to_dict())
     read = method_from_dict(json.loads(written))
     assert read == method

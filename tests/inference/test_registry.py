@@ -25,7 +25,7 @@ from quietcrowd.mechanisms import (
 
 
 @pytest.mark.parametrize(
-    "method", [*(kind() for kind in METHODS.values()), WeightedVote(seed=2**60)]
+    "method", [*(kind() for kind in METHODS.values()), WeightedVote(random_state=2**60)]
 )
 def test_descriptions_round_trip(method):
     assert method_from_dict(method.to_dict()) == method

@@ -61,7 +61,9 @@ def test_draws_take_the_laws_in_turn_and_are_uncertain():
 def test_the_same_pilot_and_seed_give_the_same_laws():
     pilot = label_pilot(0.8).answers
     assert assumption_of_pilot(pilot, worlds=2) == assumption_of_pilot(pilot, worlds=2)
-    assert assumption_of_pilot(pilot, worlds=2) != assumption_of_pilot(pilot, worlds=2, seed=1)
+    assert assumption_of_pilot(pilot, worlds=2) != assumption_of_pilot(
+        pilot, worlds=2, random_state=1
+    )
 
 
 @pytest.mark.slow

@@ -85,7 +85,7 @@ def test_every_mechanism_that_works_task_by_task_is_tested_here():
 def test_reports_of_a_store_are_reports(stores, tmp_path, name):
     mechanism = MECHANISMS[name]
     answers = stores[mechanism.domain]
-    made = randomize_store(answers, mechanism, tmp_path / "r", seed=1)
+    made = randomize_store(answers, mechanism, tmp_path / "r", random_state=1)
     store = Store.open(tmp_path / "r")
     assert store.fingerprint == made.fingerprint
     assert (store.mechanism, store.simulated) == (mechanism, True)
@@ -106,7 +106,7 @@ def test_reports_of_a_store_are_reports(stores, tmp_path, name):
 @pytest.mark.parametrize("name", ["one-layer", "laplace", "filled", "released"])
 def test_the_same_reports_in_memory_tell_the_same(stores, tmp_path, name):
     mechanism = MECHANISMS[name]
-    store = randomize_store(stores[mechanism.domain], mechanism, tmp_path / "r", seed=1)
+    store = randomize_store(stores[mechanism.domain], mechanism, tmp_path / "r", random_state=1)
     frame = frame_of(store)
     reports = mechanism.read_reports(
         pa.Table.from_pandas(frame, preserve_index=False),
@@ -133,7 +133,9 @@ def test_threads_change_nothing_and_seeds_do(stores, tmp_path, name):
     mechanism = MECHANISMS[name]
     answers = stores[mechanism.domain]
     made = [
-        randomize_store(answers, mechanism, tmp_path / f"{place}", seed=seed, threads=threads)
+        randomize_store(
+            answers, mechanism, tmp_path / f"{place}", random_state=seed, threads=threads
+        )
         for place, (seed, threads) in enumerate([(1, 1), (1, 3), (2, 1)])
     ]
     assert made[0].fingerprint == made[1].fingerprint != made[2].fingerprint
@@ -147,7 +149,7 @@ def of_workers(store):
 
 def test_a_worker_flips_with_one_secret_probability_in_all_partitions(coins, tmp_path):
     mechanism = qc.TwoLayerRandomizedResponse(domain=COINS, low=0.0, high=1.0)
-    store = randomize_store(coins, mechanism, tmp_path / "r", seed=3)
+    store = randomize_store(coins, mechanism, tmp_path / "r", random_state=3)
     flips = of_workers(store)
     # With p uniform on 0 to 1, the number of flips of 60 is uniform on 0 to 60: a variance of
     # (61**2 - 1) / 12 = 310. Were p drawn anew in each of 5 partitions, it would be about 75,
@@ -172,7 +174,7 @@ def test_answers_and_null_have_a_secret_probability_each(coins, tmp_path):
     mechanism = qc.TwoLayerRandomizedResponse(
         domain=COINS, epsilon=2.0, law="epsilon", null="category"
     )
-    store = randomize_store(coins, mechanism, tmp_path / "r", seed=3)
+    store = randomize_store(coins, mechanism, tmp_path / "r", random_state=3)
     kept = frame_of(store).query("label == 1").groupby("worker").size() / 60
     assert kept.var() > 0.02  # of 60 independent reports it would be 0.004 at most
 
@@ -180,7 +182,7 @@ def test_answers_and_null_have_a_secret_probability_each(coins, tmp_path):
 def test_frequencies_are_those_of_the_channel(coins, tmp_path):
     mechanism = qc.RandomizedResponse(domain=COINS, epsilon=1.0)
     for place, seed in enumerate((4, None)):
-        store = randomize_store(coins, mechanism, tmp_path / f"{place}", seed=seed)
+        store = randomize_store(coins, mechanism, tmp_path / f"{place}", random_state=seed)
         assert store.simulated == (seed is not None)
         flip = mechanism.channel.probabilities[1, 0]
         # 24,000 reports: 5 standard deviations, a false alarm in 2 million runs
@@ -201,7 +203,12 @@ def test_public_lists_name_tasks_and_workers_without_an_answer(stores, tmp_path)
     tasks = [f"task {task}" for task in range(60)]
     workers = [f"w{worker}" for worker in range(15)]
     run = randomize_store(
-        stores[NUMBERS], MECHANISMS["filled"], tmp_path / "r", seed=1, tasks=tasks, workers=workers
+        stores[NUMBERS],
+        MECHANISMS["filled"],
+        tmp_path / "r",
+        random_state=1,
+        tasks=tasks,
+        workers=workers,
     )
     assert (len(run), run.tasks) == (60 * 15, 60)
     found = [one for index in range(7) for one in run.task_ids(index).to_pylist()]
@@ -241,7 +248,9 @@ def test_what_cannot_be_randomised_task_by_task(stores, tmp_path, monkeypatch):
         randomize_store(stores[NUMBERS], sketches, tmp_path / "r")
     with pytest.raises(qc.AnswerError, match="the mechanism expects"):
         randomize_store(stores[LABELS], MECHANISMS["laplace"], tmp_path / "r")
-    reports = randomize_store(stores[LABELS], MECHANISMS["one-layer"], tmp_path / "r", seed=1)
+    reports = randomize_store(
+        stores[LABELS], MECHANISMS["one-layer"], tmp_path / "r", random_state=1
+    )
     with pytest.raises(qc.AnswerError, match="already randomized"):
         randomize_store(reports, MECHANISMS["one-layer"], tmp_path / "again")
     with pytest.raises(qc.ParameterError, match="already exists"):
@@ -259,7 +268,9 @@ def test_reports_do_not_tell_the_order_that_answers_came_in(crowd_files, tmp_pat
         store = partition_parquet(
             tmp_path / f"{place}.parquet", tmp_path / f"s{place}", domain=LABELS, partitions=3
         )
-        made.append(randomize_store(store, MECHANISMS["one-layer"], tmp_path / f"r{place}", seed=1))
+        made.append(
+            randomize_store(store, MECHANISMS["one-layer"], tmp_path / f"r{place}", random_state=1)
+        )
     assert made[0].fingerprint == made[1].fingerprint
 
 

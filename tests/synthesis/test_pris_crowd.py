@@ -96,7 +96,7 @@ def test_ordinal_numbers_are_claims():
     density = PrisCrowd(epsilon0=2.0, bandwidth=1.0).fit(
         Answers.from_frame(frame, Ordinal(range(1, 6)))
     )
-    released = density.release(np.random.default_rng(0))
+    released = density.release(random_state=0)
     assert len(released) > 10
     assert released.values.min() >= 1
     assert released.values.max() <= 5
@@ -111,7 +111,7 @@ def test_equal_and_single_claims_break_nothing(weights, release, kernel):
     )
     claims = claims_of([[3.0] * 8, [1.0], [2.0, 2.0], [0.0, 50.0]])
     density = method.fit(claims)
-    released = density.release(np.random.default_rng(0))
+    released = density.release(random_state=0)
     assert (released.passed > 0).all()
     assert np.isfinite(released.values).all()
     np.testing.assert_allclose(np.add.reduceat(density.claim_weights(), claims.offsets[:-1]), 1.0)
@@ -119,7 +119,7 @@ def test_equal_and_single_claims_break_nothing(weights, release, kernel):
 
 def test_nothing_is_released_of_too_few_users():
     density = PrisCrowd(epsilon0=1.0, bandwidth=0.5).fit(claims_of([[1.0] * 4, [2.0]]))
-    released = density.release(np.random.default_rng(0))
+    released = density.release(random_state=0)
     assert len(released) == 0
     assert released.refused["reason"].tolist() == ["4 of at least 5 users", "1 of at least 5 users"]
     assert math.isfinite(density.guarantee(0.5).epsilon)
@@ -130,7 +130,5 @@ def test_order_of_rows_does_not_show():
     shuffled = claims.to_frame().sample(frac=1, random_state=0)
     again = Answers.from_frame(shuffled, claims.domain)
     method = PrisCrowd(epsilon0=1.0, bandwidth=0.5)
-    one, two = (
-        method.fit(table).release(np.random.default_rng(0)).claims for table in (claims, again)
-    )
+    one, two = (method.fit(table).release(random_state=0).claims for table in (claims, again))
     pd.testing.assert_frame_equal(one, two)

@@ -51,7 +51,7 @@ def test_the_loop_as_printed_loses_more_than_printed():
     found = []
     for claims in (ISOLATED, MOVED):
         density = method.fit(claims_of([claims] * draws))
-        released = density.release(np.random.default_rng(1))
+        released = density.release(random_state=1)
         assert len(released) >= draws - 10  # a few reach the end of the tries
         found.append(released_near(released.values, ISOLATED[3]))
     guarantee = density.guarantee()
@@ -115,7 +115,7 @@ def test_one_attempt_never_exceeds_its_guarantee(pair, epsilon):
 def test_attempts_make_a_fixed_number_and_stay_within_the_range():
     claims = claims_of([np.full(30, 100.0), np.full(30, -100.0), [5.0, 6.0]])
     method = PrisCrowd(epsilon0=2.0, bandwidth=3.0, claims=50)
-    released = method.fit(claims).release(np.random.default_rng(0))
+    released = method.fit(claims).release(random_state=0)
     assert released.attempts.tolist() == [100, 100, 0]
     assert (released.passed[:2] > 30).all()
     assert released.passed[2] == 0
@@ -128,7 +128,7 @@ def test_attempts_make_a_fixed_number_and_stay_within_the_range():
 
 def test_the_paper_gives_what_was_wanted_or_says_so():
     method = PrisCrowd(release="paper", epsilon0=1.0, bandwidth="silverman", claims=30)
-    released = method.fit(normal_claims()).release(np.random.default_rng(0))
+    released = method.fit(normal_claims()).release(random_state=0)
     assert (released.passed == 30).all()
     assert (released.attempts >= 30).all()
     strict = PrisCrowd(
@@ -144,7 +144,7 @@ def test_the_paper_gives_what_was_wanted_or_says_so():
         claims=30,
         most_attempts=100,
     )
-    short = capped.fit(claims_of([ISOLATED])).release(np.random.default_rng(0))
+    short = capped.fit(claims_of([ISOLATED])).release(random_state=0)
     assert short.attempts.tolist() == [100]
     assert len(short) < 30
     assert short.wanted == 30
@@ -154,7 +154,7 @@ def test_the_paper_has_a_grid_and_buckets_for_each_bandwidth():
     """Claims ten times as wide, with a bandwidth ten times as large, are released alike."""
     narrow = np.random.default_rng(0).normal(size=25)
     method = PrisCrowd(release="paper", epsilon0=1.0, bandwidth="mad", claims=2000, gamma=2.0)
-    released = method.fit(claims_of([narrow, 10 * narrow])).release(np.random.default_rng(0))
+    released = method.fit(claims_of([narrow, 10 * narrow])).release(random_state=0)
     first, second = np.split(released.values, [2000])
     assert second.std() / 10 == pytest.approx(first.std(), rel=0.1)
     assert second.mean() / 10 == pytest.approx(first.mean(), abs=0.1)
@@ -162,9 +162,9 @@ def test_the_paper_has_a_grid_and_buckets_for_each_bandwidth():
 
 def test_the_same_seed_gives_the_same_release():
     density = PrisCrowd(epsilon0=1.0, bandwidth=0.6).fit(normal_claims())
-    one, two = (density.release(np.random.default_rng(5)) for _ in range(2))
+    one, two = (density.release(random_state=5) for _ in range(2))
     np.testing.assert_array_equal(one.values, two.values)
-    other = density.release(np.random.default_rng(6))
+    other = density.release(random_state=6)
     assert not np.array_equal(one.values, other.values)
     real = density.release()
     assert one.simulated
@@ -256,7 +256,7 @@ def test_words_of_the_operating_system_serve_as_well():
 def released():
     claims = claims_of([[1.0] * 9, [5.0, 5.0], [2.0, 2.1, 1.9, 2.0, 2.05, 2.1]])
     method = PrisCrowd(epsilon0=2.0, bandwidth=0.5, claims=20)
-    return method.fit(claims).release(np.random.default_rng(0))
+    return method.fit(claims).release(random_state=0)
 
 
 def test_frames_say_what_is_public(released):

@@ -37,7 +37,7 @@ from quietcrowd.mechanisms.channels.shift import LaplaceChannel
 from quietcrowd.mechanisms.channels.sketch import SketchChannel
 from quietcrowd.mechanisms.channels.table import FiniteChannel
 from quietcrowd.mechanisms.mechanism import Mechanism, check_mechanism
-from quietcrowd.mechanisms.randomness import check_generator
+from quietcrowd.mechanisms.randomness import generator_of
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.privacy.two_layer.weights import MAX_ROW
 from quietcrowd.validation import check_proportion, check_whole
@@ -78,7 +78,7 @@ def audit(
     confidence: float = 0.999,
     *,
     draws: int = DRAWS,
-    rng: np.random.Generator | None = None,
+    random_state: int | np.random.Generator | None = None,
 ) -> AuditReport:
     """Audit a mechanism's privacy loss about one of a worker's answers, and about all of them.
 
@@ -110,7 +110,7 @@ def audit(
         Workers for each of two inputs, at least 100. Long reports reduce them to 5 million reports
         or 3 million exact draws of noise a side. A tenth, or 2,000 if that is more, looks for
         faults that join a worker's answers.
-    rng : numpy.random.Generator, optional
+    random_state : int or numpy.random.Generator, optional
         Audits the simulation instead of real reports: fast and reproducible.
 
     Raises
@@ -129,7 +129,7 @@ def audit(
     --------
     >>> from quietcrowd import Categorical, RandomizedResponse
     >>> mechanism = RandomizedResponse(domain=Categorical(["no", "yes"]), epsilon=1.0)
-    >>> report = audit(mechanism, 20, draws=10_000, rng=np.random.default_rng(1))
+    >>> report = audit(mechanism, 20, draws=10_000, random_state=1)
     >>> report.verdict, round(report.exact_epsilon, 6), round(report.exact_worker_epsilon, 6)
     ('holds', 1.0, 20.0)
     >>> 0.8 < report.proven_epsilon <= 1.0
@@ -137,7 +137,7 @@ def audit(
     """
     _check(mechanism, n, draws)
     check_proportion("confidence", confidence)
-    check_generator(rng)
+    rng = None if random_state is None else generator_of(random_state)
     plan = plan_audit(mechanism, n)
     guarantee = mechanism.guarantee(answers=n, tasks=n if plan.tasks is None else plan.tasks)
     epsilons = np.linspace(0.0, _end_of_curve(guarantee, plan), POINTS)

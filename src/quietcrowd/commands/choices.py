@@ -91,6 +91,10 @@ class Privacy:
     epsilon: float = options.EPSILON
 
 
+OPTIONS_OF = {"max_iter": "--max-iter", "random_state": "--seed"}
+"""Parameters of methods that have an option."""
+
+
 def _list_methods() -> str:
     """List all methods with their parameters, marked so that the help keeps the line breaks."""
     width = max(map(len, METHODS))
@@ -141,7 +145,7 @@ def choose_method(text: str, **given: Any) -> FittingMethod:
     """
     from quietcrowd.inference import METHODS as KINDS
 
-    elsewhere = {key: f"--{key.replace('_', '-')}" for key in given}
+    elsewhere = {key: OPTIONS_OF[key] for key in given}
     kind, parameters = _choose_with_parameters(text, KINDS, "--method", elsewhere)
     check_names(kind.name, parameters, [key for key in fields_dict(kind) if key not in elsewhere])
     written = {key: value for key, value in given.items() if value is not None}

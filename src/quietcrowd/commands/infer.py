@@ -118,7 +118,7 @@ class Infer(PlainAnswers):
             note(sentence)
 
     def _choose(self, name: str) -> FittingMethod:
-        return choose_method(name, max_iter=self.max_iter, seed=self.seed)
+        return choose_method(name, max_iter=self.max_iter, random_state=self.seed)
 
     def _infer_from_store(self) -> None:
         from quietcrowd.commands.stores import infer_from_store, refuse_beside_store

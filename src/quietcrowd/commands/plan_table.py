@@ -169,7 +169,7 @@ def tell_least(
     law: Any = (
         assumption_for(domain, quality)
         if pilot is None
-        else assumption_of_pilot(pilot, worlds=worlds, seed=seed)
+        else assumption_of_pilot(pilot, worlds=worlds, random_state=seed)
     )
     shared = {"per": per, "draws": DRAWS if draws is None else draws, "seed": seed}
     rows = []

@@ -128,7 +128,7 @@ def randomize_a_store(
             store,
             randomiser,
             output,
-            seed=simulate,
+            random_state=simulate,
             tasks=listed[0],
             workers=listed[1],
             participation_public=participation_public,

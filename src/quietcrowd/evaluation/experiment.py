@@ -24,6 +24,7 @@ from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.mechanisms.channels.base import MAX_EPSILON
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
+from quietcrowd.mechanisms.randomness import seed_of
 from quietcrowd.validation import check_real, whole_number
 
 Maker: TypeAlias = Callable[..., Mechanism]
@@ -159,7 +160,7 @@ class Experiment:
         Truth-inference methods by name.
     trials : int
         At least 2. In each trial, all methods use the same reports.
-    seed : int
+    random_state : int or numpy.random.Generator
         Each mechanism and trial has a separate random stream, so that results do not depend on what
         else is run.
     equal_exact : bool
@@ -190,7 +191,7 @@ class Experiment:
     epsilons: Sequence[float] = field(converter=_as_tuple, validator=[_not_empty, _check_epsilons])
     methods: Mapping[str, FittingMethod] = field(validator=[_check_methods, _not_empty])
     trials: int = field(default=100, validator=whole_number(2))
-    seed: int = field(default=0, validator=whole_number(0))
+    random_state: int = field(default=0, converter=seed_of)
     equal_exact: bool = True
 
     def run(self, *, progress: bool = False) -> ExperimentResult:
@@ -293,7 +294,7 @@ class Experiment:
 
     def _trial(self, cell: _Cell, trial: int, crowd: _Crowd) -> dict[str, tuple[float, ...]]:
         key = zlib.crc32(repr(cell.mechanism).encode())
-        rng = np.random.default_rng(np.random.SeedSequence((self.seed, key, trial)))
+        rng = np.random.default_rng(np.random.SeedSequence((self.random_state, key, trial)))
         # Dropped rows are not part of the data set, so which ones were dropped may be public.
         answers = crowd.dataset.answers
         reports = cell.mechanism.simulate(answers, random_state=rng, participation_public=True)

@@ -14,6 +14,7 @@ from quietcrowd.domains import Domain
 from quietcrowd.inference.model import Model
 from quietcrowd.inference.partition import Summary
 from quietcrowd.mechanisms.channels.base import Channel
+from quietcrowd.mechanisms.randomness import seed_of
 from quietcrowd.report_domains import OrNull
 from quietcrowd.validation import at_least, check_names, plain, whole_number
 
@@ -31,8 +32,8 @@ class TruthInference(ABC):
         Largest number of iterations.
     tol : float
         The loop has converged if the objective per answer changes by at most this.
-    seed : int
-        Ties are broken by a hash of the seed and the id of the task.
+    random_state : int or numpy.random.Generator
+        Ties are broken by a hash of it and the id of the task; a generator draws an integer.
 
     Attributes
     ----------
@@ -60,7 +61,7 @@ class TruthInference(ABC):
     suggests_tasks: ClassVar[bool] = False
     max_iter: int = field(default=100, converter=plain, validator=whole_number(1))
     tol: float = field(default=1e-8, converter=plain, validator=at_least(0))
-    seed: int = field(default=0, converter=plain, validator=whole_number(0, 2**64 - 1))
+    random_state: int = field(default=0, converter=seed_of, validator=whole_number(0, 2**64 - 1))
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description, from which `method_from_dict` makes an equal method."""

@@ -33,14 +33,14 @@ from quietcrowd.frames import (
 )
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.channels.per_worker import ReportLaw
-from quietcrowd.mechanisms.randomness import Randomness, Secret, WordSource
+from quietcrowd.mechanisms.randomness import Randomness, Secret, WordSource, generator_of
 from quietcrowd.mechanisms.report_meanings import ReportMeanings, meanings_in
 from quietcrowd.mechanisms.sent_again import Marks
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
 from quietcrowd.privacy.loss import ReleaseLoss, pure_law
 from quietcrowd.privacy.tails import TailBound, composed_tail
 from quietcrowd.report_domains import OrNull
-from quietcrowd.validation import check_names, check_proportion, check_whole, find_described
+from quietcrowd.validation import check_names, check_proportion, find_described
 
 _REGISTRY: dict[str, type[Mechanism]] = {}
 
@@ -483,9 +483,7 @@ class Mechanism(ABC):
         ParameterError
             If `random_state` or `participation_public` is invalid.
         """
-        if not isinstance(random_state, np.random.Generator):
-            check_whole("random_state", random_state, 0)
-        rng = np.random.default_rng(random_state)
+        rng = generator_of(random_state)
         return self._randomize(self._checked(answers, participation_public), rng)
 
     def reports_of_words(self, answers: Answers, words: WordSource) -> Reports:

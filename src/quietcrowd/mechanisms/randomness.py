@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from quietcrowd.exceptions import ParameterError
+from quietcrowd.validation import check_whole
 
 WordSource: TypeAlias = Callable[[int], npt.NDArray[np.uint32]]
 """Returns ``n`` independent uniform 32-bit words."""
@@ -30,10 +30,19 @@ Randomness: TypeAlias = np.random.Generator | WordSource | None
 simulation, which is fast and may draw floats."""
 
 
-def check_generator(rng: Any) -> None:
-    """Raise ParameterError unless `rng` is a NumPy generator or None."""
-    if rng is not None and not isinstance(rng, np.random.Generator):
-        raise ParameterError("parameters.not-a-generator", rng=rng)
+def generator_of(random_state: Any) -> np.random.Generator:
+    """Return the generator of a seed, or a generator itself; raise ParameterError for others."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(seed_of(random_state))
+
+
+def seed_of(random_state: Any) -> int:
+    """Return a seed, or one that a generator draws; raise ParameterError for others."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    check_whole("random_state", random_state, 0)
+    return int(random_state)
 
 
 def system_words(count: int) -> npt.NDArray[np.uint32]:

@@ -12,6 +12,7 @@ from attrs import frozen
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.mechanisms.randomness import seed_of
 from quietcrowd.planning.crowd_assumption import CrowdAssumption, CrowdSize
 from quietcrowd.planning.equal_loss import Maker, Per, mechanism_within
 from quietcrowd.planning.simulation import simulate_size
@@ -36,7 +37,7 @@ def least_epsilon(
     *,
     per: Per = "answer",
     draws: int = DRAWS,
-    seed: int = 0,
+    random_state: int | np.random.Generator = 0,
 ) -> LeastNumber:
     """Return the least epsilon, from 1/32 to 32, with an expected error of at most `target`.
 
@@ -44,13 +45,13 @@ def least_epsilon(
     The expected error, not the interval, includes the uncertainty of a pilot. Raises ParameterError
     if no epsilon up to 32 reaches the target, or 1/32 does.
     """
-    _check(target, draws, seed)
+    _check(target, draws)
     curve = _curve(
         lambda epsilon: (epsilon, size),
         assumption,
         maker,
         per,
-        seed,
+        seed_of(random_state),
         low=LEAST_EPSILON,
         high=MOST_EPSILON,
         what="epsilon",
@@ -68,20 +69,20 @@ def least_workers(
     answers: int,
     per: Per = "answer",
     draws: int = DRAWS,
-    seed: int = 0,
+    random_state: int | np.random.Generator = 0,
 ) -> LeastNumber:
     """Return the fewest workers with an expected error of at most `target`; see `least_epsilon`.
 
     Raises ParameterError if no number of workers up to 131,072 reaches the target, or two do.
     """
-    _check(target, draws, seed)
+    _check(target, draws)
     start = min(max(4.0, 8.0 * tasks / answers), MOST_WORKERS / 2)
     curve = _curve(
         lambda workers: (epsilon, CrowdSize(tasks=tasks, workers=round(workers), answers=answers)),
         assumption,
         maker,
         per,
-        seed,
+        seed_of(random_state),
         low=2.0,
         high=MOST_WORKERS,
         what="number of workers",
@@ -90,12 +91,11 @@ def least_workers(
     return crossing(curve, target, start, draws)
 
 
-def _check(target: Any, draws: Any, seed: Any) -> None:
+def _check(target: Any, draws: Any) -> None:
     check_real("target", target, 0)
     if not target:
         raise ParameterError("planning.target-not-positive")
     check_whole("draws", draws, 3)
-    check_whole("seed", seed, 0)
 
 
 def _curve(

@@ -18,6 +18,7 @@ from quietcrowd.inference import integer_sums
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.inference.numbers.report_bins import usual_sigmas
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
+from quietcrowd.mechanisms.randomness import seed_of
 from quietcrowd.planning.crowd_assumption import (
     CrowdAssumption,
     CrowdSize,
@@ -99,7 +100,7 @@ class PilotAssumption(CrowdAssumption):
 
 
 def assumption_of_pilot(
-    pilot: Answers | Reports, *, worlds: int = 20, seed: int = 0
+    pilot: Answers | Reports, *, worlds: int = 20, random_state: int | np.random.Generator = 0
 ) -> PilotAssumption:
     """Estimate the crowd from a pilot, with the uncertainty of the estimate.
 
@@ -115,14 +116,13 @@ def assumption_of_pilot(
     if not isinstance(pilot, Answers | Reports):
         raise ParameterError("planning.pilot-of-wrong-type", type_name=type(pilot).__name__)
     check_whole("worlds", worlds, 1)
-    check_whole("seed", seed, 0)
     table = pilot.table if isinstance(pilot, Reports) else pilot
     mechanism = pilot.mechanism if isinstance(pilot, Reports) else None
     if not len(table):
         raise ParameterError("planning.pilot-empty")
     if mechanism is not None and mechanism.every_task:
         raise ParameterError("planning.pilot-hides-participation")
-    rng = np.random.default_rng(np.random.SeedSequence((seed, 1)))
+    rng = np.random.default_rng(np.random.SeedSequence((seed_of(random_state), 1)))
     size = _size(table)
     domain = table.domain if mechanism is None else mechanism.domain
     with warnings.catch_warnings():

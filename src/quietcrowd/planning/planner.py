@@ -16,6 +16,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.mechanisms.laplace import LaplacePerturbation
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
+from quietcrowd.mechanisms.randomness import seed_of
 from quietcrowd.planning.campaign_plan import CampaignPlan, PlanRow
 from quietcrowd.planning.crowd_assumption import CrowdAssumption, CrowdSize, assumption_for
 from quietcrowd.planning.equal_loss import Maker, Per, exact_loss, mechanism_within
@@ -94,7 +95,7 @@ def plan(
     per: Per = "answer",
     target: float | None = None,
     draws: int | None = None,
-    seed: int = 0,
+    random_state: int | np.random.Generator = 0,
     progress: Told | None = None,
 ) -> CampaignPlan:
     """Return the expected error of a campaign, before the first answer.
@@ -132,7 +133,7 @@ def plan(
     draws : int, optional
         Simulated crowds for each size, at least 3; more narrow the intervals. Default: 12 for
         labels, 8 for numbers, 20 with a pilot.
-    seed : int
+    random_state : int or numpy.random.Generator
         Seed of crowds and noise. All cells see the same crowds, as far as sizes allow.
     progress : callable, optional
         Called with the number of completed crowds, and the total.
@@ -157,8 +158,8 @@ def plan(
     if draws is None:
         draws = DRAWS_WITH_PILOT if pilot is not None else DRAWS if labels else DRAWS_OF_NUMBERS
     check_whole("draws", draws, 3)
+    seed = seed_of(random_state)
     assumption = _assumption(domain, quality, pilot, draws, seed)
-    check_whole("seed", seed, 0)
     if target is not None:
         check_real("target", target, 0)
     check_choice("per", per, ("answer", "worker"))
@@ -199,7 +200,7 @@ def _assumption(domain: Any, quality: Any, pilot: Any, draws: int, seed: int) ->
         return assumption_for(domain, quality)
     if quality is not None:
         raise ParameterError("planning.pilot-and-quality")
-    return assumption_for(domain, assumption_of_pilot(pilot, worlds=draws, seed=seed))
+    return assumption_for(domain, assumption_of_pilot(pilot, worlds=draws, random_state=seed))
 
 
 def _several(values: Any) -> list[Any]:

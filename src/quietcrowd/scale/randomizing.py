@@ -22,6 +22,7 @@ from quietcrowd.formats.files import new_folder, refuse_overwriting
 from quietcrowd.frames import offsets_of, positions_by_text, sort_rows
 from quietcrowd.inference.loop import available_threads
 from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.mechanisms.randomness import seed_of
 from quietcrowd.mechanisms.taskwise import TaskwiseMechanism, check_cells
 from quietcrowd.scale.executor import Executor, ThreadExecutor
 from quietcrowd.scale.store import Store, partition_name
@@ -40,7 +41,7 @@ def randomize_store(
     mechanism: Mechanism,
     folder: str | Path,
     *,
-    seed: int | None = None,
+    random_state: int | np.random.Generator | None = None,
     tasks: Iterable[Any] | None = None,
     workers: Iterable[Any] | None = None,
     participation_public: bool = False,
@@ -62,7 +63,7 @@ def randomize_store(
     folder : str or Path
         Directory of the new store, which must not exist. It appears only when the store is
         complete.
-    seed : int, optional
+    random_state : int or numpy.random.Generator, optional
         For simulation: reports are reproducible for any number of threads, and private to no one.
         Default: randomness of the operating system.
     tasks, workers : iterable, optional
@@ -95,8 +96,7 @@ def randomize_store(
     """
     threads = available_threads() if threads is None else threads
     check_whole("threads", threads, 1)
-    if seed is not None:
-        check_whole("seed", seed, 0)
+    seed = None if random_state is None else seed_of(random_state)
     taskwise = check_randomizable(store, mechanism, participation_public=participation_public)
     refuse_overwriting(store.folder, Path(folder))
     listed = _listed(store, tasks, workers)

@@ -14,7 +14,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import positions_by_text, to_native
-from quietcrowd.mechanisms.randomness import check_generator, word_source
+from quietcrowd.mechanisms.randomness import generator_of, word_source
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.synthesis.claim_arrays import public_range
 from quietcrowd.synthesis.kde import KernelDensities
@@ -260,8 +260,8 @@ class CrowdDensity:
 
     def release(
         self,
-        rng: np.random.Generator | None = None,
         *,
+        random_state: int | np.random.Generator | None = None,
         delta: float = 1e-6,
         progress: bool = False,
     ) -> SyntheticClaims:
@@ -269,7 +269,7 @@ class CrowdDensity:
 
         Parameters
         ----------
-        rng : numpy.random.Generator, optional
+        random_state : int or numpy.random.Generator, optional
             For simulations. Default: randomness of the operating system, for a real release.
         delta : float
             See `guarantee`.
@@ -279,9 +279,9 @@ class CrowdDensity:
         Raises
         ------
         ParameterError
-            If `rng` is not a NumPy generator, or delta is out of range.
+            If `random_state` or `delta` is invalid.
         """
-        check_generator(rng)
+        rng = None if random_state is None else generator_of(random_state)
         method, low = self.method, self.domain.low
         guarantee, words = self.guarantee(delta), word_source(rng)
         claims = GridClaims.of(

@@ -85,7 +85,7 @@ class PrisCrowd(Parameters):
     >>> density = method.fit(claims)
     >>> round(density.guarantee(delta=1e-6).epsilon, 2)
     6.31
-    >>> density.release(np.random.default_rng(0))
+    >>> density.release(random_state=0)
     SyntheticClaims(16 claims about 5 tasks, 0 refused, simulated)
     """
 

@@ -135,5 +135,5 @@ def _check_tie_breaks(method: FittingMethod) -> None:
     # 4.9 standard deviations: one false alarm in 10^6 seeds, and the seed is fixed.
     assert abs(counts["a"] - tasks / 2) < 4.9 * np.sqrt(tasks) / 2
     assert truths["truth"].tolist() == fit(method, answers).truths["truth"].tolist()
-    other = fit(attrs.evolve(method, seed=method.seed + 1), answers).truths
+    other = fit(attrs.evolve(method, random_state=method.random_state + 1), answers).truths
     assert truths["truth"].tolist() != other["truth"].tolist()

@@ -71,7 +71,7 @@ class TooLittleNoise(qc.PiecewiseMechanism):
 @pytest.mark.slow
 def test_a_device_with_too_little_noise_is_convicted():
     broken = TooLittleNoise(domain=NUMBERS, epsilon=1.0)
-    report = qc.audit(broken, 1, draws=50_000, rng=np.random.default_rng(1))
+    report = qc.audit(broken, 1, draws=50_000, random_state=1)
     assert not report.holds
     with pytest.raises(AssertionError, match="reports do not follow the channel"):
         check_mechanism(broken)

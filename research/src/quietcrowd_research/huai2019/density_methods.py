@@ -132,7 +132,7 @@ class Synthetic(DensityMethod):
 
     @override
     def find(self, crowd: CrowdDensity, rng: np.random.Generator) -> Found:
-        synthetic = self.method.fit(crowd.claims).release(rng, delta=DELTA)
+        synthetic = self.method.fit(crowd.claims).release(random_state=rng, delta=DELTA)
         wanted = synthetic.wanted * int((synthetic.attempts > 0).sum())
         tried = int(synthetic.attempts.sum())
         return _found(

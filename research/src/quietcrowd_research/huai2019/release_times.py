@@ -17,7 +17,7 @@ from quietcrowd_research.huai2019.density_methods import drawn_claims
 REPEATS = 5
 """A release is repeated with the same randomness, and the shortest time counts."""
 
-Release: TypeAlias = Callable[[np.random.Generator], Any]
+Release: TypeAlias = Callable[..., Any]
 
 
 def release_times(
@@ -86,8 +86,8 @@ def _releases(
     crowd = method.fit(dataset.answers)
     densities = crowd.densities("combined")
 
-    def draw(rng: np.random.Generator) -> Any:
-        return drawn_claims(densities, claims, rng)
+    def draw(*, random_state: np.random.Generator) -> Any:
+        return drawn_claims(densities, claims, random_state)
 
     return {"with the test": crowd.release, "without the test": draw}
 
@@ -96,5 +96,5 @@ def _milliseconds(release: Release, seed: int) -> float:
     """Return the processor time that a release takes."""
     rng = np.random.default_rng(seed)
     begin = process_time()
-    release(rng)
+    release(random_state=rng)
     return 1e3 * (process_time() - begin)

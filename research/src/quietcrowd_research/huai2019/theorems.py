@@ -111,7 +111,7 @@ def _error_bounds(crowd: Crowd, trials: int, seed: int, _: bool) -> pd.DataFrame
         errors, claimed, valid = [], [], []
         for trial, dataset in enumerate(datasets):
             density = _method(crowd, weights).fit(dataset.answers)
-            released = density.release(np.random.default_rng(seed + trial))
+            released = density.release(random_state=seed + trial)
             of_raw = density.densities()
             found = released.densities(density.bandwidths)
             errors.append(integrated_squared_errors(of_raw, found, threads=1).mean())

@@ -94,7 +94,7 @@ def _experiment(name: str, epsilons: Sequence[float], trials: int, seed: int) ->
         epsilons=epsilons,
         methods=METHODS,
         trials=trials,
-        seed=seed,
+        random_state=seed,
     )
 
 

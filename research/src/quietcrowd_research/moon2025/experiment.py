@@ -99,7 +99,7 @@ def _real(
             epsilons=epsilons,
             methods=METHODS,
             trials=trials,
-            seed=seed,
+            random_state=seed,
             equal_exact=False,
         )
 
@@ -139,7 +139,7 @@ def _drawn(
             epsilons=epsilons,
             methods=methods,
             trials=trials,
-            seed=seed,
+            random_state=seed,
             equal_exact=False,
         )
 

@@ -73,7 +73,7 @@ def _synthetic_part(
             epsilons=epsilons,
             methods=METHODS,
             trials=trials,
-            seed=seed,
+            random_state=seed,
             equal_exact=False,
         )
 
@@ -141,7 +141,7 @@ def _kept(size: tuple[int, int], at: Sequence[float], trials: int, seed: int) ->
             epsilons=at,
             methods={"mean": Mean(), **METHODS, "noise-aware": NoiseAware()},
             trials=trials,
-            seed=seed,
+            random_state=seed,
             equal_exact=False,
         )
 

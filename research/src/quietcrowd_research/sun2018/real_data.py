@@ -128,7 +128,7 @@ def _experiment(
         epsilons=epsilons,
         methods=METHODS,
         trials=trials,
-        seed=seed,
+        random_state=seed,
     )
 
 

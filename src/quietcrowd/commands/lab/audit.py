@@ -78,7 +78,9 @@ class Audit(PossibleAnswers):
         rng = None if self.simulate is None else np.random.default_rng(self.simulate)
         if rng is None:
             announce_exact_noise(noise_of_audit(audited, self.answers, self.draws), NOISE_A_SECOND)
-        report = run_audit(audited, self.answers, self.confidence, draws=self.draws, rng=rng)
+        report = run_audit(
+            audited, self.answers, self.confidence, draws=self.draws, random_state=rng
+        )
         if self.as_json:
             typer.echo(json.dumps(report.to_dict(), allow_nan=False))
         else:

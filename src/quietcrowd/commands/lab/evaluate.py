@@ -94,7 +94,7 @@ class Evaluate:
             epsilons=sorted(set(options.parse_numbers(self.epsilon, "--epsilon")), reverse=True),
             methods={name: choose_method(name) for name in options.split_all(chosen)},
             trials=self.trials,
-            seed=self.seed,
+            random_state=self.seed,
             equal_exact=self.equal_exact,
         )
         result = experiment.run(progress=sys.stderr.isatty())

@@ -172,7 +172,7 @@ class Synthesize:
         if pictures:
             _draw(density, pictures, drawn, self.truths)
         rng = None if self.simulate is None else np.random.default_rng(self.simulate)
-        synthetic = density.release(rng, delta=self.delta, progress=progress)
+        synthetic = density.release(random_state=rng, delta=self.delta, progress=progress)
         write_table(synthetic.claims_as("pyarrow"), target)
         told = (synthetic, answers, method, target, expected)
         if self.as_json:

@@ -181,7 +181,7 @@ class ConfusionModel(
             np.zeros(labels) if state is None else state.log_priors / integer_sums.ONE,
             self.unit,
             self.shares,
-            method.seed,
+            method.random_state,
             counts.reshape(-1),
             classes,
             agreed,

@@ -148,7 +148,7 @@ class GLADModel(
             prior if state is None else state.ability,
             *self.units,
             self.shares,
-            self.method.seed,
+            self.method.random_state,
             pulls,
             bends,
             agreed,

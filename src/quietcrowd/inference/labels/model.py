@@ -118,7 +118,7 @@ class CategoricalModel(Model[MethodT, StateT, TallyT]):
         method: Any = self.method
         agreed = np.zeros(self.summary.workers, np.int64)
         arrays = (estimates or LabelEstimates.empty(0, partition.values.dtype)).arrays
-        vote(partition.labels, weights, self.shares, nats, method.seed, agreed, arrays)
+        vote(partition.labels, weights, self.shares, nats, method.random_state, agreed, arrays)
         histograms = no_histograms()
         if estimates is not None:
             histograms = self.accuracies.histograms(partition, votes or OwnVotes())

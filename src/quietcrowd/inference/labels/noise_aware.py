@@ -102,7 +102,7 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
             self.unit,
             CALIBRATION_ONE,
             self.shares,
-            self.method.seed,
+            self.method.random_state,
             tally.counts.reshape(-1),
             tally.classes,
             tally.calibration,

@@ -108,7 +108,7 @@ class SetModel(CrowdModel[SetState, SetTally]):
             self.mistake_unit,
             CALIBRATION_ONE,
             self.shares,
-            self.method.seed,
+            self.method.random_state,
             (
                 tally.counts,
                 tally.bases,
