@@ -11,7 +11,7 @@ from quietcrowd_research.figure import Figure, FigureResult, Part
 from quietcrowd_research.figures import FIGURES
 from quietcrowd_research.sun2018.experiment import MECHANISMS
 
-AT_CORNERS = {"epsilons": [0.1, 10.0], "trials": 2, "seed": 5}
+AT_CORNERS = {"epsilons": [0.1, 10.0], "trials": 2, "random_state": 5}
 
 
 def experiment(sparsity, mechanisms=MECHANISMS, methods=None, **options):

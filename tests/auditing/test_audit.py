@@ -272,7 +272,7 @@ def test_parameters_are_checked():
         ({"confidence": "x"}, "confidence must be above 0 and below 1; got 'x'"),
         ({"confidence": None}, "confidence must be above 0 and below 1; got None"),
         ({"confidence": math.nan}, "confidence must be above 0 and below 1; got nan"),
-        ({"rng": 7}, "rng must be a numpy.random.Generator"),
+        ({"random_state": -1}, "random_state must be a whole number"),
         ({"n": 10_001}, "at most 10,000 answers"),
     ):
         with pytest.raises(ParameterError, match=text):

@@ -8,7 +8,7 @@ from tests.removed_mechanism import SENTENCE
 
 import quietcrowd as qc
 from quietcrowd.commands.choices import METHODS as LISTED
-from quietcrowd.commands.choices import choose_method
+from quietcrowd.commands.choices import OPTIONS_OF, choose_method
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import METHODS
 
@@ -65,11 +65,11 @@ def test_a_removed_mechanism_is_told_as_such(run):
     assert errors.count("\n") == 1
 
 
-@pytest.mark.parametrize("key", ["seed", "max_iter"])
-def test_a_parameter_with_an_option_of_its_own_has_no_second_place(run, folder, key):
+@pytest.mark.parametrize(("key", "flag"), OPTIONS_OF.items())
+def test_a_parameter_with_an_option_of_its_own_has_no_second_place(run, folder, key, flag):
     status, _, errors = run("infer", folder, "--plain", "--method", f"majority:{key}=3")
     assert status == 2
-    assert f"use --{key.replace('_', '-')} to set '{key}'" in errors
+    assert f"use {flag} to set '{key}'" in errors
 
 
 @pytest.mark.parametrize("kind", METHODS.values(), ids=METHODS)

@@ -44,7 +44,7 @@ def test_a_figure_does_not_depend_on_what_else_is_run():
     alone = run(mechanisms=BOTH[:1], epsilons=[0.0], methods={"majority": qc.MajorityVote()})
     row = alone[alone["mechanism"] == "one-layer"].iloc[0]
     assert row["error_rate"] == both["one-layer", 0.0, "majority"]
-    other = run(seed=1).set_index(["mechanism", "claimed_epsilon", "method"])["error_rate"]
+    other = run(random_state=1).set_index(["mechanism", "claimed_epsilon", "method"])["error_rate"]
     assert (both != other).any()
 
 
@@ -146,7 +146,7 @@ def test_what_is_impossible_is_left_out_and_said():
         {"epsilons": []},
         {"epsilons": [-1.0]},
         {"epsilons": [1.0, float("nan")]},
-        {"seed": -1},
+        {"random_state": -1},
         {"methods": {}},
         {"methods": [qc.MajorityVote()]},
         {"mechanisms": ["one-layer"]},

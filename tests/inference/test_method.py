@@ -8,7 +8,7 @@ from quietcrowd.inference import METHODS
 def test_parameters_make_an_equal_method(kind):
     method = kind(random_state=7)
     parameters = method.get_params()
-    assert parameters["seed"] == 7
+    assert parameters["random_state"] == 7
     assert kind(**parameters) == kind().set_params(**parameters) == method
 
 

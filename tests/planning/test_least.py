@@ -26,7 +26,11 @@ def test_the_least_numbers_have_about_the_error_that_is_wanted():
 
 @pytest.mark.parametrize(
     ("changed", "words"),
-    [({"target": 0}, "target must be above 0"), ({"draws": 2}, "draws"), ({"seed": -1}, "seed")],
+    [
+        ({"target": 0}, "target must be above 0"),
+        ({"draws": 2}, "draws"),
+        ({"random_state": -1}, "random_state"),
+    ],
     ids=["target", "draws", "seed"],
 )
 def test_parameters_are_checked(changed, words):

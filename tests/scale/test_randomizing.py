@@ -232,7 +232,7 @@ def test_public_lists_name_tasks_and_workers_without_an_answer(stores, tmp_path)
             qc.AnswerError,
             "task 'task .*' of the store is not in the list of tasks",
         ),
-        ({"seed": -1}, qc.ParameterError, "seed"),
+        ({"random_state": -1}, qc.ParameterError, "random_state"),
         ({"threads": 0}, qc.ParameterError, "threads"),
     ],
 )

@@ -153,7 +153,7 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowd, NumberCrowd):
             "per": self.per,
             "target": self.target,
             "draws": self.draws,
-            "seed": self.seed,
+            "random_state": self.seed,
         }
 
     def _quality(self, domain: Domain) -> dict[str, Any]:

@@ -152,7 +152,7 @@ def tell_least(
     per: Any,
     target: float | None,
     draws: int | None,
-    seed: int,
+    random_state: int,
     as_json: bool,
 ) -> None:
     """Print the least number for every mechanism and number of answers per worker.
@@ -169,9 +169,9 @@ def tell_least(
     law: Any = (
         assumption_for(domain, quality)
         if pilot is None
-        else assumption_of_pilot(pilot, worlds=worlds, random_state=seed)
+        else assumption_of_pilot(pilot, worlds=worlds, random_state=random_state)
     )
-    shared = {"per": per, "draws": DRAWS if draws is None else draws, "seed": seed}
+    shared = {"per": per, "draws": DRAWS if draws is None else draws, "random_state": random_state}
     rows = []
     for name, maker in (mechanisms or default_makers(domain)).items():
         for each in [tasks] if answers is None else answers:

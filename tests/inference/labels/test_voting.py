@@ -220,7 +220,13 @@ def test_bad_smoothing(smoothing):
 
 @pytest.mark.parametrize(
     "options",
-    [{"max_iter": 0}, {"tol": -1}, {"seed": -1}, {"seed": 2**64}, {"seed": 1.5}],
+    [
+        {"max_iter": 0},
+        {"tol": -1},
+        {"random_state": -1},
+        {"random_state": 2**64},
+        {"random_state": 1.5},
+    ],
 )
 def test_bad_loop_parameters(options):
     with pytest.raises(ParameterError):
