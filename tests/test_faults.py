@@ -8,19 +8,19 @@ SOURCE = ROOT / "src" / "quietcrowd"
 
 HARMLESS = """
 [harmless]
-file = "campaign/server/etags.py"
-old = "ETags and 304 responses."
-new = "ETags, and 304 responses."
-tests = ["tests/campaign/server/test_etags.py"]
+file = "campaign/server/service.py"
+old = "Return a 304 response."
+new = "Return a response of 304."
+tests = ["tests/campaign/server/test_service.py::test_what_is_known_is_not_sent_again"]
 why = "No one reads another docstring."
 """
 
 GRAVE = """
 [grave]
-file = "campaign/server/etags.py"
+file = "campaign/server/service.py"
 old = "if_none_match == \\"*\\" or"
 new = ""
-tests = ["tests/campaign/server/test_etags.py"]
+tests = ["tests/campaign/server/test_service.py::test_what_is_known_is_told_by_its_tag"]
 why = "A client gets again what it has."
 """
 
@@ -53,7 +53,7 @@ def test_a_fault_that_survives_is_told(tmp_path, capsys):
     ("old", "new", "told"),
     [
         ("of no file", "", "contains the old text 0 times"),
-        ("return", "return", "contains the old text 2 times"),
+        ("def require_st", "def require_st", "contains the old text 2 times"),
         ("return if_none", "return return if_none", "invalid syntax"),
     ],
 )
@@ -61,8 +61,8 @@ def test_a_fault_that_fits_no_longer_is_told(tmp_path, capsys, monkeypatch, old,
     monkeypatch.setattr("tests.faults.run_tests", lambda *_: (0, ""))
     listed = tmp_path / "faults.toml"
     listed.write_text(
-        f'[stale]\nfile = "campaign/server/etags.py"\nold = "{old}"\nnew = "{new}"\n'
-        'tests = ["tests/campaign/server/test_etags.py"]\nwhy = "It is stale."\n'
+        f'[stale]\nfile = "campaign/server/service.py"\nold = "{old}"\nnew = "{new}"\n'
+        'tests = ["tests/campaign/server/test_service.py"]\nwhy = "It is stale."\n'
     )
     assert main(["stale"], listed) == 1
     printed = capsys.readouterr().out

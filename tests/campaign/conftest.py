@@ -12,7 +12,7 @@ from tests.campaign.postgresql import HOW_TO_GET_IT, Postgresql, find_programs, 
 from tests.campaign.server_process import Nursery, open_nursery
 from tests.nightly import nightly
 
-from quietcrowd.campaign.server import turning_away
+from quietcrowd.campaign.server import incoming
 from quietcrowd.campaign.server.settings import Settings
 
 ON_SQLITE_ALONE = (
@@ -62,7 +62,7 @@ def log_as_before(monkeypatch) -> None:
 @pytest.fixture
 def held_briefly(monkeypatch) -> None:
     """Hold refusals of who asks too often back for less than the second that servers wait."""
-    monkeypatch.setattr(turning_away, "_HOLD", 0.02)
+    monkeypatch.setattr(incoming, "_HOLD", 0.02)
 
 
 @pytest.fixture(scope="session")

@@ -11,10 +11,9 @@ from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.clock import DAY, read_clock
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.erasures import erase_participant
-from quietcrowd.campaign.store.generations import make_generation, prune
-from quietcrowd.campaign.store.manifests import generations_in
+from quietcrowd.campaign.store.generations import generations_in, make_generation, prune
 from quietcrowd.campaign.store.opening import accept_loss, ready_database
+from quietcrowd.campaign.store.participants import erase_participant
 from quietcrowd.campaign.store.restore import restore
 from quietcrowd.campaign.store.withdrawals.journal import Departures
 from quietcrowd.exceptions import ParameterError

@@ -13,7 +13,7 @@ from tests.campaign.timed_campaigns import area, copies, seconds
 from tests.campaign.two_worlds import Person, World, past, world
 from tests.nightly import nightly
 
-from quietcrowd.campaign.server import turning_away
+from quietcrowd.campaign.server import incoming
 from quietcrowd.campaign.terms.tokens import new_token
 
 pytestmark = pytest.mark.slow
@@ -58,7 +58,7 @@ def pasts(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def held_shortly(monkeypatch):
     """Hold back the refusals of those who ask too often for a moment: here they are many."""
-    monkeypatch.setattr(turning_away, "_HOLD", 0.001)
+    monkeypatch.setattr(incoming, "_HOLD", 0.001)
 
 
 @contextmanager

@@ -11,8 +11,7 @@ from tests.campaign.older_databases import all_revisions, load_first, said_at_fi
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.clock import DAY, read_clock
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.generations import KEPT
-from quietcrowd.campaign.store.manifests import copy_at
+from quietcrowd.campaign.store.generations import KEPT, copy_at
 from quietcrowd.campaign.store.opening import only_server, ready_database
 from quietcrowd.campaign.store.revisions import found_revision, newest_revision
 from quietcrowd.campaign.store.withdrawals.journal import Departures, trace_of

@@ -2,8 +2,10 @@ import io
 import json
 import warnings
 
+import numpy as np
 import pandas as pd
 import pytest
+from attrs import make_class
 from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 from tests.campaign.mechanisms import MECHANISMS, mechanisms_by_day
@@ -12,7 +14,7 @@ from tests.campaign.people import check_problem, new_desk
 import quietcrowd as qc
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.results import inference_process
-from quietcrowd.campaign.results.inference_process import Inferrer
+from quietcrowd.campaign.results.inference_process import Inferrer, next_answers, task_aims
 from quietcrowd.campaign.results.reports import ReportsToInfer, read_stored
 from quietcrowd.campaign.results.snapshots import Again
 from quietcrowd.campaign.store import tables
@@ -350,3 +352,36 @@ def test_copies_of_a_question_are_inferred_once(server, desk):
     estimate = METHODS[usual_method(alone.table.domain, mechanism)]().fit(alone, gold=truth)
     confidence = dict(zip(estimate.truths["task"], estimate.truths["confidence"], strict=True))
     assert confidence == {name: rows[name]["confidence"] for name in confidence}
+
+
+IDS = [bytes([place]) * 16 for place in range(4)]
+Campaign = make_class("Campaign", ["config", "at_least"])
+
+
+def aims_of(asked, reported, suggested):
+    given = list(zip(IDS, asked, strict=True))
+    found = list(task_aims(given, np.array(reported), np.array(suggested)))
+    assert [one["task_id"] for one in found] == [one.hex() for one in IDS]
+    return np.array([one["aim"] for one in found])
+
+
+def test_where_everybody_answers_it_is_the_reports_and_what_is_suggested():
+    assert aims_of([5, 5, 5, 5], [5, 5, 5, 5], [0, 2, 0, 1]).tolist() == [5, 7, 5, 6]
+
+
+def test_who_never_answers_is_made_up_for_alike():
+    """Half of those who were asked do not answer: nothing is still on its way of any task."""
+    asked = [20, 10, 6, 4]
+    ahead = np.array(asked) - aims_of(asked, [10, 5, 3, 2], [0, 0, 1, 0])
+    assert ahead.tolist() == [0, 0, -1, 0]
+
+
+def test_what_is_on_its_way_about_a_task_counts():
+    asked = [14, 10, 10, 10]
+    ahead = np.array(asked) - aims_of(asked, [10, 10, 10, 10], [2, 2, 2, 2])
+    assert ahead[0] > ahead[1] == ahead[2] == ahead[3]
+
+
+def test_answers_of_a_batch_of_workers_are_suggested_or_more():
+    assert next_answers(Campaign('{"answers_per_participant": 5}', 20), 30) == 100
+    assert next_answers(Campaign('{"answers_per_participant": 5}', 1), 301) == 151

@@ -26,10 +26,8 @@ from quietcrowd.campaign.server import admission as module
 from quietcrowd.campaign.server import logs
 from quietcrowd.campaign.server.admission import Admission, Lookups, asker_of
 from quietcrowd.campaign.server.in_flight import ANONYMOUS, NEWCOMER
-from quietcrowd.campaign.server.join_limits import JoinLimits, Sources
-from quietcrowd.campaign.server.rate_limits import RateLimits
-from quietcrowd.campaign.store.credentials import Shown
-from quietcrowd.campaign.store.requesters import issue_key
+from quietcrowd.campaign.server.limits import JoinLimits, RateLimits, Sources
+from quietcrowd.campaign.store.requesters import Shown, issue_key
 from quietcrowd.campaign.terms.settings import MAX_BODY, MAX_SMALL_BODY
 from quietcrowd.campaign.terms.tokens import new_token, token_hash
 

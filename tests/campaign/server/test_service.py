@@ -8,7 +8,12 @@ from tests.programs import finished
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server import logs
-from quietcrowd.campaign.server.service import require_state, require_step
+from quietcrowd.campaign.server.service import (
+    known_already,
+    not_modified,
+    require_state,
+    require_step,
+)
 from quietcrowd.campaign.store import health
 from quietcrowd.exceptions import ParameterError
 
@@ -111,3 +116,23 @@ def test_a_damaged_database_is_not_served(start_server, tmp_path):
     damage(tmp_path / "own0.db", "sketch")
     with pytest.raises(ParameterError, match="it is damaged"):
         start_server(database=own.settings.database)
+
+
+@pytest.mark.parametrize(
+    ("if_none_match", "known"),
+    [
+        (None, False),
+        ("", False),
+        ('"a"', True),
+        ('W/"a", "b"', True),
+        ("*", True),
+        ('"a-0"', False),
+    ],
+)
+def test_what_is_known_is_told_by_its_tag(if_none_match, known):
+    assert known_already('"a"', if_none_match) == known
+
+
+def test_what_is_known_is_not_sent_again():
+    answer = not_modified('"a"')
+    assert (answer.status_code, answer.body, answer.headers["etag"]) == (304, b"", '"a"')

@@ -1,24 +1,26 @@
 import socket
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from unittest.mock import Mock
 
+import psycopg
 import pytest
 from attrs import evolve
 
 from quietcrowd.campaign.server import start
-from quietcrowd.campaign.server.door import open_door
-from quietcrowd.campaign.server.metrics import otlp
+from quietcrowd.campaign.server.connections import open_door
+from quietcrowd.campaign.server.metrics import exposition
 from quietcrowd.campaign.server.metrics.running import Metrics
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.server.start import (
     AT_A_TIME,
+    Connections,
     Resources,
+    claim_connections,
     connections_within,
     file_limit,
     listener,
     start_lines,
 )
-from quietcrowd.campaign.store.capacity import Connections
 from quietcrowd.campaign.store.clock import Clock
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.withdrawals.journal import Departures
@@ -178,9 +180,9 @@ def test_what_is_usual_is_told_too(tmp_path):
 def test_it_says_where_opentelemetry_is_asked_for_and_not_there(tmp_path, monkeypatch):
     settings = Settings(database=f"sqlite:///{tmp_path}/q.db")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318")
-    monkeypatch.setattr(otlp, "find_spec", lambda _: None)
+    monkeypatch.setattr(exposition, "find_spec", lambda _: None)
     assert "Metrics: none; OpenTelemetry: not installed, take quietcrowd[otel]" in lines(settings)
-    monkeypatch.setattr(otlp, "find_spec", lambda _: object())
+    monkeypatch.setattr(exposition, "find_spec", lambda _: object())
     assert "Metrics: none; OpenTelemetry: sent" in lines(settings)
 
 
@@ -190,3 +192,43 @@ def test_a_clock_that_is_held_is_told(tmp_path):
     assert "Warning: The clock says 2027-07-01, and the last day seen is 2026-12-13." in told
     assert "campaign clock --confirm" in told
     assert "Warning" not in lines(settings)
+
+
+@contextmanager
+def opened(url, pool_size):
+    database = Database.open(url, pool_size=pool_size)
+    yield database
+    database.close()
+
+
+def test_sqlite_has_no_limit(tmp_path):
+    with opened(f"sqlite:///{tmp_path}/q.db", 2) as database:
+        assert claim_connections(database, pool_size=2, others=1) is None
+
+
+def test_all_are_taken_at_once_and_the_next_server_sees_them(postgresql_server):
+    url = postgresql_server.new_database()
+    with opened(url, 5) as first, opened(url, 5) as second:
+        before = claim_connections(first, pool_size=5, others=0)
+        assert before.given == 97
+        assert first.engine.pool.checkedin() == 5
+        assert claim_connections(first, pool_size=5, others=0) == before
+        after = claim_connections(second, pool_size=5, others=1)
+        assert after.used - before.used == 6
+
+
+def test_what_postgresql_cannot_give_is_refused_in_one_line(postgresql_server):
+    with opened(postgresql_server.new_database(), 98) as database:
+        told = r"PostgreSQL allows 97 connections .*, \d+ are in use, and this server needs 99\."
+        with pytest.raises(ParameterError, match=told):
+            claim_connections(database, pool_size=98, others=1)
+        assert database.engine.pool.checkedin() <= 1
+
+
+def test_limits_of_a_database_and_of_its_user_count(postgresql_server):
+    url = postgresql_server.new_database()
+    name = url.rpartition("/")[2]
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"ALTER DATABASE {name} CONNECTION LIMIT 3")
+    with opened(url, 4) as database, pytest.raises(ParameterError, match="allows 3 connections"):
+        claim_connections(database, pool_size=4, others=0)

@@ -14,8 +14,8 @@ import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import allotted_tasks, least_asked, read_aims
+from quietcrowd.campaign.store.campaigns import delete_expired
 from quietcrowd.campaign.store.copies import copy_to
-from quietcrowd.campaign.store.lifecycle import delete_expired
 from quietcrowd.campaign.terms.tokens import token_hash
 
 LABEL = qc.RandomizedResponse(domain=YES_NO, epsilon=1.0)

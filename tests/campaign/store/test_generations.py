@@ -9,11 +9,16 @@ from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.clock import DAY, Clock
 from quietcrowd.campaign.store.copies import copy_name
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.generations import KEPT, make_generation, prune
-from quietcrowd.campaign.store.manifests import copy_at, generations_in, identity_of
+from quietcrowd.campaign.store.generations import (
+    KEPT,
+    copy_at,
+    generations_in,
+    identity_of,
+    make_generation,
+    prune,
+)
 from quietcrowd.campaign.store.opening import ready_database
-from quietcrowd.campaign.store.withdrawals.copies import lost_entries, merge_journal
-from quietcrowd.campaign.store.withdrawals.ids import journal_of
+from quietcrowd.campaign.store.withdrawals.copies import journal_of, lost_entries, merge_journal
 from quietcrowd.campaign.store.withdrawals.journal import Departures, trace_of
 from quietcrowd.exceptions import ParameterError
 

@@ -16,7 +16,7 @@ from quietcrowd.campaign.store.generations import make_generation
 from quietcrowd.campaign.store.opening import migrate, only_server, ready_database
 from quietcrowd.campaign.store.replay import Replayed
 from quietcrowd.campaign.store.restore import restore
-from quietcrowd.campaign.store.withdrawals.ids import matching_departures
+from quietcrowd.campaign.store.withdrawals.copies import matching_departures
 from quietcrowd.campaign.store.withdrawals.journal import Departures
 from quietcrowd.campaign.terms.tokens import participant_id, withdrawn_hash
 from quietcrowd.exceptions import FormatError, ParameterError

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from quietcrowd.campaign.terms.look_alikes import TABLE
+from quietcrowd.campaign.terms.near_copies import TABLE
 
 ICU, LIBRARY = 72, "libicui18n.so.72"
 

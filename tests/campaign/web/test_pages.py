@@ -11,9 +11,13 @@ from sqlalchemy.exc import OperationalError
 from tests.campaign.people import PLAIN, check_problem, documented_paths
 from tests.campaign.waiting import LONG
 
-from quietcrowd.campaign.web.manifest import MANIFEST, SERVED
-from quietcrowd.campaign.web.saved_page import saved_page
-from quietcrowd.campaign.web.worker_page import WORKER_PAGE, WORKER_POLICY
+from quietcrowd.campaign.web.worker_page import (
+    MANIFEST,
+    SERVED,
+    WORKER_PAGE,
+    WORKER_POLICY,
+    saved_page,
+)
 
 CAMPAIGN = "0123456789abcdef" * 2
 FILES = sorted(file.name for file in (files("quietcrowd.campaign.web") / "dashboard").iterdir())

@@ -28,9 +28,8 @@ from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.campaign.device.noise_text import noise_sentences
-from quietcrowd.campaign.terms.allotment import ALLOTMENTS, Allotment
 from quietcrowd.campaign.terms.configuration import agreed_sentences
-from quietcrowd.campaign.terms.promises import Promises
+from quietcrowd.campaign.terms.promises import ALLOTMENTS, Allotment, Promises
 from quietcrowd.campaign.web.files import WORKER
 
 CATALOGS = {

@@ -15,7 +15,7 @@ from tests.campaign.web.write_vectors import FOLDER, written
 
 import quietcrowd as qc
 from quietcrowd.campaign.device.checked_terms import Terms, read_tasks
-from quietcrowd.campaign.terms import configuration, look_alikes
+from quietcrowd.campaign.terms import configuration, near_copies
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import CampaignError, ParameterError
@@ -83,7 +83,7 @@ def test_a_browser_gives_what_the_vectors_say(page, kind):
 
 
 SEED = 0
-TABLE = [chr(code) for code in look_alikes._confusables()]
+TABLE = [chr(code) for code in near_copies._confusables()]
 ASSIGNED = [
     chr(code)
     for code in range(0x110000)

@@ -5,10 +5,15 @@ import httpx
 import pytest
 
 import quietcrowd
-from quietcrowd.campaign.web.manifest import MANIFEST, SERVED
-from quietcrowd.campaign.web.saved_page import saved_page
 from quietcrowd.campaign.web.verification import Verification, verify_server
-from quietcrowd.campaign.web.worker_page import ANY_CAMPAIGN, WORKER_PAGE, WORKER_POLICY
+from quietcrowd.campaign.web.worker_page import (
+    ANY_CAMPAIGN,
+    MANIFEST,
+    SERVED,
+    WORKER_PAGE,
+    WORKER_POLICY,
+    saved_page,
+)
 from quietcrowd.exceptions import CampaignError
 
 SERVER = "https://crowd.example"

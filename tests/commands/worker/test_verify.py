@@ -6,8 +6,7 @@ from tests.campaign.people import new_desk
 
 import quietcrowd as qc
 from quietcrowd.campaign.web import pages
-from quietcrowd.campaign.web.saved_page import saved_page
-from quietcrowd.campaign.web.worker_page import WORKER_PAGE
+from quietcrowd.campaign.web.worker_page import WORKER_PAGE, saved_page
 
 INVITE = f"qci_{'x' * 43}"
 

@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 from attrs import field, frozen
 
-from quietcrowd.campaign.terms.allotment import Allotment
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.terms.channels import earlier_document, usable_mechanism
 from quietcrowd.campaign.terms.configuration import (
@@ -30,7 +29,7 @@ from quietcrowd.campaign.terms.configuration import (
 )
 from quietcrowd.campaign.terms.near_copies import largest_group
 from quietcrowd.campaign.terms.plain_text import one_line
-from quietcrowd.campaign.terms.promises import Promises
+from quietcrowd.campaign.terms.promises import Allotment, Promises
 from quietcrowd.campaign.terms.settings import MAX_REPORTS, MAX_TASKS
 from quietcrowd.exceptions import CampaignError, ParameterError, QuietcrowdError
 from quietcrowd.mechanisms import Mechanism

@@ -13,11 +13,11 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from quietcrowd.campaign.terms.allotment import AllotmentKind
 from quietcrowd.campaign.terms.canonical import LARGEST_WHOLE
 from quietcrowd.campaign.terms.promises import (
     MAX_AT_LEAST,
     MAX_RETENTION_DAYS,
+    AllotmentKind,
 )
 from quietcrowd.campaign.terms.settings import MAX_COMPLETION_CODE
 from quietcrowd.campaign.terms.tokens import PSEUDONYM

@@ -12,13 +12,15 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from importlib import import_module
 from typing import Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 from attrs import define, evolve, field
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from quietcrowd.campaign.results.filed_reports import FiledReports, file_stored
 from quietcrowd.campaign.results.large_campaigns import LargeCampaigns, work_folder
@@ -41,17 +43,56 @@ from quietcrowd.campaign.results.results import (
     write_results,
 )
 from quietcrowd.campaign.results.snapshots import Again, snapshot
-from quietcrowd.campaign.results.task_aims import (
-    GivenTasks,
-    next_answers,
-    read_given,
-    task_aims,
-)
 from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.allotments import fixed_allotment
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
 from quietcrowd.campaign.store.releases import erasures_shown, method_shown
 from quietcrowd.exceptions import QuietcrowdError, QuietcrowdWarning, RemovedMechanismError
 from quietcrowd.inference import METHODS, method_from_dict, usual_method
+
+GivenTasks = Sequence[tuple[bytes, int]]
+"""Ids of all tasks in the order of their names, and how often each was assigned."""
+
+
+def read_given(connection: Connection, campaign: Any) -> GivenTasks | None:
+    """Return how often tasks were assigned, or None unless results assign the tasks.
+
+    `campaign` is a row of its table. The connection must be in the transaction that reads the
+    reports.
+    """
+    if fixed_allotment(campaign) != "suggested":
+        return None
+    task = tables.task.c
+    wanted = select(task.name, task.id, task.asked).where(task.campaign_id == campaign.id)
+    return [(row.id, row.asked) for row in sorted(connection.execute(wanted).all())]
+
+
+def next_answers(campaign: Any, tasks: int) -> int:
+    """Return how many answers to suggest at a time, given a campaign (row) and its number of tasks.
+
+    At least those of one release, and one answer for every second task: a server may assign many
+    tasks before the next release.
+    """
+    each: int = json.loads(campaign.config)["answers_per_participant"]
+    least: int = campaign.at_least
+    return max(each * least, -(-tasks // 2))
+
+
+def task_aims(
+    given: GivenTasks, reported: npt.NDArray[np.int64], suggested: npt.NDArray[np.int64]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the target number of assignments per task since the beginning (``task_id``, ``aim``).
+
+    The target is the number of reports times the mean number of assignments per report, plus the
+    `suggested` answers, both of shape (tasks,). The mean accounts for workers who have not
+    answered. So excess pending assignments of a task count toward its target. At least one report
+    is needed.
+    """
+    per_report = max(1.0, sum(asked for _, asked in given) / int(reported.sum()))
+    aims = np.rint(reported * per_report).astype(np.int64) + suggested
+    for (task, _), aim in zip(given, aims.tolist(), strict=True):
+        yield {"task_id": task.hex(), "aim": aim}
+
 
 _Reports: TypeAlias = StoredReports | FiledReports
 

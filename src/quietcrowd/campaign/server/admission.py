@@ -27,19 +27,15 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.server.answers import CountedAnswer
-from quietcrowd.campaign.server.connection_limits import OpenConnections
 from quietcrowd.campaign.server.cross_origin import allowed_headers, is_for_requesters, is_preflight
-from quietcrowd.campaign.server.in_flight import ANONYMOUS, BUSY, NEWCOMER, InFlight
-from quietcrowd.campaign.server.incoming import IncomingBodies, replayed
-from quietcrowd.campaign.server.join_limits import JoinLimits
+from quietcrowd.campaign.server.in_flight import ANONYMOUS, BUSY, NEWCOMER, CountedAnswer, InFlight
+from quietcrowd.campaign.server.incoming import IncomingBodies, TurningAway, replayed
+from quietcrowd.campaign.server.limits import JoinLimits, OpenConnections, RateLimits
 from quietcrowd.campaign.server.logs import log_failure
 from quietcrowd.campaign.server.metrics.counters import Mover, Tally, note_request
 from quietcrowd.campaign.server.problem_responses import as_response, request_id
-from quietcrowd.campaign.server.rate_limits import RateLimits
-from quietcrowd.campaign.server.turning_away import TurningAway
-from quietcrowd.campaign.store.credentials import Kind, Shown, known_among
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.requesters import Kind, Shown, known_among
 from quietcrowd.campaign.terms.settings import MAX_BODY, MAX_SMALL_BODY, PREFIX
 from quietcrowd.campaign.terms.tokens import Prefix, has_prefix, token_hash
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import hashlib
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import (
@@ -15,35 +17,58 @@ from threading import Thread
 from typing import Any
 
 import uvicorn
-from attrs import frozen
-from fastapi import FastAPI
+from attrs import define, field, frozen
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import JSONResponse
+from starlette.concurrency import run_in_threadpool
 
 from quietcrowd import __version__
 from quietcrowd.campaign.results.large_campaigns import LargeCampaigns
 from quietcrowd.campaign.server.admission import Admission, Gate, Lookups
 from quietcrowd.campaign.server.api import ROUTES
-from quietcrowd.campaign.server.api_document import PATH as DOCUMENT
-from quietcrowd.campaign.server.api_document import ApiDocument
-from quietcrowd.campaign.server.connections import shedding_protocol
-from quietcrowd.campaign.server.door import Door, open_door
+from quietcrowd.campaign.server.connections import Door, open_door, shedding_protocol
 from quietcrowd.campaign.server.in_flight import InFlight
 from quietcrowd.campaign.server.jobs.inference import InferenceJobs
 from quietcrowd.campaign.server.jobs.plans import PlanJobs
-from quietcrowd.campaign.server.join_limits import JoinLimits
+from quietcrowd.campaign.server.limits import JoinLimits, RateLimits
 from quietcrowd.campaign.server.logs import log_what_nobody_catches, start_log
 from quietcrowd.campaign.server.metrics.counters import Tally
 from quietcrowd.campaign.server.metrics.running import Metrics
 from quietcrowd.campaign.server.problem_responses import HANDLERS
-from quietcrowd.campaign.server.rate_limits import RateLimits
-from quietcrowd.campaign.server.retention import RetentionKeeper
-from quietcrowd.campaign.server.service import Service
+from quietcrowd.campaign.server.service import Service, known_already, not_modified
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.server.start import AT_A_TIME, opened_resources, start_lines
-from quietcrowd.campaign.server.writer import JournalEraser, Writer
+from quietcrowd.campaign.server.writer import JournalEraser, RetentionKeeper, Writer
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.withdrawals.journal import Departures
 from quietcrowd.campaign.terms.settings import PREFIX, place_of
 from quietcrowd.campaign.web.pages import router as pages
+
+DOCUMENT = f"{PREFIX}/openapi.json"
+
+
+@define
+class ApiDocument:
+    """Cached OpenAPI document of an application."""
+
+    app: FastAPI
+    _rendered: tuple[bytes, str] | None = field(default=None, init=False)
+    _lock: asyncio.Lock = field(factory=asyncio.Lock, init=False)
+
+    async def answer(self, request: Request) -> Response:
+        """Return the document, or 304 if the client has it."""
+        async with self._lock:
+            if self._rendered is None:
+                self._rendered = await run_in_threadpool(self._render)
+        content, tag = self._rendered
+        if known_already(tag, request.headers.get("if-none-match")):
+            return not_modified(tag)
+        return Response(content, headers={"ETag": tag}, media_type="application/json")
+
+    def _render(self) -> tuple[bytes, str]:
+        content = bytes(JSONResponse(self.app.openapi()).body)
+        return content, f'"{hashlib.sha256(content).hexdigest()}"'
+
 
 _NOT_STARTED = 3
 """Exit status if the application did not start."""

@@ -1,4 +1,4 @@
-"""Shared parts of routes: the service, authentication, cursors, state checks; health checks."""
+"""Shared parts of routes: the service, authentication, cursors, ETags and state; health checks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Literal, TypeAlias
 
 from attrs import frozen
-from fastapi import APIRouter, Depends, Request, Security
+from fastapi import APIRouter, Depends, Request, Response, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, Field
 from sqlalchemy import select, text
@@ -18,7 +18,7 @@ from typing_extensions import override
 from quietcrowd.campaign.protocol.fields import State
 from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.server.jobs.plans import PlanJobs
-from quietcrowd.campaign.server.join_limits import JoinLimits
+from quietcrowd.campaign.server.limits import JoinLimits
 from quietcrowd.campaign.server.logs import log_unready
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.writer import Writer
@@ -31,6 +31,17 @@ from quietcrowd.campaign.store.requesters import KeyHolder, requester_of
 from quietcrowd.campaign.store.withdrawals.journal import Departures
 from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.campaign.terms.tokens import has_prefix
+
+
+def known_already(tag: str, if_none_match: str | None) -> bool:
+    """Return whether an If-None-Match header contains a quoted ETag."""
+    return if_none_match == "*" or tag in (if_none_match or "")
+
+
+def not_modified(tag: str) -> Response:
+    """Return a 304 response."""
+    return Response(status_code=304, headers={"ETag": tag})
+
 
 router = APIRouter(prefix=PREFIX, tags=["health"])
 

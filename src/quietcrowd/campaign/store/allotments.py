@@ -22,7 +22,7 @@ from sqlalchemy import Connection, func, select, update
 
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.result_pages import AIMS, are_paged
-from quietcrowd.campaign.terms.allotment import AllotmentKind
+from quietcrowd.campaign.terms.promises import AllotmentKind
 
 _ID = 16
 

@@ -18,7 +18,7 @@ from quietcrowd.campaign.store.clock import read_clock
 from quietcrowd.campaign.store.copies import stem_of
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database, Places
 from quietcrowd.campaign.store.failures import DAMAGED, explain
-from quietcrowd.campaign.store.manifests import (
+from quietcrowd.campaign.store.generations import (
     MANIFEST,
     Generation,
     copy_at,

@@ -13,9 +13,8 @@ from sqlalchemy import Connection, Table, delete, insert, select
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.credentials import find_shown
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.requesters import KeyHolder, owned_campaign
+from quietcrowd.campaign.store.requesters import KeyHolder, find_shown, owned_campaign
 from quietcrowd.campaign.terms.tokens import new_token, same_hash, token_hash
 
 CODE_SECONDS = 600

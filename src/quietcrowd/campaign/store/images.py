@@ -10,8 +10,7 @@ from sqlalchemy import Connection, delete, func, insert, select
 
 from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.terms.images import media_type
-from quietcrowd.campaign.terms.plain_images import plain_image
+from quietcrowd.campaign.terms.images import media_type, plain_image
 from quietcrowd.campaign.terms.settings import MAX_IMAGE, MAX_IMAGE_BYTES, MAX_IMAGES
 
 _ROOM = (

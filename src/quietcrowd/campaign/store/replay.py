@@ -9,10 +9,14 @@ from attrs import frozen
 from sqlalchemy import Connection, select
 
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.campaigns import delete_campaign, update_campaign
+from quietcrowd.campaign.store.campaigns import (
+    delete_campaign,
+    delete_expired,
+    kept_until,
+    update_campaign,
+)
 from quietcrowd.campaign.store.database import Database, insert_rows, look_up
-from quietcrowd.campaign.store.erasures import erase_participant
-from quietcrowd.campaign.store.lifecycle import delete_expired, kept_until
+from quietcrowd.campaign.store.participants import erase_participant
 from quietcrowd.campaign.store.releases import take_stock, waits_for_others
 from quietcrowd.campaign.store.withdrawals.journal import Departures, Ending, trace_of
 

@@ -18,17 +18,20 @@ from quietcrowd.campaign.store.clock import read_clock
 from quietcrowd.campaign.store.copies import copy_name, pg_restore
 from quietcrowd.campaign.store.database import Database, Places, create_private
 from quietcrowd.campaign.store.failures import explain
-from quietcrowd.campaign.store.generations import settle_folder
-from quietcrowd.campaign.store.manifests import (
+from quietcrowd.campaign.store.generations import (
     copy_at,
     generations_in,
     identity_of,
     make_lasting,
+    settle_folder,
 )
 from quietcrowd.campaign.store.opening import migrate, only_server
 from quietcrowd.campaign.store.replay import Replayed, replay
-from quietcrowd.campaign.store.withdrawals.copies import merge_journal
-from quietcrowd.campaign.store.withdrawals.ids import matching_departures, replace_journal
+from quietcrowd.campaign.store.withdrawals.copies import (
+    matching_departures,
+    merge_journal,
+    replace_journal,
+)
 from quietcrowd.campaign.store.withdrawals.journal import NOWHERE, missing_journal
 from quietcrowd.exceptions import ParameterError
 

@@ -257,7 +257,7 @@ journal = Table(
     Column("id", LargeBinary, nullable=False),
     **STRICT,
 )
-"""One row: the id that the journal of withdrawals has too; see `withdrawals.ids`."""
+"""One row: the id that the journal of withdrawals has too; see `withdrawals.copies`."""
 
 clock = Table(
     "clock",

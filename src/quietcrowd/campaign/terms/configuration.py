@@ -14,11 +14,10 @@ from typing import Any
 from attrs import evolve, frozen
 
 from quietcrowd.accounting.consent import consent_sentences
-from quietcrowd.campaign.terms.allotment import Allotment
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.terms.channels import report_rule
 from quietcrowd.campaign.terms.near_copies import largest_group
-from quietcrowd.campaign.terms.promises import Promises
+from quietcrowd.campaign.terms.promises import Allotment, Promises
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import Mechanism

@@ -1,17 +1,23 @@
-"""Images of tasks, named by the SHA-256 of their bytes.
+"""Images of tasks, named by the SHA-256 of their bytes, and removal of invisible data from them.
 
 A column of a task is an image if its value is exactly ``{"image": SHA-256 in hex, "alt": text}``.
 So the hash of the tasks, which workers agree to, covers the images. SVG is not accepted, because it
 can contain scripts.
+
+Pixels, color profiles and the orientation of a photograph stay unchanged. Everything else is
+removed: Exif, XMP, IPTC, comments, previews, unknown chunks, and bytes after the end.
+
+Sources: ITU-T T.81 (JPEG), PNG (Third Edition), RFC 9649 (WebP).
 """
 
 from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterable, Mapping
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from quietcrowd.campaign.terms.settings import MAX_PIXELS
 
@@ -118,3 +124,172 @@ def named_images(shown: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     """
     found = {image_in(value) for data in shown for value in data.values()}
     return tuple(sorted(one for one in found if one is not None))
+
+
+_DAMAGED = "the image is damaged: save it anew with another program"
+_CUT_OFF = "the image is cut off: copy the whole file"
+_ANIMATED = "the image is animated: save one of its frames"
+
+
+def plain_image(content: bytes) -> bytes:
+    """Remove invisible data from a PNG, JPEG or WebP; an image without such data stays unchanged.
+
+    Raises `ValueError` for other formats, too many pixels, and damaged, truncated or animated
+    images.
+    """
+    return b"".join(_READERS[image_kind(content)](content))
+
+
+def _part(content: bytes, start: int, length: int) -> bytes:
+    if length < 0 or start + length > len(content):
+        raise ValueError(_CUT_OFF)
+    return content[start : start + length]
+
+
+def _whole(content: bytes, start: int, length: int = 4) -> int:
+    return int.from_bytes(_part(content, start, length))
+
+
+_JPEG_END, _JPEG_SCAN, _EXIF, _COMMENT = 0xD9, 0xDA, 0xE1, 0xFE
+_AFTER_SCAN = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
+_JPEG_TABLES = frozenset({0xC4, 0xCC, 0xDB, 0xDC, 0xDD})
+_JPEG_SHOWN = {0xE0: b"JFIF\0", 0xE2: b"ICC_PROFILE\0", 0xEE: b"Adobe"}
+"""Application segments that affect the look of pixels, with their first bytes."""
+
+
+def _jpeg(content: bytes) -> Iterator[bytes]:
+    place, frames = 2, 0
+    yield content[:place]
+    while True:
+        while _part(content, place, 2) == b"\xff\xff":  # fill bytes
+            place += 1
+        marker, code = _part(content, place, 2)
+        if marker != 0xFF:
+            raise ValueError(_DAMAGED)
+        if code == _JPEG_END:
+            yield b"\xff\xd9"
+            return
+        length = _whole(content, place + 2, 2)
+        segment = _part(content, place, 2 + length)
+        place += len(segment)
+        frames += code in JPEG_FRAMES
+        if frames != 1 and code in JPEG_FRAMES | {_JPEG_SCAN}:
+            raise ValueError(_DAMAGED)
+        if code == _JPEG_SCAN:
+            after = _AFTER_SCAN.search(content, place)
+            if after is None:
+                raise ValueError(_CUT_OFF)
+            yield segment + content[place : after.start()]
+            place = after.start()
+        else:
+            yield _shown(code, segment)
+
+
+def _shown(code: int, segment: bytes) -> bytes:
+    if code == _EXIF:
+        return _turned(segment)
+    if code in _JPEG_SHOWN:
+        return segment if segment[4:].startswith(_JPEG_SHOWN[code]) else b""
+    if 0xE0 <= code <= 0xEF or code == _COMMENT:
+        return b""
+    if code not in JPEG_FRAMES | _JPEG_TABLES:
+        raise ValueError(_DAMAGED)
+    return segment
+
+
+def _turned(segment: bytes) -> bytes:
+    """Reduce a segment of Exif to the orientation."""
+    if segment[4:10] != b"Exif\0\0":
+        return b""
+    tiff = segment[10:]
+    order: Literal["little", "big"] = "little" if tiff[:2] == b"II" else "big"
+
+    def read(start: int, length: int) -> int:
+        return int.from_bytes(tiff[start : start + length], order)
+
+    table = read(4, 4)
+    for entry in range(table + 2, table + 2 + 12 * read(table, 2), 12):
+        if read(entry, 2) == 0x0112 and 1 < read(entry + 8, 2) <= 8:
+            turn = read(entry + 8, 2).to_bytes(2)
+            entries = b"\0\x01" + b"\x01\x12\0\x03\0\0\0\x01" + turn + bytes(6)
+            return b"\xff\xe1\0\x22Exif\0\0MM\0*\0\0\0\x08" + entries
+    return b""
+
+
+_PNG_SHOWN = frozenset(
+    {
+        *(b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"bKGD", b"pHYs", b"sBIT"),
+        *(b"cHRM", b"gAMA", b"iCCP", b"sRGB", b"cICP"),
+    }
+)
+_PNG_ANIMATION = b"acTL"
+_AT_ONCE = 2**20
+_PNG_MOST = 9 * MAX_PIXELS
+"""Most bytes of pixels and filters to decode."""
+
+
+def _png(content: bytes) -> Iterator[bytes]:
+    place, kinds, pixels = 8, [b""], bytearray()
+    yield content[:place]
+    while kinds[-1] != b"IEND":
+        chunk = _part(content, place, 12 + _whole(content, place))
+        place += len(chunk)
+        kinds.append(chunk[4:8])
+        if zlib.crc32(chunk[4:-4]) != int.from_bytes(chunk[-4:]):
+            raise ValueError(_DAMAGED)
+        if kinds[-1] in _PNG_SHOWN:
+            yield chunk
+        if kinds[-1] == b"IDAT":
+            pixels += chunk[8:-4]
+    if _PNG_ANIMATION in kinds:
+        raise ValueError(_ANIMATED)
+    if kinds.count(b"IHDR") != 1 or not _inflates(bytes(pixels)):
+        raise ValueError(_DAMAGED)
+
+
+def _inflates(pixels: bytes) -> bool:
+    stream, size = zlib.decompressobj(), 0
+    try:
+        while not stream.eof and size <= _PNG_MOST:
+            some = stream.decompress(pixels, _AT_ONCE)
+            if not some:
+                break
+            size, pixels = size + len(some), stream.unconsumed_tail
+    except zlib.error:
+        return False
+    return stream.eof and not stream.unused_data
+
+
+_WEBP_FRAMES = (b"VP8 ", b"VP8L")
+_WEBP_SHOWN = frozenset({*_WEBP_FRAMES, b"VP8X", b"ALPH", b"ICCP"})
+_WEBP_ANIMATION = frozenset({b"ANIM", b"ANMF"})
+_OF_EXIF_AND_XMP, _OF_FRAMES = 0x0C, 0x02
+
+
+def _webp(content: bytes) -> Iterator[bytes]:
+    end = 8 + int.from_bytes(content[4:8], "little")
+    place, kinds, chunks = 12, [], []
+    while place < end:
+        length = int.from_bytes(_part(content, place + 4, 4), "little")
+        chunk = bytearray(_part(content, place, 8 + length))
+        place += len(chunk) + length % 2
+        kinds.append(bytes(chunk[:4]))
+        if kinds[-1] == b"VP8X" and length:
+            if chunk[8] & _OF_FRAMES:
+                raise ValueError(_ANIMATED)
+            chunk[8] &= ~_OF_EXIF_AND_XMP
+        if kinds[-1] in _WEBP_SHOWN:
+            chunks.append(bytes(chunk) + bytes(length % 2))
+    if not _WEBP_ANIMATION.isdisjoint(kinds):
+        raise ValueError(_ANIMATED)
+    if sum(kind in _WEBP_FRAMES for kind in kinds) != 1:
+        raise ValueError(_DAMAGED)
+    body = b"WEBP" + b"".join(chunks)
+    yield b"RIFF" + len(body).to_bytes(4, "little") + body
+
+
+_READERS: Mapping[str, Callable[[bytes], Iterator[bytes]]] = {
+    "image/jpeg": _jpeg,
+    "image/png": _png,
+    "image/webp": _webp,
+}

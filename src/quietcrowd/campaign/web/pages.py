@@ -16,12 +16,17 @@ from typing_extensions import override
 
 from quietcrowd.campaign.protocol.fields import Id
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.store.credentials import Shown
+from quietcrowd.campaign.store.requesters import Shown
 from quietcrowd.campaign.terms.server_address import address_of_host
 from quietcrowd.campaign.web.files import DASHBOARD, PAGE, SERVICE_WORKER, PageFile, html_file
-from quietcrowd.campaign.web.manifest import MANIFEST, SERVED
-from quietcrowd.campaign.web.saved_page import saved_page
-from quietcrowd.campaign.web.worker_page import ANY_CAMPAIGN, WORKER_PAGE, WORKER_POLICY
+from quietcrowd.campaign.web.worker_page import (
+    ANY_CAMPAIGN,
+    MANIFEST,
+    SERVED,
+    WORKER_PAGE,
+    WORKER_POLICY,
+    saved_page,
+)
 from quietcrowd.exceptions import ParameterError
 
 _NO_QUERY = html_file(

@@ -16,9 +16,14 @@ from quietcrowd.campaign.device.http_client import DEADLINE, TIMEOUT, Deadline
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.server_address import address_in_page
 from quietcrowd.campaign.web.files import PageFile
-from quietcrowd.campaign.web.manifest import MANIFEST, SERVED
-from quietcrowd.campaign.web.saved_page import saved_page
-from quietcrowd.campaign.web.worker_page import ANY_CAMPAIGN, WORKER_PAGE, WORKER_POLICY
+from quietcrowd.campaign.web.worker_page import (
+    ANY_CAMPAIGN,
+    MANIFEST,
+    SERVED,
+    WORKER_PAGE,
+    WORKER_POLICY,
+    saved_page,
+)
 from quietcrowd.exceptions import CampaignError, ParameterError
 
 _ANY_PAGE = f"j/{ANY_CAMPAIGN}"

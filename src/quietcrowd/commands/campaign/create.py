@@ -9,7 +9,6 @@ from typing import Any
 
 import typer
 
-from quietcrowd.campaign.terms.allotment import Allotment, AllotmentKind
 from quietcrowd.campaign.terms.configuration import check_as_of
 from quietcrowd.campaign.terms.promises import (
     ANYONE,
@@ -17,6 +16,8 @@ from quietcrowd.campaign.terms.promises import (
     MAX_RETENTION_DAYS,
     USUAL_AT_LEAST,
     USUAL_RETENTION_DAYS,
+    Allotment,
+    AllotmentKind,
 )
 from quietcrowd.campaign.terms.tasks import TaskColumns, TaskRow
 from quietcrowd.commands import options

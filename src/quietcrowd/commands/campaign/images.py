@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import Factory, define, evolve, field
 
 from quietcrowd.campaign.terms.canonical import json_in_order
-from quietcrowd.campaign.terms.images import name_image
-from quietcrowd.campaign.terms.plain_images import plain_image
+from quietcrowd.campaign.terms.images import name_image, plain_image
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.settings import MAX_IMAGE, MAX_IMAGE_BYTES, MAX_IMAGES
 from quietcrowd.campaign.terms.tasks import TaskRow

@@ -1,8 +1,13 @@
+import json
+
 import pytest
+from sqlalchemy import func, select
 from tests.campaign.people import check_problem
+from tests.campaign.pictures import NO_IMAGES, PICTURES, PNG, hash_of, image, png
 
 import quietcrowd as qc
 from quietcrowd.campaign.server.api import tasks
+from quietcrowd.campaign.store import images, tables
 from quietcrowd.campaign.terms.settings import MAX_TASKS
 
 
@@ -109,3 +114,150 @@ def test_tasks_are_a_change_of_their_campaign(desk):
     assert imported > draft["version"]
     desk.client.delete(f"{url}/tasks").raise_for_status()
     assert desk.client.get(url).json()["version"] > imported
+
+
+NAMED = {"q": "A bird?", "picture": image(PNG, "A bird")}
+
+
+def put(desk, campaign, content, named=None):
+    url = f"/campaigns/{campaign}/images/{named or hash_of(content)}"
+    return desk.client.put(url, content=content)
+
+
+def import_tasks(desk, campaign, *shown):
+    lines = "".join(json.dumps({"data": data}) + "\n" for data in shown)
+    headers = {"Content-Type": "application/x-ndjson"}
+    url = f"/campaigns/{campaign}/tasks"
+    desk.client.post(url, content=lines, headers=headers).raise_for_status()
+
+
+def held(server, campaign):
+    """Return how many images of a campaign are stored."""
+    mine = tables.image.c.campaign_id == bytes.fromhex(campaign)
+    with server.database.read() as connection:
+        return connection.scalar(select(func.count()).select_from(tables.image).where(mine))
+
+
+def opened(desk, *shown, pictures=(PNG,), **members):
+    campaign = desk.draft(**members)["id"]
+    for content in pictures:
+        put(desk, campaign, content).raise_for_status()
+    import_tasks(desk, campaign, *shown)
+    desk.client.post(f"/campaigns/{campaign}/open").raise_for_status()
+    return campaign
+
+
+@pytest.mark.parametrize("kind", PICTURES)
+def test_a_worker_gets_what_a_requester_has_stored(desk, kind):
+    content = PICTURES[kind]
+    shown = {"picture": image(content)}
+    worker = desk.worker(opened(desk, shown, pictures=[content], join_mode="open"))
+    assert [task["data"] for task in worker.tasks()] == [shown]
+    got = worker.client.get(f"/me/images/{hash_of(content)}")
+    assert (got.status_code, got.content) == (200, content)
+    assert got.headers["content-type"] == kind
+    assert got.headers["etag"] == f'"{hash_of(content)}"'
+    assert got.headers["x-content-type-options"] == "nosniff"
+    assert "default-src 'none'; sandbox" in got.headers["content-security-policy"]
+
+
+def test_an_image_is_stored_once(desk, server):
+    campaign = desk.draft()["id"]
+    version = desk.client.get(f"/campaigns/{campaign}").json()["version"]
+    for _ in range(2):
+        assert put(desk, campaign, PNG).status_code == 204
+    assert held(server, campaign) == 1
+    assert desk.client.get(f"/campaigns/{campaign}").json()["version"] == version
+
+
+@pytest.mark.parametrize("name", NO_IMAGES)
+def test_what_is_no_image_is_refused(desk, name):
+    refused = put(desk, desk.draft()["id"], NO_IMAGES[name])
+    assert "SVG and GIF are not taken" in check_problem(refused, 415, "media-type")["detail"]
+
+
+def test_an_image_has_the_hash_of_its_name(desk, server):
+    campaign = desk.draft()["id"]
+    refused = put(desk, campaign, PNG, hash_of(b""))
+    assert check_problem(refused, 422, "validation")["errors"][0]["pointer"] == "/path/sha256"
+    check_problem(put(desk, campaign, PNG, hash_of(PNG).upper()), 422, "validation")
+    assert held(server, campaign) == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (png(0, (b"tEXt", b"by Anna")), "contains more than what shows"),
+        (PNG + b"<script>alert(1)</script>", "contains more than what shows"),
+        (PNG[:-1], "is cut off"),
+        (PNG[:-1] + b"!", "is damaged"),
+        (png(width=60_000, height=60_000), "60,000 x 60,000 pixels; at most 40,000,000"),
+        (png(0, (b"acTL", bytes(8))), "is animated"),
+    ],
+)
+def test_what_is_no_plain_image_is_refused(desk, server, content, told):
+    campaign = desk.draft()["id"]
+    problem = check_problem(put(desk, campaign, content), 422, "validation")["errors"][0]
+    assert problem["code"] == "image"
+    assert told in problem["message"]
+    assert held(server, campaign) == 0
+
+
+def test_images_have_limits(desk, monkeypatch):
+    campaign = desk.draft()["id"]
+    check_problem(put(desk, campaign, PNG + bytes(2**20)), 413, "too-large")
+    monkeypatch.setattr(images, "MAX_IMAGE", 66)
+    check_problem(put(desk, campaign, PNG), 413, "too-large")
+    monkeypatch.undo()
+    put(desk, campaign, PNG).raise_for_status()
+    for limit, value in (("MAX_IMAGES", 1), ("MAX_IMAGE_BYTES", 2 * 67 - 1)):
+        monkeypatch.setattr(images, limit, value)
+        told = check_problem(put(desk, campaign, png(1)), 422, "validation")["errors"][0]
+        assert told["message"].startswith("a campaign has at most 1,000 images, of 52,428,800")
+        put(desk, campaign, PNG).raise_for_status()
+        monkeypatch.undo()
+    put(desk, campaign, png(1)).raise_for_status()
+
+
+def test_a_campaign_opens_with_all_images_that_its_tasks_name_and_no_others(desk, server):
+    campaign = desk.draft()["id"]
+    import_tasks(desk, campaign, NAMED, {"picture": image(png(1))})
+    put(desk, campaign, PNG).raise_for_status()
+    put(desk, campaign, png(2)).raise_for_status()
+    url = f"/campaigns/{campaign}/open"
+    told = check_problem(desk.client.post(url), 409, "not-ready")["detail"]
+    assert told.startswith("1 of the 2 images that its tasks name are missing")
+    assert held(server, campaign) == 2
+    put(desk, campaign, png(1)).raise_for_status()
+    desk.client.post(url).raise_for_status()
+    assert held(server, campaign) == 2
+    check_problem(put(desk, campaign, png(3)), 409, "bad-state")
+    check_problem(put(desk, campaign, PNG), 409, "bad-state")
+
+
+def test_workers_get_images_of_their_own_campaign_alone(desk):
+    mine = desk.worker(opened(desk, NAMED, pictures=[PNG, png(2)], join_mode="open"))
+    other = desk.worker(
+        opened(desk, {"a": image(png(1))}, pictures=[png(1)], join_mode="open", title="B")
+    )
+    for worker, content in ((mine, png(1)), (mine, png(2)), (other, PNG)):
+        refused = worker.client.get(f"/me/images/{hash_of(content)}")
+        check_problem(refused, 404, "not-found")
+    check_problem(mine.client.get("/me/images/abc"), 422, "validation")
+
+
+def test_images_go_with_the_tasks_and_with_the_campaign(desk, server):
+    campaign = desk.draft()["id"]
+    put(desk, campaign, PNG).raise_for_status()
+    desk.client.delete(f"/campaigns/{campaign}/tasks").raise_for_status()
+    assert held(server, campaign) == 0
+    put(desk, campaign, PNG).raise_for_status()
+    desk.client.delete(f"/campaigns/{campaign}").raise_for_status()
+    assert held(server, campaign) == 0
+
+
+def test_tasks_with_one_question_about_many_images_are_no_copies(desk):
+    pictures = [png(shade) for shade in range(5)]
+    shown = [{"q": "Is it a bird?", "image": image(one)} for one in pictures]
+    config = desk.guest(opened(desk, *shown, pictures=pictures)).config
+    assert config["linked"] == 1

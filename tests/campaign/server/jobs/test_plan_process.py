@@ -5,8 +5,7 @@ import sys
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.campaign.protocol.plan_documents import PlanDocument, PlanOrder
-from quietcrowd.campaign.server.api.plans import EPSILONS, LABELS, NUMBERS
+from quietcrowd.campaign.server.api.plans import EPSILONS, LABELS, NUMBERS, PlanDocument, PlanOrder
 from quietcrowd.campaign.server.jobs import plan_process
 from quietcrowd.campaign.server.jobs.plan_process import RefusedOrderError, planned
 from quietcrowd.mechanisms import Mechanism

@@ -3,11 +3,9 @@
 from quietcrowd.campaign.server import service
 from quietcrowd.campaign.server.api import (
     campaigns,
-    images,
     keys,
     participants,
     plans,
-    reports,
     results,
     tasks,
     workers,
@@ -18,13 +16,13 @@ __all__ = ["ROUTES"]
 ROUTES = tuple(
     route
     for router in (
-        reports.router,
+        participants.reports,
         service.router,
         participants.router,
         campaigns.router,
         tasks.router,
-        images.router,
-        participants.invites,
+        tasks.images,
+        workers.invites,
         workers.router,
         results.router,
         results.exports,

@@ -32,14 +32,16 @@ from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import fixed_allotment
 from quietcrowd.campaign.store.campaigns import (
     campaign_documents,
+    close_campaign,
+    day_of,
     delete_campaign,
     fixed_configuration,
+    keep_ending,
     read_tasks,
     update_campaign,
 )
 from quietcrowd.campaign.store.database import UNAVAILABLE
 from quietcrowd.campaign.store.images import keep_named_images
-from quietcrowd.campaign.store.lifecycle import close_campaign, day_of, keep_ending
 from quietcrowd.campaign.store.releases import take_stock, waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.store.withdrawals.journal import trace_of

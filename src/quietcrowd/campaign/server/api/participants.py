@@ -1,51 +1,45 @@
-"""Workers: invites, the configuration, joining, and withdrawal with all reports.
-
-An invite lets one worker join. Only its hash is stored, until it is used.
-"""
+"""What workers request: the configuration, joining, reports, and withdrawal with all reports."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from typing import Any
 
+import numpy as np
 from fastapi import APIRouter, Request, Response
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, func, select
 
-from quietcrowd.campaign.protocol.campaign_documents import (
-    InviteCounts,
-    InviteOrder,
-    Invites,
-    Revocation,
-)
 from quietcrowd.campaign.protocol.fields import Id
-from quietcrowd.campaign.protocol.problems import ProblemError
+from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.protocol.worker_documents import (
     JoinRequest,
+    OwnReport,
+    OwnReports,
+    OwnSketch,
     Participation,
     PublicCampaign,
+    Receipt,
     TaskForParticipant,
     TasksForParticipant,
+    Upload,
 )
 from quietcrowd.campaign.server.problem_responses import documented
-from quietcrowd.campaign.server.service import Credential, Requester, ServiceOf
+from quietcrowd.campaign.server.service import Credential, ServiceOf
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import allotted_tasks
 from quietcrowd.campaign.store.campaigns import read_tasks
-from quietcrowd.campaign.store.erasures import erase_participant
+from quietcrowd.campaign.store.intake import WorkerUpload
 from quietcrowd.campaign.store.participants import (
+    erase_participant,
     find_participant,
     join,
     public_campaign,
-    revoke_presented,
 )
-from quietcrowd.campaign.store.releases import waits_for_others
-from quietcrowd.campaign.store.requesters import owned_campaign
+from quietcrowd.campaign.terms.channels import stored_rule
 from quietcrowd.campaign.terms.settings import PREFIX
-from quietcrowd.campaign.terms.tokens import new_token, participant_id, token_hash, withdrawn_hash
+from quietcrowd.campaign.terms.tokens import participant_id, withdrawn_hash
 
 router = APIRouter(prefix=PREFIX, tags=["participants"])
-
-invites = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}/invites", tags=["invites"])
 
 
 @router.get("/public/campaigns/{campaign}", responses=documented("not-found"))
@@ -184,73 +178,55 @@ def withdraw(credential: Credential, service: ServiceOf) -> None:
         service.infer(person.campaign_id)
 
 
-@invites.post(
-    "",
-    status_code=201,
-    responses=documented("credential", "not-found", "bad-state", "campaign-closed"),
-)
-def issue_invites(
-    campaign: Id, order: InviteOrder, requester: Requester, service: ServiceOf
-) -> Invites:
-    """Return new invites. They are shown now and never again."""
-    tokens = [new_token("qci_") for _ in range(order.count)]
-    with service.database.write() as connection:
-        row = owned_campaign(connection, requester, campaign, lock=True)
-        if row.join_mode != "invite":
-            raise ProblemError("bad-state", "The campaign is open to all: nobody needs an invite.")
-        if row.state == "closed":
-            raise ProblemError("campaign-closed", "Nobody can join any more.")
-        connection.execute(
-            insert(tables.invite),
-            [{"campaign_id": row.id, "token_sha256": token_hash(token)} for token in tokens],
-        )
-        _count_made(connection, row.id, row.invites_made + len(tokens))
-    return Invites(invites=tokens, fragments=[f"/j/{campaign}#i={token}" for token in tokens])
+reports = APIRouter(prefix=f"{PREFIX}/me/reports", tags=["reports"])
 
 
-@invites.get("", responses=documented("credential", "not-found"))
-def count_invites(campaign: Id, requester: Requester, service: ServiceOf) -> InviteCounts:
-    """Return how many invites there are, and how many were used.
+@reports.post("", responses=documented("credential", "config-mismatch", "campaign-closed"))
+async def send_reports(upload: Upload, credential: Credential, service: ServiceOf) -> Receipt:
+    """Store reports; once this responds, they are stored permanently.
 
-    If workers are released in batches, invites count as used from the release of their worker on.
+    Repeating an upload succeeds. If every worker reports every task, all reports must be in one
+    upload, and are accepted or rejected together.
     """
+    if not upload.reports and upload.sketch is None:
+        raise broken_rule("", "empty", "An upload holds reports, or a sketch.")
+    done = service.writer.submit(WorkerUpload(credential=credential, upload=upload))
+    return await asyncio.wrap_future(done)
+
+
+@reports.get("", responses=documented("credential"))
+def read_own_reports(credential: Credential, service: ServiceOf) -> OwnReports:
+    """Return all stored reports of the worker."""
     with service.database.read() as connection:
-        row = owned_campaign(connection, requester, campaign)
-    used = _used(row)
-    return InviteCounts(invites=max(row.invites_made, used), used=used)
-
-
-def _used(row: Row[Any]) -> int:
-    """Return the number of used invites that may be shown."""
-    used: int = row.shown_participants if waits_for_others(row) else row.invites_used
-    return used
-
-
-@invites.delete("", status_code=204, responses=documented("credential", "not-found"))
-def revoke_invites(campaign: Id, requester: Requester, service: ServiceOf) -> None:
-    """Revoke all invites that were not used."""
-    with service.database.write() as connection:
-        row = owned_campaign(connection, requester, campaign, lock=True)
-        connection.execute(delete(tables.invite).where(tables.invite.c.campaign_id == row.id))
-        _count_made(connection, row.id, _used(row))
-
-
-@invites.post("/revoke", status_code=204, responses=documented("credential", "not-found"))
-def revoke_invite(
-    campaign: Id, revocation: Revocation, requester: Requester, service: ServiceOf
-) -> None:
-    """Revoke one invite by presenting it: no one can join with it any longer.
-
-    The response, the stored data and all counts are the same whether the invite was used, unused or
-    never issued.
-    """
-    with service.database.write() as connection:
-        row = owned_campaign(connection, requester, campaign, lock=True)
-        revoke_presented(connection, row.id, revocation.invite)
-
-
-def _count_made(connection: Connection, campaign: bytes, count: int) -> None:
-    """Store the number of invites that may be shown; uses are shown with releases."""
-    connection.execute(
-        update(tables.campaign).where(tables.campaign.c.id == campaign).values(invites_made=count)
+        person = find_participant(connection, credential)
+        rows, sketches = (
+            connection.execute(
+                select(table).where(
+                    table.c.campaign_id == person.campaign_id,
+                    table.c.participant_id == person.id,
+                )
+            ).all()
+            for table in (tables.report, tables.sketch)
+        )
+        mechanism = connection.scalar(
+            select(tables.campaign.c.mechanism).where(tables.campaign.c.id == person.campaign_id)
+        )
+    rule = stored_rule(str(mechanism))
+    return OwnReports(
+        reports=[
+            OwnReport(
+                report_id=row.report_id.hex(),
+                task_id=row.task_id.hex(),
+                value=row.value,
+                bit=row.bit,
+                again=bool(row.again),
+            )
+            for row in rows
+        ],
+        sketch=OwnSketch(
+            report_id=sketches[0].report_id.hex(),
+            numbers=np.frombuffer(sketches[0].numbers, rule.dtype).tolist(),
+        )
+        if sketches
+        else None,
     )

@@ -19,13 +19,14 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.result_documents import Requested, ResultHead, ResultRows, Results
 from quietcrowd.campaign.results.exports import ReportExport, TruthExport
 from quietcrowd.campaign.results.shown import ShownResults
-from quietcrowd.campaign.server.etags import known_already, not_modified
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import (
     ReaderOf,
     Requester,
     Service,
     ServiceOf,
+    known_already,
+    not_modified,
     read_cursor,
     write_cursor,
 )

@@ -1,4 +1,4 @@
-"""Tasks: imported from files while a campaign is a draft."""
+"""Tasks, imported from files while a campaign is a draft, and their images."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import json
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Query, Request, Response
 from sqlalchemy import Connection, delete, func, insert, select
 
 from quietcrowd.campaign.protocol.campaign_documents import TaskCount, TaskDocument, TaskPage
-from quietcrowd.campaign.protocol.fields import Id, PageQuery
+from quietcrowd.campaign.protocol.fields import Hash, Id, PageQuery
 from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import (
+    Credential,
     ReaderOf,
     Requester,
     ServiceOf,
@@ -23,8 +24,11 @@ from quietcrowd.campaign.server.service import (
 )
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.campaigns import update_campaign
+from quietcrowd.campaign.store.images import checked_image, read_image, store_image
+from quietcrowd.campaign.store.participants import find_participant
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.terms.channels import parse_mechanism
+from quietcrowd.campaign.terms.images import SUFFIXES
 from quietcrowd.campaign.terms.settings import MAX_TASK_TEXT, MAX_TASKS, PREFIX
 from quietcrowd.campaign.terms.task_checks import check_no_answers
 from quietcrowd.campaign.terms.tasks import READERS, TaskRow, encode_known_truths
@@ -183,3 +187,64 @@ def delete_tasks(campaign: Id, requester: Requester, service: ServiceOf) -> None
         update_campaign(connection, row, tasks=0)
         for table in (tables.task, tables.image):
             connection.execute(delete(table).where(table.c.campaign_id == row.id))
+
+
+images = APIRouter(prefix=PREFIX, tags=["images"])
+
+_BYTES = {"schema": {"type": "string", "format": "binary"}}
+_IMAGE_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "A plain PNG, JPEG or WebP, whatever it is said to be: without metadata.",
+        "content": {"application/octet-stream": _BYTES},
+    }
+}
+_ALONE = {"Content-Security-Policy": "default-src 'none'; sandbox"}
+"""Browsers run nothing in an image, even if they take it for a page."""
+
+
+async def _body(request: Request) -> bytes:
+    return await request.body()
+
+
+@images.put(
+    "/campaigns/{campaign}/images/{sha256}",
+    status_code=204,
+    openapi_extra=_IMAGE_BODY,
+    responses=documented("credential", "not-found", "bad-state", "media-type"),
+)
+def put_image(
+    campaign: Id,
+    sha256: Hash,
+    requester: Requester,
+    service: ServiceOf,
+    content: Annotated[bytes, Depends(_body)],
+) -> None:
+    """Store an image that tasks of a draft refer to by its hash; repeating this has no effect.
+
+    Images that no task refers to are deleted when the campaign opens.
+    """
+    with service.database.read() as connection:
+        owned_campaign(connection, requester, campaign)
+    image = checked_image(sha256, content)
+    with service.database.write() as connection:
+        row = owned_campaign(connection, requester, campaign, lock=True)
+        require_state(row.state, "draft")
+        store_image(connection, row.id, image)
+
+
+@images.get(
+    "/me/images/{sha256}",
+    response_class=Response,
+    responses={
+        200: {"description": "The image", "content": dict.fromkeys(SUFFIXES, _BYTES)},
+        **documented("credential", "not-found"),
+    },
+)
+def read_own_image(sha256: Hash, credential: Credential, service: ServiceOf) -> Response:
+    """Return an image. Devices fetch all images of the tasks when a worker joins."""
+    with service.database.read() as connection:
+        person = find_participant(connection, credential)
+        found = read_image(connection, person.campaign_id, sha256)
+    headers = {"ETag": f'"{sha256}"', **_ALONE}
+    return Response(found.content, media_type=found.media_type, headers=headers)

@@ -1,6 +1,7 @@
-"""Single workers, excluded from results or deleted by their requester.
+"""What requesters request about workers: invites, exclusion from results, and deletion.
 
-Responses are the same whether the campaign has such a worker or not.
+An invite lets one worker join. Only its hash is stored, until it is used. Responses are the same
+whether the campaign has a worker or not.
 """
 
 from __future__ import annotations
@@ -8,17 +9,27 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from fastapi import APIRouter
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row, delete, insert, update
 
-from quietcrowd.campaign.protocol.campaign_documents import Exclusion, Exclusions
+from quietcrowd.campaign.protocol.campaign_documents import (
+    Exclusion,
+    Exclusions,
+    InviteCounts,
+    InviteOrder,
+    Invites,
+    Revocation,
+)
 from quietcrowd.campaign.protocol.fields import Id, Worker
+from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Requester, Service, ServiceOf
-from quietcrowd.campaign.store.erasures import erase_named
+from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.exclusions import exclude, include, listed, renew
+from quietcrowd.campaign.store.participants import erase_named, revoke_presented
 from quietcrowd.campaign.store.releases import waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.terms.settings import PREFIX
+from quietcrowd.campaign.terms.tokens import new_token, token_hash
 
 router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["workers"])
 
@@ -91,3 +102,78 @@ def _renew_now(connection: Connection, row: Any) -> bool:
 def _infer_if(changed: bool, service: Service, campaign: bytes) -> None:
     if changed:
         service.infer(campaign)
+
+
+invites = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}/invites", tags=["invites"])
+
+
+@invites.post(
+    "",
+    status_code=201,
+    responses=documented("credential", "not-found", "bad-state", "campaign-closed"),
+)
+def issue_invites(
+    campaign: Id, order: InviteOrder, requester: Requester, service: ServiceOf
+) -> Invites:
+    """Return new invites. They are shown now and never again."""
+    tokens = [new_token("qci_") for _ in range(order.count)]
+    with service.database.write() as connection:
+        row = owned_campaign(connection, requester, campaign, lock=True)
+        if row.join_mode != "invite":
+            raise ProblemError("bad-state", "The campaign is open to all: nobody needs an invite.")
+        if row.state == "closed":
+            raise ProblemError("campaign-closed", "Nobody can join any more.")
+        connection.execute(
+            insert(tables.invite),
+            [{"campaign_id": row.id, "token_sha256": token_hash(token)} for token in tokens],
+        )
+        _count_made(connection, row.id, row.invites_made + len(tokens))
+    return Invites(invites=tokens, fragments=[f"/j/{campaign}#i={token}" for token in tokens])
+
+
+@invites.get("", responses=documented("credential", "not-found"))
+def count_invites(campaign: Id, requester: Requester, service: ServiceOf) -> InviteCounts:
+    """Return how many invites there are, and how many were used.
+
+    If workers are released in batches, invites count as used from the release of their worker on.
+    """
+    with service.database.read() as connection:
+        row = owned_campaign(connection, requester, campaign)
+    used = _used(row)
+    return InviteCounts(invites=max(row.invites_made, used), used=used)
+
+
+def _used(row: Row[Any]) -> int:
+    """Return the number of used invites that may be shown."""
+    used: int = row.shown_participants if waits_for_others(row) else row.invites_used
+    return used
+
+
+@invites.delete("", status_code=204, responses=documented("credential", "not-found"))
+def revoke_invites(campaign: Id, requester: Requester, service: ServiceOf) -> None:
+    """Revoke all invites that were not used."""
+    with service.database.write() as connection:
+        row = owned_campaign(connection, requester, campaign, lock=True)
+        connection.execute(delete(tables.invite).where(tables.invite.c.campaign_id == row.id))
+        _count_made(connection, row.id, _used(row))
+
+
+@invites.post("/revoke", status_code=204, responses=documented("credential", "not-found"))
+def revoke_invite(
+    campaign: Id, revocation: Revocation, requester: Requester, service: ServiceOf
+) -> None:
+    """Revoke one invite by presenting it: no one can join with it any longer.
+
+    The response, the stored data and all counts are the same whether the invite was used, unused or
+    never issued.
+    """
+    with service.database.write() as connection:
+        row = owned_campaign(connection, requester, campaign, lock=True)
+        revoke_presented(connection, row.id, revocation.invite)
+
+
+def _count_made(connection: Connection, campaign: bytes, count: int) -> None:
+    """Store the number of invites that may be shown; uses are shown with releases."""
+    connection.execute(
+        update(tables.campaign).where(tables.campaign.c.id == campaign).values(invites_made=count)
+    )

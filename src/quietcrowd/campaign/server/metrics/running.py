@@ -9,8 +9,7 @@ from contextlib import ExitStack, closing, contextmanager
 from attrs import evolve, frozen
 
 from quietcrowd.campaign.server.metrics.counters import Tally
-from quietcrowd.campaign.server.metrics.exposition import Publisher, metrics_port
-from quietcrowd.campaign.server.metrics.otlp import exporter
+from quietcrowd.campaign.server.metrics.exposition import Publisher, exporter, metrics_port
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.clock import read_clock
 from quietcrowd.campaign.store.database import Database

@@ -2,7 +2,7 @@
 
 An entry is on the disk before the transaction that deletes commits. So a worker who was told that
 all data is deleted does not return with a copy. If the transaction of a withdrawal does not commit,
-the next server that starts repeats it. The entry of a campaign is reverted: see `lifecycle`.
+the next server that starts repeats it. The entry of a campaign is reverted: see `campaigns`.
 
 Entries have no time and no names. They contain *traces*, hashes of ids, which only someone with the
 ids can look up, and are ordered by these. Entries of workers are deleted when their campaign is

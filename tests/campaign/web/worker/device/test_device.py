@@ -19,8 +19,7 @@ from tests.nightly import by_day
 
 import quietcrowd as qc
 from quietcrowd.campaign.server.settings import Settings
-from quietcrowd.campaign.web.saved_page import modules_in_order
-from quietcrowd.campaign.web.worker_page import WORKER_FILES
+from quietcrowd.campaign.web.worker_page import WORKER_FILES, modules_in_order
 
 pytestmark = pytest.mark.slow
 

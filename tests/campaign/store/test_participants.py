@@ -6,7 +6,7 @@ from sqlalchemy import event, func, select
 from tests.campaign.people import new_desk
 
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.erasures import erase_named
+from quietcrowd.campaign.store.participants import erase_named
 from quietcrowd.campaign.store.withdrawals.journal import departure
 
 NOBODY = "worker-0123456789abcdef"

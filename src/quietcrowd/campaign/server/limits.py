@@ -1,7 +1,10 @@
-"""Limits on the new workers of a source in campaigns that are open to all.
+"""Limits per source, key or credential: on request rates, new workers and open connections.
 
 A source is an IPv4 address or a network of IPv6. It is stored in memory only, hashed with a random
 salt that changes every hour. So no one can later find out who came from where.
+
+A connection waits while the client has to act: send a request or the rest of it, or read a
+response. Above a limit, the connection that has waited longest is closed.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import hashlib
 import math
 import secrets
 import time
+from collections import Counter, OrderedDict
 from ipaddress import (
     IPv4Address,
     IPv4Network,
@@ -19,12 +23,52 @@ from ipaddress import (
     ip_network,
 )
 from threading import Lock
+from typing import Protocol
 
 from attrs import define, field
 from starlette.requests import HTTPConnection
 
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.server.rate_limits import RateLimits
+
+_MOST_BUCKETS = 100_000
+"""Maximum number of buckets; the least recently used are dropped."""
+
+
+@define(kw_only=True)
+class RateLimits:
+    """Token buckets per key, credential or source; `rate` is per second, and 0 is no limit."""
+
+    rate: float
+    burst: int
+    _buckets: OrderedDict[bytes, tuple[float, float]] = field(factory=OrderedDict, init=False)
+    _lock: Lock = field(factory=Lock, init=False)
+
+    def allow(self, who: bytes, now: float | None = None) -> bool:
+        """Count a request, and return whether it may pass; `now` is a monotonic time in seconds."""
+        if not self.rate:
+            return True
+        key = hashlib.sha256(who).digest()[:16]
+        moment = time.monotonic() if now is None else now
+        with self._lock:
+            left = self._left(key, moment)
+            allowed = left >= 1
+            self._buckets[key] = (left - allowed, moment)
+            self._buckets.move_to_end(key)
+            if len(self._buckets) > _MOST_BUCKETS:
+                self._buckets.popitem(last=False)
+        return allowed
+
+    def would_allow(self, who: bytes, now: float | None = None) -> bool:
+        """Return whether a request may pass, without counting it."""
+        if not self.rate:
+            return True
+        key = hashlib.sha256(who).digest()[:16]
+        return self._left(key, time.monotonic() if now is None else now) >= 1
+
+    def _left(self, key: bytes, moment: float) -> float:
+        left, before = self._buckets.get(key, (float(self.burst), moment))
+        return min(self.burst, left + (moment - before) * self.rate)
+
 
 _ROTATE = 3_600.0
 """Seconds for which a salt is used."""
@@ -131,3 +175,84 @@ class JoinLimits:
             "Wait a moment: anyone can join this campaign, so few may from one place at once.",
             headers={"Retry-After": str(seconds)},
         )
+
+
+class Connection(Protocol):
+    """A connection that can be closed."""
+
+    def cut_off(self) -> None:
+        """Close the connection now."""
+
+
+_Waiting = dict[Connection, None]
+"""Connections in the order in which they began to wait."""
+
+
+@define(kw_only=True)
+class OpenConnections:
+    """Open connections, in one event loop: at most `most` in total, and `each` per source."""
+
+    most: int
+    each: int
+    limits: RateLimits
+    sources: Sources
+    _source: dict[Connection, bytes | None] = field(factory=dict, init=False)
+    _count: Counter[bytes] = field(factory=Counter, init=False)
+    _waiting: _Waiting = field(factory=dict, init=False)
+    _waiting_of: dict[bytes, _Waiting] = field(factory=dict, init=False)
+
+    def __len__(self) -> int:
+        return len(self._source)
+
+    def may_come(self, address: str | None) -> bool:
+        """Return whether an address may connect: its source is within its request rate."""
+        source = self.sources.of_connection(address)
+        return source is None or self.limits.would_allow(source)
+
+    def may_ask(self, request: HTTPConnection) -> bool:
+        """Count a request, and return whether its source is within its rate."""
+        return self.limits.allow(self.sources.of_request(request))
+
+    def enter(self, connection: Connection, address: str | None) -> None:
+        """Count a new connection, which waits; above a limit, close the one that waited longest."""
+        source = self.sources.of_connection(address)
+        self._source[connection] = source
+        if source is not None:
+            self._count[source] += 1
+        self.wait(connection)
+        if source is not None and self._count[source] > self.each:
+            self._end(next(iter(self._waiting_of[source])))
+        elif len(self) > self.most:
+            self._end(next(iter(self._waiting)))
+
+    def _end(self, connection: Connection) -> None:
+        self.leave(connection)
+        connection.cut_off()
+
+    def leave(self, connection: Connection) -> None:
+        """Stop counting a connection."""
+        self.go_on(connection)
+        source = self._source.pop(connection, None)
+        if source is not None:
+            self._count[source] -= 1
+            if not self._count[source]:
+                del self._count[source]
+
+    def wait(self, connection: Connection) -> None:
+        """Record that the client has to act."""
+        if connection not in self._source:
+            return
+        self.go_on(connection)
+        self._waiting[connection] = None
+        source = self._source[connection]
+        if source is not None:
+            self._waiting_of.setdefault(source, {})[connection] = None
+
+    def go_on(self, connection: Connection) -> None:
+        """Record that the server has to act."""
+        self._waiting.pop(connection, None)
+        source = self._source.get(connection)
+        if source is not None and source in self._waiting_of:
+            self._waiting_of[source].pop(connection, None)
+            if not self._waiting_of[source]:
+                del self._waiting_of[source]

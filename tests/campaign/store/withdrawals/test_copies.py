@@ -15,7 +15,7 @@ from quietcrowd.campaign.store.copies import copy_to
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.opening import accept_loss, migrate, ready_database
 from quietcrowd.campaign.store.restore import restore
-from quietcrowd.campaign.store.withdrawals.ids import journal_of, matching_departures
+from quietcrowd.campaign.store.withdrawals.copies import journal_of, matching_departures
 from quietcrowd.campaign.store.withdrawals.journal import Departures
 from quietcrowd.campaign.terms.tokens import new_id
 from quietcrowd.exceptions import ParameterError
