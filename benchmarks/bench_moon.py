@@ -27,7 +27,7 @@ def sensors(request):
     workers = request.param
     rng = np.random.default_rng(0)
     tasks = REPORTS // PER_TASK
-    mechanism = qc.LaplacePerturbation(domain=qc.Interval(low=0, high=10), epsilon=5.0, fill=None)
+    mechanism = qc.LaplaceMechanism(domain=qc.Interval(low=0, high=10), epsilon=5.0, fill=None)
     codes = rng.integers(0, workers, REPORTS).astype(np.int32)
     sigma = np.where(np.arange(workers) % 2, 0.3, 3.0)
     truths = rng.uniform(0, 10, tasks)
@@ -103,7 +103,7 @@ SETS = ("emotion", "weather_temperature", "flight_20111201", "population")
 def test_against_no_privacy(benchmark, name, remark):
     """Run time on reports against CRH on plain answers: Figure 5 of the paper."""
     answers = qc.load_dataset(name).answers.canonical
-    mechanism = qc.LaplacePerturbation(domain=answers.domain, epsilon=1.0, fill=None)
+    mechanism = qc.LaplaceMechanism(domain=answers.domain, epsilon=1.0, fill=None)
     reports = mechanism.simulate(answers, random_state=0)
     benchmark.pedantic(qc.MOON(truth_prior=None).fit, (reports,), rounds=3, warmup_rounds=1)
     plain = least_seconds(lambda: qc.CRH().fit(answers), rounds=3)

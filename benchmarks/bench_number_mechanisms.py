@@ -21,7 +21,7 @@ PAGE = Path(__file__).parent.parent / "docs/theory/bounded-number-mechanisms.md"
 BEGIN, END = "<!-- written by the benchmark -->", "<!-- up to here -->"
 
 MECHANISMS = {
-    "laplace": lambda domain, epsilon: qc.LaplacePerturbation(
+    "laplace": lambda domain, epsilon: qc.LaplaceMechanism(
         domain=domain, epsilon=epsilon, fill=None
     ),
     "piecewise": lambda domain, epsilon: qc.PiecewiseMechanism(domain=domain, epsilon=epsilon),

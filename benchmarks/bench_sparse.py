@@ -19,7 +19,7 @@ def wide():
 
 
 MECHANISMS = {
-    "Laplace noise": qc.LaplacePerturbation,
+    "Laplace noise": qc.LaplaceMechanism,
     "randomised response with NULL": partial(qc.RandomizedResponse, null="category"),
     "matrix factorisation, fill, rank 100": partial(qc.MatrixFactorization, rank=100),
     "matrix factorisation, ridge, rank 100": partial(
@@ -39,7 +39,7 @@ def test_9_million_reports(benchmark, wide, name, compare):
 
 def test_real_noise(benchmark, wide, compare):
     """Exact draws, against the fast simulated ones."""
-    mechanism = qc.LaplacePerturbation(domain=wide.domain, epsilon=1.0, fill=None)
+    mechanism = qc.LaplaceMechanism(domain=wide.domain, epsilon=1.0, fill=None)
     simulated = least_seconds(lambda: mechanism.simulate(wide, random_state=0))
     benchmark.pedantic(mechanism.randomize, (wide,), rounds=3, warmup_rounds=1)
     compare(

@@ -78,7 +78,7 @@ def numbers(workers=10**4, tasks=10**5, per_task=10):
 @cache
 def noisy_numbers():
     """Return 10^6 reports of numbers at epsilon 5."""
-    mechanism = qc.LaplacePerturbation(domain=numbers().domain, epsilon=5.0, fill=None)
+    mechanism = qc.LaplaceMechanism(domain=numbers().domain, epsilon=5.0, fill=None)
     return simulated(mechanism, numbers(), np.random.default_rng(0))
 
 
@@ -224,10 +224,8 @@ WORKS = {
     "two-layer response, 10^6, simulated": lambda: randomize(
         qc.TwoLayerRandomizedResponse, million, law="epsilon"
     ),
-    "Laplace, 9 million, simulated": lambda: randomize(qc.LaplacePerturbation, wide),
-    "Laplace, 10^5 numbers, exact": lambda: randomize(
-        qc.LaplacePerturbation, wide, False, fill=None
-    ),
+    "Laplace, 9 million, simulated": lambda: randomize(qc.LaplaceMechanism, wide),
+    "Laplace, 10^5 numbers, exact": lambda: randomize(qc.LaplaceMechanism, wide, False, fill=None),
     "matrix factorisation, 9 million": lambda: randomize(qc.MatrixFactorization, wide, rank=20),
     "10^6 answers from a frame": read_frame,
     "10^6 reports to Parquet": write_parquet,

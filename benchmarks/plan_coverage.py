@@ -14,8 +14,8 @@ from scipy.optimize import isotonic_regression
 import quietcrowd as qc
 from quietcrowd.planning import (
     CrowdSize,
-    LabelAssumption,
-    NumberAssumption,
+    LabelCrowd,
+    NumberCrowd,
     assumption_of_pilot,
     least_epsilon,
     simulate,
@@ -38,14 +38,14 @@ def drawn_setting(number):
     shares = {"guessers": float(rng.uniform(0, 0.4))}
     if number % 2 == 0:
         labels = range(int(rng.choice([2, 3, 5])))
-        assumed = LabelAssumption(
+        assumed = LabelCrowd(
             domain=qc.Categorical(labels),
             accuracy=float(rng.uniform(0.6, 0.95)),
             misled=float(rng.choice([0.0, 0.15])),
             **shares,
         )
     else:
-        assumed = NumberAssumption(
+        assumed = NumberCrowd(
             domain=qc.Interval(low=0, high=10),
             error=float(rng.uniform(0.3, 2.0)),
             shared=float(rng.choice([0.0, 0.5])),
@@ -57,7 +57,7 @@ def drawn_setting(number):
 def mechanism_for(domain, epsilon):
     """Return the mechanism that a plan takes by default."""
     if isinstance(domain, qc.Interval):
-        return qc.LaplacePerturbation(domain=domain, epsilon=epsilon, fill=None)
+        return qc.LaplaceMechanism(domain=domain, epsilon=epsilon, fill=None)
     return qc.RandomizedResponse(domain=domain, epsilon=epsilon)
 
 
@@ -66,7 +66,7 @@ def drawn_coverage(crowds):
     rows = []
     for number in range(crowds):
         assumed, size, epsilon = drawn_setting(number)
-        labels = isinstance(assumed, LabelAssumption)
+        labels = isinstance(assumed, LabelCrowd)
         mechanism = mechanism_for(assumed.domain, epsilon)
         draws = [
             simulate(assumed.draw(size, draw, number), mechanism, (number, draw, 1))

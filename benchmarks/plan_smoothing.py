@@ -12,7 +12,7 @@ import numpy as np
 
 import quietcrowd as qc
 from plan_coverage import DRAWS, drawn_setting, mechanism_for
-from quietcrowd.planning import CrowdSize, LabelAssumption
+from quietcrowd.planning import CrowdSize, LabelCrowd
 from quietcrowd.planning.error_interval import (
     SmoothedCell,
     expected_errors,
@@ -35,7 +35,7 @@ def simulated(number):
     rng = np.random.default_rng((number, 5))
     tasks, each = int(rng.integers(60, 150)), int(rng.integers(6, 25))
     workers = int(rng.integers(10, 25))
-    labels = isinstance(law, LabelAssumption)
+    labels = isinstance(law, LabelCrowd)
     mechanisms = [mechanism_for(law.domain, epsilon) for epsilon in EPSILONS]
     cells = []
     for times in TIMES_WORKERS:
@@ -52,7 +52,7 @@ def plans_of(law, cells):
     to be true, of the squared standard error, of the quotient of both, of the share of other
     campaigns in the interval, and of its width on its scale.
     """
-    labels, tasks = isinstance(law, LabelAssumption), cells[0][0].tasks
+    labels, tasks = isinstance(law, LabelCrowd), cells[0][0].tasks
     draws = np.array([on_scale(cell, labels=labels) for *_, cell in cells])
     theory = [
         float(transformed(np.array(theory_error(law, size, mechanism)), tasks, labels=labels))

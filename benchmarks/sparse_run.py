@@ -16,7 +16,7 @@ warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpos
 def many_workers():
     """10^6 workers and 10^4 tasks at sparsity 0.999, reports of answers alone."""
     crowd = qc.sparse_crowd(workers=10**6, tasks=10**4, sparsity=0.999, seed=0)
-    mechanism = qc.LaplacePerturbation(domain=crowd.answers.domain, epsilon=1.0, fill=None)
+    mechanism = qc.LaplaceMechanism(domain=crowd.answers.domain, epsilon=1.0, fill=None)
     mechanism.simulate(crowd.answers, random_state=0)
 
 
@@ -29,12 +29,12 @@ def every_mechanism():
     for mechanism in (
         qc.RandomizedResponse(**at, null="category"),
         qc.TwoLayerRandomizedResponse(**at, law="epsilon", null="category"),
-        qc.LaplacePerturbation(**at),
-        qc.LaplacePerturbation(**at, participation="released"),
-        qc.LaplacePerturbation(**at, fill=None),
+        qc.LaplaceMechanism(**at),
+        qc.LaplaceMechanism(**at, participation="released"),
+        qc.LaplaceMechanism(**at, fill=None),
         *(qc.MatrixFactorization(**at, rank=20, variant=variant) for variant in variants),
     ):
-        with qc.noise_ignored():
+        with qc.ignores_noise():
             qc.WeightedMean().fit(mechanism.simulate(crowd.answers, random_state=rng))
 
 

@@ -135,7 +135,7 @@ class Crowd:
     def __init__(self, pool, epsilon, rng):
         self.pool = pool
         labels = hasattr(pool.domain, "labels")
-        kind = qc.RandomizedResponse if labels else qc.LaplacePerturbation
+        kind = qc.RandomizedResponse if labels else qc.LaplaceMechanism
         more = {} if labels else {"fill": None}
         self.mechanism = kind(domain=pool.domain, epsilon=epsilon, **more)
         sizes = np.array([len(one) for one in pool.answers])

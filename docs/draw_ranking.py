@@ -71,7 +71,7 @@ def agreement(found: dict[str, float], scores: np.ndarray) -> float:
     return float(kendalltau([found[str(item)] for item in range(ITEMS)], scores).statistic)
 
 
-def of_ranking(ranking: qc.ItemRanking, scores: np.ndarray) -> tuple[float, float]:
+def of_ranking(ranking: qc.Ranking, scores: np.ndarray) -> tuple[float, float]:
     """Return Kendall's tau, and the share of intervals that hold the score."""
     frame = ranking.to_frame().astype({"item": int}).set_index("item").sort_index()
     true = scores - scores.mean()

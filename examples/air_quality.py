@@ -21,9 +21,9 @@ def main() -> None:
         crowd = qc.sensor_crowd(
             tasks=PLACES, workers=PHONES, share=0.2, sigmas=(0.3, 2.0), seed=day
         )
-        phone = qc.LaplacePerturbation(domain=crowd.answers.domain, epsilon=EPSILON, fill=None)
+        phone = qc.LaplaceMechanism(domain=crowd.answers.domain, epsilon=EPSILON, fill=None)
         reports = phone.simulate(crowd.answers, random_state=day)
-        with qc.noise_ignored():
+        with qc.ignores_noise():
             found = (
                 qc.Mean().fit(crowd.answers),
                 qc.Mean().fit(reports),

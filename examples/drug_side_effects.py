@@ -27,7 +27,7 @@ def main() -> None:
     reports = device.simulate(patients.answers, random_state=0)
     print(f"{len(patients.answers)} answers became {len(reports)} reports, NULL included")
     print("Wrong side effects:")
-    with qc.noise_ignored():
+    with qc.ignores_noise():
         plain = qc.error_rate(qc.MajorityVote().fit(patients.answers), patients.truths)
         vote = qc.error_rate(qc.MajorityVote().fit(reports), patients.truths)
         aware = qc.error_rate(qc.NoiseAware().fit(reports), patients.truths)

@@ -33,7 +33,7 @@ def main() -> None:
         votes, aware = [], []
         for seed in range(5):  # five simulated draws of the noise
             reports = mechanism.simulate(crowd.answers, random_state=seed)
-            with qc.noise_ignored():
+            with qc.ignores_noise():
                 votes.append(qc.error_rate(qc.WeightedVote().fit(reports), crowd.truths))
             aware.append(qc.error_rate(qc.NoiseAware().fit(reports), crowd.truths))
         print(f"{name:12} {loss:12.2f} {np.mean(votes):14.1%} {np.mean(aware):14.1%}")

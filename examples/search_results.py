@@ -17,12 +17,12 @@ def main() -> None:
     crowd = qc.sparse_crowd(tasks=PAGES, workers=RATERS, sparsity=0.9, truths="uniform", seed=3)
     domain = crowd.answers.domain
     factors = qc.MatrixFactorization(domain=domain, epsilon=EPSILON, variant="fill", rank=30)
-    bits = qc.LaplacePerturbation(domain=domain, epsilon=EPSILON, participation="released")
+    bits = qc.LaplaceMechanism(domain=domain, epsilon=EPSILON, participation="released")
     noise = {
         name: mechanism.simulate(crowd.answers, random_state=0)
         for name, mechanism in (("factors", factors), ("bits", bits))
     }
-    with qc.noise_ignored():
+    with qc.ignores_noise():
         found = {
             "no privacy, weighted mean": qc.WeightedMean().fit(crowd.answers),
             "matrix factorisation, weighted mean": qc.WeightedMean().fit(noise["factors"]),

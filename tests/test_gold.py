@@ -55,9 +55,11 @@ def test_what_an_estimate_did_not_find_is_not_known():
 def test_unknown_tasks_are_named_and_left_out():
     truths = {1: "b", "x": "a", **{f"y{place}": "zebra" for place in range(7)}}
     truths = {str(task): label for task, label in truths.items()}
-    with pytest.warns(qc.LeftOutWarning, match=r"8 of 9 tasks .*: 'x', 'y0', .*'y3' and 3 more"):
+    with pytest.warns(
+        qc.DroppedRowsWarning, match=r"8 of 9 tasks .*: 'x', 'y0', .*'y3' and 3 more"
+    ):
         assert qc.error_rate(estimate(), truths) == 1
-    with pytest.warns(qc.LeftOutWarning):
+    with pytest.warns(qc.DroppedRowsWarning):
         assert qc.MajorityVote().fit(FRAME, gold=truths).truths["truth"][0] == "b"
 
 
@@ -71,13 +73,13 @@ def test_truths_of_other_tasks_alone_are_an_error():
 def test_a_row_is_that_of_the_truths_that_came_in():
     truths = pd.DataFrame({"task": ["x", "1", "2"], "label": ["a", "a", "zebra"]})
     with (
-        pytest.warns(qc.LeftOutWarning),
+        pytest.warns(qc.DroppedRowsWarning),
         pytest.raises(qc.AnswerError, match="row 2: 'zebra' is outside"),
     ):
         qc.error_rate(estimate(), truths)
     twice = pd.DataFrame({"task": ["x", "1", "1"], "label": ["a", "a", "a"]})
     with (
-        pytest.warns(qc.LeftOutWarning),
+        pytest.warns(qc.DroppedRowsWarning),
         pytest.raises(qc.AnswerError, match="row 2: task 1 occurs 2 times"),
     ):
         qc.error_rate(estimate(), twice)

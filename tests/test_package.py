@@ -79,7 +79,7 @@ def test_worker_side_loads_no_heavy_library(program):
         "import sys, quietcrowd as qc;"
         "m = qc.RandomizedResponse(domain=qc.Categorical([0, 1]), epsilon=1.0);"
         "qc.TwoLayerRandomizedResponse(domain=m.domain, low=0.1, high=0.4).guarantee(answers=9);"
-        "n = qc.LaplacePerturbation(domain=qc.Ordinal([0, 1]), epsilon=1.0);"
+        "n = qc.LaplaceMechanism(domain=qc.Ordinal([0, 1]), epsilon=1.0);"
         "qc.MatrixFactorization(domain=n.domain, epsilon=1.0);"
         "n.channel.noise.sample(10, None);"
         "heavy = ('quietcrowd._core', 'pandas', 'scipy', 'matplotlib');"

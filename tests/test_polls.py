@@ -52,7 +52,7 @@ def test_labels_with_other_names_lose_the_same():
     "mechanism",
     [
         pytest.param(
-            qc.LaplacePerturbation(domain=qc.Interval(low=0, high=1), epsilon=1.0), id="laplace"
+            qc.LaplaceMechanism(domain=qc.Interval(low=0, high=1), epsilon=1.0), id="laplace"
         ),
         pytest.param(
             qc.TwoLayerRandomizedResponse.from_claimed_epsilon(domain=YES_NO, epsilon=1.0),
@@ -319,7 +319,7 @@ def test_more_than_one_question_is_refused():
 
 
 def test_laws_that_are_no_tables_are_refused():
-    mechanism = qc.LaplacePerturbation(domain=qc.Interval(low=0, high=1), epsilon=1.0)
+    mechanism = qc.LaplaceMechanism(domain=qc.Interval(low=0, high=1), epsilon=1.0)
     frame = pd.DataFrame({"task": ["a"], "worker": [1], "label": [0.5]})
     with pytest.raises(qc.AnswerError, match="those of 'laplace' have neither"):
         qc.shuffled_poll(mechanism.randomize(qc.Answers.from_frame(frame, domain=mechanism.domain)))

@@ -21,16 +21,16 @@ from quietcrowd.inference.labels.voting import MajorityModel
 from quietcrowd.mechanisms import (
     Channel,
     DuchiMechanism,
-    FiniteChannel,
     HybridMechanism,
-    LaplacePerturbation,
+    LaplaceMechanism,
     MatrixFactorization,
     Mechanism,
-    OptimalChannel,
+    OptimalMechanism,
     PiecewiseMechanism,
     RandomizedResponse,
     Reports,
     SubsetSelection,
+    TableChannel,
     TwoLayerRandomizedResponse,
 )
 from quietcrowd.testing import assert_estimates_equal, check_mechanism, check_method
@@ -40,13 +40,13 @@ STARS = Ordinal(range(1, 6))
 DEGREES = Interval(low=-12.3, high=41.7)
 
 NUMERIC = [
-    LaplacePerturbation(domain=STARS, epsilon=1.0),
-    LaplacePerturbation(domain=DEGREES, epsilon=0.1),
-    LaplacePerturbation(domain=DEGREES, epsilon=30.0, fill=None),
-    LaplacePerturbation(domain=STARS, epsilon=1.0, fill=2.0, step=1.0),
-    LaplacePerturbation(domain=STARS, epsilon=2.0, fill="midpoint", scale="paper"),
-    LaplacePerturbation(domain=STARS, epsilon=1.0, participation="released"),
-    LaplacePerturbation(domain=DEGREES, epsilon=3.0, participation="released"),
+    LaplaceMechanism(domain=STARS, epsilon=1.0),
+    LaplaceMechanism(domain=DEGREES, epsilon=0.1),
+    LaplaceMechanism(domain=DEGREES, epsilon=30.0, fill=None),
+    LaplaceMechanism(domain=STARS, epsilon=1.0, fill=2.0, step=1.0),
+    LaplaceMechanism(domain=STARS, epsilon=2.0, fill="midpoint", scale="paper"),
+    LaplaceMechanism(domain=STARS, epsilon=1.0, participation="released"),
+    LaplaceMechanism(domain=DEGREES, epsilon=3.0, participation="released"),
     PiecewiseMechanism(domain=STARS, epsilon=1.0),
     PiecewiseMechanism(domain=DEGREES, epsilon=0.01),
     PiecewiseMechanism(domain=DEGREES, epsilon=4.0, step=1.0),
@@ -63,7 +63,7 @@ NUMERIC = [
 
 
 NEEDS_REPORTS = {
-    RatioMean: (LaplacePerturbation, {"epsilon": 1.0, "participation": "released"}),
+    RatioMean: (LaplaceMechanism, {"epsilon": 1.0, "participation": "released"}),
 }
 
 
@@ -86,7 +86,7 @@ def test_methods_pass(method):
 
 
 NAMED = {type(mechanism) for mechanism in NUMERIC} | {
-    OptimalChannel,
+    OptimalMechanism,
     RandomizedResponse,
     SubsetSelection,
     TwoLayerRandomizedResponse,
@@ -135,10 +135,10 @@ def test_mechanisms_pass(kind, domain, epsilon):
         TwoLayerRandomizedResponse(domain=YES_NO, epsilon=0.0, law="epsilon"),
         TwoLayerRandomizedResponse(domain=YES_NO, epsilon=8.0, law="epsilon", null="category"),
         TwoLayerRandomizedResponse(domain=STARS, epsilon=0.5, law="epsilon", null="category"),
-        OptimalChannel(domain=STARS, epsilon=1.0, prior={1: 0.6}),
-        OptimalChannel(domain=YES_NO, epsilon=3.0),
-        OptimalChannel(domain=STARS, epsilon=0.0),
-        OptimalChannel(domain=Ordinal(range(12)), epsilon=0.5, information="fisher"),
+        OptimalMechanism(domain=STARS, epsilon=1.0, prior={1: 0.6}),
+        OptimalMechanism(domain=YES_NO, epsilon=3.0),
+        OptimalMechanism(domain=STARS, epsilon=0.0),
+        OptimalMechanism(domain=Ordinal(range(12)), epsilon=0.5, information="fisher"),
         *NUMERIC,
         *ADDED,
     ],
@@ -336,7 +336,7 @@ def test_equal_estimates_are_equal_and_others_not():
 class LawOfEachReport(Channel):
     """The law of a randomised response, of which only likelihoods are told."""
 
-    def __init__(self, table: FiniteChannel):
+    def __init__(self, table: TableChannel):
         self._table = table
 
     def __eq__(self, other):

@@ -67,7 +67,7 @@ def number_reports(crowd, epsilon, rng):
     """Return reports with Laplace noise of a crowd; the answers themselves without noise."""
     if np.isinf(epsilon):
         return crowd.answers
-    mechanism = qc.LaplacePerturbation(domain=crowd.answers.domain, epsilon=epsilon, fill=None)
+    mechanism = qc.LaplaceMechanism(domain=crowd.answers.domain, epsilon=epsilon, fill=None)
     return mechanism.simulate(crowd.answers, random_state=rng, participation_public=True)
 
 

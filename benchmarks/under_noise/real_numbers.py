@@ -59,7 +59,7 @@ def on_tasks(table, tasks):
 def number_cell(name, epsilon, draws, kept):
     """Return the cell of a real set, and all records."""
     answers, score, law = real_set(name)
-    mechanism = qc.LaplacePerturbation(domain=answers.domain, epsilon=epsilon, fill=None)
+    mechanism = qc.LaplaceMechanism(domain=answers.domain, epsilon=epsilon, fill=None)
 
     def simulate(rng, _):
         reports = mechanism.simulate(answers, random_state=rng, participation_public=True)
@@ -96,7 +96,7 @@ def number_part(draws, kept, subject, sets=(*SETS, DRAWN), epsilons=EPSILONS):
     cells = [cell for cell, _ in both]
     section = Section(
         "Numbers",
-        "Mean absolute errors under `LaplacePerturbation(fill=None)`; population in decimal "
+        "Mean absolute errors under `LaplaceMechanism(fill=None)`; population in decimal "
         "logarithms. The oracle knows each worker's sigma, counted from plain answers to the tasks "
         "with known truths (plus 4 answers like the crowd's), takes all errors as normal, and "
         "knows mean and spread of the truths: where errors are not normal it is no bound. The "

@@ -63,8 +63,8 @@ def test_a_constant_is_useless_where_truths_are_spread_out():
 
 def test_scores_of_numbers_and_what_each_method_can_read():
     mechanisms = {
-        "released": lambda **at: qc.LaplacePerturbation(**at, participation="released"),
-        "alone": lambda **at: qc.LaplacePerturbation(**at, fill=None),
+        "released": lambda **at: qc.LaplaceMechanism(**at, participation="released"),
+        "alone": lambda **at: qc.LaplaceMechanism(**at, fill=None),
     }
     methods = {"mean": qc.Mean(), "ratio": qc.RatioMean()}
     frame = experiment(0.5, mechanisms, methods, crowd={"tasks": 40}, epsilons=[2.0]).run().frame

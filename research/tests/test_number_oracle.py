@@ -30,7 +30,7 @@ def test_intervals_cover_on_its_own_crowds(options, epsilon):
     crowd = number_crowd(tasks=400, **options)
     reports, shift = crowd.answers, None
     if epsilon is not None:
-        mechanism = qc.LaplacePerturbation(domain=reports.domain, epsilon=epsilon, fill=None)
+        mechanism = qc.LaplaceMechanism(domain=reports.domain, epsilon=epsilon, fill=None)
         reports = mechanism.simulate(reports, random_state=0).table
         shift = mechanism.channel.shift
     truths, posterior = number_posterior(reports, crowd.law, shift, points=100)

@@ -17,8 +17,8 @@
         ├── NoiseIgnoredWarning                   the noise in reports is ignored
         ├── NoSignalWarning                       the noise hides how the truths differ
         ├── SimulatedNoiseWarning                 simulated reports are read as real ones
-        ├── NotConvergedWarning                   a fit stopped before it converged
-        ├── LeftOutWarning                        rows, or known truths, are dropped
+        ├── ConvergenceWarning                    a fit stopped before it converged
+        ├── DroppedRowsWarning                    rows, or known truths, are dropped
         └── SimilarLabelsWarning                  labels differ only by capitals or spaces
 
 Errors and warnings have a `code`, such as ``"parameters.not-whole"``, and `fields`, the values that
@@ -36,13 +36,13 @@ from pathlib import Path
 __all__ = [
     "AnswerError",
     "CampaignError",
+    "ConvergenceWarning",
+    "DroppedRowsWarning",
     "FormatError",
-    "LeftOutWarning",
     "MissingExtraError",
     "MissingMechanismError",
     "NoSignalWarning",
     "NoiseIgnoredWarning",
-    "NotConvergedWarning",
     "ParameterError",
     "QuietcrowdError",
     "QuietcrowdWarning",
@@ -155,7 +155,7 @@ class SimulatedNoiseWarning(QuietcrowdWarning):
     """
 
 
-class LeftOutWarning(QuietcrowdWarning):
+class DroppedRowsWarning(QuietcrowdWarning):
     """Rows that are not valid answers, or truths of unknown tasks, are dropped."""
 
 
@@ -163,5 +163,5 @@ class SimilarLabelsWarning(QuietcrowdWarning):
     """Labels differ only by capitals or spaces, and count as different labels."""
 
 
-class NotConvergedWarning(QuietcrowdWarning):
+class ConvergenceWarning(QuietcrowdWarning):
     """A fit reached its limit of iterations before its objective converged."""

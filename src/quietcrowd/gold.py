@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from quietcrowd.domains import FiniteDomain, NumericDomain, as_numbers
-from quietcrowd.exceptions import AnswerError, LeftOutWarning
+from quietcrowd.exceptions import AnswerError, DroppedRowsWarning
 from quietcrowd.frames import TRUTH_ALIASES, as_frame, column_of, positions_by_text
 
 UNKNOWN = -1
@@ -50,7 +50,7 @@ class MatchedTruths:
     `of_tasks` the ids of all tasks.
 
     Raises KnownTruthError if a column is missing, a task is repeated, all tasks are unknown, or
-    there are no truths. A LeftOutWarning names unknown tasks.
+    there are no truths. A DroppedRowsWarning names unknown tasks.
     """
 
     def __init__(self, tasks: pa.Array, truths: Any) -> None:
@@ -127,7 +127,7 @@ def _check_found(names: pa.ChunkedArray, places: npt.NDArray[np.intp]) -> npt.ND
     shown = ", ".join(repr(names[int(row)].as_py()) for row in strangers[:MOST_NAMED])
     more = f" and {len(strangers) - MOST_NAMED:,} more" if len(strangers) > MOST_NAMED else ""
     warnings.warn(
-        LeftOutWarning(
+        DroppedRowsWarning(
             "answers.gold-left-out",
             count=len(strangers),
             total=len(names),

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from quietcrowd.exceptions import AnswerError, LeftOutWarning, ParameterError
+from quietcrowd.exceptions import AnswerError, DroppedRowsWarning, ParameterError
 from quietcrowd.frames import Backend, to_native
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports, check_mechanism, check_reports
 from quietcrowd.privacy.guarantee import MOST_REPORTS, PrivacyGuarantee
@@ -163,7 +163,7 @@ def shuffled_poll(reports: Reports) -> ShuffledPoll:
 
     Warns
     -----
-    LeftOutWarning
+    DroppedRowsWarning
         If reports that were sent again are dropped.
 
     Examples
@@ -219,7 +219,7 @@ def _first_sent(reports: Reports) -> npt.NDArray[Any]:
         raise AnswerError("polls.poll-sent-again", count=left_out)
     if left_out:
         warnings.warn(
-            LeftOutWarning("polls.poll-left-out", left_out=left_out, count=len(values)),
+            DroppedRowsWarning("polls.poll-left-out", left_out=left_out, count=len(values)),
             stacklevel=3,
         )
     return values[~reports.again]

@@ -74,7 +74,7 @@ def test_a_high_of_ones_own():
     [
         qc.RandomizedResponse(domain=qc.Ordinal(range(4)), epsilon=0.5),
         qc.TwoLayerRandomizedResponse(domain=BINARY, low=0.1, high=0.5),
-        qc.LaplacePerturbation(domain=qc.Ordinal(range(10)), epsilon=0.5),
+        qc.LaplaceMechanism(domain=qc.Ordinal(range(10)), epsilon=0.5),
     ],
     ids=lambda mechanism: getattr(mechanism, "name", None),
 )
@@ -97,7 +97,7 @@ def test_no_task_or_all_of_them():
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-3])
 def test_the_step_goes_with_the_mechanism_and_costs_little(width, epsilon, tolerance):
     step = noise_step(width, epsilon, tolerance)
-    mechanism = qc.LaplacePerturbation(
+    mechanism = qc.LaplaceMechanism(
         domain=qc.Interval(low=0, high=width), epsilon=epsilon, step=step
     )
     variance = mechanism.channel.variance + step**2 / 12
@@ -185,6 +185,6 @@ def test_no_width_and_no_loss_is_too_large():
 
 
 def test_three_tasks_of_a_tenth_fit_into_three_tenths():
-    mechanism = qc.LaplacePerturbation(domain=qc.Ordinal(range(5)), epsilon=0.1, fill=None)
+    mechanism = qc.LaplaceMechanism(domain=qc.Ordinal(range(5)), epsilon=0.1, fill=None)
     assert tasks_within(mechanism, 0.3) == 3
     assert tasks_within(mechanism, math.nextafter(0.3, 0)) == 2

@@ -22,15 +22,15 @@ BINARY = qc.Categorical(["no", "yes"])
 ONE = qc.RandomizedResponse(domain=BINARY, epsilon=1.0)
 TWO = qc.TwoLayerRandomizedResponse.from_claimed_epsilon(domain=BINARY, epsilon=1.0)
 NUMBERS = qc.Ordinal(range(5))
-LAPLACE = qc.LaplacePerturbation(domain=NUMBERS, epsilon=0.5)
+LAPLACE = qc.LaplaceMechanism(domain=NUMBERS, epsilon=0.5)
 MECHANISMS = [
     ONE,
     TWO,
     LAPLACE,
     qc.RandomizedResponse(domain=NUMBERS, epsilon=2.0, null="category"),
     qc.TwoLayerRandomizedResponse(domain=NUMBERS, law="epsilon", epsilon=0.5, null="category"),
-    qc.LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released"),
-    qc.LaplacePerturbation(domain=NUMBERS, epsilon=1.0, scale="paper", fill=None),
+    qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0, participation="released"),
+    qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0, scale="paper", fill=None),
     qc.MatrixFactorization(domain=NUMBERS, epsilon=1.0),
 ]
 
@@ -603,7 +603,7 @@ def test_what_is_spared_adds_up_rounded_down_and_what_is_spent_rounded_up():
 
 
 def test_three_campaigns_of_a_tenth_fit_into_three_tenths():
-    mechanism = qc.LaplacePerturbation(domain=NUMBERS, epsilon=0.1, fill=None)
+    mechanism = qc.LaplaceMechanism(domain=NUMBERS, epsilon=0.1, fill=None)
     two = PrivacyLedger().charge("ann", mechanism).charge("ann", mechanism, campaign="2")
     assert not two.would_exceed("ann", mechanism, 0.3, campaign="3")
     assert two.would_exceed("ann", mechanism, math.nextafter(0.3, 0), campaign="3")

@@ -23,9 +23,9 @@ ENTERED = {
     "one-layer": partial(qc.RandomizedResponse, domain=YES_NO),
     "null": partial(qc.RandomizedResponse, domain=YES_NO, null="category"),
     "sets": partial(qc.SubsetSelection, domain=qc.Ordinal(range(9))),
-    "optimal": partial(qc.OptimalChannel, domain=YES_NO, prior={"no": 0.9}),
-    "laplace": partial(qc.LaplacePerturbation, domain=NUMBERS, fill=None),
-    "released": partial(qc.LaplacePerturbation, domain=NUMBERS, participation="released"),
+    "optimal": partial(qc.OptimalMechanism, domain=YES_NO, prior={"no": 0.9}),
+    "laplace": partial(qc.LaplaceMechanism, domain=NUMBERS, fill=None),
+    "released": partial(qc.LaplaceMechanism, domain=NUMBERS, participation="released"),
     "duchi": partial(qc.DuchiMechanism, domain=NUMBERS),
     "piecewise": partial(qc.PiecewiseMechanism, domain=NUMBERS),
     "hybrid": partial(qc.HybridMechanism, domain=NUMBERS),
@@ -131,7 +131,7 @@ def test_no_draw_is_extended_under_a_delta(name):
 
 def test_what_is_used_does_not_depend_on_the_order_of_charges():
     one = qc.RandomizedResponse(domain=YES_NO, epsilon=0.2)
-    other = qc.LaplacePerturbation(domain=qc.Ordinal(range(5)), epsilon=0.3, fill=None)
+    other = qc.LaplaceMechanism(domain=qc.Ordinal(range(5)), epsilon=0.3, fill=None)
     empty = qc.PrivacyLedger()
     first = empty.charge("ann", one, answers=40).charge("ann", other, answers=20, campaign="2")
     second = empty.charge("ann", other, answers=20, campaign="2").charge("ann", one, answers=40)
@@ -201,11 +201,9 @@ def test_what_loses_more_than_was_entered_is_counted_as_it_loses():
     stated = two_layer.guarantee(answers=20)
     assert stated.worker_epsilon > 10
     assert counted_loss(two_layer, 20) == Fraction(stated.worker_epsilon)
-    wide = qc.LaplacePerturbation(
-        domain=qc.Ordinal([0, 100]), epsilon=1.0, scale="paper", fill=None
-    )
+    wide = qc.LaplaceMechanism(domain=qc.Ordinal([0, 100]), epsilon=1.0, scale="paper", fill=None)
     assert counted_loss(wide, 1) == 50
-    printed = qc.LaplacePerturbation(
+    printed = qc.LaplaceMechanism(
         domain=qc.Ordinal(range(11)), epsilon=1.0, scale="paper", fill=None
     )
     assert counted_loss(printed, 11) == 11 * printed.channel.exact_epsilon < Fraction(10.01)

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 
-from quietcrowd import AnswerError, Answers, Interval, LaplacePerturbation, Ordinal, Reports
+from quietcrowd import AnswerError, Answers, Interval, LaplaceMechanism, Ordinal, Reports
 from quietcrowd.auditing.attack import Observed
 
 LEVELS = Ordinal(range(5))
@@ -73,7 +73,7 @@ def test_sketches_of_absent_workers_are_missing():
 
 
 def test_participation_bits_stand_beside_their_reports():
-    mechanism = LaplacePerturbation(
+    mechanism = LaplaceMechanism(
         domain=Interval(low=0, high=1), epsilon=1.0, participation="released"
     )
     frame = pd.DataFrame({"task": [0, 1], "worker": [0, 1], "label": [0.0, 1.0]})

@@ -23,10 +23,10 @@ from quietcrowd import (
     DuchiMechanism,
     HybridMechanism,
     Interval,
-    LaplacePerturbation,
+    LaplaceMechanism,
     MatrixFactorization,
     Mechanism,
-    OptimalChannel,
+    OptimalMechanism,
     Ordinal,
     ParameterError,
     PiecewiseMechanism,
@@ -54,8 +54,8 @@ FINITE = [
     (RandomizedResponse(domain=LEVELS, flip_probability=0.97), 2),
     (RandomizedResponse(domain=LEVELS, epsilon=1.0, null="category"), 40),
     (SubsetSelection(domain=Ordinal(range(20)), epsilon=1.0), 3),
-    (OptimalChannel(domain=LEVELS, epsilon=1.0, prior={0: 0.6}), 1),
-    (OptimalChannel(domain=LEVELS, epsilon=0.5, information="fisher"), 30),
+    (OptimalMechanism(domain=LEVELS, epsilon=1.0, prior={0: 0.6}), 1),
+    (OptimalMechanism(domain=LEVELS, epsilon=0.5, information="fisher"), 30),
     (printed(), 1),
     (printed(), 5),
     (printed(0.0), 26),
@@ -80,9 +80,9 @@ FINITE_BY_DAY = [
 """Two labels, silence and sets; all of them at night."""
 
 NOISY = [
-    (LaplacePerturbation(domain=LEVELS, epsilon=1.0), 1),
-    (LaplacePerturbation(domain=NUMBERS, epsilon=1.0, fill=None), 2),
-    (LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released"), 1),
+    (LaplaceMechanism(domain=LEVELS, epsilon=1.0), 1),
+    (LaplaceMechanism(domain=NUMBERS, epsilon=1.0, fill=None), 2),
+    (LaplaceMechanism(domain=NUMBERS, epsilon=1.0, participation="released"), 1),
     (PiecewiseMechanism(domain=LEVELS, epsilon=1.0), 2),
     (DuchiMechanism(domain=NUMBERS, epsilon=2.0), 1),
     (HybridMechanism(domain=NUMBERS, epsilon=1.0), 3),
@@ -92,10 +92,10 @@ NOISY = [
 """Where samples must prove at least 0.8 of the stated epsilon, from 10^5 draws a side."""
 
 OTHERS = [
-    (LaplacePerturbation(domain=LEVELS, epsilon=1.0), 3),
-    (LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released"), 3),
-    (LaplacePerturbation(domain=LEVELS, epsilon=1.0, fill=0.0), 2),
-    (LaplacePerturbation(domain=Ordinal([0, 100]), epsilon=0.02, scale="paper"), 2),
+    (LaplaceMechanism(domain=LEVELS, epsilon=1.0), 3),
+    (LaplaceMechanism(domain=NUMBERS, epsilon=1.0, participation="released"), 3),
+    (LaplaceMechanism(domain=LEVELS, epsilon=1.0, fill=0.0), 2),
+    (LaplaceMechanism(domain=Ordinal([0, 100]), epsilon=0.02, scale="paper"), 2),
     (MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=4, profile="rademacher"), 4),
     (MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=2, variant="statistics"), 6),
     (MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=3, variant="ridge"), 6),
@@ -236,7 +236,7 @@ def test_a_mechanism_of_an_unknown_kind_is_attacked_by_a_learnt_projection():
     class Unknown(Channel):
         epsilon = 1.0
 
-    class Stranger(LaplacePerturbation):
+    class Stranger(LaplaceMechanism):
         channel = Unknown()
 
         @property
@@ -250,7 +250,7 @@ def test_a_mechanism_of_an_unknown_kind_is_attacked_by_a_learnt_projection():
             reports = known._randomize(answers, rng)
             return qc.Reports(table=reports.table, mechanism=self, simulated=reports.simulated)
 
-    known = LaplacePerturbation(domain=NUMBERS, epsilon=1.0)
+    known = LaplaceMechanism(domain=NUMBERS, epsilon=1.0)
     stranger = Stranger(domain=NUMBERS, epsilon=1.0)
     report = audit(stranger, 2, draws=20_000, random_state=2)
     assert report.exact_epsilon is None
@@ -283,7 +283,7 @@ def test_only_mechanisms_are_audited():
     with pytest.raises(ParameterError, match=r"mechanism must be a Mechanism.* got 'laplace'"):
         audit("laplace")
     with pytest.raises(ParameterError, match=r"mechanism must be a Mechanism.* got <class"):
-        audit(LaplacePerturbation)
+        audit(LaplaceMechanism)
     with pytest.raises(ParameterError, match=r"mechanism must be a Mechanism.* got None"):
         noise_of_audit(None, 1)
 
@@ -291,7 +291,7 @@ def test_only_mechanisms_are_audited():
 def test_noise_is_counted_for_all_cells_that_are_sent():
     """Of 1,000 workers, in two rows, by two attacks; of 200 devices; of 2,200 messages."""
     devices, messages = 2 * 200, 2_200 * 4
-    mechanism = LaplacePerturbation(domain=LEVELS, epsilon=1.0)
+    mechanism = LaplaceMechanism(domain=LEVELS, epsilon=1.0)
     assert noise_of_audit(mechanism, 1, 1000) == 4_000 + devices + messages
     rows = 2 * 1000 * 2  # that differ in both answers
     assert noise_of_audit(mechanism, 2, 1000) == 8_000 + 2 * devices + rows + messages
@@ -311,8 +311,8 @@ def test_what_is_announced_is_what_is_drawn(monkeypatch):
 
     monkeypatch.setattr(DiscreteLaplace, "sample", counting)
     for mechanism, n in (
-        (LaplacePerturbation(domain=LEVELS, epsilon=1.0), 3),
-        (LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released"), 20),
+        (LaplaceMechanism(domain=LEVELS, epsilon=1.0), 3),
+        (LaplaceMechanism(domain=NUMBERS, epsilon=1.0, participation="released"), 20),
         (MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=2, variant="statistics"), 20),
     ):
         drawn.clear()
@@ -350,8 +350,8 @@ def test_extreme_deltas_are_audited(delta):
         RandomizedResponse(domain=LABELS, epsilon=0.0),
         RandomizedResponse(domain=LEVELS, epsilon=2.0, null="category"),
         TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.5),
-        LaplacePerturbation(domain=NUMBERS, epsilon=0.01),
-        LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released"),
+        LaplaceMechanism(domain=NUMBERS, epsilon=0.01),
+        LaplaceMechanism(domain=NUMBERS, epsilon=1.0, participation="released"),
         MatrixFactorization(domain=NUMBERS, epsilon=0.01, rank=2),
         MatrixFactorization(domain=NUMBERS, epsilon=0.01, rank=2, variant="statistics"),
     ],
@@ -379,13 +379,13 @@ def test_a_mechanism_that_tells_nothing_loses_nothing():
 
 @pytest.mark.slow
 def test_noise_of_an_unknown_channel_is_attacked_by_its_own_law():
-    known = LaplacePerturbation(domain=LEVELS, epsilon=1.0)
+    known = LaplaceMechanism(domain=LEVELS, epsilon=1.0)
 
     class Rewritten(Channel):
         epsilon = known.channel.epsilon
         shift = known.channel.shift
 
-    class Stranger(LaplacePerturbation):
+    class Stranger(LaplaceMechanism):
         channel = Rewritten()
 
         @property

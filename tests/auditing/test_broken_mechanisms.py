@@ -14,7 +14,7 @@ from quietcrowd import (
     AnswerError,
     Categorical,
     Interval,
-    LaplacePerturbation,
+    LaplaceMechanism,
     MatrixFactorization,
     Ordinal,
     RandomizedResponse,
@@ -25,7 +25,7 @@ from quietcrowd.auditing.audit import plan_audit
 from quietcrowd.mechanisms.channels.base import TOTAL
 from quietcrowd.mechanisms.channels.noise import DiscreteLaplace
 from quietcrowd.mechanisms.channels.shift import BIT_GRID
-from quietcrowd.mechanisms.channels.table import FiniteChannel
+from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.mechanisms.taskwise import dense_table
 from quietcrowd.privacy.rounding import exp_of
 
@@ -52,8 +52,8 @@ def halve_noise(monkeypatch):
 @pytest.mark.parametrize(
     "mechanism",
     [
-        LaplacePerturbation(domain=LEVELS, epsilon=1.0),
-        nightly(LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released")),
+        LaplaceMechanism(domain=LEVELS, epsilon=1.0),
+        nightly(LaplaceMechanism(domain=NUMBERS, epsilon=1.0, participation="released")),
         nightly(MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=1)),
         MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=4),
         nightly(MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=2, variant="ridge")),
@@ -94,7 +94,7 @@ def test_null_that_is_skipped_is_caught(kind):
 
 @pytest.mark.slow
 def test_fillings_without_noise_are_caught():
-    class Quiet(LaplacePerturbation):
+    class Quiet(LaplaceMechanism):
         def _with_noise(self, places, rng):
             noisy = super()._with_noise(places, rng)
             return np.where(places == self.grid.middle, places, noisy).astype(noisy.dtype)
@@ -137,7 +137,7 @@ def test_a_table_that_is_not_the_one_sampled_from_is_caught():
 
     class Swapped(RandomizedResponse):
         def _randomize(self, answers, rng):
-            other = FiniteChannel.randomized_response(2, TOTAL // 8)
+            other = TableChannel.randomized_response(2, TOTAL // 8)
             honest = super()._randomize(answers, rng)
             drawn = other.sample(
                 answers.values, lambda n: words.integers(0, 2**32, n, dtype=np.uint32)
@@ -256,7 +256,7 @@ def test_noise_that_serves_all_tasks_is_caught(law):
 
     workers = []
 
-    class OneNoise(LaplacePerturbation):
+    class OneNoise(LaplaceMechanism):
         def randomize_tasks(self, answers, drawn, rng):
             workers.append(len(answers.workers))
             return super().randomize_tasks(answers, drawn, rng)
@@ -278,7 +278,7 @@ def test_noise_that_serves_all_tasks_is_caught(law):
 
 @pytest.mark.slow
 def test_noise_that_serves_all_bits_is_caught():
-    class OneBitNoise(LaplacePerturbation):
+    class OneBitNoise(LaplaceMechanism):
         def _noisy_bits(self, answered, rng):
             noisy = super()._noisy_bits(answered, rng)
             noise = noisy.astype(np.int64) - BIT_GRID.steps * answered
@@ -414,7 +414,7 @@ def test_sketches_of_another_length_are_an_error():
 def with_noise(change):
     """Return a mechanism whose noise at the highest answer is changed."""
 
-    class Changed(LaplacePerturbation):
+    class Changed(LaplaceMechanism):
         def _with_noise(self, places, rng):
             noisy = super()._with_noise(places, rng)
             high = places == self.grid.steps

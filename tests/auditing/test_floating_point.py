@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from quietcrowd import Answers, Interval, LaplacePerturbation, MatrixFactorization
+from quietcrowd import Answers, Interval, LaplaceMechanism, MatrixFactorization
 
 UNIT = 2.0**-53
 DOMAIN = Interval(low=0, high=1)
@@ -44,7 +44,7 @@ def decode(sent):
 def real_reports(answer):
     """Return what COUNT devices with that answer send."""
     frame = pd.DataFrame({"task": 0, "worker": np.arange(COUNT), "label": answer})
-    mechanism = LaplacePerturbation(domain=DOMAIN, epsilon=1.0, fill=None)
+    mechanism = LaplaceMechanism(domain=DOMAIN, epsilon=1.0, fill=None)
     reports = mechanism.randomize(Answers.from_frame(frame, DOMAIN))
     return reports.table.domain.numbers(reports.table.values)
 
@@ -68,7 +68,7 @@ def test_noise_in_floats_tells_the_answer(answer):
 def test_real_reports_do_not_tell():
     """Both answers give the same set of numbers, and the decoder is no better than epsilon says."""
     sent = {answer: near_zero(real_reports(answer)) for answer in (0.0, 1.0)}
-    step = LaplacePerturbation(domain=DOMAIN, epsilon=1.0, fill=None).grid.step
+    step = LaplaceMechanism(domain=DOMAIN, epsilon=1.0, fill=None).grid.step
     for numbers in sent.values():
         assert (numbers / step == np.rint(numbers / step)).all()
     told = {

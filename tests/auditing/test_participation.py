@@ -27,10 +27,10 @@ from quietcrowd.domains import Categorical, Interval, Ordinal
 from quietcrowd.mechanisms import (
     DuchiMechanism,
     HybridMechanism,
-    LaplacePerturbation,
+    LaplaceMechanism,
     MatrixFactorization,
     Mechanism,
-    OptimalChannel,
+    OptimalMechanism,
     PiecewiseMechanism,
     RandomizedResponse,
     SubsetSelection,
@@ -148,7 +148,7 @@ def test_two_layer_with_null(labels, tasks):
 @pytest.mark.parametrize("domain", [LEVELS, Interval(low=-1, high=1)])
 def test_laplace_with_filled_answers(domain, fill):
     """The law of a report is known at every place; its ratios are taken one by one."""
-    mechanism = LaplacePerturbation(domain=domain, epsilon=1.0, fill=fill, step=2.0**-4)
+    mechanism = LaplaceMechanism(domain=domain, epsilon=1.0, fill=fill, step=2.0**-4)
     grid, scale = mechanism.grid, mechanism.channel.noise.scale
     fillings = {"midpoint": [grid.middle], 0.0: [grid.place(0.0)]}.get(fill)
     if fill == "uniform":
@@ -173,7 +173,7 @@ def test_laplace_with_filled_answers(domain, fill):
 
 @pytest.mark.nightly
 def test_laplace_with_a_released_bit():
-    mechanism = LaplacePerturbation(domain=LEVELS, epsilon=1.0, participation="released")
+    mechanism = LaplaceMechanism(domain=LEVELS, epsilon=1.0, participation="released")
 
     def statistic(reports):
         here = reports.table.task_codes == CELL
@@ -254,12 +254,12 @@ def exact_sums(mechanism):
 def test_reports_of_answers_alone_are_convicted(noise):
     """Whether a report exists tells everything: the stated guarantee says so, and so do samples."""
     mechanism = {
-        "laplace": LaplacePerturbation(domain=LEVELS, epsilon=1.0, fill=None),
+        "laplace": LaplaceMechanism(domain=LEVELS, epsilon=1.0, fill=None),
         "piecewise": PiecewiseMechanism(domain=LEVELS, epsilon=1.0),
         "duchi": DuchiMechanism(domain=LEVELS, epsilon=1.0),
         "hybrid": HybridMechanism(domain=LEVELS, epsilon=1.0),
         "sets": SubsetSelection(domain=LEVELS, epsilon=1.0),
-        "optimal": OptimalChannel(domain=LEVELS, epsilon=1.0),
+        "optimal": OptimalMechanism(domain=LEVELS, epsilon=1.0),
     }[noise]
     assert not mechanism.participation_protected
 

@@ -15,7 +15,7 @@ from tests.nightly import nightly
 from quietcrowd import (
     Categorical,
     Interval,
-    LaplacePerturbation,
+    LaplaceMechanism,
     MatrixFactorization,
     RandomizedResponse,
     TwoLayerRandomizedResponse,
@@ -35,8 +35,8 @@ KINDS = [
     (RandomizedResponse, {"domain": LABELS}),
     (RandomizedResponse, {"domain": LABELS, "null": "category"}),
     (TwoLayerRandomizedResponse, {"domain": LABELS}),
-    (LaplacePerturbation, {"domain": NUMBERS}),
-    (LaplacePerturbation, {"domain": NUMBERS, "fill": None}),
+    (LaplaceMechanism, {"domain": NUMBERS}),
+    (LaplaceMechanism, {"domain": NUMBERS, "fill": None}),
     (MatrixFactorization, {"domain": NUMBERS, "rank": 4}),
     (MatrixFactorization, {"domain": NUMBERS, "rank": 4, "variant": "ridge"}),
     (MatrixFactorization, {"domain": NUMBERS, "rank": 2, "variant": "statistics"}),
@@ -260,7 +260,7 @@ def test_sketches_that_are_sent_raw_are_caught(monkeypatch, variant):
 @pytest.mark.nightly
 def test_raw_rows_exceed_what_is_stated_of_a_worker():
     """Five answers of epsilon 0.2: a row of an honest worker tells at most 1."""
-    mechanism = made(LaplacePerturbation, {"domain": NUMBERS, "fill": None}, 0.2, raw(0.01))
+    mechanism = made(LaplaceMechanism, {"domain": NUMBERS, "fill": None}, 0.2, raw(0.01))
     report = audit(mechanism, 5, draws=50_000)
     assert report.guarantee.worker_epsilon == pytest.approx(1.0)
     assert report.proven_worker_epsilon > 2
@@ -325,7 +325,7 @@ def test_noise_that_serves_any_two_tasks_is_caught(case, first, second):
 
 @pytest.mark.nightly
 def test_noise_that_serves_the_bits_of_any_two_tasks_is_caught():
-    class OneBitNoise(LaplacePerturbation):
+    class OneBitNoise(LaplaceMechanism):
         def _noisy_bits(self, answered, rng):
             noisy = super()._noisy_bits(answered, rng)
             noise = noisy.astype(np.int64) - BIT_GRID.steps * answered

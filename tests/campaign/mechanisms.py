@@ -18,12 +18,10 @@ MECHANISMS = {
     ),
     "sets of labels": qc.SubsetSelection(domain=LABELS, epsilon=1.0),
     "two-layer": qc.TwoLayerRandomizedResponse.from_claimed_epsilon(domain=LABELS, epsilon=1.0),
-    "optimal": qc.OptimalChannel(domain=LABELS, epsilon=1.0, prior={"no": 0.7}),
-    "laplace": qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill=None),
-    "laplace, filled": qc.LaplacePerturbation(domain=LEVELS, epsilon=1.0),
-    "laplace with a bit": qc.LaplacePerturbation(
-        domain=RANGE, epsilon=1.0, participation="released"
-    ),
+    "optimal": qc.OptimalMechanism(domain=LABELS, epsilon=1.0, prior={"no": 0.7}),
+    "laplace": qc.LaplaceMechanism(domain=RANGE, epsilon=1.0, fill=None),
+    "laplace, filled": qc.LaplaceMechanism(domain=LEVELS, epsilon=1.0),
+    "laplace with a bit": qc.LaplaceMechanism(domain=RANGE, epsilon=1.0, participation="released"),
     "piecewise": qc.PiecewiseMechanism(domain=RANGE, epsilon=1.0),
     "duchi": qc.DuchiMechanism(domain=LEVELS, epsilon=1.0),
     "hybrid": qc.HybridMechanism(domain=RANGE, epsilon=2.0),
@@ -47,7 +45,7 @@ def relabelled(mechanism, seed: int):
         return mechanism
     rows = rng.permutation(domain.size)
     turned = {"domain": qc.Categorical([domain.labels[row] for row in rows])}
-    if isinstance(mechanism, qc.OptimalChannel):
+    if isinstance(mechanism, qc.OptimalMechanism):
         columns = rng.permutation(mechanism.channel.reports)
         turned["weights"] = mechanism.channel.weights[rows][:, columns]
     return evolve(mechanism, **turned)

@@ -123,7 +123,7 @@ def test_randomise_fit_files_ledger_and_audit(nearby, veterans, answers, tmp_pat
     qc.write_reports(reports, tmp_path / "reports.parquet")
     back = qc.read_reports(tmp_path / "reports.parquet")
     assert back.mechanism == nearby
-    with qc.noise_ignored():
+    with qc.ignores_noise():
         estimate, again = veterans.fit(reports), method_from_dict(veterans.to_dict()).fit(back)
     assert estimate.truths.equals(again.truths)
     ledger = qc.PrivacyLedger.of_reports(reports)
@@ -145,7 +145,7 @@ def test_a_store_and_the_command_line(nearby, veterans, answers, tmp_path):
     assert store.mechanism == nearby
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)
-        with qc.noise_ignored():
+        with qc.ignores_noise():
             found = infer_store(store, veterans, tmp_path / "truths.parquet")
     assert len(pd.read_parquet(tmp_path / "truths.parquet")) == 60
     assert found.method == veterans
@@ -173,7 +173,7 @@ def test_a_campaign(nearby, veterans, desk, tmp_path):
         assert "the answer '1' is reported as '1' in 31.0 %" in client.law[0]
         assert client.answer({"t0": 1, "t1": 5, "t2": 3}).accepted == 3
         assert client.stored().as_sent
-    with qc.noise_ignored():
+    with qc.ignores_noise():
         assert Inferrer(desk.server.database).infer(bytes.fromhex(campaign))
     results = desk.client.get(f"/campaigns/{campaign}/results").json()
     assert results["method"]["method"] == "veterans-vote"

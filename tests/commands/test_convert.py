@@ -87,7 +87,7 @@ def test_reports_keep_what_made_them(run, batch):
         note = json.loads((batch / f"{file}.mechanism.json").read_text())
         assert note["mechanism"]["other_weight"] == mechanism.to_dict()["other_weight"]
         assert "do not majority-vote them" in note["warning"]
-        with qc.noise_ignored():
+        with qc.ignores_noise():
             assert run("infer", file)[0] == 0
         (batch / f"{file}.mechanism.json").unlink()
         assert "the mechanism of these reports is unknown" in run("infer", file)[2]

@@ -78,6 +78,6 @@ def test_what_cannot_be_planned_is_said():
     mechanism = qc.RandomizedResponse(domain=LABELS, epsilon=1.0)
     with pytest.raises(ParameterError, match="--participants"):
         tell_plan(mechanism, "one-layer", tasks=3, workers=None, answers=None)
-    levels = qc.LaplacePerturbation(domain=qc.Ordinal([1, 2, 3]), epsilon=1.0)
+    levels = qc.LaplaceMechanism(domain=qc.Ordinal([1, 2, 3]), epsilon=1.0)
     with pytest.raises(ParameterError, match="its truths are numbers, the plan's labels"):
         tell_plan(levels, "laplace", tasks=3, workers=5, answers=None)

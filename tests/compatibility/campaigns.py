@@ -27,7 +27,7 @@ CAMPAIGNS: dict[str, dict[str, Any]] = {
         "method": METHODS["dawid-skene"].to_dict(),
     },
     "numbers": {
-        "mechanism": qc.LaplacePerturbation(domain=RANGE, epsilon=4.0, participation="released")
+        "mechanism": qc.LaplaceMechanism(domain=RANGE, epsilon=4.0, participation="released")
     },
     "sketches": {"mechanism": qc.MatrixFactorization(domain=LEVELS, epsilon=4.0, rank=3)},
 }

@@ -84,13 +84,13 @@ MECHANISMS: Mapping[str, qc.Mechanism] = {
     "two-layer-null": qc.TwoLayerRandomizedResponse(
         domain=THREE, epsilon=1.0, law="epsilon", null="category"
     ),
-    "laplace": qc.LaplacePerturbation(domain=RANGE, epsilon=4.0, fill=None),
-    "laplace-filled": qc.LaplacePerturbation(domain=LEVELS, epsilon=4.0),
-    "laplace-midpoint": qc.LaplacePerturbation(domain=RANGE, epsilon=4.0, fill="midpoint"),
-    "laplace-number": qc.LaplacePerturbation(domain=LEVELS, epsilon=4.0, fill=3),
-    "laplace-released": qc.LaplacePerturbation(domain=RANGE, epsilon=4.0, participation="released"),
-    "laplace-paper": qc.LaplacePerturbation(domain=LEVELS, epsilon=4.0, scale="paper", fill=None),
-    "laplace-step": qc.LaplacePerturbation(domain=RANGE, epsilon=4.0, fill=None, step=0.5),
+    "laplace": qc.LaplaceMechanism(domain=RANGE, epsilon=4.0, fill=None),
+    "laplace-filled": qc.LaplaceMechanism(domain=LEVELS, epsilon=4.0),
+    "laplace-midpoint": qc.LaplaceMechanism(domain=RANGE, epsilon=4.0, fill="midpoint"),
+    "laplace-number": qc.LaplaceMechanism(domain=LEVELS, epsilon=4.0, fill=3),
+    "laplace-released": qc.LaplaceMechanism(domain=RANGE, epsilon=4.0, participation="released"),
+    "laplace-paper": qc.LaplaceMechanism(domain=LEVELS, epsilon=4.0, scale="paper", fill=None),
+    "laplace-step": qc.LaplaceMechanism(domain=RANGE, epsilon=4.0, fill=None, step=0.5),
     "factors": qc.MatrixFactorization(domain=LEVELS, epsilon=4.0, rank=4),
     "factors-statistics": qc.MatrixFactorization(
         domain=RANGE, epsilon=4.0, rank=3, variant="statistics", profile="rademacher"

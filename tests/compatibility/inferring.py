@@ -71,7 +71,7 @@ def estimates(folder: Path) -> Iterator[Case]:
 def _methods_for(mechanism: qc.Mechanism) -> tuple[str, ...]:
     if isinstance(mechanism, qc.RandomizedResponse | qc.TwoLayerRandomizedResponse):
         return ("majority", "weighted-vote", "dawid-skene", "glad", "crh-labels")
-    if isinstance(mechanism, qc.LaplacePerturbation):
+    if isinstance(mechanism, qc.LaplaceMechanism):
         return ("mean", "weighted-mean", "gtm", "moon", "moon-variance", "ratio-mean")
     return ("mean", "weighted-mean", "gtm", "moon")
 

@@ -113,7 +113,7 @@ def _chance(mechanism: qc.Mechanism) -> Any:
 
 def _channel(mechanism: qc.Mechanism) -> Any:
     channel = mechanism.channel
-    weights = channel.weights.tolist() if isinstance(channel, qc.FiniteChannel) else None
+    weights = channel.weights.tolist() if isinstance(channel, qc.TableChannel) else None
     exact = plan_audit(mechanism, 3).exact
     return {
         "epsilon": float(channel.epsilon),

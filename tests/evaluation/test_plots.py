@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from quietcrowd import Categorical, LaplacePerturbation, Ordinal, RandomizedResponse, audit
+from quietcrowd import Categorical, LaplaceMechanism, Ordinal, RandomizedResponse, audit
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval
 from quietcrowd.evaluation import plots
@@ -26,7 +26,7 @@ def axes_of(report):
 def test_a_picture_says_what_is_exact_and_what_is_proven(tmp_path):
     exact = audit(RandomizedResponse(domain=Categorical([0, 1]), epsilon=1.0), 2, draws=500)
     noisy = audit(
-        LaplacePerturbation(domain=Ordinal([0, 1]), epsilon=1.0),
+        LaplaceMechanism(domain=Ordinal([0, 1]), epsilon=1.0),
         draws=500,
         random_state=1,
     )

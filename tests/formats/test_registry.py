@@ -140,7 +140,7 @@ def test_reports_of_more_than_a_label_do_not_fit_platforms(tmp_path, name):
     answers = qc.Answers.from_frame(frame, domain, tasks=["a"], workers=["u"])
     path = tmp_path / f"r{FORMATS[name].suffixes[0]}"
     for mechanism in (
-        qc.LaplacePerturbation(domain=domain, epsilon=1.0, participation="released"),
+        qc.LaplaceMechanism(domain=domain, epsilon=1.0, participation="released"),
         qc.MatrixFactorization(domain=domain, epsilon=1.0),
     ):
         reports = mechanism.simulate(answers, random_state=1)
@@ -290,7 +290,7 @@ def test_no_json_raises_anything_else(tmp_path, tasks):
             warnings.catch_warnings(),
             contextlib.suppress(FormatError, qc.AnswerError),
         ):
-            warnings.simplefilter("ignore", qc.LeftOutWarning)
+            warnings.simplefilter("ignore", qc.DroppedRowsWarning)
             read()
 
 

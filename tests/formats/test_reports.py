@@ -15,21 +15,21 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Categorical, Interval, Ordinal
 from quietcrowd.exceptions import (
     AnswerError,
+    DroppedRowsWarning,
     FormatError,
-    LeftOutWarning,
     ParameterError,
     QuietcrowdWarning,
 )
 from quietcrowd.formats import read_answers, read_reports, write_reports, write_table
 from quietcrowd.formats.registry import read_note
 from quietcrowd.formats.reports import report_note
-from quietcrowd.inference import Mean, RatioMean, noise_ignored
+from quietcrowd.inference import Mean, RatioMean, ignores_noise
 from quietcrowd.mechanisms import (
     DuchiMechanism,
     HybridMechanism,
-    LaplacePerturbation,
+    LaplaceMechanism,
     MatrixFactorization,
-    OptimalChannel,
+    OptimalMechanism,
     PiecewiseMechanism,
     RandomizedResponse,
     SubsetSelection,
@@ -41,9 +41,9 @@ DEGREES = Interval(low=-12.3, high=41.7)
 MECHANISMS = [
     RandomizedResponse(domain=STARS, epsilon=1.0, null="category"),
     TwoLayerRandomizedResponse(domain=STARS, epsilon=1.0, law="epsilon", null="category"),
-    LaplacePerturbation(domain=STARS, epsilon=1.0),
-    LaplacePerturbation(domain=DEGREES, epsilon=1.0, fill=None),
-    LaplacePerturbation(domain=DEGREES, epsilon=0.1, participation="released"),
+    LaplaceMechanism(domain=STARS, epsilon=1.0),
+    LaplaceMechanism(domain=DEGREES, epsilon=1.0, fill=None),
+    LaplaceMechanism(domain=DEGREES, epsilon=0.1, participation="released"),
     MatrixFactorization(domain=DEGREES, epsilon=1.0),
     MatrixFactorization(domain=DEGREES, epsilon=0.01, variant="statistics", rank=3),
     MatrixFactorization(domain=STARS, epsilon=1.0, variant="ridge"),
@@ -52,7 +52,7 @@ MECHANISMS = [
     HybridMechanism(domain=DEGREES, epsilon=3.0),
 ]
 SETS = SubsetSelection(domain=STARS, epsilon=0.5)
-TABLE = OptimalChannel(domain=STARS, epsilon=1.0, prior={0: 0.6})
+TABLE = OptimalMechanism(domain=STARS, epsilon=1.0, prior={0: 0.6})
 SUFFIXES = [".csv", ".csv.gz", ".tsv", ".parquet", ".jsonl", ".jsonl.gz"]
 BY_DAY = [".csv", ".parquet", ".jsonl"]
 """What a table comes back as from packed files and from .tsv, ``test_tables.py`` tries."""
@@ -103,7 +103,7 @@ def test_ids_of_other_types(mechanism, ids, suffix, tmp_path):
     write_reports(reports, path)
     back = read_reports(path)
     plain = str if ids[0] == 10 else pd.Timestamp
-    with noise_ignored():
+    with ignores_noise():
         before, after = (
             Mean().fit(data).truths.assign(task=lambda found: found["task"].map(plain))
             for data in (reports, back)
@@ -308,7 +308,7 @@ def test_of_files_of_several_campaigns_originals_count(tmp_path, suffix):
     )
     alone = read_reports(second)
     assert (len(alone), alone.again.tolist(), alone.campaign) == (2, [True, False], "two")
-    with pytest.warns(LeftOutWarning, match="1 of 4 reports were sent again and are ignored"):
+    with pytest.warns(DroppedRowsWarning, match="1 of 4 reports were sent again and are ignored"):
         both = read_reports(first, second)
     assert both.again is None
     assert both.table.workers.to_pylist() == ["u", "y"]
@@ -323,7 +323,7 @@ def test_copies_of_a_question_are_read_as_one_task_from_the_original(tmp_path):
     rows += [("t", "u", "no", False)]
     copies = {"r": "r", "s": "r"}
     path = write_export(tmp_path / "a.csv", rows, "one", tasks=["r", "s", "t"], copies=copies)
-    with pytest.warns(LeftOutWarning, match="Copies are merged into the first task by name"):
+    with pytest.warns(DroppedRowsWarning, match="Copies are merged into the first task by name"):
         found = read_reports(path)
     frame = found.to_frame()
     assert found.table.tasks.to_pylist() == ["r", "t"]

@@ -14,7 +14,7 @@ from quietcrowd.report_domains import Reals
 
 LABELS = qc.synthetic_crowd(tasks=600, workers=30, answers_per_task=8, labels=range(3), seed=5)
 NUMBERS = qc.sparse_crowd(tasks=400, workers=40, sparsity=0.7, truths="uniform", seed=5)
-NOISY = qc.LaplacePerturbation(domain=NUMBERS.answers.domain, epsilon=4.0, fill=None)
+NOISY = qc.LaplaceMechanism(domain=NUMBERS.answers.domain, epsilon=4.0, fill=None)
 
 
 def split(answers, share=0.02):

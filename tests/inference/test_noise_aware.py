@@ -26,7 +26,7 @@ SITUATIONS = {
         qc.TwoLayerRandomizedResponse,
         {"epsilon": 2.0, "law": "epsilon", "null": "category"},
     ),
-    "numbers": (qc.LaplacePerturbation, {"epsilon": 2.0, "fill": None}),
+    "numbers": (qc.LaplaceMechanism, {"epsilon": 2.0, "fill": None}),
 }
 
 BY_DAY = ("two layers, NULL", "numbers")

@@ -24,7 +24,7 @@ def told(call, *given, **options):
         warnings.simplefilter("always")
         call(*given, **options)
     assert {one.filename for one in seen} <= {__file__}
-    return [one.category for one in seen if one.category is not qc.NotConvergedWarning]
+    return [one.category for one in seen if one.category is not qc.ConvergenceWarning]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -36,7 +36,7 @@ def test_simulated_reports_are_called_so_and_real_ones_are_not(method):
 
 
 def test_reports_that_are_extended_by_are_told_too():
-    with qc.noise_ignored():
+    with qc.ignores_noise():
         start = qc.MajorityVote().fit(REAL)
     moved = CROWD.answers.to_frame().assign(task=lambda rows: rows["task"] + 1000)
     answers = qc.Answers.from_frame(moved, DOMAIN)
@@ -48,9 +48,7 @@ def test_reports_that_are_extended_by_are_told_too():
 
 def test_a_method_that_knows_the_noise_tells_of_simulations_too():
     numbers = qc.sparse_crowd(tasks=20, workers=300, sparsity=0.5, seed=1).answers
-    mechanism = qc.LaplacePerturbation(
-        domain=numbers.domain, epsilon=50.0, participation="released"
-    )
+    mechanism = qc.LaplaceMechanism(domain=numbers.domain, epsilon=50.0, participation="released")
     reports = mechanism.simulate(numbers, random_state=0)
     assert told(qc.RatioMean().fit, reports) == [qc.SimulatedNoiseWarning]
     with pytest.warns(qc.SimulatedNoiseWarning, match="simulated and protect no one"):
@@ -114,13 +112,13 @@ def test_from_frame_tells_of_reports(backend):
 @pytest.mark.parametrize("method", METHODS)
 def test_an_epsilon_of_0_is_told(method, null):
     nothing = qc.RandomizedResponse(domain=DOMAIN, epsilon=0.0, null=null)
-    with qc.noise_ignored():
+    with qc.ignores_noise():
         assert told(method.fit, nothing.randomize(CROWD.answers)) == [
             qc.NoSignalWarning,
             qc.NoiseIgnoredWarning,
         ]
     with (
-        qc.noise_ignored(),
+        qc.ignores_noise(),
         pytest.warns(
             qc.NoSignalWarning, match=r"RandomizedResponse carry no information .* epsilon is 0"
         ),
@@ -128,10 +126,10 @@ def test_an_epsilon_of_0_is_told(method, null):
         method.fit(nothing.randomize(CROWD.answers))
 
 
-@pytest.mark.parametrize("mechanism", [qc.RandomizedResponse, qc.LaplacePerturbation])
+@pytest.mark.parametrize("mechanism", [qc.RandomizedResponse, qc.LaplaceMechanism])
 def test_an_epsilon_of_0_is_told_once(mechanism, tmp_path):
     crowd, more = CROWD, {}
-    if mechanism is qc.LaplacePerturbation:
+    if mechanism is qc.LaplaceMechanism:
         crowd, more = qc.number_crowd(tasks=30, workers=12), {"fill": None}
     nothing = mechanism(domain=crowd.answers.domain, epsilon=1e-9, **more)
     reports = nothing.randomize(crowd.answers)
@@ -154,7 +152,7 @@ SLOW = qc.synthetic_crowd(tasks=80, workers=20, answers_per_task=5, seed=2).answ
 
 def test_a_fit_that_stops_before_it_rests_says_so_and_how_to_go_on():
     method = qc.GLAD(tol=0)
-    with pytest.warns(qc.NotConvergedWarning, match="GLAD did not converge in 100 .*max_iter=1000"):
+    with pytest.warns(qc.ConvergenceWarning, match="GLAD did not converge in 100 .*max_iter=1000"):
         assert not method.fit(SLOW).converged
 
 

@@ -9,7 +9,7 @@ from quietcrowd.inference import CRH, GLAD, DawidSkene, MajorityVote, NoiseAware
 from quietcrowd.inference.labels import noise_aware as noise_aware_labels
 from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.reading import Observations
-from quietcrowd.mechanisms import FiniteChannel, RandomizedResponse
+from quietcrowd.mechanisms import RandomizedResponse, TableChannel
 
 CROWD = qc.synthetic_crowd(tasks=120, workers=30, answers_per_task=12, seed=1)
 
@@ -25,7 +25,7 @@ class TwoBits(RandomizedResponse):
     def channel(self):
         bits = np.array([[int(one) for one in name] for name in self.report_domain.labels])
         kept = (bits[np.newaxis] == np.eye(2)[:, np.newaxis]).sum(axis=2)
-        return FiniteChannel.rounded(0.8**kept * 0.2 ** (2 - kept))
+        return TableChannel.rounded(0.8**kept * 0.2 ** (2 - kept))
 
 
 class OtherNames(RandomizedResponse):
@@ -97,5 +97,5 @@ def test_numbers_and_null_are_read_as_before():
     null = RandomizedResponse(domain=CROWD.answers.domain, epsilon=2.0, null="category")
     assert TruthInference.truth_domain(MajorityVote(), null) == null.domain
     assert NoiseAware().truth_domain(null) == null.domain
-    noisy = qc.LaplacePerturbation(domain=qc.Ordinal(range(5)), epsilon=2.0)
+    noisy = qc.LaplaceMechanism(domain=qc.Ordinal(range(5)), epsilon=2.0)
     assert NoiseAware().truth_domain(noisy) == noisy.report_domain

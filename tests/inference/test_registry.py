@@ -16,7 +16,7 @@ from quietcrowd.inference import (
 )
 from quietcrowd.inference.notices import report_warnings
 from quietcrowd.mechanisms import (
-    LaplacePerturbation,
+    LaplaceMechanism,
     MatrixFactorization,
     Mechanism,
     RandomizedResponse,
@@ -63,9 +63,9 @@ LABELS, LEVELS = Categorical(["no", "yes"]), Ordinal(range(5))
         (RandomizedResponse(domain=LABELS, epsilon=1.0), "noise-aware"),
         (RandomizedResponse(domain=LEVELS, epsilon=1.0, null="category"), "noise-aware"),
         (TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.4), "noise-aware"),
-        (LaplacePerturbation(domain=LEVELS, epsilon=1.0, fill=None), "noise-aware"),
-        (LaplacePerturbation(domain=LEVELS, epsilon=1.0), "weighted-mean"),
-        (LaplacePerturbation(domain=LEVELS, epsilon=1.0, participation="released"), "noise-aware"),
+        (LaplaceMechanism(domain=LEVELS, epsilon=1.0, fill=None), "noise-aware"),
+        (LaplaceMechanism(domain=LEVELS, epsilon=1.0), "weighted-mean"),
+        (LaplaceMechanism(domain=LEVELS, epsilon=1.0, participation="released"), "noise-aware"),
         (MatrixFactorization(domain=LEVELS, epsilon=1.0), "weighted-mean"),
     ],
     ids=lambda value: value if isinstance(value, str) else value.name,

@@ -29,7 +29,7 @@ def numbers():
     frame = crowd.answers.to_frame()
     few = frame["task"].isin(frame["task"].unique()[:8]) & (frame["worker"] > 15)
     answers = qc.Answers.from_frame(frame[~few], domain=crowd.answers.domain)
-    mechanism = qc.LaplacePerturbation(domain=answers.domain, epsilon=4.0, fill=None)
+    mechanism = qc.LaplaceMechanism(domain=answers.domain, epsilon=4.0, fill=None)
     return qc.NoiseAware().fit(mechanism.simulate(answers, random_state=1))
 
 
@@ -141,7 +141,7 @@ def test_reports_of_every_task_are_refused():
     with pytest.raises(qc.ParameterError, match="there is no task to choose"):
         qc.suggest_tasks(qc.NoiseAware().fit(reports_of(crowd, null)))
     rated = qc.sparse_crowd(tasks=20, workers=15, sparsity=0.5, truths="uniform", seed=1)
-    filled = qc.LaplacePerturbation(domain=rated.answers.domain, epsilon=4.0)
+    filled = qc.LaplaceMechanism(domain=rated.answers.domain, epsilon=4.0)
     with pytest.raises(qc.ParameterError, match="there is no task to choose"):
         qc.suggest_tasks(qc.NoiseAware().fit(reports_of(rated, filled)))
 

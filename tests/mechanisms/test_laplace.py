@@ -10,7 +10,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.datasets import sparse_crowd
 from quietcrowd.domains import Categorical, Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
-from quietcrowd.mechanisms import LaplacePerturbation, Mechanism
+from quietcrowd.mechanisms import LaplaceMechanism, Mechanism
 from quietcrowd.report_domains import Lattice
 
 STARS = Ordinal(range(10))
@@ -22,7 +22,7 @@ def test_the_loss_is_what_was_asked_for(epsilon, low, width):
     domain = Interval(low=low, high=low + width)
     if not domain.width > 1e-6:
         return
-    guarantee = LaplacePerturbation(domain=domain, epsilon=epsilon).guarantee(tasks=7)
+    guarantee = LaplaceMechanism(domain=domain, epsilon=epsilon).guarantee(tasks=7)
     assert epsilon * (1 - 1e-12) <= guarantee.epsilon <= epsilon
     assert guarantee.worker_epsilon == pytest.approx(7 * epsilon)
     assert guarantee.claim_holds
@@ -33,7 +33,7 @@ def test_the_loss_is_what_was_asked_for(epsilon, low, width):
     ("levels", "times"), [(range(10), 0.9), ([0, 100], 50.0), ([0, 0.5, 1], 1 / 3)]
 )
 def test_printed_noise_is_of_the_number_of_levels(levels, times):
-    mechanism = LaplacePerturbation(domain=Ordinal(levels), epsilon=1.0, scale="paper")
+    mechanism = LaplaceMechanism(domain=Ordinal(levels), epsilon=1.0, scale="paper")
     assert mechanism.guarantee(tasks=1).epsilon == pytest.approx(times, rel=2e-3)
     assert mechanism.guarantee(tasks=1).claim_holds == (times <= 1)
     assert mechanism.channel.scale == pytest.approx(len(list(levels)))
@@ -41,8 +41,8 @@ def test_printed_noise_is_of_the_number_of_levels(levels, times):
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
 def test_the_participation_bit_is_free(epsilon):
-    released = LaplacePerturbation(domain=STARS, epsilon=epsilon, participation="released")
-    plain = LaplacePerturbation(domain=STARS, epsilon=epsilon)
+    released = LaplaceMechanism(domain=STARS, epsilon=epsilon, participation="released")
+    plain = LaplaceMechanism(domain=STARS, epsilon=epsilon)
     assert released.guarantee(tasks=1).epsilon == pytest.approx(epsilon)
     assert released.guarantee(tasks=1).epsilon <= epsilon
     assert released.channel.noise == plain.channel.noise
@@ -50,14 +50,14 @@ def test_the_participation_bit_is_free(epsilon):
 
 
 def test_reports_of_answers_alone_do_not_hide_participation():
-    mechanism = LaplacePerturbation(domain=STARS, epsilon=1.0, fill=None)
+    mechanism = LaplaceMechanism(domain=STARS, epsilon=1.0, fill=None)
     assert not mechanism.participation_protected
     assert mechanism.guarantee(answers=20).worker_epsilon == 20.0
     assert len(mechanism.randomize(CROWD.answers)) == len(CROWD.answers)
 
 
 def test_noise_averages_out_and_has_the_stated_variance():
-    mechanism = LaplacePerturbation(domain=STARS, epsilon=2.0, fill=3.0)
+    mechanism = LaplaceMechanism(domain=STARS, epsilon=2.0, fill=3.0)
     reports = mechanism.simulate(CROWD.answers, random_state=0)
     table = reports.table
     filled = np.full((30, 40), 3.0)
@@ -76,13 +76,13 @@ def test_uniform_fillings_are_levels_or_any_number_of_the_grid():
         tasks=range(50),
         workers=range(200),
     )
-    wide = LaplacePerturbation(domain=STARS, epsilon=1000.0)
+    wide = LaplaceMechanism(domain=STARS, epsilon=1000.0)
     table = wide.simulate(none, random_state=1).table
     numbers = np.rint(table.domain.numbers(table.values))
     assert set(numbers) == set(range(10))
     assert numbers.mean() == pytest.approx(4.5, abs=0.15)
     domain = Interval(low=0, high=9)
-    drawn = LaplacePerturbation(domain=domain, epsilon=1000.0).simulate(
+    drawn = LaplaceMechanism(domain=domain, epsilon=1000.0).simulate(
         none.with_values(domain, np.zeros(0)), random_state=1
     )
     numbers = drawn.table.domain.numbers(drawn.table.values)
@@ -91,7 +91,7 @@ def test_uniform_fillings_are_levels_or_any_number_of_the_grid():
 
 
 def test_what_is_sent_lies_on_the_public_lattice():
-    mechanism = LaplacePerturbation(domain=Interval(low=-1, high=1), epsilon=0.7, fill=None)
+    mechanism = LaplaceMechanism(domain=Interval(low=-1, high=1), epsilon=0.7, fill=None)
     frame = pd.DataFrame({"task": [1, 2], "worker": "ann", "label": [0.123456789, -1.0]})
     reports = mechanism.randomize(Answers.from_frame(frame, mechanism.domain))
     assert isinstance(reports.table.domain, Lattice)
@@ -124,11 +124,11 @@ def test_what_is_sent_lies_on_the_public_lattice():
 )
 def test_bad_parameters(options, message):
     with pytest.raises(ParameterError, match=message):
-        LaplacePerturbation(**{"domain": STARS, "epsilon": 1.0, **options})
+        LaplaceMechanism(**{"domain": STARS, "epsilon": 1.0, **options})
 
 
 def test_all_tasks_count_so_their_number_must_be_told():
-    mechanism = LaplacePerturbation(domain=STARS, epsilon=1.0)
+    mechanism = LaplaceMechanism(domain=STARS, epsilon=1.0)
     with pytest.raises(ParameterError, match="State the number of tasks"):
         mechanism.guarantee(answers=20)
     with pytest.raises(ParameterError, match="tasks must be"):
@@ -144,11 +144,11 @@ def test_answers_outside_the_domain_do_not_come_to_be():
         pd.DataFrame({"task": ["a"], "worker": ["u"], "label": [1.0]}), Interval(low=0, high=9)
     )
     with pytest.raises(AnswerError, match="the mechanism expects"):
-        LaplacePerturbation(domain=STARS, epsilon=1.0).randomize(answers)
+        LaplaceMechanism(domain=STARS, epsilon=1.0).randomize(answers)
 
 
 def test_a_description_with_less_noise_is_refused():
-    data = LaplacePerturbation(domain=STARS, epsilon=1.0).to_dict()
+    data = LaplaceMechanism(domain=STARS, epsilon=1.0).to_dict()
     with pytest.raises(FormatError, match="noise_scale should be"):
         Mechanism.from_dict({**data, "noise_scale": 1.0})
     with pytest.raises(FormatError, match="cannot be read"):

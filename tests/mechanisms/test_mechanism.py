@@ -20,10 +20,10 @@ from quietcrowd.frames import as_frame, mark_of
 from quietcrowd.mechanisms import (
     DuchiMechanism,
     HybridMechanism,
-    LaplacePerturbation,
+    LaplaceMechanism,
     MatrixFactorization,
     Mechanism,
-    OptimalChannel,
+    OptimalMechanism,
     PiecewiseMechanism,
     RandomizedResponse,
     Reports,
@@ -39,8 +39,8 @@ OPEN = {
     "sets": SubsetSelection(domain=LABELS, epsilon=1.0),
     "two-layer": TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.4),
     "two-layer, epsilon": TwoLayerRandomizedResponse(domain=LABELS, epsilon=1.0, law="epsilon"),
-    "optimal": OptimalChannel(domain=LABELS, epsilon=1.0),
-    "laplace, fill=None": LaplacePerturbation(domain=NUMBERS, epsilon=1.0, fill=None),
+    "optimal": OptimalMechanism(domain=LABELS, epsilon=1.0),
+    "laplace, fill=None": LaplaceMechanism(domain=NUMBERS, epsilon=1.0, fill=None),
     "piecewise": PiecewiseMechanism(domain=NUMBERS, epsilon=1.0),
     "duchi": DuchiMechanism(domain=NUMBERS, epsilon=1.0),
     "hybrid": HybridMechanism(domain=NUMBERS, epsilon=1.0),
@@ -54,10 +54,10 @@ HIDING = {
     "two-layer, null": TwoLayerRandomizedResponse(
         domain=LABELS, epsilon=1.0, law="epsilon", null="category"
     ),
-    "uniform": LaplacePerturbation(domain=NUMBERS, epsilon=1.0),
-    "midpoint": LaplacePerturbation(domain=NUMBERS, epsilon=1.0, fill="midpoint"),
-    "a number": LaplacePerturbation(domain=NUMBERS, epsilon=1.0, fill=2.0),
-    "released": LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released"),
+    "uniform": LaplaceMechanism(domain=NUMBERS, epsilon=1.0),
+    "midpoint": LaplaceMechanism(domain=NUMBERS, epsilon=1.0, fill="midpoint"),
+    "a number": LaplaceMechanism(domain=NUMBERS, epsilon=1.0, fill=2.0),
+    "released": LaplaceMechanism(domain=NUMBERS, epsilon=1.0, participation="released"),
     "fill": MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=2, variant="fill"),
     "statistics": MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=2, variant="statistics"),
 }
@@ -207,7 +207,7 @@ KINDS = {
     "labels": RandomizedResponse(domain=LABELS, epsilon=1.0),
     "sets": SubsetSelection(domain=LABELS, epsilon=1.0),
     "null": RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"),
-    "released": LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released"),
+    "released": LaplaceMechanism(domain=NUMBERS, epsilon=1.0, participation="released"),
     "sketches": MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=2, variant="fill"),
 }
 
@@ -294,7 +294,7 @@ def test_a_description_of_a_removed_mechanism_says_why_it_went():
 
 def test_noise_for_the_float_that_epsilon_is_is_read_as_noise_for_its_decimal():
     """Earlier versions took 0.07, which as a float is above the decimal, for that float."""
-    mechanism = LaplacePerturbation(domain=Interval(low=0, high=8), epsilon=0.07)
+    mechanism = LaplaceMechanism(domain=Interval(low=0, high=8), epsilon=0.07)
     described = mechanism.to_dict()
     below = math.nextafter(described["noise_scale"], 0)
     assert below >= Fraction(mechanism.grid.steps) / Fraction(0.07)

@@ -13,7 +13,7 @@ from tests.campaign.mechanisms import LEVELS, MECHANISMS, RANGE, relabelled
 
 import quietcrowd as qc
 from quietcrowd.mechanisms.channels.base import Channel
-from quietcrowd.mechanisms.channels.table import FiniteChannel
+from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.mechanisms.report_meanings import Likelihoods, ListedMeanings, meanings_in
 from quietcrowd.report_domains import LabelSets
 
@@ -55,7 +55,7 @@ def tables(draw):
     if not all(all(column) for column in columns):  # an infinite loss
         columns = [(1,) * len(labels), (3,) * len(labels)]
     weights = np.array(columns).T * 2**30
-    return qc.OptimalChannel(domain=qc.Categorical(labels), epsilon=1.0, weights=weights)
+    return qc.OptimalMechanism(domain=qc.Categorical(labels), epsilon=1.0, weights=weights)
 
 
 @given(tables(), tables())
@@ -66,25 +66,25 @@ def test_channels_are_the_same_exactly_if_their_laws_are(one, other):
 def test_one_table_for_labels_in_another_order_is_another_channel():
     """Before, both had one hash: a report of the first was sent again for the second."""
     one, other = (qc.Categorical(list(labels)) for labels in ("abcd", "dcba"))
-    first = qc.OptimalChannel(domain=one, epsilon=2.0, prior={"a": 0.7})
+    first = qc.OptimalMechanism(domain=one, epsilon=2.0, prior={"a": 0.7})
     second = evolve(first, domain=other, prior={"d": 0.7})
     assert second.weights == first.weights
     assert identity(second) != identity(first)
-    same = qc.OptimalChannel(domain=other, epsilon=2.0, prior={"a": 0.7})
+    same = qc.OptimalMechanism(domain=other, epsilon=2.0, prior={"a": 0.7})
     assert same.weights != first.weights
     assert identity(same) == identity(first)
 
 
 def test_another_law_is_another_channel():
-    uniform = qc.LaplacePerturbation(domain=LEVELS, epsilon=1.0)
+    uniform = qc.LaplaceMechanism(domain=LEVELS, epsilon=1.0)
     listed = [
         *INDEPENDENT,
         uniform,
-        qc.LaplacePerturbation(domain=LEVELS, epsilon=1.0, fill=1.0),
-        qc.LaplacePerturbation(domain=LEVELS, epsilon=1.0, fill=None),
-        qc.LaplacePerturbation(domain=RANGE, epsilon=1.5, fill=None),
-        qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill=None, step=0.5),
-        qc.LaplacePerturbation(domain=qc.Interval(low=1, high=11), epsilon=1.0, fill=None),
+        qc.LaplaceMechanism(domain=LEVELS, epsilon=1.0, fill=1.0),
+        qc.LaplaceMechanism(domain=LEVELS, epsilon=1.0, fill=None),
+        qc.LaplaceMechanism(domain=RANGE, epsilon=1.5, fill=None),
+        qc.LaplaceMechanism(domain=RANGE, epsilon=1.0, fill=None, step=0.5),
+        qc.LaplaceMechanism(domain=qc.Interval(low=1, high=11), epsilon=1.0, fill=None),
         qc.SubsetSelection(domain=qc.Categorical(list("abcd")), epsilon=1.0, set_size=1),
         qc.SubsetSelection(domain=qc.Categorical(list("abcd")), epsilon=1.0, set_size=2),
         qc.SubsetSelection(domain=qc.Categorical(list("abce")), epsilon=1.0, set_size=2),
@@ -97,7 +97,7 @@ def test_another_law_is_another_channel():
 
 def test_a_table_for_parts_of_a_range_is_another_channel_for_another_range():
     """Before, the bounds were left out: both ranges had one identity."""
-    table = FiniteChannel.randomized_response(3, 2**30)
+    table = TableChannel.randomized_response(3, 2**30)
     reports = meanings_in(qc.Ordinal(range(3)))
     one, other = (qc.Interval(low=0, high=high).to_dict() for high in (10, 1000))
     assert table.identity(one, reports) == table.identity(dict(one), reports)
@@ -109,7 +109,7 @@ def test_a_table_may_be_of_sets():
 
     def found(labels, weights):
         sets = LabelSets(domain=qc.Categorical(labels), members=2)
-        return FiniteChannel(weights=weights).identity(labels, meanings_in(sets))
+        return TableChannel(weights=weights).identity(labels, meanings_in(sets))
 
     assert found([*"cba"], weights[::-1, ::-1]) == found([*"abc"], weights)
     assert found([*"cba"], weights) != found([*"abc"], weights)
@@ -129,8 +129,8 @@ def test_a_channel_without_a_table_names_its_reports():
 
 
 def test_the_same_number_that_stands_for_no_answer_is_the_same_channel():
-    middle = qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill="midpoint")
-    as_number = qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill=5.0)
+    middle = qc.LaplaceMechanism(domain=RANGE, epsilon=1.0, fill="midpoint")
+    as_number = qc.LaplaceMechanism(domain=RANGE, epsilon=1.0, fill=5.0)
     assert identity(middle) == identity(as_number)
 
 
@@ -147,7 +147,7 @@ def test_shared_noise_makes_another_channel_of_the_same_law_of_one_report():
 def test_the_order_of_labels_decides_no_solution():
     """The solver's choice among equally good tables depends on the order of its unknowns."""
     found = {
-        json.dumps(qc.OptimalChannel(domain=qc.Categorical(labels), epsilon=0.3).channel_identity)
+        json.dumps(qc.OptimalMechanism(domain=qc.Categorical(labels), epsilon=0.3).channel_identity)
         for labels in permutations("abcd")
     }
     assert len(found) == 1

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.exceptions import AnswerError, LeftOutWarning
+from quietcrowd.exceptions import AnswerError, DroppedRowsWarning
 from quietcrowd.mechanisms.sent_again import Marks
 
 ABC = ["a", "b", "c"]
@@ -59,7 +59,7 @@ def test_a_report_that_is_sent_again_claims_no_more(times, column):
         for place in range(times)
     ]
     joined = pd.concat(parts).drop(columns=column, errors="ignore")
-    with pytest.warns(LeftOutWarning, match="were sent again and are ignored"):
+    with pytest.warns(DroppedRowsWarning, match="were sent again and are ignored"):
         read_again = read(joined)
     found = fitted(read_again)
     assert found.truths["confidence"].to_numpy() == pytest.approx(
@@ -128,14 +128,14 @@ def test_every_worker_still_reports_every_task_where_copies_do_not_count():
     other = rows.assign(worker="x", again=True)
     names = {"tasks": pa.array(["s", "t"]), "workers": pa.array(["w", "x"])}
     both = pa.Table.from_pandas(pd.concat([rows, other]), preserve_index=False)
-    with pytest.warns(LeftOutWarning):
+    with pytest.warns(DroppedRowsWarning):
         assert len(mechanism.read_reports(both, **names, simulated=True)) == 2
     with pytest.raises(AnswerError, match="worker 'x' reports 1 of 2"):
         mechanism.read_reports(both.slice(0, 3), **names, simulated=True)
 
 
 def test_participation_stays_beside_its_report():
-    released = qc.LaplacePerturbation(
+    released = qc.LaplaceMechanism(
         domain=qc.Interval(low=0, high=10), epsilon=1.0, participation="released"
     )
     frame = pd.DataFrame({"task": ["s", "t"], "worker": "w", "label": [1.0, 9.0]})
@@ -145,6 +145,6 @@ def test_participation_stays_beside_its_report():
         pd.concat([one.assign(worker="x", again=True), one]), preserve_index=False
     )
     names = {"tasks": pa.array(["s", "t"]), "workers": pa.array(["w", "x"])}
-    with pytest.warns(LeftOutWarning):
+    with pytest.warns(DroppedRowsWarning):
         found = released.read_reports(both, **names, simulated=True)
     assert found.participation.tolist() == reports.participation.tolist()

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from tests.nightly import nightly
 
 from quietcrowd.mechanisms.channels.base import TOTAL, other_weight_for
-from quietcrowd.mechanisms.channels.table import FiniteChannel
+from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.mechanisms.staircase_programme import MOST_REPORTS, best_staircase
 
 
@@ -80,7 +80,7 @@ def test_the_integers_keep_what_the_programme_says_and_lose_no_more(answers, eps
     shares = np.array(raw[:answers]) / sum(raw[:answers])
     worth = information(shares)
     weights = best_staircase(worth, answers, epsilon, apart=0.0)
-    channel = FiniteChannel(weights=weights)  # rows sum to 2^32
+    channel = TableChannel(weights=weights)  # rows sum to 2^32
     assert channel.epsilon <= epsilon
     assert channel.epsilon >= epsilon * (1 - 2e-4) - 1e-6
     kept = worth(channel.probabilities).sum()
@@ -93,13 +93,13 @@ def test_the_integers_keep_what_the_programme_says_and_lose_no_more(answers, eps
 def test_of_two_or_of_even_answers_at_a_large_loss_it_is_randomised_response(answers, epsilon):
     weights = best_staircase(information(np.full(answers, 1 / answers)), answers, epsilon, apart=0)
     other = other_weight_for(answers, epsilon)
-    plain = FiniteChannel.randomized_response(answers, other).weights
+    plain = TableChannel.randomized_response(answers, other).weights
     assert np.array_equal(weights[:, weights.argmax(axis=1)], plain)
 
 
 def test_two_uneven_answers_get_randomised_response_too():
     weights = best_staircase(information([0.95, 0.05]), 2, 1.0, apart=0.5)
-    plain = FiniteChannel.randomized_response(2, other_weight_for(2, 1.0)).weights
+    plain = TableChannel.randomized_response(2, other_weight_for(2, 1.0)).weights
     assert np.array_equal(weights[:, weights.argmax(axis=1)], plain)
 
 
@@ -120,7 +120,7 @@ def test_even_answers_share_columns_as_in_subset_selection(answers, epsilon, siz
 def apart_in(weights, epsilon):
     """Return by how much the rows of two answers differ, as a share of randomised response."""
     answers = len(weights)
-    plain = FiniteChannel.randomized_response(answers, other_weight_for(answers, epsilon)).weights
+    plain = TableChannel.randomized_response(answers, other_weight_for(answers, epsilon)).weights
     rows, others = np.sqrt(chances(weights)), np.sqrt(chances(plain))
     whole = 1 - others[0] @ others[1]
     return [(1 - rows[a] @ rows[b]) / whole for a, b in combinations(range(answers), 2)]

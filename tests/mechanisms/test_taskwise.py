@@ -9,7 +9,7 @@ from quietcrowd.datasets import sparse_crowd, synthetic_crowd
 from quietcrowd.domains import Ordinal
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import (
-    LaplacePerturbation,
+    LaplaceMechanism,
     MatrixFactorization,
     RandomizedResponse,
     TwoLayerRandomizedResponse,
@@ -25,7 +25,7 @@ NUMBERS = qc.Interval(low=0, high=10)
     ("mechanism", "shape"),
     [
         (qc.RandomizedResponse(domain=COINS, epsilon=1.0), None),
-        (qc.LaplacePerturbation(domain=NUMBERS, epsilon=1.0), None),
+        (qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0), None),
         (qc.TwoLayerRandomizedResponse(domain=COINS, low=0.1, high=0.4), (1, 9)),
         (
             qc.TwoLayerRandomizedResponse(
@@ -59,8 +59,8 @@ STARS = Ordinal(range(5))
 HIDING = [
     RandomizedResponse(domain=STARS, epsilon=1.0, null="category"),
     TwoLayerRandomizedResponse(domain=STARS, epsilon=1.0, law="epsilon", null="category"),
-    LaplacePerturbation(domain=STARS, epsilon=1.0),
-    LaplacePerturbation(domain=STARS, epsilon=1.0, participation="released"),
+    LaplaceMechanism(domain=STARS, epsilon=1.0),
+    LaplaceMechanism(domain=STARS, epsilon=1.0, participation="released"),
     MatrixFactorization(domain=STARS, epsilon=1.0),
     MatrixFactorization(domain=STARS, epsilon=1.0, variant="statistics"),
 ]

@@ -17,7 +17,7 @@ SIZE = CrowdSize(tasks=40, workers=20, answers=5)
     [
         (qc.RandomizedResponse, LABELS),
         (qc.TwoLayerRandomizedResponse, LABELS),
-        (qc.LaplacePerturbation, NUMBERS),
+        (qc.LaplaceMechanism, NUMBERS),
     ],
     ids=["one-layer", "two-layer", "laplace"],
 )

@@ -5,17 +5,17 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.planning import CrowdSize, LabelAssumption, least_epsilon, least_workers
+from quietcrowd.planning import CrowdSize, LabelCrowd, least_epsilon, least_workers
 from quietcrowd.planning.least import Curve, crossing
 
-LAW = LabelAssumption(domain=qc.Categorical(["no", "yes"]), misled=0.0)
+LAW = LabelCrowd(domain=qc.Categorical(["no", "yes"]), misled=0.0)
 MAKER = qc.RandomizedResponse.from_claimed_epsilon
 SIZE = CrowdSize(tasks=30, workers=10, answers=10)
 
 
 @pytest.mark.slow
 def test_the_least_numbers_have_about_the_error_that_is_wanted():
-    law = LabelAssumption(domain=LAW.domain, misled=0.0, guessers=0.0)
+    law = LabelCrowd(domain=LAW.domain, misled=0.0, guessers=0.0)
     size = CrowdSize(tasks=200, workers=40, answers=50)
     epsilon = least_epsilon(0.2, law, MAKER, size, draws=4).value
     workers = least_workers(0.2, law, MAKER, epsilon, tasks=200, answers=50, draws=4)

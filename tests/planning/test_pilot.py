@@ -74,7 +74,7 @@ def test_numbers_are_learnt_from_too(noisy):
     )
     pilot = crowd.answers
     if noisy:
-        mechanism = qc.LaplacePerturbation(domain=pilot.domain, epsilon=20.0, fill=None)
+        mechanism = qc.LaplaceMechanism(domain=pilot.domain, epsilon=20.0, fill=None)
         pilot = mechanism.simulate(pilot, random_state=0)
     for world in assumption_of_pilot(pilot, worlds=3).worlds:
         assert 0.2 < world.error < 1.2
@@ -101,7 +101,7 @@ def test_what_is_no_pilot_is_refused():
     with pytest.raises(ParameterError, match="pilot must be Answers or Reports"):
         assumption_of_pilot([1, 2])
     crowd = qc.number_crowd(tasks=5, workers=4, answers_per_task=2)
-    reports = qc.LaplacePerturbation(domain=crowd.answers.domain, epsilon=1.0).simulate(
+    reports = qc.LaplaceMechanism(domain=crowd.answers.domain, epsilon=1.0).simulate(
         crowd.answers, random_state=0
     )
     with pytest.raises(ParameterError, match="answered or not"):

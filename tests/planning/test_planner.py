@@ -6,7 +6,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.planning import CrowdSize, LabelAssumption, plan
+from quietcrowd.planning import CrowdSize, LabelCrowd, plan
 from quietcrowd.planning.planner import PlannedCell, rows_of
 from quietcrowd.planning.simulation import SimulatedError
 from quietcrowd.planning.theory import theory_error
@@ -120,7 +120,7 @@ def test_an_interruption_leaves_no_thread_behind():
 
 
 DOMAIN = qc.Categorical(["no", "yes"])
-ASSUMED = LabelAssumption(domain=DOMAIN)
+ASSUMED = LabelCrowd(domain=DOMAIN)
 EPSILONS = (0.5, 1.0, 2.0)
 SIZES = [CrowdSize(tasks=200, workers=workers, answers=20) for workers in (20, 40, 80)]
 

@@ -2,7 +2,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.planning import LabelAssumption, PublicFacts
+from quietcrowd.planning import LabelCrowd, PublicFacts
 
 ABC = qc.Categorical(["a", "b", "c"])
 NUMBERS = qc.Interval(low=0, high=10)
@@ -33,7 +33,7 @@ def test_rare_labels_are_more_frequent_among_answers():
     sample = PublicFacts(
         domain=facts.domain,
         epsilon=1.0,
-        quality=LabelAssumption(
+        quality=LabelCrowd(
             domain=facts.domain, truths=(0.9, 0.1), accuracies=(0.7, 0.9), accuracy=0.0
         ),
     )

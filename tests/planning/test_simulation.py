@@ -5,11 +5,11 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.planning import CrowdSize, LabelAssumption, NumberAssumption, simulate
+from quietcrowd.planning import CrowdSize, LabelCrowd, NumberCrowd, simulate
 from quietcrowd.planning.simulation import simulated_size
 
-LABELS = LabelAssumption(domain=qc.Categorical(["no", "yes"]))
-NUMBERS = NumberAssumption(domain=qc.Interval(low=0, high=10))
+LABELS = LabelCrowd(domain=qc.Categorical(["no", "yes"]))
+NUMBERS = NumberCrowd(domain=qc.Interval(low=0, high=10))
 
 
 @pytest.mark.parametrize("plain", [True, False], ids=["plain", "reports"])

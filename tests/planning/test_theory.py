@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.planning import CrowdSize, LabelAssumption, NumberAssumption
+from quietcrowd.planning import CrowdSize, LabelCrowd, NumberCrowd
 from quietcrowd.planning.theory import chernoff_information, theory_error
 
 SIZE = CrowdSize(tasks=100, workers=40, answers=30)
-LABELS = LabelAssumption(domain=qc.Categorical(list("abcd")), misled=0.0)
-NUMBERS = NumberAssumption(domain=qc.Interval(low=0, high=10))
+LABELS = LabelCrowd(domain=qc.Categorical(list("abcd")), misled=0.0)
+NUMBERS = NumberCrowd(domain=qc.Interval(low=0, high=10))
 
 
 def test_two_coins_have_a_known_information():
@@ -22,7 +22,7 @@ def test_two_coins_have_a_known_information():
     [
         (LABELS, qc.RandomizedResponse),
         (LABELS, qc.SubsetSelection),
-        (NUMBERS, qc.LaplacePerturbation),
+        (NUMBERS, qc.LaplaceMechanism),
     ],
     ids=["table", "sets", "numbers"],
 )

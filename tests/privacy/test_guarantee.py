@@ -163,7 +163,7 @@ def test_a_paper_is_named_only_where_one_claims():
     sets = qc.SubsetSelection(domain=qc.Categorical(["a", "b", "c"]), epsilon=1.0)
     for mechanism in (*bounded, sets):
         assert "claim" not in str(mechanism.guarantee(answers=3))
-    laplace = qc.LaplacePerturbation(domain=domain, epsilon=1.0)
+    laplace = qc.LaplaceMechanism(domain=domain, epsilon=1.0)
     assert "The paper's claim of 1 holds." in str(laplace.guarantee(tasks=3))
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms import FiniteChannel
+from quietcrowd.mechanisms import TableChannel
 from quietcrowd.mechanisms.channels.noise import DiscreteLaplace
 from quietcrowd.privacy.loss import LossLaw, channel_law, laplace_law, pure_law
 from quietcrowd.privacy.loss_distribution import (
@@ -45,7 +45,7 @@ print(json.dumps(found))
 def response(labels, epsilon):
     """Return the channel of randomised response."""
     other = math.ceil(TOTAL / (labels - 1 + math.exp(epsilon)))
-    return FiniteChannel.randomized_response(labels, other)
+    return TableChannel.randomized_response(labels, other)
 
 
 def law_of(channel):
@@ -159,7 +159,7 @@ def test_a_table_without_symmetry_covers_every_pair_of_every_answer():
     weights = np.array(
         [[2**31, 2**30, 2**30], [2**30, 2**30, 2**31], [3 * 2**29, 3 * 2**29, 2**30]], np.uint64
     )
-    channel = FiniteChannel(weights=weights)
+    channel = TableChannel(weights=weights)
     rows = channel.probabilities
     pairs = [(rows[a], rows[b]) for a in range(3) for b in range(3) if a != b]
     found = [compose_losses([(law_of(channel), 3)], delta) for delta in (0.001, 0.01, 0.1)]
@@ -174,7 +174,7 @@ def test_a_large_table_falls_back_on_its_loss():
     generator = np.random.default_rng(5)
     weights = generator.integers(2**24, 2**25, (64, 64)).astype(np.uint64)
     weights[:, 0] += np.uint64(TOTAL) - weights.sum(axis=1, dtype=np.uint64)
-    channel = FiniteChannel(weights=weights)
+    channel = TableChannel(weights=weights)
     law = law_of(channel)
     assert law.losses.tolist() == pure_law(channel.epsilon).losses.tolist()
 
@@ -220,7 +220,7 @@ def test_what_is_lost_stays_lost():
 
 
 def test_nothing_lost_where_reports_tell_nothing():
-    channel = FiniteChannel.uninformative(5)
+    channel = TableChannel.uninformative(5)
     assert compose_losses([(law_of(channel), 100)], 1e-9) == 0.0
 
 

@@ -204,7 +204,7 @@ def test_every_tail_of_randomised_response_is_within_the_bound(labels, epsilon):
 
 def test_every_tail_of_a_table_with_many_laws_is_within_the_bound():
     weights = np.array([[4, 2, 1, 1], [1, 4, 2, 1], [2, 2, 2, 2]], np.uint64) * 2**29
-    channel = qc.FiniteChannel(weights=weights)
+    channel = qc.TableChannel(weights=weights)
     law = channel_law(channel.weights, channel.epsilon)
     assert not law.is_of_all_pairs
     for probability in (0.01, 0.1, 0.4):

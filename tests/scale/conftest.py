@@ -15,9 +15,9 @@ DOMAINS = {"labels": LABELS, "numbers": NUMBERS}
 MECHANISMS = {
     "randomised": qc.RandomizedResponse(domain=LABELS, epsilon=2.0),
     "null": qc.RandomizedResponse(domain=LABELS, epsilon=2.0, null="category"),
-    "laplace": qc.LaplacePerturbation(domain=NUMBERS, epsilon=4.0, fill=None),
-    "filled": qc.LaplacePerturbation(domain=NUMBERS, epsilon=4.0),
-    "released": qc.LaplacePerturbation(domain=NUMBERS, epsilon=4.0, participation="released"),
+    "laplace": qc.LaplaceMechanism(domain=NUMBERS, epsilon=4.0, fill=None),
+    "filled": qc.LaplaceMechanism(domain=NUMBERS, epsilon=4.0),
+    "released": qc.LaplaceMechanism(domain=NUMBERS, epsilon=4.0, participation="released"),
 }
 
 

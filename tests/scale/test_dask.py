@@ -69,7 +69,7 @@ def test_every_method_finds_there_what_threads_find(cluster, stores, tmp_path, n
         if method.infers_labels(Reals())
         else "numbers"
     )
-    with qc.noise_ignored():
+    with qc.ignores_noise():
         run = partial(infer_store, stores[kind], method)
         expected = run(tmp_path / "here.parquet", threads=2)
         assert_same(run(tmp_path / "there.parquet", executor=cluster), expected)
@@ -255,7 +255,7 @@ def test_stores_are_randomised_there_as_here(cluster, stores, tmp_path):
     for name, mechanism in {
         "two-layer": qc.TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.5),
         "null": qc.RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"),
-        "released": qc.LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released"),
+        "released": qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0, participation="released"),
     }.items():
         store = stores["numbers" if mechanism.domain == NUMBERS else "labels"]
         run = partial(randomize_store, store, mechanism, seed=5)

@@ -12,7 +12,7 @@ from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.reports import report_note
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.reading import Observations
-from quietcrowd.mechanisms.channels.table import FiniteChannel
+from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.scale import Store, partition_parquet, sources
 
 DOMAIN = qc.Categorical(["a", "b"])
@@ -86,7 +86,7 @@ def assert_summaries_equal(left, right):
     assert left.answers_per_worker.tolist() == right.answers_per_worker.tolist()
     for name in ("domain", "tasks", "longest_task", "low", "high", "participation"):
         assert getattr(left, name) == getattr(right, name)
-    if isinstance(left.channel, FiniteChannel):
+    if isinstance(left.channel, TableChannel):
         assert left.channel == right.channel
 
 

@@ -20,14 +20,14 @@ MECHANISMS = {
     "one-layer": qc.RandomizedResponse(domain=LABELS, epsilon=1.0),
     "subset-selection": qc.SubsetSelection(domain=LABELS, epsilon=1.0),
     "null": qc.RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"),
-    "optimal": qc.OptimalChannel(domain=LABELS, epsilon=1.0, prior={"no": 0.7}),
+    "optimal": qc.OptimalMechanism(domain=LABELS, epsilon=1.0, prior={"no": 0.7}),
     "two-layer": qc.TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.4),
     "two-layer-null": qc.TwoLayerRandomizedResponse(
         domain=LABELS, epsilon=1.0, law="epsilon", null="category"
     ),
-    "laplace": qc.LaplacePerturbation(domain=NUMBERS, epsilon=1.0, fill=None),
-    "filled": qc.LaplacePerturbation(domain=NUMBERS, epsilon=1.0),
-    "released": qc.LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released"),
+    "laplace": qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0, fill=None),
+    "filled": qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0),
+    "released": qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0, participation="released"),
     "piecewise": qc.PiecewiseMechanism(domain=NUMBERS, epsilon=1.0),
     "duchi": qc.DuchiMechanism(domain=NUMBERS, epsilon=1.0),
     "hybrid": qc.HybridMechanism(domain=NUMBERS, epsilon=1.0),
@@ -118,7 +118,7 @@ def test_the_same_reports_in_memory_tell_the_same(stores, tmp_path, name):
     method = qc.RatioMean() if name == "released" else qc.MajorityVote()
     if name in ("laplace", "filled"):
         method = qc.WeightedMean()
-    with qc.noise_ignored():
+    with qc.ignores_noise():
         expected = method.fit(qc.read_reports(tmp_path / "r.parquet"))
         found = infer_store(store, method, tmp_path / "t.parquet")
     truths = pd.read_parquet(found.truths).sort_values("task", ignore_index=True)
@@ -325,7 +325,7 @@ def test_partitions_that_others_wrote_as_well_are_forgotten(stores, tmp_path):
         "store.json",
         "workers.parquet",
     ]
-    with qc.noise_ignored():
+    with qc.ignores_noise():
         found = infer_store(Store.open(made.folder), qc.MajorityVote(), tmp_path / "t.parquet")
     assert found.truths.exists()
 

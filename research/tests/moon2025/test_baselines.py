@@ -13,9 +13,9 @@ from quietcrowd.domains import Categorical, Interval
 from quietcrowd.evaluation import Experiment, mean_absolute_error
 from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
 from quietcrowd.formats import write_reports
-from quietcrowd.inference import CRH, METHODS, Mean, noise_ignored
+from quietcrowd.inference import CRH, METHODS, Mean, ignores_noise
 from quietcrowd.inference.numbers.normal_laplace import NormalLaplace
-from quietcrowd.mechanisms import LaplacePerturbation, Mechanism
+from quietcrowd.mechanisms import LaplaceMechanism, Mechanism
 from quietcrowd.testing import check_method
 from quietcrowd_research.moon2025.baselines import (
     KnownErrors,
@@ -31,7 +31,7 @@ CROWD = sparse_crowd(tasks=60, workers=40, sparsity=0.5, truths="uniform", seed=
 
 
 def reports_at(epsilon, seed=0, **options):
-    mechanism = LaplacePerturbation(
+    mechanism = LaplaceMechanism(
         domain=CROWD.answers.domain, epsilon=epsilon, **{"fill": None, **options}
     )
     return mechanism.simulate(CROWD.answers, random_state=seed)
@@ -72,7 +72,7 @@ def test_a_quantile_is_of_a_probability(share):
 @pytest.mark.nightly
 @pytest.mark.parametrize("method", [TeslaLike(), TeslaLike(filter="posterior")])
 def test_it_passes_the_battery(method):
-    check_method(method, LaplacePerturbation, epsilon=5.0, fill=None)
+    check_method(method, LaplaceMechanism, epsilon=5.0, fill=None)
 
 
 def alternate(reports, method, sweeps):
@@ -121,7 +121,7 @@ def test_bounds_draw_truths_at_the_ends_inwards():
         columns=["task", "worker", "label"],
     )
     answers = CROWD.answers.from_frame(frame, Interval(low=0, high=9))
-    mechanism = LaplacePerturbation(domain=answers.domain, epsilon=2.0, fill=None)
+    mechanism = LaplaceMechanism(domain=answers.domain, epsilon=2.0, fill=None)
     reports = mechanism.simulate(answers, random_state=0)
     ends = np.repeat([0.0, 9.0], 5)
     drawn, free = (
@@ -198,7 +198,7 @@ def test_the_budget_is_the_workers():
     assert mechanism.guarantee(answers=3).worker_epsilon == pytest.approx(4.5, rel=1e-9)
     assert not guarantee.participation_protected
     assert "at most 4 answers are reported" in guarantee.assumptions
-    alone = LaplacePerturbation(domain=CROWD.answers.domain, epsilon=1.5, fill=None)
+    alone = LaplaceMechanism(domain=CROWD.answers.domain, epsilon=1.5, fill=None)
     assert mechanism.channel == alone.channel
 
 
@@ -230,7 +230,7 @@ def test_parameters_of_the_mechanism(parameters, rule):
 def test_a_task_that_nobody_drew_counts_as_the_mean_of_the_others():
     crowd = sparse_crowd(tasks=50, workers=10, sparsity=0.2, truths="uniform", seed=2)
     mechanism = PrivTDSILike(domain=crowd.answers.domain, epsilon=50.0, tasks_per_worker=1)
-    with noise_ignored():
+    with ignores_noise():
         estimate = CRH().fit(mechanism.simulate(crowd.answers, random_state=0))
     truths, known = estimate.truths["truth"], crowd.truths["label"].to_numpy()
     assert truths.isna().sum() >= 40
@@ -243,7 +243,7 @@ def test_both_in_an_experiment():
     result = Experiment(
         dataset=CROWD,
         mechanisms={
-            "laplace": partial(LaplacePerturbation, fill=None),
+            "laplace": partial(LaplaceMechanism, fill=None),
             "privtdsi-like": partial(PrivTDSILike, tasks_per_worker=5),
         },
         epsilons=[10.0],

@@ -35,7 +35,7 @@ from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.channels.per_worker import WorkerLaw
 from quietcrowd.mechanisms.channels.shift import LaplaceChannel
 from quietcrowd.mechanisms.channels.sketch import SketchChannel
-from quietcrowd.mechanisms.channels.table import FiniteChannel
+from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.mechanisms.mechanism import Mechanism, check_mechanism
 from quietcrowd.mechanisms.randomness import generator_of
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
@@ -303,7 +303,7 @@ def plan_of_channel(channel: Channel, mechanism: Mechanism, answers: int) -> Aud
 
 
 @plan_of_channel.register
-def _(channel: FiniteChannel, mechanism: Mechanism, answers: int) -> AuditPlan:
+def _(channel: TableChannel, mechanism: Mechanism, answers: int) -> AuditPlan:
     law = getattr(mechanism, "worker_law", None)
     if isinstance(law, WorkerLaw):
         return plan_shared(mechanism, channel, law, answers)

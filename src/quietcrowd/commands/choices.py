@@ -123,7 +123,7 @@ def choose(name: str, known: Mapping[str, T], flag: str) -> T:
 def choose_mechanism(text: str, flag: str = "--mechanism") -> tuple[str, Callable[..., Mechanism]]:
     """Return a mechanism's name with parameters, and a factory that takes domain and epsilon.
 
-    ``laplace:fill=midpoint`` is `LaplacePerturbation` with ``fill="midpoint"``; ``best:workers=50``
+    ``laplace:fill=midpoint`` is `LaplaceMechanism` with ``fill="midpoint"``; ``best:workers=50``
     is the result of `best_mechanism` for 50 workers. Errors name `flag`.
     """
     elsewhere = {"epsilon": "--epsilon", "domain": "--labels, --levels or --between"}

@@ -23,7 +23,7 @@ from quietcrowd.commands.printing import (
     records_of,
 )
 from quietcrowd.commands.streams import STREAM, check_one_stream, from_stdin
-from quietcrowd.exceptions import NotConvergedWarning, ParameterError
+from quietcrowd.exceptions import ConvergenceWarning, ParameterError
 from quietcrowd.formats import read_reports, write_table
 from quietcrowd.formats.files import check_new
 from quietcrowd.formats.registry import find_format
@@ -193,7 +193,7 @@ def _fit(
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NotConvergedWarning)
+            warnings.simplefilter("ignore", ConvergenceWarning)
             return method.fit(data, gold=known)
     except KnownTruthError as error:
         raise error.in_file(gold) from None

@@ -34,7 +34,7 @@ class AssumedCrowd:
 
 
 @option_group("Assumed crowd")
-class LabelCrowd:
+class LabelCrowdOptions:
     """Assumptions about a crowd that answers with labels."""
 
     accuracy: float | None = _assumption("Labels: how often the other workers are right: 0.75.")
@@ -49,7 +49,7 @@ class LabelCrowd:
 
 
 @option_group("Assumed crowd")
-class NumberCrowd:
+class NumberCrowdOptions:
     """Assumptions about a crowd that answers with numbers."""
 
     error: float | None = _assumption(
@@ -64,7 +64,7 @@ class NumberCrowd:
 
 
 @command("plan")
-class Plan(PossibleAnswers, AssumedCrowd, LabelCrowd, NumberCrowd):
+class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions):
     """Predict the error of a campaign before the first answer.
 
     Crowds are drawn by what is assumed of them, randomised by the mechanism, and inferred. No
@@ -159,12 +159,12 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowd, NumberCrowd):
     def _quality(self, domain: Domain) -> dict[str, Any]:
         """Return the assumptions about the crowd; raise ParameterError if the domain is another."""
         labels = isinstance(domain, FiniteDomain)
-        groups = (AssumedCrowd, LabelCrowd, NumberCrowd)
+        groups = (AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
         given = {name: getattr(self, name) for group in groups for name in option_names(group)}
         chosen = {name: value for name, value in given.items() if value is not None}
         if self.truths is not None:
             chosen["truths"] = options.parse_numbers([self.truths], "--truths")
-        for name in option_names(NumberCrowd if labels else LabelCrowd):
+        for name in option_names(NumberCrowdOptions if labels else LabelCrowdOptions):
             if name in chosen:
                 raise ParameterError(
                     "commands.replacement-of-another-kind",

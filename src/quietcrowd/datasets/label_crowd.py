@@ -45,7 +45,7 @@ class LabelLaw:
 
 
 @frozen(kw_only=True, eq=False)
-class LabelCrowd(Dataset):
+class SampledLabels(Dataset):
     """Synthetic crowd of labels, with the distribution `law` from which it was sampled."""
 
     law: LabelLaw
@@ -65,7 +65,7 @@ def label_crowd(
     misled: float = 0.0,
     pull: float = 0.6,
     seed: int = 0,
-) -> LabelCrowd:
+) -> SampledLabels:
     """Sample a crowd of workers who know a truth or guess, with its distribution.
 
     Each worker has a skill c, uniform between two bounds. With k labels, c above 1/k and guesses
@@ -127,7 +127,7 @@ def label_crowd(
     counts, who = draw_assignment(rng, tasks, workers, answers_per_task, answers_per_worker)
     answered = _answers(rng, confusions, true, counts, who, misled, pull)
     return drawn_crowd(
-        LabelCrowd,
+        SampledLabels,
         f"drawn labels (seed {seed})",
         drawn_answers(domain, workers, counts, who, answered),
         domain.decode(true),

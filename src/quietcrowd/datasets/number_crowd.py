@@ -67,7 +67,7 @@ class NumberLaw:
 
 
 @frozen(kw_only=True, eq=False)
-class NumberCrowd(Dataset):
+class SampledNumbers(Dataset):
     """Synthetic crowd of numbers, with the distribution `law` from which it was sampled."""
 
     law: NumberLaw
@@ -90,7 +90,7 @@ def number_crowd(
     outliers: float = 0.0,
     outlier_factor: float = 10.0,
     seed: int = 0,
-) -> NumberCrowd:
+) -> SampledNumbers:
     """Sample a crowd that measures numbers, with its distribution.
 
     Truths are normal, truncated to the domain. All answers to a task share an error, which is added
@@ -161,7 +161,7 @@ def number_crowd(
     counts, who = draw_assignment(rng, tasks, workers, answers_per_task, answers_per_worker)
     answers = _answers(rng, law, truths, counts, who)
     return drawn_crowd(
-        NumberCrowd,
+        SampledNumbers,
         f"drawn numbers (seed {seed})",
         drawn_answers(bounds, workers, counts, who, answers),
         truths,

@@ -65,7 +65,7 @@ def read_answers(
 
     Warns
     -----
-    LeftOutWarning
+    DroppedRowsWarning
         If answers of a platform's file are dropped, such as rejected ones.
     """
     path = Path(path)

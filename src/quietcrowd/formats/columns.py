@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 from attrs import frozen
 
-from quietcrowd.exceptions import FormatError, LeftOutWarning, ParameterError
+from quietcrowd.exceptions import DroppedRowsWarning, FormatError, ParameterError
 from quietcrowd.frames import ALIASES, TRUTH_ALIASES
 from quietcrowd.validation import did_you_mean
 
@@ -96,7 +96,7 @@ def warn_left_out(path: Path, counts: Mapping[str, int]) -> None:
     told = [f"{what}: {count:,}" for what, count in counts.items() if count]
     if told:
         warnings.warn(
-            LeftOutWarning("formats.rows-left-out", path=path, reasons="; ".join(told)),
+            DroppedRowsWarning("formats.rows-left-out", path=path, reasons="; ".join(told)),
             stacklevel=2,
         )
 

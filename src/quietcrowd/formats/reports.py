@@ -12,7 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
-from quietcrowd.exceptions import AnswerError, FormatError, LeftOutWarning, MissingMechanismError
+from quietcrowd.exceptions import (
+    AnswerError,
+    DroppedRowsWarning,
+    FormatError,
+    MissingMechanismError,
+)
 from quietcrowd.formats.answers import holds_comparisons
 from quietcrowd.formats.registry import read_names, read_note, read_table, write_table
 from quietcrowd.frames import dictionary_codes
@@ -80,7 +85,7 @@ def read_reports(path: str | Path, *more: str | Path, file_format: str | None = 
 
     Warns
     -----
-    LeftOutWarning
+    DroppedRowsWarning
         If reports are dropped, or tasks are merged.
     """
     notes = [read_report_note(Path(place), file_format) for place in (path, *more)]
@@ -155,7 +160,7 @@ def _read_columns(note: ReportNote, file_format: str | None) -> pa.Table:
     table = table.select(names)
     if note.copies and len(table):
         warnings.warn(
-            LeftOutWarning(
+            DroppedRowsWarning(
                 "formats.copies-merged",
                 path=note.path,
                 count=len(note.copies),

@@ -6,7 +6,7 @@ from quietcrowd.inference.labels.glad import GLAD
 from quietcrowd.inference.labels.mace import MACE
 from quietcrowd.inference.labels.voting import MajorityVote, WeightedVote
 from quietcrowd.inference.noise_aware import NoiseAware
-from quietcrowd.inference.notices import noise_ignored
+from quietcrowd.inference.notices import ignores_noise
 from quietcrowd.inference.numbers.averaging import Mean, Median, WeightedMean
 from quietcrowd.inference.numbers.gtm import GTM
 from quietcrowd.inference.numbers.kdem import KDEm
@@ -43,8 +43,8 @@ __all__ = [
     "WeightedMean",
     "WeightedVote",
     "fit",
+    "ignores_noise",
     "method_from_dict",
-    "noise_ignored",
     "register_method",
     "usual_method",
     "usual_method_of",

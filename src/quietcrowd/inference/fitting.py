@@ -114,9 +114,9 @@ class FittingMethod(TruthInference):
             If the reports are simulated.
         NoSignalWarning
             If the noise hides the truths.
-        NotConvergedWarning
+        ConvergenceWarning
             If the loop stopped at the default limit of iterations or a higher one.
-        LeftOutWarning
+        DroppedRowsWarning
             If some known truths belong to no task of the answers.
         """
         return self._fit(data, start, gold, threads)

@@ -11,9 +11,9 @@ from attrs import fields_dict
 
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.exceptions import (
+    ConvergenceWarning,
     NoiseIgnoredWarning,
     NoSignalWarning,
-    NotConvergedWarning,
     SimulatedNoiseWarning,
 )
 from quietcrowd.inference.loop import LoopResult
@@ -85,7 +85,7 @@ def _convergence_warnings(method: TruthInference, result: LoopResult) -> Iterato
     limit = method.max_iter
     usual: Any = fields_dict(type(method))["max_iter"].default
     if not result.converged and limit >= usual and not method.enough_at_limit:
-        yield NotConvergedWarning(
+        yield ConvergenceWarning(
             "inference.not-converged",
             type_name=type(method).__name__,
             limit=limit,
@@ -124,7 +124,7 @@ def simulated_warning() -> SimulatedNoiseWarning:
 
 
 @contextmanager
-def noise_ignored() -> Iterator[None]:
+def ignores_noise() -> Iterator[None]:
     """Silence `NoiseIgnoredWarning` while reports are read as answers on purpose.
 
     Examples
@@ -132,7 +132,7 @@ def noise_ignored() -> Iterator[None]:
     >>> import quietcrowd as qc
     >>> crowd = qc.synthetic_crowd(tasks=5, workers=10)
     >>> mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
-    >>> with noise_ignored():
+    >>> with ignores_noise():
     ...     estimate = qc.MajorityVote().fit(mechanism.randomize(crowd.answers))
     """
     with warnings.catch_warnings():

@@ -8,15 +8,15 @@ from quietcrowd.mechanisms.channels.bounded_law import BoundedLaw
 from quietcrowd.mechanisms.channels.sets import SetChannel
 from quietcrowd.mechanisms.channels.shift import LaplaceChannel
 from quietcrowd.mechanisms.channels.sketch import SketchChannel
-from quietcrowd.mechanisms.channels.table import FiniteChannel
+from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.mechanisms.channels.weights import BoundedChannel
 from quietcrowd.mechanisms.duchi import DuchiMechanism
 from quietcrowd.mechanisms.hybrid import HybridMechanism
-from quietcrowd.mechanisms.laplace import LaplacePerturbation
+from quietcrowd.mechanisms.laplace import LaplaceMechanism
 from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.memo.memo import Memo
-from quietcrowd.mechanisms.optimal_channel import OptimalChannel
+from quietcrowd.mechanisms.optimal_mechanism import OptimalMechanism
 from quietcrowd.mechanisms.piecewise import PiecewiseMechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
 from quietcrowd.mechanisms.subset_selection import SubsetSelection
@@ -27,19 +27,19 @@ __all__ = [
     "BoundedLaw",
     "Channel",
     "DuchiMechanism",
-    "FiniteChannel",
     "HybridMechanism",
     "LaplaceChannel",
-    "LaplacePerturbation",
+    "LaplaceMechanism",
     "MatrixFactorization",
     "Mechanism",
     "Memo",
-    "OptimalChannel",
+    "OptimalMechanism",
     "PiecewiseMechanism",
     "RandomizedResponse",
     "Reports",
     "SetChannel",
     "SketchChannel",
     "SubsetSelection",
+    "TableChannel",
     "TwoLayerRandomizedResponse",
 ]

@@ -15,7 +15,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channels.base import MAX_EPSILON
-from quietcrowd.mechanisms.channels.table import MAX_SIZE, FiniteChannel
+from quietcrowd.mechanisms.channels.table import MAX_SIZE, TableChannel
 from quietcrowd.mechanisms.mechanism import Reports
 from quietcrowd.mechanisms.randomness import (
     Randomness,
@@ -112,7 +112,7 @@ class LabelMechanism(TaskwiseMechanism):
 
     @property
     @abstractmethod
-    def channel(self) -> FiniteChannel:
+    def channel(self) -> TableChannel:
         """Distribution of one report given its answer."""
 
     @override

@@ -57,12 +57,12 @@ def _fill(value: Any) -> Any:
     return value if isinstance(value, str) else optional_number(value)
 
 
-def _default_fill(mechanism: LaplacePerturbation) -> Fill:
+def _default_fill(mechanism: LaplaceMechanism) -> Fill:
     return "uniform" if mechanism.participation is None else "midpoint"
 
 
 @frozen(kw_only=True, slots=False)
-class LaplacePerturbation(TaskwiseMechanism):
+class LaplaceMechanism(TaskwiseMechanism):
     """Laplace perturbation: the answer, clipped and rounded to a public grid, plus noise.
 
     By default the noise has the scale ``width / epsilon``. The sensitivity is the width of the
@@ -111,10 +111,10 @@ class LaplacePerturbation(TaskwiseMechanism):
 
     Examples
     --------
-    >>> mechanism = LaplacePerturbation(domain=Ordinal(range(10)), epsilon=1.0)
+    >>> mechanism = LaplaceMechanism(domain=Ordinal(range(10)), epsilon=1.0)
     >>> mechanism.guarantee(tasks=200).epsilon, mechanism.guarantee(tasks=200).worker_epsilon
     (1.0, 200.0)
-    >>> paper = LaplacePerturbation(domain=Ordinal([0, 100]), epsilon=1.0, scale="paper")
+    >>> paper = LaplaceMechanism(domain=Ordinal([0, 100]), epsilon=1.0, scale="paper")
     >>> paper.guarantee(tasks=200).epsilon
     50.0
     """

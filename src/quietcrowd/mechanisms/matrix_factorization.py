@@ -161,7 +161,7 @@ class MatrixFactorization(Mechanism):
     no_memo: ClassVar[str] = (
         "its numbers stand for all answers together, and one that is edited under the same noise "
         "would show by how much they changed. Send its reports once and keep nothing, or take "
-        "LaplacePerturbation"
+        "LaplaceMechanism"
     )
     domain: Ordinal | Interval = field(validator=bounded_domain)
     epsilon: float = field(converter=number, validator=positive)

@@ -338,7 +338,7 @@ class Mechanism(ABC):
 
         The table has the mechanism's `columns`, and ``again`` and ``campaign`` if reports are
         marked. `tasks` and `workers` include those without a row. Reports that were sent again and
-        do not count are dropped, with a LeftOutWarning; see `quietcrowd.mechanisms.sent_again`.
+        do not count are dropped, with a DroppedRowsWarning; see `quietcrowd.mechanisms.sent_again`.
 
         Raises
         ------

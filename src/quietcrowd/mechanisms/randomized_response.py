@@ -11,7 +11,7 @@ from attrs import field, frozen
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channels.base import MAX_EPSILON, TOTAL, other_weight_for
-from quietcrowd.mechanisms.channels.table import FiniteChannel
+from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.mechanisms.label_mechanism import LabelMechanism, check_epsilon, check_probability
 from quietcrowd.validation import optional_number
 
@@ -107,12 +107,12 @@ class RandomizedResponse(LabelMechanism):
         return math.floor(exact) if math.floor(exact) > uniform else None
 
     @cached_property
-    def channel(self) -> FiniteChannel:
+    def channel(self) -> TableChannel:
         """Distribution of a report given its answer, the same for every worker."""
         size, other = self.size, self.other_weight
         if other is None:
-            return FiniteChannel.uninformative(size)
-        return FiniteChannel.randomized_response(size, other)
+            return TableChannel.uninformative(size)
+        return TableChannel.randomized_response(size, other)
 
     @property
     def claimed_epsilon(self) -> float:

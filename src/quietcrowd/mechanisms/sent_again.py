@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
-from quietcrowd.exceptions import AnswerError, LeftOutWarning
+from quietcrowd.exceptions import AnswerError, DroppedRowsWarning
 
 MARKS = ("again", "campaign")
 """Columns of reports: whether a report was sent before, and the id of the row's campaign."""
@@ -65,7 +65,7 @@ class Marks:
             raise AnswerError("mechanisms.all-sent-again")
         if left_out:
             warnings.warn(
-                LeftOutWarning(
+                DroppedRowsWarning(
                     "mechanisms.sent-again-left-out", left_out=left_out, count=len(self.again)
                 ),
                 stacklevel=stacklevel + 1,

@@ -25,7 +25,7 @@ from quietcrowd.mechanisms.channels.per_worker import (
     WorkerLaw,
     beta_high,
 )
-from quietcrowd.mechanisms.channels.table import FiniteChannel, keep_or_replace
+from quietcrowd.mechanisms.channels.table import TableChannel, keep_or_replace
 from quietcrowd.mechanisms.label_mechanism import (
     LabelMechanism,
     at_least_two_labels,
@@ -267,13 +267,13 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         return cls(domain=domain, low=low, high=others * high / TOTAL, law="beta", **shapes)
 
     @cached_property
-    def channel(self) -> FiniteChannel:
+    def channel(self) -> TableChannel:
         """Distribution of one report of a worker, without other knowledge about the worker.
 
         Several answers of one worker share the flip probability, so their joint distribution is no
         product of this channel.
         """
-        return FiniteChannel.of_workers(self.worker_law)
+        return TableChannel.of_workers(self.worker_law)
 
     @property
     def worker_channel(self) -> None:

@@ -9,8 +9,8 @@ from quietcrowd.planning.campaign_plan import CampaignPlan, PlanRow
 from quietcrowd.planning.crowd_assumption import (
     CrowdAssumption,
     CrowdSize,
-    LabelAssumption,
-    NumberAssumption,
+    LabelCrowd,
+    NumberCrowd,
 )
 from quietcrowd.planning.least import LeastNumber, least_epsilon, least_workers
 from quietcrowd.planning.pilot import PilotAssumption, assumption_of_pilot
@@ -22,10 +22,10 @@ __all__ = [
     "CampaignPlan",
     "CrowdAssumption",
     "CrowdSize",
-    "LabelAssumption",
+    "LabelCrowd",
     "LeastNumber",
     "MechanismRanking",
-    "NumberAssumption",
+    "NumberCrowd",
     "PilotAssumption",
     "PlanRow",
     "PublicFacts",

@@ -90,7 +90,7 @@ def _numbers(values: Any) -> tuple[float, ...] | None:
 
 
 @frozen(kw_only=True)
-class LabelAssumption(CrowdAssumption):
+class LabelCrowd(CrowdAssumption):
     """Assumption about a crowd that gives labels; it describes the crowd, not individual workers.
 
     Parameters
@@ -120,7 +120,7 @@ class LabelAssumption(CrowdAssumption):
     --------
     >>> import quietcrowd as qc
     >>> from quietcrowd.planning import CrowdSize
-    >>> crowd = LabelAssumption(domain=qc.Categorical(["no", "yes"]), accuracy=0.8)
+    >>> crowd = LabelCrowd(domain=qc.Categorical(["no", "yes"]), accuracy=0.8)
     >>> crowd.draw(CrowdSize(tasks=100, workers=20, answers=10), draw=0).answers
     Answers(200 answers, 100 tasks, 20 workers, domain=Categorical(['no', 'yes']))
     """
@@ -190,7 +190,7 @@ def _error(self: Any) -> float:
 
 
 @frozen(kw_only=True)
-class NumberAssumption(CrowdAssumption):
+class NumberCrowd(CrowdAssumption):
     """Assumption about a crowd that measures numbers; lengths are in the unit of the domain.
 
     Parameters
@@ -286,8 +286,8 @@ def assumption_for(domain: Domain, quality: Any = None) -> CrowdAssumption:
             )
         return quality
     known: dict[type, type[CrowdAssumption]] = {
-        FiniteDomain: LabelAssumption,
-        Interval: NumberAssumption,
+        FiniteDomain: LabelCrowd,
+        Interval: NumberCrowd,
     }
     for kind, assumption in known.items():
         if isinstance(domain, kind):

@@ -22,8 +22,8 @@ from quietcrowd.mechanisms.randomness import seed_of
 from quietcrowd.planning.crowd_assumption import (
     CrowdAssumption,
     CrowdSize,
-    LabelAssumption,
-    NumberAssumption,
+    LabelCrowd,
+    NumberCrowd,
 )
 from quietcrowd.validation import check_whole
 
@@ -128,7 +128,7 @@ def assumption_of_pilot(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", QuietcrowdWarning)
         found = _law(domain, NoiseAware().fit(pilot, threads=1), rng, certain=True)
-        if isinstance(found, LabelAssumption) and mechanism is not None:
+        if isinstance(found, LabelCrowd) and mechanism is not None:
             laws = _laws_by_reports(found, size, mechanism, worlds, rng)
         else:
             laws = [_again(found, size, mechanism, rng) for _ in range(worlds)]
@@ -156,14 +156,14 @@ def _again(
 ) -> CrowdAssumption:
     """Return the distribution estimated from a simulated pilot, its mean accuracy reflected."""
     found = _simulated(law, size, mechanism, rng)
-    if isinstance(law, LabelAssumption) and isinstance(found, LabelAssumption):
+    if isinstance(law, LabelCrowd) and isinstance(found, LabelCrowd):
         moved = 2 * _mean_accuracy(law) - 2 * _mean_accuracy(found)
         return evolve(found, accuracies=np.clip(np.array(found.accuracies) + moved, 0.0, 1.0))
     return found
 
 
 def _laws_by_reports(
-    found: LabelAssumption,
+    found: LabelCrowd,
     size: CrowdSize,
     mechanism: Mechanism,
     worlds: int,
@@ -186,11 +186,11 @@ def _laws_by_reports(
     return [_as_good_as(seen[at], drawn[at] - slope * apart[at]) for at in near[:worlds]]
 
 
-def _mean_accuracy(law: LabelAssumption) -> float:
+def _mean_accuracy(law: LabelCrowd) -> float:
     return float(np.mean(law.accuracies or ()))
 
 
-def _as_good_as(law: LabelAssumption, mean: float) -> LabelAssumption:
+def _as_good_as(law: LabelCrowd, mean: float) -> LabelCrowd:
     """Return a distribution with another mean accuracy, moving all workers towards 1 or a guess."""
     skills, even, now = np.array(law.accuracies), 1.0 / law.domain.size, _mean_accuracy(law)
     mean = float(np.clip(mean, min(even, now), 1.0))
@@ -219,7 +219,7 @@ def _law(
 
 def _label_law(
     domain: FiniteDomain, state: Any, rng: np.random.Generator, *, certain: bool
-) -> LabelAssumption:
+) -> LabelCrowd:
     prior = np.exp(state.log_priors / integer_sums.ONE)
     prior /= prior.sum()
     groups = np.concatenate([state.communities, [state.constants.sum()]])
@@ -241,7 +241,7 @@ def _label_law(
     known = (right - guessed) / max(1.0 - guessed, 1e-9)
     even = 1.0 / domain.size
     skills = np.clip(even + known * (1.0 - even), 0.0, 1.0)
-    return LabelAssumption(
+    return LabelCrowd(
         domain=domain,
         accuracies=skills,
         truths=tuple(prior / prior.sum()),
@@ -253,7 +253,7 @@ def _label_law(
 
 def _number_law(
     domain: Interval, estimate: Any, rng: np.random.Generator, *, certain: bool
-) -> NumberAssumption:
+) -> NumberCrowd:
     state, truths = estimate.state, estimate.truths_as("pandas")
     beliefs = state.beliefs[estimate.summary.answers_per_worker > 0]
     sizes = np.log(usual_sigmas() * (state.high - state.low))
@@ -271,7 +271,7 @@ def _number_law(
     width = domain.high - domain.low
     unseen = 1.0 if certain else rng.random()  # the noise may hide less variance than estimated
     variance = found["truth"].var(ddof=0) + unseen * (found["standard_error"] ** 2).mean()
-    return NumberAssumption(
+    return NumberCrowd(
         domain=domain,
         errors=errors,
         error=float(np.median(errors)),

@@ -14,7 +14,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference.noise_aware import NoiseAware
-from quietcrowd.mechanisms.laplace import LaplacePerturbation
+from quietcrowd.mechanisms.laplace import LaplaceMechanism
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.randomness import seed_of
 from quietcrowd.planning.campaign_plan import CampaignPlan, PlanRow
@@ -54,7 +54,7 @@ def default_makers(domain: Domain) -> dict[str, Maker]:
     """
     if isinstance(domain, FiniteDomain):
         return known_makers(["one-layer"])
-    return {"laplace:fill=none": partial(LaplacePerturbation.from_claimed_epsilon, fill=None)}
+    return {"laplace:fill=none": partial(LaplaceMechanism.from_claimed_epsilon, fill=None)}
 
 
 def known_makers(mechanisms: Any) -> dict[str, Maker]:
@@ -117,7 +117,7 @@ def plan(
     domain : Categorical, Ordinal or Interval
         Domain of the answers.
     quality : CrowdAssumption, or mapping, optional
-        A `LabelAssumption`, a `NumberAssumption`, or their parameters by name, such as
+        A `LabelCrowd`, a `NumberCrowd`, or their parameters by name, such as
         ``{"accuracy": 0.8}``.
     pilot : Answers or Reports, optional
         Non-private answers to some tasks, or reports only, instead of `quality`.

@@ -17,7 +17,7 @@ from quietcrowd.label_frequencies import (
 from quietcrowd.planning.crowd_assumption import (
     CrowdAssumption,
     CrowdSize,
-    LabelAssumption,
+    LabelCrowd,
     assumption_for,
 )
 from quietcrowd.validation import at_least, check_real, number, plain, whole_number
@@ -41,7 +41,7 @@ class PublicFacts:
     answers_per_task : float
         Mean number of answers, at most `workers`.
     quality : CrowdAssumption, or mapping, optional
-        Assumption about the crowd, or parameters of a `LabelAssumption` or a `NumberAssumption` by
+        Assumption about the crowd, or parameters of a `LabelCrowd` or a `NumberCrowd` by
         name, such as ``{"accuracy": 0.8}``.
     prior : mapping of label to float, optional
         Frequency of each label among the truths; labels without a number share the rest. Invalid
@@ -96,7 +96,7 @@ class PublicFacts:
         Uniform errors make rare labels more frequent than among the truths.
         """
         crowd = self.assumption
-        if not isinstance(crowd, LabelAssumption) or crowd.truths is None:
+        if not isinstance(crowd, LabelCrowd) or crowd.truths is None:
             return None
         size = crowd.domain.size
         right = (1 - crowd.guessers) * crowd.accuracy + crowd.guessers / size

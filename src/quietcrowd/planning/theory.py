@@ -19,8 +19,8 @@ from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.planning.crowd_assumption import (
     CrowdAssumption,
     CrowdSize,
-    LabelAssumption,
-    NumberAssumption,
+    LabelCrowd,
+    NumberCrowd,
 )
 
 Floats = npt.NDArray[np.float64]
@@ -50,12 +50,12 @@ def theory_error(
 
 def _of_one_law(law: CrowdAssumption, size: CrowdSize, mechanism: Mechanism | None) -> float | None:
     channel = None if mechanism is None else mechanism.channel
-    if isinstance(law, LabelAssumption):
+    if isinstance(law, LabelCrowd):
         return _label_error(law, size, channel)
-    return _number_error(law, size, channel) if isinstance(law, NumberAssumption) else None
+    return _number_error(law, size, channel) if isinstance(law, NumberCrowd) else None
 
 
-def _label_error(law: LabelAssumption, size: CrowdSize, channel: Channel | None) -> float | None:
+def _label_error(law: LabelCrowd, size: CrowdSize, channel: Channel | None) -> float | None:
     labels = law.domain.size
     skills = np.array(law.accuracies or _usual_skills(law))
     if law.accuracies:
@@ -80,7 +80,7 @@ def _label_error(law: LabelAssumption, size: CrowdSize, channel: Channel | None)
     return lured
 
 
-def _usual_skills(law: LabelAssumption) -> Floats:
+def _usual_skills(law: LabelCrowd) -> Floats:
     apart = np.linspace(-1.5, 1.5, QUANTILES)
     skills: Floats = np.clip(law.accuracy + law.accuracy_sd * apart, 0.0, 1.0)
     return skills
@@ -157,7 +157,7 @@ def _error_of_labels(labels: int, information: float) -> float:
     return max(1.0 - float(right), 1e-12)
 
 
-def _number_error(law: NumberAssumption, size: CrowdSize, channel: Channel | None) -> float | None:
+def _number_error(law: NumberCrowd, size: CrowdSize, channel: Channel | None) -> float | None:
     if law.errors:
         sigmas = np.quantile(law.errors, (np.arange(QUANTILES) + 0.5) / QUANTILES)
         knowing = 1.0

@@ -16,7 +16,7 @@ from quietcrowd.exceptions import AnswerError, QuietcrowdWarning
 from quietcrowd.inference.estimate import TruthEstimate
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.loop import run_loop
-from quietcrowd.inference.notices import noise_ignored
+from quietcrowd.inference.notices import ignores_noise
 from quietcrowd.inference.reading import Observations
 from quietcrowd.testing.comparison import assert_estimates_equal, assert_same, by_id
 
@@ -85,7 +85,7 @@ def _workers(estimate: TruthEstimate[Any]) -> pd.DataFrame:
 
 def check_partitions(method: AnyMethod, answers: Answers, feed: Feed) -> None:
     """Check that the number of partitions and threads does not change a bit."""
-    with noise_ignored():
+    with ignores_noise():
         model, partition, _ = method.prepare(Observations.read(feed(answers), method))
     whole = run_loop(model, [partition], threads=1)
     for parts in (1, 2, 7):
@@ -205,7 +205,7 @@ def check_gold(
 def _check_gold_partitions(
     method: AnyMethod, data: Any, known: pd.DataFrame, expected: TruthEstimate[Any]
 ) -> None:
-    with noise_ignored():
+    with ignores_noise():
         model, partition, _ = method.prepare(Observations.read(data, method), known)
     again = run_loop(model, partition.split(5), threads=2)
     assert again.history == expected.history, "known truths depend on the partitions"

@@ -34,7 +34,7 @@ OF_ALL_KINDS = {
     "two-layer with NULL": qc.TwoLayerRandomizedResponse(
         domain=LABELS, epsilon=1.0, law="epsilon", null="category"
     ),
-    "steps": qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill="midpoint", step=0.5),
+    "steps": qc.LaplaceMechanism(domain=RANGE, epsilon=1.0, fill="midpoint", step=0.5),
 }
 """Mechanisms that a page can draw."""
 

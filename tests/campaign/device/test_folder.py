@@ -362,7 +362,7 @@ def test_reports_without_a_name_are_sent_again_by_what_they_mean(tmp_path):
     Now a truth is wrong in at most 1 of 30 draws, so that 6 of 8 are in fewer than 1 of 10^6.
     """
     one, other = (qc.Categorical(list(labels)) for labels in ("abcd", "dcba"))
-    first = qc.OptimalChannel(domain=one, epsilon=2.0, prior={"a": 0.7})
+    first = qc.OptimalMechanism(domain=one, epsilon=2.0, prior={"a": 0.7})
     turned = evolve(first, domain=other, weights=first.weights[::-1])
     another = evolve(first, domain=other, prior={"d": 0.7})
     assert another.weights == first.weights
@@ -694,7 +694,7 @@ def test_equal_questions_equal_reports_and_the_ledger_counts_questions(
 
 
 def test_numbers_are_sent_again_exactly(campaigns):
-    fine = qc.LaplacePerturbation(domain=RANGE, epsilon=0.37, fill=None, step=2.0**-12)
+    fine = qc.LaplaceMechanism(domain=RANGE, epsilon=0.37, fill=None, step=2.0**-12)
     first, one = campaigns(fine)
     first.answer(dict.fromkeys((task.name for task in first.tasks), 7.654321))
     second, other = campaigns(fine)

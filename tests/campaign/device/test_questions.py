@@ -80,9 +80,9 @@ def test_another_law_is_another_channel():
             coin(("nein", "ja")),
             coin(null="category"),
             laplace,
-            qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill="midpoint"),
-            qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill=None, step=0.5),
-            qc.LaplacePerturbation(domain=RANGE, epsilon=2.0, fill=None),
+            qc.LaplaceMechanism(domain=RANGE, epsilon=1.0, fill="midpoint"),
+            qc.LaplaceMechanism(domain=RANGE, epsilon=1.0, fill=None, step=0.5),
+            qc.LaplaceMechanism(domain=RANGE, epsilon=2.0, fill=None),
             MECHANISMS["laplace with a bit"],
         )
     }

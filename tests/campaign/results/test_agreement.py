@@ -79,7 +79,7 @@ def test_so_it_is_with_numbers():
     rng = np.random.default_rng(2)
     truths = np.repeat(rng.uniform(2, 8, 2_000), 20)
     values = np.clip(truths + rng.normal(0, 0.5, len(truths)), 0, 10)
-    mechanism = qc.LaplacePerturbation(domain=RANGE, epsilon=5.0, fill=None)
+    mechanism = qc.LaplaceMechanism(domain=RANGE, epsilon=5.0, fill=None)
     found = agreement(mechanism.simulate(crowd(RANGE, values, 20), random_state=rng))
     assert found.answers == pytest.approx(1 - 0.25 / (3 + 0.25), abs=0.03)
     assert found.reports < found.answers
@@ -104,7 +104,7 @@ CROWDS = [
     ),
     ("sets", qc.SubsetSelection(domain=LABELS, epsilon=1.0, set_size=2), 200, 20),
     ("null", qc.RandomizedResponse(domain=LABELS, epsilon=2.0, null="category"), 100, 20),
-    ("laplace", qc.LaplacePerturbation(domain=RANGE, epsilon=4.0, fill=None), 500, 20),
+    ("laplace", qc.LaplaceMechanism(domain=RANGE, epsilon=4.0, fill=None), 500, 20),
 ]
 BY_DAY = ("sets", "laplace")
 
@@ -133,7 +133,7 @@ def test_what_is_only_noise_is_not_told():
     """Such crowds were told figures that were wrong by up to 0.8."""
     rng = np.random.default_rng(6)
     two_layer = qc.TwoLayerRandomizedResponse.from_claimed_epsilon(domain=LABELS, epsilon=1.0)
-    laplace = qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill=None)
+    laplace = qc.LaplaceMechanism(domain=RANGE, epsilon=1.0, fill=None)
     for _ in range(12):
         for mechanism, answers in (
             (two_layer, crowd_of_labels(rng, 30, 20)),
@@ -169,7 +169,7 @@ def brute(answers, mechanism, rng):
     ("mechanism", "make"),
     [
         (qc.RandomizedResponse(domain=LABELS, epsilon=4.0), crowd_of_labels),
-        (qc.LaplacePerturbation(domain=RANGE, epsilon=16.0, fill=None), crowd_of_numbers),
+        (qc.LaplaceMechanism(domain=RANGE, epsilon=16.0, fill=None), crowd_of_numbers),
     ],
 )
 def test_the_error_is_that_of_leaving_each_worker_out(mechanism, make):

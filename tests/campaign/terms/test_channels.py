@@ -14,7 +14,7 @@ from quietcrowd.campaign.terms.channels import (
     why_not_in_page,
 )
 from quietcrowd.exceptions import FormatError, ParameterError
-from quietcrowd.mechanisms import FiniteChannel
+from quietcrowd.mechanisms import TableChannel
 from quietcrowd.mechanisms.channels.base import TOTAL
 
 
@@ -124,9 +124,7 @@ def test_sums_over_too_many_tasks_are_refused():
 
 
 def test_the_smallest_epsilon_still_fits():
-    finest = qc.LaplacePerturbation(
-        domain=qc.Interval(low=0, high=1), epsilon=2.0**-35, step=2.0**-11
-    )
+    finest = qc.LaplaceMechanism(domain=qc.Interval(low=0, high=1), epsilon=2.0**-35, step=2.0**-11)
     rule = report_rule(finest, 1)
     assert rule.high == 2**11 + 64 * finest.channel.noise.scale
 
@@ -163,7 +161,7 @@ def test_a_channel_that_does_not_say_what_devices_do_is_refused_at_once(monkeypa
     def silent(_):
         raise ParameterError("no word")
 
-    monkeypatch.setattr(FiniteChannel, "describe", silent)
+    monkeypatch.setattr(TableChannel, "describe", silent)
     with pytest.raises(FormatError, match="suitable for campaigns"):
         usable_mechanism(described)
 
@@ -178,7 +176,7 @@ def test_pages_randomise_with_all_that_needs_no_equations_solved(name):
 def test_a_mechanism_whose_channel_no_page_reads_is_refused_at_once(monkeypatch):
     described = MECHANISMS["one-layer"].to_dict()
     document = {**MECHANISMS["one-layer"].channel.describe(), "kind": "unknown"}
-    monkeypatch.setattr(FiniteChannel, "describe", lambda _: document)
+    monkeypatch.setattr(TableChannel, "describe", lambda _: document)
     with pytest.raises(FormatError, match="suitable for campaigns"):
         usable_mechanism(described)
 

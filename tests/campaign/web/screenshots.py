@@ -31,7 +31,7 @@ PROMISES = {
     "at_least": 3,
 }
 LABELS = qc.RandomizedResponse(domain=SONGS, epsilon=1.0)
-NUMBERS = qc.LaplacePerturbation(
+NUMBERS = qc.LaplaceMechanism(
     domain=qc.Interval(low=0.0, high=10.0), epsilon=1.0, participation="released"
 )
 LEVELS = qc.MatrixFactorization(domain=qc.Ordinal(range(1, 6)), epsilon=1.0, rank=4)

@@ -176,7 +176,7 @@ def test_rows_follow_an_epsilon_that_a_worker_drew(page):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", kinds(qc.LaplacePerturbation))
+@pytest.mark.parametrize("name", kinds(qc.LaplaceMechanism))
 def test_numbers_and_participation_bits_follow_their_laws(page, name):
     mechanism = CHOSEN[name]
     sent = sent_by_page(mechanism, crowd(mechanism), page)

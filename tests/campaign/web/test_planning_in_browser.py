@@ -102,7 +102,7 @@ def test_a_mistake_is_told_at_its_field(person, desk):
 @pytest.mark.nightly
 def test_a_campaign_fills_the_form(person, desk):
     domain = qc.Interval(low=-5.0, high=5.0)
-    mechanism = qc.LaplacePerturbation(domain=domain, epsilon=3.0, participation="released")
+    mechanism = qc.LaplaceMechanism(domain=domain, epsilon=3.0, participation="released")
     made = desk.campaign(mechanism, tasks=4, answers_per_participant=2, max_participants=30)
     requester = person(RequesterInBrowser).open(desk.server.url, made, desk.key)
     requester.page.get_by_role("button", name=LIKE).click()

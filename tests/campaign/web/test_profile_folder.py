@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.QuietcrowdWarning"),
 ]
 
-NUMBERS = qc.LaplacePerturbation(
+NUMBERS = qc.LaplaceMechanism(
     domain=qc.Interval(low=0.0, high=10.0), epsilon=1.0, participation="released"
 )
 ANSWER = 7.8125

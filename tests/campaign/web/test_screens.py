@@ -243,8 +243,8 @@ def test_who_looks_over_the_answers_sees_all_questions_and_comes_back(browser):
 
 
 YES_NO = qc.RandomizedResponse(domain=qc.Categorical([False, True]), epsilon=1.0)
-FIVE = qc.LaplacePerturbation(domain=LEVELS, epsilon=1.0)
-NUMBERS = qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill=None)
+FIVE = qc.LaplaceMechanism(domain=LEVELS, epsilon=1.0)
+NUMBERS = qc.LaplaceMechanism(domain=RANGE, epsilon=1.0, fill=None)
 
 
 @pytest.mark.grid

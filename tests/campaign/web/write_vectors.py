@@ -27,7 +27,7 @@ from quietcrowd.mechanisms.channels.grid import Grid
 from quietcrowd.mechanisms.channels.noise import DiscreteLaplace
 from quietcrowd.mechanisms.channels.per_worker import UniformEpsilons
 from quietcrowd.mechanisms.channels.sketch import TaskProfile
-from quietcrowd.mechanisms.channels.table import FiniteChannel
+from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.mechanisms.memo.worker_table import worker_table
 from quietcrowd.mechanisms.randomness import uniform_integers, words_in_turn
 from quietcrowd.privacy.rounding import as_entered, ratio_up
@@ -86,7 +86,7 @@ def stepped(step, count, edits):
 
 
 def table(one):
-    channel = FiniteChannel.__new__(FiniteChannel)  # a row of any loss
+    channel = TableChannel.__new__(TableChannel)  # a row of any loss
     object.__setattr__(channel, "weights", np.array([one["row"]], np.uint64))
     answers = np.zeros(len(one["words"]) // 8, int)
     return channel.sample(answers, Words(one["words"])).tolist()
@@ -349,8 +349,8 @@ def mechanisms():
     yield qc.RandomizedResponse(domain=LABELS, epsilon=0.0), {0: 0, 1: ONES}
     yield qc.RandomizedResponse(domain=labels, flip_probability=0.9), {}
     yield qc.RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"), {0: 0, 1: ONES}
-    yield qc.OptimalChannel(domain=LABELS, epsilon=1.0, prior={"no": 0.7}), {0: 0, 1: ONES}
-    yield qc.OptimalChannel(domain=labels, epsilon=0.3, information="fisher"), {0: 0, 1: ONES}
+    yield qc.OptimalMechanism(domain=LABELS, epsilon=1.0, prior={"no": 0.7}), {0: 0, 1: ONES}
+    yield qc.OptimalMechanism(domain=labels, epsilon=0.3, information="fisher"), {0: 0, 1: ONES}
     yield qc.TwoLayerRandomizedResponse(domain=LABELS, low=0.0, high=0.7), {}
     yield qc.TwoLayerRandomizedResponse(domain=two, low=0.25, high=0.25), {}
     for epsilon, null in ((1.0, None), (1.0, "category"), (0.0, "category")):
@@ -359,16 +359,16 @@ def mechanisms():
     yield qc.SubsetSelection(domain=LABELS, epsilon=1.0, set_size=2), {0: 0, 1: 0, 2: ONES, 3: ONES}
     for count, epsilon in ((2, 0.0), (4, 0.5), (20, 1.0), (64, 0.1), (64, 8.0)):
         yield qc.SubsetSelection(domain=qc.Ordinal(range(count)), epsilon=epsilon), {}
-    alone = qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill=None)
+    alone = qc.LaplaceMechanism(domain=RANGE, epsilon=1.0, fill=None)
     for below in (False, True):
         yield alone, with_ties(alone.channel.noise.scale, 5, below=below)
-    yield qc.LaplacePerturbation(domain=LEVELS, epsilon=1.0), {0: ONES, 1: ONES}
-    yield qc.LaplacePerturbation(domain=RANGE, epsilon=3.0), {}
-    yield qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill="midpoint", step=0.5), {}
-    yield qc.LaplacePerturbation(domain=LEVELS, epsilon=0.1, fill=3.3), {}
-    yield qc.LaplacePerturbation(domain=LEVELS, epsilon=1.0, scale="paper"), {}
-    yield qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, participation="released"), {}
-    yield qc.LaplacePerturbation(domain=qc.Interval(low=0, high=1e-5), epsilon=1e-9, fill=None), {}
+    yield qc.LaplaceMechanism(domain=LEVELS, epsilon=1.0), {0: ONES, 1: ONES}
+    yield qc.LaplaceMechanism(domain=RANGE, epsilon=3.0), {}
+    yield qc.LaplaceMechanism(domain=RANGE, epsilon=1.0, fill="midpoint", step=0.5), {}
+    yield qc.LaplaceMechanism(domain=LEVELS, epsilon=0.1, fill=3.3), {}
+    yield qc.LaplaceMechanism(domain=LEVELS, epsilon=1.0, scale="paper"), {}
+    yield qc.LaplaceMechanism(domain=RANGE, epsilon=1.0, participation="released"), {}
+    yield qc.LaplaceMechanism(domain=qc.Interval(low=0, high=1e-5), epsilon=1e-9, fill=None), {}
     for kind in (qc.PiecewiseMechanism, qc.DuchiMechanism, qc.HybridMechanism):
         yield kind(domain=LEVELS, epsilon=1.0, step=0.5), {0: 0, 1: ONES, 2: 0x9FFFFFFF}
     yield qc.HybridMechanism(domain=RANGE, epsilon=6.0), {0: ONES - 1}
@@ -408,8 +408,8 @@ def entered_in(kind, epsilon):
     return {
         "one-layer": lambda: qc.RandomizedResponse(domain=LABELS, epsilon=epsilon),
         "sets": lambda: qc.SubsetSelection(domain=LABELS, epsilon=epsilon),
-        "laplace": lambda: qc.LaplacePerturbation(domain=RANGE, epsilon=epsilon, fill=None),
-        "released": lambda: qc.LaplacePerturbation(
+        "laplace": lambda: qc.LaplaceMechanism(domain=RANGE, epsilon=epsilon, fill=None),
+        "released": lambda: qc.LaplaceMechanism(
             domain=qc.Interval(low=0.0, high=7.3), epsilon=epsilon, participation="released"
         ),
         "duchi": lambda: qc.DuchiMechanism(domain=LEVELS, epsilon=epsilon),

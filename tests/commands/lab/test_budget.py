@@ -99,7 +99,7 @@ def test_json(run, files):
 
 def test_three_files_of_a_tenth_are_within_three_tenths(run, tmp_path):
     crowd = qc.sensor_crowd(tasks=1, workers=2)
-    mechanism = qc.LaplacePerturbation(domain=crowd.answers.domain, epsilon=0.1, fill=None)
+    mechanism = qc.LaplaceMechanism(domain=crowd.answers.domain, epsilon=0.1, fill=None)
     paths = [tmp_path / f"{place}.csv" for place in range(3)]
     for path in paths:
         qc.write_reports(mechanism.randomize(crowd.answers), path)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.exceptions import FormatError, LeftOutWarning
+from quietcrowd.exceptions import DroppedRowsWarning, FormatError
 
 DOMAIN = qc.Categorical(["good", "bad"])
 SECOND = [
@@ -66,7 +66,7 @@ def test_drafts_are_told_and_left_out(tmp_path):
     path = tmp_path / "records.json"
     drafts = [{**one, "status": "draft"} for one in FIRST[0]["responses"][:1]]
     path.write_text(json.dumps([{**FIRST[0], "responses": drafts + FIRST[0]["responses"][1:]}]))
-    with pytest.warns(LeftOutWarning, match="responses that were not submitted: 1"):
+    with pytest.warns(DroppedRowsWarning, match="responses that were not submitted: 1"):
         assert read(path) == [["r1", "bob", "bad"]]
 
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.exceptions import FormatError, LeftOutWarning, ParameterError
+from quietcrowd.exceptions import DroppedRowsWarning, FormatError, ParameterError
 from quietcrowd.formats.registry import write_table
 
 DOMAIN = qc.Categorical(["cat", "dog"])
@@ -45,7 +45,7 @@ def test_annotations_are_answers(tmp_path):
         },
         {"id": 8, "data": {"image": "b.png"}, "annotations": [annotation(4, DOG)]},
     )
-    with pytest.warns(LeftOutWarning, match="cancelled annotations: 1"):
+    with pytest.warns(DroppedRowsWarning, match="cancelled annotations: 1"):
         answers = qc.read_answers(path, DOMAIN)
     rows = answers.to_frame().to_numpy().tolist()
     assert rows == [["7", "3", "cat"], ["7", "4", "dog"], ["8", "4", "dog"]]

@@ -3,7 +3,7 @@
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.exceptions import FormatError, LeftOutWarning
+from quietcrowd.exceptions import DroppedRowsWarning, FormatError
 
 DOMAIN = qc.Categorical(["yes", "no"])
 HEAD = '"id";"submitdate";"lastpage";"startlanguage";"seed";"token";'
@@ -54,5 +54,5 @@ def test_one_of_several_arrays_is_named_and_times_are_no_questions(tmp_path):
 def test_what_was_not_submitted_is_told_and_left_out(tmp_path):
     rows = (f'"1";{DONE}"t";"yes"', '"2";"";"1";"en";"9";"u";"no"')
     path = survey(tmp_path / "s.csv", ["Q1"], *rows)
-    with pytest.warns(LeftOutWarning, match="responses not submitted: 1"):
+    with pytest.warns(DroppedRowsWarning, match="responses not submitted: 1"):
         assert read(path) == [["Q1", "t", "yes"]]

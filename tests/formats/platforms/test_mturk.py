@@ -6,7 +6,7 @@ import json
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.exceptions import FormatError, LeftOutWarning, ParameterError
+from quietcrowd.exceptions import DroppedRowsWarning, FormatError, ParameterError
 from quietcrowd.formats import read_table
 from quietcrowd.formats.columns import Choice
 
@@ -45,7 +45,7 @@ ROWS = (
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_a_hit_is_a_task_and_rejected_answers_are_told(tmp_path, ends, mark):
     path = batch(tmp_path / "b.csv", *ROWS, ends=ends, mark=mark)
-    with pytest.warns(LeftOutWarning, match=r"b\.csv: dropped rows: rejected .*: 1$"):
+    with pytest.warns(DroppedRowsWarning, match=r"b\.csv: dropped rows: rejected .*: 1$"):
         answers = qc.read_answers(path, DOMAIN)
     assert answers.to_frame().to_numpy().tolist() == [["H1", "A1", "cat"], ["H2", "A1", "dog"]]
     assert len(qc.read_answers(path, DOMAIN, rejected=True)) == 3

@@ -5,10 +5,10 @@ from attrs import evolve
 from tests.nightly import nightly
 
 import quietcrowd as qc
-from quietcrowd.inference import noise_ignored
+from quietcrowd.inference import ignores_noise
 from quietcrowd.inference.labels.accuracies import Accuracies, OwnVotes
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.mechanisms.channels.table import FiniteChannel
+from quietcrowd.mechanisms.channels.table import TableChannel
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.QuietcrowdWarning")
 
@@ -62,7 +62,7 @@ def test_quality_is_the_accuracy_of_answers(name, labels, epsilon, most):
     errors, covered, widths = [], [], []
     for seed in range(4):
         answers, _, accuracy = crowd(labels=labels, seed=seed)
-        with noise_ignored():
+        with ignores_noise():
             found = judged(METHODS[name], noisy(answers, epsilon, seed=seed))
         errors.append(abs(found["quality"] - accuracy).mean())
         covered.append(found["quality_low"].le(accuracy) & found["quality_high"].ge(accuracy))
@@ -77,7 +77,7 @@ def test_quality_is_the_accuracy_of_answers(name, labels, epsilon, most):
 def test_nobody_is_right_because_the_truths_are_of_his_own_making(name):
     """Few noisy reports a task: truths agree with those who made them, and say little of them."""
     answers, _, accuracy = crowd(tasks=500, each=3, workers=15, right=(0.5, 0.6))
-    with noise_ignored():
+    with ignores_noise():
         found = judged(METHODS[name], noisy(answers, 1.0))
     assert not (found["quality_low"] > accuracy.max() + 0.1).any()
 
@@ -98,7 +98,7 @@ def test_silence_that_is_hidden_is_taken_out():
     rng = np.random.default_rng(5)
     answers, _, accuracy = crowd(labels=3, tasks=400, each=100)
     kept = answers.to_frame()[rng.random(len(answers)) < 0.3]
-    with noise_ignored():
+    with ignores_noise():
         reports = noisy(qc.Answers.from_frame(kept, answers.domain), 3.0, null="category")
         found = judged(qc.WeightedVote(), reports)
     assert abs(found["quality"] - accuracy).mean() < 0.06
@@ -109,7 +109,7 @@ def test_a_channel_that_is_no_randomised_response():
     """Labels are mistaken for their neighbours: a table, and no two numbers."""
     answers, _, accuracy = crowd(labels=3)
     weights = np.array([[12, 3, 1], [4, 8, 4], [1, 3, 12]]) * 2**28
-    channel, rng = FiniteChannel(weights=weights), np.random.default_rng(2)
+    channel, rng = TableChannel(weights=weights), np.random.default_rng(2)
     words = lambda count: rng.integers(0, 2**32, count, dtype=np.uint32)  # noqa: E731
     reports = evolve(answers, values=channel.sample(answers.values, words))
     summary = Summary.of(reports, channel)
@@ -128,7 +128,7 @@ def test_a_channel_that_is_no_randomised_response():
 @pytest.mark.parametrize("epsilon", [0.0, 0.02])
 def test_quality_is_missing_where_nothing_tells(epsilon):
     answers, _, _ = crowd(tasks=20, workers=20, each=10)
-    with noise_ignored():
+    with ignores_noise():
         assert judged(qc.MajorityVote(), noisy(answers, epsilon)).isna().all(axis=None)
 
 

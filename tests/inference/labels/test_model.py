@@ -10,7 +10,7 @@ from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
-from quietcrowd.inference import MajorityVote, WeightedVote, noise_ignored
+from quietcrowd.inference import MajorityVote, WeightedVote, ignores_noise
 from quietcrowd.testing import crowds
 
 CROWD = qc.synthetic_crowd(tasks=2_000, workers=40, answers_per_task=10, seed=6)
@@ -35,7 +35,7 @@ def test_reports_warn_and_plain_answers_do_not(method):
 def test_quality_is_corrected_for_a_known_channel():
     mechanism = qc.RandomizedResponse(domain=CROWD.answers.domain, epsilon=1.5)
     reports = mechanism.simulate(CROWD.answers, random_state=3)
-    with noise_ignored():
+    with ignores_noise():
         workers = WeightedVote().fit(reports).workers
     plain = WeightedVote().fit(CROWD.answers).workers
     assert workers["agreement"].max() < 0.9
@@ -48,7 +48,7 @@ def test_quality_is_that_of_answers_though_flips_are_secret():
     """Which flip a worker drew nobody else knows: what its law tells is taken out."""
     mechanism = qc.TwoLayerRandomizedResponse(domain=CROWD.answers.domain, low=0.1, high=0.3)
     reports = mechanism.simulate(CROWD.answers, random_state=3)
-    with noise_ignored():
+    with ignores_noise():
         workers = WeightedVote().fit(reports).workers.set_index("worker")
     frame = CROWD.answers.to_frame().merge(CROWD.truths.to_pandas(), on="task")
     right = (frame["label_x"] == frame["label_y"]).groupby(frame["worker"]).mean()
@@ -61,7 +61,7 @@ def test_quality_is_that_of_answers_though_flips_are_secret():
 def test_quality_is_missing_where_reports_tell_nothing(labels):
     crowd = qc.synthetic_crowd(tasks=30, workers=20, labels=range(labels))
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=0.0)
-    with noise_ignored():
+    with ignores_noise():
         workers = MajorityVote().fit(mechanism.randomize(crowd.answers)).workers
     assert workers["quality"].isna().all()
     assert workers["agreement"].notna().all()

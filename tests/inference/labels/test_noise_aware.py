@@ -20,7 +20,7 @@ from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.reading import Observations
 from quietcrowd.mechanisms.channels.per_worker import ReportLaw
-from quietcrowd.mechanisms.channels.table import FiniteChannel
+from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.scale import infer_store, partition_parquet
 
 pytestmark = [
@@ -135,7 +135,7 @@ def test_of_any_table_the_objective_rises_and_votes_are_bounded(seed, shape, sha
     labels, reports = shape
     rng = np.random.default_rng(seed)
     table = rng.dirichlet(np.ones(reports), labels).clip(1e-3)
-    channel = FiniteChannel.rounded(table / table.sum(axis=1, keepdims=True))
+    channel = TableChannel.rounded(table / table.sum(axis=1, keepdims=True))
     assume(channel.epsilon > 0)
     crowd = qc.label_crowd(
         tasks=40, workers=12, answers_per_task=5, labels=range(labels), seed=seed % 1000
@@ -346,7 +346,7 @@ def test_it_is_clearly_better_on_skewed_and_on_weak_crowds(options, epsilon, fac
         mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=epsilon)
         reports = mechanism.simulate(crowd.answers, random_state=seed)
         for name, method in methods.items():
-            with qc.noise_ignored():
+            with qc.ignores_noise():
                 errors[name] += qc.error_rate(method.fit(reports), crowd.truths) / 3
     assert errors["aware"] < factor * min(errors["dawid-skene"], errors["majority"]), errors
 
@@ -426,7 +426,7 @@ def test_the_least_and_the_most_noise_and_frequencies_of_nothing(name, epsilon):
 
 
 def test_what_it_cannot_read_or_hold_is_refused(monkeypatch):
-    laplace = qc.LaplacePerturbation(domain=qc.Interval(low=0, high=1), epsilon=1.0, fill=None)
+    laplace = qc.LaplaceMechanism(domain=qc.Interval(low=0, high=1), epsilon=1.0, fill=None)
     with pytest.raises(AnswerError, match="NoiseAware needs labels"):
         check_has_table(laplace)
     monkeypatch.setattr(noise_aware_labels, "MOST_LAWS", 24 * 3 * 3 * 9 - 1)

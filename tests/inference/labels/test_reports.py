@@ -7,7 +7,7 @@ import quietcrowd as qc
 from quietcrowd.inference.labels import reports as worker_reports
 from quietcrowd.inference.labels.reports import KINDS, WorkerReports
 from quietcrowd.inference.partition import Summary
-from quietcrowd.mechanisms.channels.table import FiniteChannel
+from quietcrowd.mechanisms.channels.table import TableChannel
 
 ABC = qc.Categorical(["a", "b", "c"])
 FLIPS = qc.TwoLayerRandomizedResponse(domain=ABC, low=0.0, high=0.6)
@@ -89,7 +89,7 @@ def test_the_order_of_workers_changes_no_kind():
 def table_of(draw, answers, reports):
     weights = st.lists(st.integers(1, 50), min_size=reports, max_size=reports)
     table = np.array(draw(st.lists(weights, min_size=answers, max_size=answers)), np.float64)
-    return FiniteChannel.rounded(table / table.sum(axis=1, keepdims=True))
+    return TableChannel.rounded(table / table.sum(axis=1, keepdims=True))
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import quietcrowd as qc
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Categorical
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.inference import MajorityVote, WeightedVote, noise_ignored
+from quietcrowd.inference import MajorityVote, WeightedVote, ignores_noise
 from quietcrowd.inference.labels.voting import AccuracyState
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.testing import crowds
@@ -239,7 +239,7 @@ def test_a_single_report_says_no_more_than_its_channel(labels, epsilon):
     domain = qc.Categorical(range(labels))
     mechanism = qc.RandomizedResponse(domain=domain, epsilon=epsilon)
     frame = pd.DataFrame({"task": ["t"], "worker": ["w"], "label": [1]})
-    with noise_ignored():
+    with ignores_noise():
         estimate = WeightedVote().fit(mechanism.randomize(Answers.from_frame(frame, domain)))
     most = math.exp(epsilon) / (math.exp(epsilon) + labels - 1)
     assert estimate.estimates.confidence[0] <= most + 1e-9
@@ -270,7 +270,7 @@ def test_accuracies_are_cut_off_at_those_of_the_channel(labels, epsilon, null):
 def test_no_report_moves_the_odds_by_more_than_epsilon(epsilon, null):
     crowd = qc.synthetic_crowd(tasks=200, workers=40, answers_per_task=5, seed=2)
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=epsilon, null=null)
-    with noise_ignored():
+    with ignores_noise():
         estimate = WeightedVote().fit(mechanism.randomize(crowd.answers))
     confidence = estimate.estimates.confidence
     log_odds = np.log(confidence / (1 - confidence))

@@ -13,8 +13,8 @@ from quietcrowd.answers import Answers
 from quietcrowd.datasets import sparse_crowd, synthetic_crowd
 from quietcrowd.domains import Interval
 from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
-from quietcrowd.inference import MajorityVote, Mean, Median, WeightedMean, noise_ignored
-from quietcrowd.mechanisms import LaplacePerturbation, RandomizedResponse
+from quietcrowd.inference import MajorityVote, Mean, Median, WeightedMean, ignores_noise
+from quietcrowd.mechanisms import LaplaceMechanism, RandomizedResponse
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
 
@@ -118,20 +118,20 @@ def test_any_unit_of_measurement(method, unit):
 
 
 def test_reports_are_read_as_answers_with_one_warning():
-    mechanism = LaplacePerturbation(domain=CROWD.answers.domain, epsilon=1.0)
+    mechanism = LaplaceMechanism(domain=CROWD.answers.domain, epsilon=1.0)
     reports = mechanism.randomize(CROWD.answers)
     with pytest.warns(NoiseIgnoredWarning, match="noise for a missing answer") as seen:
         estimate = Mean().fit(reports)
     assert len(seen) == 1
     assert (estimate.truths["answers"] == 30).all()
-    alone = LaplacePerturbation(domain=CROWD.answers.domain, epsilon=1.0, fill=None)
+    alone = LaplaceMechanism(domain=CROWD.answers.domain, epsilon=1.0, fill=None)
     with pytest.warns(NoiseIgnoredWarning) as seen:
         Mean().fit(alone.randomize(CROWD.answers))
     assert "no answer" not in str(seen[0].message)
 
 
 def test_the_warning_points_at_the_caller_and_comes_after_all_errors():
-    mechanism = LaplacePerturbation(domain=CROWD.answers.domain, epsilon=1.0)
+    mechanism = LaplaceMechanism(domain=CROWD.answers.domain, epsilon=1.0)
     reports = mechanism.randomize(CROWD.answers)
     for call in (Mean().fit, Mean().fit_predict):
         with pytest.warns(NoiseIgnoredWarning) as seen:
@@ -151,7 +151,7 @@ def test_null_reports_are_dropped_and_counted():
     reports = mechanism.simulate(CROWD.answers, random_state=0)
     null = int((reports.table.values == 10).sum())
     frame = reports.to_frame().dropna()
-    with noise_ignored():
+    with ignores_noise():
         estimate = Mean().fit(reports)
     assert estimate.answers.dropped.null_reports == null == 1200 - len(frame)
     expected = frame.groupby("task")["label"].mean()
@@ -191,10 +191,10 @@ def test_a_start_from_other_workers():
 
 def test_standard_errors_say_how_far_means_are_off():
     crowd = sparse_crowd(tasks=400, workers=500, sparsity=0.8, truths="uniform", seed=8)
-    mechanism = LaplacePerturbation(domain=crowd.answers.domain, epsilon=2.0, fill=None)
+    mechanism = LaplaceMechanism(domain=crowd.answers.domain, epsilon=2.0, fill=None)
     reports = mechanism.simulate(crowd.answers, random_state=0)
     plain = Mean().fit(crowd.answers).estimates.truths
-    with noise_ignored():
+    with ignores_noise():
         found = Mean().fit(reports).estimates
         assert np.isnan(Median().fit(reports).estimates.standard_error).all()
     ratios = (found.truths - plain) / found.standard_error

@@ -13,7 +13,7 @@ from scipy.stats import median_abs_deviation
 from quietcrowd.datasets import sparse_crowd
 from quietcrowd.exceptions import NoiseIgnoredWarning, ParameterError
 from quietcrowd.inference import CRH, METHODS, KDEm
-from quietcrowd.mechanisms import LaplacePerturbation
+from quietcrowd.mechanisms import LaplaceMechanism
 
 CROWD = sparse_crowd(tasks=40, workers=30, sparsity=0.6, truths="uniform", seed=3)
 
@@ -248,7 +248,7 @@ def test_any_unit_of_measurement(truth, unit):
 
 @pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
 def test_reports_are_read_as_answers_with_a_warning():
-    mechanism = LaplacePerturbation(domain=CROWD.answers.domain, epsilon=2.0, fill=None)
+    mechanism = LaplaceMechanism(domain=CROWD.answers.domain, epsilon=2.0, fill=None)
     with pytest.warns(NoiseIgnoredWarning, match="KDEm ignores the noise"):
         KDEm().fit(mechanism.simulate(CROWD.answers, random_state=0))
 

@@ -26,13 +26,13 @@ from quietcrowd.inference import (
     Mean,
     Median,
     WeightedMean,
+    ignores_noise,
     method_from_dict,
-    noise_ignored,
 )
 from quietcrowd.inference.numbers.moon_updates import ErrorModel
 from quietcrowd.inference.numbers.normal_laplace import NormalLaplace
 from quietcrowd.inference.reading import Observations
-from quietcrowd.mechanisms import LaplacePerturbation, RandomizedResponse
+from quietcrowd.mechanisms import LaplaceMechanism, RandomizedResponse
 from quietcrowd.testing import check_method
 
 pytestmark = [
@@ -58,7 +58,7 @@ def crowd(workers=60, tasks=100, share=1.0, seed=0, sigmas=(0.3, 3.0)):
 
 
 def reports_of(answers, epsilon, seed=0, **parameters):
-    mechanism = LaplacePerturbation(domain=answers.domain, epsilon=epsilon, fill=None, **parameters)
+    mechanism = LaplaceMechanism(domain=answers.domain, epsilon=epsilon, fill=None, **parameters)
     return mechanism.simulate(answers, random_state=seed)
 
 
@@ -88,7 +88,7 @@ def test_it_is_nearly_as_good_as_if_it_knew_the_workers(workers, share, most, ep
     for seed in range(30):
         answers, truths, sigma = crowd(workers, share=share, seed=seed)
         reports = reports_of(answers, epsilon, seed)
-        with noise_ignored():
+        with ignores_noise():
             naive = CRH().fit(reports)
         best = np.abs(oracle(reports, sigma) - truths).mean()
         found.append((error_of(MOON().fit(reports), truths), best, error_of(naive, truths)))
@@ -100,7 +100,7 @@ def test_it_is_nearly_as_good_as_if_it_knew_the_workers(workers, share, most, ep
 @pytest.mark.nightly
 @pytest.mark.slow
 def test_the_battery_with_a_prior_of_the_truths():
-    check_method(MOON(truth_prior="normal"), LaplacePerturbation, epsilon=1.0, fill=None)
+    check_method(MOON(truth_prior="normal"), LaplaceMechanism, epsilon=1.0, fill=None)
     check_method(MOON(truth_prior="normal"))
 
 
@@ -118,7 +118,7 @@ def test_the_battery_with_a_prior_of_the_truths():
     ],
 )
 def test_the_battery_on_reports(variant, solver, parameters):
-    check_method(MOON(variant=variant, solver=solver), LaplacePerturbation, **parameters)
+    check_method(MOON(variant=variant, solver=solver), LaplaceMechanism, **parameters)
 
 
 def posterior(answers, scale, alpha, beta, truths, variance):
@@ -170,7 +170,7 @@ def test_em_finds_the_mode_of_the_posterior():
 def test_the_posterior_cannot_fall(variant, rows, epsilon):
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
     reports = reports_of(Answers.from_frame(frame, DOMAIN), epsilon)
-    with noise_ignored():
+    with ignores_noise():
         method = MOON(variant=variant, truth_prior=None, tol=0.0, max_iter=40)
         history = method.fit(reports).history
     slack = 1e-5 if variant == "mixture" else 1e-8  # a pass finds truths to 1/20 standard error
@@ -184,7 +184,7 @@ def test_the_posterior_cannot_fall(variant, rows, epsilon):
 def test_lagrange_rests_where_its_equations_hold(variant):
     answers, _, _ = crowd(20, 60, seed=1)
     reports = reports_of(answers, 5.0)
-    with noise_ignored():
+    with ignores_noise():
         method = MOON(variant=variant, solver="lagrange", tol=1e-14, max_iter=300)
         found = method.fit(reports)
     channel, table = reports.mechanism.channel, reports.table
@@ -210,7 +210,7 @@ def test_the_variants_agree_where_there_is_hardly_any_noise():
     answers, _, _ = crowd(20, 40, seed=2)
     reports = reports_of(answers, 1e5, step=2.0**-16)
     found = [MOON(variant=variant, truth_prior=None) for variant in VARIANTS]
-    with noise_ignored():
+    with ignores_noise():
         mixture, variance, quadratic = (method.fit(reports).estimates.truths for method in found)
     assert mixture == pytest.approx(variance, abs=1e-3)
     assert variance == pytest.approx(quadratic, abs=1e-4)
@@ -221,7 +221,7 @@ def test_the_variants_agree_where_there_is_hardly_any_noise():
 def test_much_noise_gives_nearly_the_median():
     answers, _, _ = crowd(60, 40, seed=2, sigmas=(1e-3,))
     reports = reports_of(answers, 0.5)
-    with noise_ignored():
+    with ignores_noise():
         middle = np.clip(Median().fit(reports).estimates.truths, 0, 10)
         mean = np.clip(Mean().fit(reports).estimates.truths, 0, 10)
     found = oracle(reports, np.full(60, 1e-3))
@@ -254,7 +254,7 @@ def test_truths_stay_in_the_domain():
     answers, _, _ = crowd(4, 50, seed=6)
     for variant in VARIANTS:
         for solver in SOLVERS:
-            with noise_ignored():
+            with ignores_noise():
                 method = MOON(variant=variant, solver=solver, truth_prior=None)
                 found = method.fit(reports_of(answers, 0.2))
             truths = found.estimates.truths
@@ -265,7 +265,7 @@ def test_truths_stay_in_the_domain():
 
 def test_filled_reports_are_read_with_a_warning():
     answers, truths, _ = crowd(400, 50, share=0.5, seed=7)
-    filled = LaplacePerturbation(domain=DOMAIN, epsilon=5.0, fill="midpoint")
+    filled = LaplaceMechanism(domain=DOMAIN, epsilon=5.0, fill="midpoint")
     reports = filled.simulate(answers, random_state=0)
     with pytest.warns(NoiseIgnoredWarning, match="not for missing answers") as seen:
         found = MOON().fit(reports)
@@ -289,7 +289,7 @@ def test_other_noise_is_refused(variant):
     reports = RandomizedResponse(domain=stars, epsilon=1.0).randomize(answers)
     with pytest.raises(AnswerError, match="needs reports with Laplace noise"):
         MOON(variant=variant).fit(reports)
-    with noise_ignored():
+    with ignores_noise():
         assert np.isfinite(MOON(variant="quadratic").fit(reports).estimates.truths).all()
 
 
@@ -319,7 +319,7 @@ def test_degenerate_tables(variant, solver, epsilon):
     for name, rows in tables.items():
         frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
         reports = reports_of(Answers.from_frame(frame, DOMAIN), epsilon)
-        with noise_ignored():
+        with ignores_noise():
             found = MOON(variant=variant, solver=solver).fit(reports)
         assert np.isfinite(found.estimates.truths).all(), name
         assert np.isfinite(found.sigma).all(), name
@@ -388,7 +388,7 @@ def test_bad_parameters(parameters):
 def test_better_than_what_ignores_the_noise():
     answers, truths, _ = crowd(80, 200, seed=10)
     reports = reports_of(answers, 10.0)
-    with noise_ignored():
+    with ignores_noise():
         naive = [error_of(kind().fit(reports), truths) for kind in (Mean, Median, WeightedMean)]
     assert error_of(MOON().fit(reports), truths) < 0.9 * min(naive)
 

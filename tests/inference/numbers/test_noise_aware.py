@@ -23,7 +23,7 @@ DOMAIN = CROWD.answers.domain
 
 def noisy(epsilon=4.0, crowd=CROWD, **options):
     options = options or {"fill": None}
-    mechanism = qc.LaplacePerturbation(domain=crowd.answers.domain, epsilon=epsilon, **options)
+    mechanism = qc.LaplaceMechanism(domain=crowd.answers.domain, epsilon=epsilon, **options)
     return mechanism.simulate(crowd.answers, random_state=2)
 
 
@@ -100,7 +100,7 @@ def test_filled_in_reports_are_told_from_answers():
     for options in ({"fill": "midpoint"}, {"participation": "released"}):
         reports = noisy(8.0, **options)
         estimate = numbers().fit(reports)
-        with qc.noise_ignored():
+        with qc.ignores_noise():
             naive = qc.MOON(truth_prior="normal").fit(reports)
         errors = [qc.mean_absolute_error(found, CROWD.truths) for found in (estimate, naive)]
         assert errors[0] < 0.9 * errors[1]
@@ -111,7 +111,7 @@ def test_filled_in_reports_are_told_from_answers():
 def test_where_all_tasks_were_answered_the_crowds_share_says_so():
     crowd = sensor_crowd(tasks=100, workers=30, share=1.0, seed=2)
     reports = noisy(10.0, crowd, fill="uniform")
-    with qc.noise_ignored():
+    with qc.ignores_noise():
         moon = qc.MOON(truth_prior="normal").fit(reports)
     aware = numbers().fit(reports)
     assert aware.state.answering.shares.min() > 0.9
@@ -256,7 +256,7 @@ def test_reports_that_tell_nothing_leave_truths_in_the_middle(epsilon):
     tasks, workers = np.repeat(np.arange(60), 5), np.tile(np.arange(25), 12)
     frame = pd.DataFrame({"task": tasks, "worker": workers, "label": 0.5})
     answers = qc.Answers.from_frame(frame, domain=qc.Interval(low=0, high=1))
-    mechanism = qc.LaplacePerturbation(domain=answers.domain, epsilon=epsilon, fill=None)
+    mechanism = qc.LaplaceMechanism(domain=answers.domain, epsilon=epsilon, fill=None)
     with pytest.warns(NoSignalWarning):
         truths = numbers().fit(mechanism.simulate(answers, random_state=rng)).truths
     assert (abs(truths["truth"] - 0.5) < (0.1 if epsilon < 0.1 else 0.35)).all()
@@ -303,12 +303,12 @@ def test_equal_numbers_of_any_size_are_the_truth(number):
 
 
 @pytest.mark.parametrize("scale", [2.0**600, 2.0**-600])
-@pytest.mark.parametrize("kind", [qc.PiecewiseMechanism, qc.LaplacePerturbation])
+@pytest.mark.parametrize("kind", [qc.PiecewiseMechanism, qc.LaplaceMechanism])
 def test_a_range_whose_square_no_float_holds(kind, scale):
     """Reports were drawn, and no truths were found: an OverflowError, or a division by zero."""
     found = []
     for unit in (1.0, scale):
-        fill = {"fill": None} if kind is qc.LaplacePerturbation else {}
+        fill = {"fill": None} if kind is qc.LaplaceMechanism else {}
         domain = qc.Interval(low=0.0, high=10.0 * unit)
         mechanism = kind(domain=domain, epsilon=4.0, **fill)
         labels = np.array([2.0, 3.0, 7.0, 9.0]) * unit

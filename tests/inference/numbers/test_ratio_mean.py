@@ -11,14 +11,14 @@ from quietcrowd.datasets import sparse_crowd
 from quietcrowd.domains import Interval
 from quietcrowd.evaluation import correlation, mean_absolute_error
 from quietcrowd.exceptions import AnswerError, NoSignalWarning
-from quietcrowd.inference import Mean, RatioMean, noise_ignored
-from quietcrowd.mechanisms import LaplacePerturbation
+from quietcrowd.inference import Mean, RatioMean, ignores_noise
+from quietcrowd.mechanisms import LaplaceMechanism
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
 
 
 def released(crowd, epsilon, seed=0):
-    mechanism = LaplacePerturbation(
+    mechanism = LaplaceMechanism(
         domain=crowd.answers.domain, epsilon=epsilon, participation="released"
     )
     return mechanism.simulate(crowd.answers, random_state=seed)
@@ -42,7 +42,7 @@ def test_it_is_consistent_where_filled_means_are_not(sparsity):
         reports = released(crowd, 2.0)
         plain = Mean().fit(crowd.answers).estimates.truths
         distances.append(np.abs(RatioMean().fit(reports).estimates.truths - plain).mean())
-        with noise_ignored():
+        with ignores_noise():
             biases.append(np.abs(Mean().fit(reports).estimates.truths - plain).mean())
     assert distances[1] < 0.45 * distances[0]
     assert distances[1] < 0.5
@@ -54,7 +54,7 @@ def test_it_beats_reading_filled_values_as_answers_on_the_same_reports():
     for epsilon in (1.0, 4.0):
         reports = released(crowd, epsilon)
         found = RatioMean().fit(reports)
-        with noise_ignored():
+        with ignores_noise():
             filled = Mean().fit(reports)
         assert mean_absolute_error(found, crowd.truths) < mean_absolute_error(filled, crowd.truths)
         assert correlation(found, crowd.truths) > 0.5
@@ -77,12 +77,12 @@ def test_it_has_no_model_of_other_reports_and_gives_no_warning_of_its_own(recwar
     crowd = sparse_crowd(tasks=10, workers=20, sparsity=0.5, seed=5)
     for data in (
         crowd.answers,
-        LaplacePerturbation(domain=crowd.answers.domain, epsilon=1.0).randomize(crowd.answers),
+        LaplaceMechanism(domain=crowd.answers.domain, epsilon=1.0).randomize(crowd.answers),
         pd.DataFrame({"task": [1], "worker": [1], "label": [1.0]}),
     ):
         with pytest.raises(AnswerError, match="needs reports with participation bits"):
             RatioMean().fit(data)
-    mechanism = LaplacePerturbation(
+    mechanism = LaplaceMechanism(
         domain=crowd.answers.domain, epsilon=100.0, participation="released"
     )
     estimate = RatioMean().fit(mechanism.randomize(crowd.answers))
@@ -104,9 +104,7 @@ def test_no_cut_biases_the_sums(epsilon):
         worker_codes=np.tile(np.arange(workers), 2),
         values=np.repeat([6.0, 7.0], workers),
     )
-    mechanism = LaplacePerturbation(
-        domain=answers.domain, epsilon=epsilon, participation="released"
-    )
+    mechanism = LaplaceMechanism(domain=answers.domain, epsilon=epsilon, participation="released")
     reports = mechanism.simulate(answers, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoSignalWarning)

@@ -13,7 +13,7 @@ import quietcrowd as qc
 @pytest.fixture
 def ranking():
     """Return a ranking of three items with a covariance that can be added up by hand."""
-    return qc.ItemRanking(
+    return qc.Ranking(
         items=pa.array(["b", "a", "<i>"]),
         scores=np.array([0.0, 1.0, -1.0]),
         covariance=np.array([[0.5, 0.1, 0.0], [0.1, 0.4, 0.0], [0.0, 0.0, 0.3]]),
@@ -78,7 +78,7 @@ def test_unknown_items_and_an_item_beside_itself_are_errors(ranking):
 
 def test_a_notebook_shows_it_and_no_name_as_html(ranking):
     page = ranking._repr_html_()
-    assert "ItemRanking(3 items, 4 comparisons, 2 workers, plain, converged)" in page
+    assert "Ranking(3 items, 4 comparisons, 2 workers, plain, converged)" in page
     assert "Few are told apart." in page
     assert "&lt;i&gt;" in page
     assert "<i>" not in page

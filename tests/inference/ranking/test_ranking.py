@@ -11,7 +11,7 @@ from attrs import evolve
 import quietcrowd as qc
 from quietcrowd.comparisons import SIDES
 from quietcrowd.inference.ranking.ranking import rank_items
-from quietcrowd.mechanisms import FiniteChannel
+from quietcrowd.mechanisms import TableChannel
 
 NAMES = ["tea", "coffee", "milk", "juice", "cola"]
 
@@ -125,7 +125,7 @@ def test_sets_and_other_tables_are_read_by_their_law_too():
     answers = qc.comparison_answers(crowd(4000))
     for device in (
         qc.SubsetSelection(domain=SIDES, epsilon=2.0),
-        qc.OptimalChannel(domain=SIDES, epsilon=2.0, prior={"left": 0.5, "right": 0.5}),
+        qc.OptimalMechanism(domain=SIDES, epsilon=2.0, prior={"left": 0.5, "right": 0.5}),
     ):
         made = evolve(device.simulate(answers, random_state=2), simulated=False)
         assert rank_items(made).ranking[0] == "tea"
@@ -166,7 +166,7 @@ def test_noise_that_hides_everything_is_an_error(reports):
     for data, how in (
         (evolve(reports, mechanism=blind), None),
         (crowd(), blind),
-        (crowd(), FiniteChannel.uninformative(2)),
+        (crowd(), TableChannel.uninformative(2)),
     ):
         with pytest.raises(qc.AnswerError, match="carry no information about the preferences"):
             rank_items(data, mechanism=how)
@@ -184,7 +184,7 @@ def test_laws_that_a_comparison_does_not_have_are_refused():
         qc.AnswerError, match=r"comparisons must be answers in Categorical\(\['left'"
     ):
         rank_items(qc.synthetic_crowd(tasks=3, workers=10).answers)
-    numbers = qc.LaplacePerturbation(domain=qc.Interval(low=0, high=1), epsilon=1.0)
+    numbers = qc.LaplaceMechanism(domain=qc.Interval(low=0, high=1), epsilon=1.0)
     with pytest.raises(qc.AnswerError, match="got Interval"):
         rank_items(crowd(), mechanism=numbers)
 
@@ -198,7 +198,7 @@ def test_laws_that_a_comparison_does_not_have_are_refused():
         ({"max_iter": 0}, "max_iter must be a whole number"),
         ({"duplicates": "all"}, "duplicates must be one of"),
         ({"mechanism": 1.0}, "mechanism must be a Mechanism"),
-        ({"mechanism": FiniteChannel.uninformative(3)}, "2 rows and 2 columns"),
+        ({"mechanism": TableChannel.uninformative(3)}, "2 rows and 2 columns"),
         (
             {"mechanism": qc.SubsetSelection(domain=SIDES, epsilon=1.0)},
             "pass the Reports object to rank_items",
@@ -242,7 +242,7 @@ def test_simulated_noise_and_an_early_end_are_told(device):
     made = device.simulate(qc.comparison_answers(crowd()), random_state=1)
     with pytest.warns(qc.SimulatedNoiseWarning, match="protect no one"):
         rank_items(made)
-    with pytest.warns(qc.NotConvergedWarning, match="did not converge in 1 steps"):
+    with pytest.warns(qc.ConvergenceWarning, match="did not converge in 1 steps"):
         assert not rank_items(crowd(), max_iter=1).converged
 
 

@@ -10,7 +10,7 @@ import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference.sets import noise_aware as noise_aware_sets
 from quietcrowd.mechanisms import SetChannel
-from quietcrowd.mechanisms.channels.table import FiniteChannel
+from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.mechanisms.mechanism import Reports
 from quietcrowd.scale import infer_store, partition_parquet
 
@@ -82,7 +82,7 @@ class SetsByTable(qc.SubsetSelection):
     def channel(self):
         law = SetChannel(law=super().channel.law).law
         logs = law.log_likelihood(np.arange(law.count), np.arange(law.labels)[:, np.newaxis])
-        return FiniteChannel.rounded(np.exp(logs))
+        return TableChannel.rounded(np.exp(logs))
 
     @property
     def report_domain(self):

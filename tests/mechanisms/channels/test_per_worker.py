@@ -8,7 +8,7 @@ from scipy import stats
 
 import quietcrowd as qc
 from quietcrowd.mechanisms.channels.per_worker import STEPS, ReportLaw, beta_high, beta_weights
-from quietcrowd.mechanisms.channels.table import FiniteChannel
+from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.mechanisms.randomness import word_source
 from quietcrowd.mechanisms.two_layer import MIDDLES
 
@@ -120,13 +120,13 @@ def test_a_share_of_all_draws_lies_below(name):
 
 def test_a_channel_that_is_no_table_has_no_law():
     assert ReportLaw.of(None) is None
-    laplace = qc.LaplacePerturbation(domain=qc.Interval(low=0, high=1), epsilon=1.0, fill=None)
+    laplace = qc.LaplaceMechanism(domain=qc.Interval(low=0, high=1), epsilon=1.0, fill=None)
     assert ReportLaw.of(laplace.channel) is None
     assert laplace.report_law is None
 
 
 def test_a_law_of_one_channel_loses_its_epsilon_however_many_answers_there_are():
-    channel = FiniteChannel.rounded([[0.7, 0.2, 0.1], [0.25, 0.25, 0.5]])
+    channel = TableChannel.rounded([[0.7, 0.2, 0.1], [0.25, 0.25, 0.5]])
     law = ReportLaw.of(channel)
     assert law.tables.shape == (1, 2, 3)
     assert {law.loss(count) for count in (1, 2, 1000)} == {channel.epsilon}

@@ -11,7 +11,7 @@ from scipy import stats
 import quietcrowd as qc
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channels.base import TOTAL, Channel, laplace_shift, other_weight_for
-from quietcrowd.mechanisms.channels.table import FiniteChannel, keep_or_replace
+from quietcrowd.mechanisms.channels.table import TableChannel, keep_or_replace
 from quietcrowd.mechanisms.randomness import system_words, word_source
 
 FALSE_ALARM = 1e-6
@@ -26,7 +26,7 @@ def channels(draw):
         row = TOTAL // shares.sum() * shares
         row[0] += TOTAL - row.sum()
         rows.append(row)
-    return FiniteChannel(weights=np.array(rows))
+    return TableChannel(weights=np.array(rows))
 
 
 @given(channels())
@@ -56,7 +56,7 @@ def test_a_word_gives_the_report_whose_range_it_lies_in(channel, data):
 
 def test_impossible_reports_never_occur():
     weights = np.array([[TOTAL // 2, TOTAL // 2, 0], [TOTAL // 4, TOTAL // 4 * 3, 0]])
-    channel = FiniteChannel(weights=weights)
+    channel = TableChannel(weights=weights)
     for word in (0, TOTAL - 1):
         drawn = channel.sample(np.array([0, 1]), lambda n, word=word: np.full(n, word, np.uint32))
         assert (drawn < 2).all()
@@ -67,7 +67,7 @@ def test_empirical_channel_matches_the_table(labels):
     weights = np.random.default_rng(labels).dirichlet(np.ones(labels), labels)
     table = np.floor(weights * TOTAL).astype(np.int64)
     table[:, 0] += TOTAL - table.sum(axis=1)
-    channel = FiniteChannel(weights=table)
+    channel = TableChannel(weights=table)
     draws = 400_000
     answers = np.arange(draws) % labels
     reports = channel.sample(answers, word_source(np.random.default_rng(7)))
@@ -79,7 +79,7 @@ def test_empirical_channel_matches_the_table(labels):
 
 def test_reports_take_the_smallest_dtype():
     for size, dtype in ((255, np.uint8), (256, np.uint16)):
-        channel = FiniteChannel.uninformative(size)
+        channel = TableChannel.uninformative(size)
         assert channel.sample(np.zeros(3, int), system_words).dtype == dtype
 
 
@@ -93,7 +93,7 @@ def test_keep_or_replace_is_the_table_without_the_table(size, share, words, data
     other = max(int(share * (TOTAL // size)), 500)  # below, the table loses more than 16
     answers = np.array([data.draw(st.integers(0, size - 1)) for _ in words])
     drawn = np.array(words, np.uint32)
-    channel = FiniteChannel.randomized_response(size, other)
+    channel = TableChannel.randomized_response(size, other)
     expected = channel.sample(answers, lambda _: drawn)
     weights = np.full(len(words), other, np.uint64)
     assert keep_or_replace(answers, size, weights, drawn).tolist() == expected.tolist()
@@ -109,23 +109,23 @@ def test_keep_or_replace_at_the_ends():
 
 
 def test_randomized_response_is_recognised():
-    keep, other = FiniteChannel.randomized_response(3, TOTAL // 8).keep_and_other
+    keep, other = TableChannel.randomized_response(3, TOTAL // 8).keep_and_other
     assert (keep, other) == (0.75, 0.125)
-    assert FiniteChannel.randomized_response(2, TOTAL // 4).keep_and_other == (0.75, 0.25)
-    assert FiniteChannel.uninformative(4).keep_and_other == (0.25, 0.25)
-    assert FiniteChannel.uninformative(3).keep_and_other == (1 / 3, 1 / 3)
+    assert TableChannel.randomized_response(2, TOTAL // 4).keep_and_other == (0.75, 0.25)
+    assert TableChannel.uninformative(4).keep_and_other == (0.25, 0.25)
+    assert TableChannel.uninformative(3).keep_and_other == (1 / 3, 1 / 3)
     with_null = [[TOTAL // 2, TOTAL // 4, TOTAL // 4], [TOTAL // 4, TOTAL // 2, TOTAL // 4]]
-    assert FiniteChannel(weights=with_null).keep_and_other is None
+    assert TableChannel(weights=with_null).keep_and_other is None
     assert (
-        FiniteChannel(weights=[[TOTAL // 2] * 2, [TOTAL // 4, TOTAL * 3 // 4]]).keep_and_other
+        TableChannel(weights=[[TOTAL // 2] * 2, [TOTAL // 4, TOTAL * 3 // 4]]).keep_and_other
         is None
     )
-    assert FiniteChannel(weights=[[TOTAL // 2] * 2]).keep_and_other is None
+    assert TableChannel(weights=[[TOTAL // 2] * 2]).keep_and_other is None
 
 
 def test_uninformative_loses_nothing_at_any_size():
     for size in range(1, 40):
-        assert FiniteChannel.uninformative(size).epsilon == 0.0
+        assert TableChannel.uninformative(size).epsilon == 0.0
 
 
 @pytest.mark.parametrize(
@@ -146,30 +146,30 @@ def test_uninformative_loses_nothing_at_any_size():
 )
 def test_bad_tables_are_parameter_errors(weights):
     with pytest.raises(ParameterError):
-        FiniteChannel(weights=weights)
+        TableChannel(weights=weights)
 
 
 @pytest.mark.parametrize("wrong", [[2**63, 2**63 + TOTAL], [1, 2], [TOTAL // 2, TOTAL // 2 + 1]])
 def test_the_row_that_is_wrong_is_named(wrong):
     right = [TOTAL // 2] * 2
     with pytest.raises(ParameterError, match="row 2 must sum to 2\\^32"):
-        FiniteChannel(weights=np.array([right, right, wrong, right], np.uint64))
+        TableChannel(weights=np.array([right, right, wrong, right], np.uint64))
 
 
 def test_a_table_has_up_to_4096_columns():
-    assert FiniteChannel(weights=np.full((1, 4096), TOTAL // 4096)).reports == 4096
+    assert TableChannel(weights=np.full((1, 4096), TOTAL // 4096)).reports == 4096
     weights = [[TOTAL // 4096] * 4095 + [TOTAL // 8192] * 2]
     with pytest.raises(ParameterError, match=r"1 to 4096 rows and columns; got \(1, 4097\)"):
-        FiniteChannel(weights=weights)
+        TableChannel(weights=weights)
 
 
 def test_nobody_can_write_to_weights():
     given = np.array([[TOTAL // 2] * 2, [TOTAL // 4, TOTAL // 4 * 3]], np.uint64)
     channels = (
-        FiniteChannel(weights=given),
-        FiniteChannel(weights=given.tolist()),
-        FiniteChannel.randomized_response(3, TOTAL // 8),
-        FiniteChannel.uninformative(3),
+        TableChannel(weights=given),
+        TableChannel(weights=given.tolist()),
+        TableChannel.randomized_response(3, TOTAL // 8),
+        TableChannel.uninformative(3),
     )
     hashes = [hash(channel) for channel in channels]
     given[:] = 0  # a channel holds weights of its own
@@ -180,10 +180,10 @@ def test_nobody_can_write_to_weights():
 
 
 def test_equal_tables_are_equal():
-    one, other = FiniteChannel.uninformative(3), FiniteChannel.uninformative(3)
+    one, other = TableChannel.uninformative(3), TableChannel.uninformative(3)
     assert one == other
     assert hash(one) == hash(other)
-    assert one != FiniteChannel.uninformative(4)
+    assert one != TableChannel.uninformative(4)
 
 
 @given(st.integers(2, 64), st.floats(0.0, 16.0))
@@ -202,8 +202,8 @@ TABLES = {
     "two-layer": qc.TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.6),
 }
 SHIFTS = {
-    "laplace": qc.LaplacePerturbation(domain=NUMBERS, epsilon=2.0, step=1.0),
-    "released": qc.LaplacePerturbation(domain=NUMBERS, epsilon=2.0, participation="released"),
+    "laplace": qc.LaplaceMechanism(domain=NUMBERS, epsilon=2.0, step=1.0),
+    "released": qc.LaplaceMechanism(domain=NUMBERS, epsilon=2.0, participation="released"),
 }
 
 
@@ -223,7 +223,7 @@ def test_a_table_gives_the_logarithms_of_its_weights(name):
 
 def test_what_cannot_be_has_no_likelihood():
     half, quarter = TOTAL // 2, TOTAL // 4
-    law = FiniteChannel(weights=[[half, half, 0], [quarter, TOTAL - quarter, 0]])
+    law = TableChannel(weights=[[half, half, 0], [quarter, TOTAL - quarter, 0]])
     found = law.log_likelihood(np.array([2, 0]), np.array([0, 1]))
     assert found.tolist() == [-np.inf, math.log(0.25)]
 
@@ -273,4 +273,4 @@ def test_a_channel_that_says_nothing_is_told_of():
 @pytest.mark.parametrize("table", [[0.5, 0.5], [[0.5, 0.6]], [[1.5, -0.5]]])
 def test_what_is_no_table_of_probabilities_is_refused(table):
     with pytest.raises(ParameterError, match="probabilities must be a table of numbers"):
-        FiniteChannel.rounded(table)
+        TableChannel.rounded(table)

@@ -31,7 +31,7 @@ TASKS = [f"task {place:02}" for place in range(12)]
 
 MECHANISMS = {
     "labels": qc.RandomizedResponse(domain=LABELS, epsilon=1.0),
-    "best channel": qc.OptimalChannel(domain=LABELS, epsilon=1.0),
+    "best channel": qc.OptimalMechanism(domain=LABELS, epsilon=1.0),
     "sets of labels": qc.SubsetSelection(domain=LABELS, epsilon=1.0),
     "labels, NULL": qc.RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"),
     "drawn flips": qc.TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.5),
@@ -41,11 +41,11 @@ MECHANISMS = {
     "drawn losses, NULL": qc.TwoLayerRandomizedResponse(
         domain=LABELS, law="epsilon", epsilon=1.0, null="category"
     ),
-    "numbers": qc.LaplacePerturbation(domain=NUMBERS, epsilon=1.0, fill=None),
-    "numbers, filled": qc.LaplacePerturbation(domain=NUMBERS, epsilon=1.0),
-    "levels, filled": qc.LaplacePerturbation(domain=qc.Ordinal(range(11)), epsilon=1.0),
-    "numbers, constant": qc.LaplacePerturbation(domain=NUMBERS, epsilon=1.0, fill=3.0),
-    "numbers, bits": qc.LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released"),
+    "numbers": qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0, fill=None),
+    "numbers, filled": qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0),
+    "levels, filled": qc.LaplaceMechanism(domain=qc.Ordinal(range(11)), epsilon=1.0),
+    "numbers, constant": qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0, fill=3.0),
+    "numbers, bits": qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0, participation="released"),
 }
 every_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS.values(), ids=MECHANISMS)
 
@@ -337,7 +337,7 @@ def test_another_process_sends_the_same(program, path):
     first = opened(path, MECHANISMS["numbers"]).report({TASKS[0]: 4})
     code = (
         "import sys, quietcrowd as qc;"
-        "m = qc.LaplacePerturbation(domain=qc.Interval(low=0, high=10), epsilon=1.0, fill=None);"
+        "m = qc.LaplaceMechanism(domain=qc.Interval(low=0, high=10), epsilon=1.0, fill=None);"
         "k = qc.Memo.open(sys.argv[1], mechanism=m, tasks=sys.argv[2:], campaign='drugs',"
         " worker='ann', create=False);"
         "print(k.report({sys.argv[2]: 4}).table.values[0]);"
@@ -504,7 +504,7 @@ def test_tasks_match_by_what_they_print_as(path):
         ({"mechanism": "one-layer"}, "mechanism must be a Mechanism"),
         (
             {"mechanism": qc.MatrixFactorization(domain=qc.Ordinal(range(5)), epsilon=1.0)},
-            "'matrix-factorization' cannot be stored in a memo: .* take LaplacePerturbation",
+            "'matrix-factorization' cannot be stored in a memo: .* take LaplaceMechanism",
         ),
     ],
 )

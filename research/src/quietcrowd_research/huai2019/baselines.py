@@ -12,7 +12,7 @@ from attrs import field, frozen
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channels.noise import DiscreteLaplace
-from quietcrowd.mechanisms.laplace import LaplacePerturbation
+from quietcrowd.mechanisms.laplace import LaplaceMechanism
 from quietcrowd.mechanisms.randomness import WordSource, word_source
 from quietcrowd.privacy.guarantee import ABOUT_TASKS, PrivacyGuarantee, add_losses
 from quietcrowd.privacy.rounding import ratio_up
@@ -70,7 +70,7 @@ class Basic:
         public = public_range(claims)
         table = claims.canonical
         counts = table.answers_per_task
-        mechanism = LaplacePerturbation(domain=public, epsilon=self.epsilon, fill=None)
+        mechanism = LaplaceMechanism(domain=public, epsilon=self.epsilon, fill=None)
         if rng is None:
             reports = mechanism.randomize(table).table
         else:

@@ -31,7 +31,7 @@ from quietcrowd.mechanisms.channels.base import Channel, laplace_shift
 from quietcrowd.mechanisms.channels.grid import bounded_domain
 from quietcrowd.mechanisms.channels.noise import Shift
 from quietcrowd.mechanisms.channels.shift import LaplaceChannel
-from quietcrowd.mechanisms.laplace import LaplacePerturbation
+from quietcrowd.mechanisms.laplace import LaplaceMechanism
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.randomness import Randomness
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
@@ -321,10 +321,10 @@ class TeslaLike(NumericMethod):
     >>> import quietcrowd as qc
     >>> warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
     >>> crowd = qc.sparse_crowd(tasks=100, workers=60, sparsity=0.5, truths="uniform", seed=1)
-    >>> mechanism = qc.LaplacePerturbation(domain=crowd.answers.domain, epsilon=10.0, fill=None)
+    >>> mechanism = qc.LaplaceMechanism(domain=crowd.answers.domain, epsilon=10.0, fill=None)
     >>> reports = mechanism.simulate(crowd.answers, random_state=1)
     >>> filtered = TeslaLike().fit(reports)
-    >>> with qc.noise_ignored():
+    >>> with qc.ignores_noise():
     ...     naive = qc.Mean().fit(reports)
     >>> qc.mean_absolute_error(filtered, crowd.truths) < qc.mean_absolute_error(naive, crowd.truths)
     True
@@ -351,7 +351,7 @@ class TeslaLike(NumericMethod):
     def model_for(self, summary: Summary) -> TeslaModel:
         if laplace_shift(summary.channel) is None:
             raise AnswerError(
-                "TeslaLike needs reports with Laplace noise, as those of LaplacePerturbation. For "
+                "TeslaLike needs reports with Laplace noise, as those of LaplaceMechanism. For "
                 "others take NoiseAware, or Mean"
             )
         return TeslaModel(method=self, summary=summary)
@@ -427,9 +427,9 @@ class PrivTDSILike(Mechanism):
         _ = self.of_one_report  # refuses an epsilon that the grid cannot hold
 
     @cached_property
-    def of_one_report(self) -> LaplacePerturbation:
+    def of_one_report(self) -> LaplaceMechanism:
         """What is done to each answer that is reported."""
-        return LaplacePerturbation(
+        return LaplaceMechanism(
             domain=self.domain, epsilon=self.epsilon / self.tasks_per_worker, fill=None
         )
 
@@ -463,7 +463,7 @@ class PrivTDSILike(Mechanism):
             raise ParameterError(
                 "PrivTDSILike stands in for a published mechanism in simulations; it is not made "
                 "for real answers. Give rng=numpy.random.default_rng(seed), or take "
-                "LaplacePerturbation."
+                "LaplaceMechanism."
             )
         sampled = _sample(answers, self.tasks_per_worker, rng)
         reports = self.of_one_report.simulate(sampled, random_state=rng)

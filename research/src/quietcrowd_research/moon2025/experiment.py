@@ -23,7 +23,7 @@ from quietcrowd.inference.numbers.gtm import GTM
 from quietcrowd.inference.numbers.kdem import KDEm
 from quietcrowd.inference.numbers.losses import CATD, CRH
 from quietcrowd.inference.numbers.moon import MOON
-from quietcrowd.mechanisms.laplace import LaplacePerturbation
+from quietcrowd.mechanisms.laplace import LaplaceMechanism
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd_research.figure import Figure, Part, Parts, TablePart
 from quietcrowd_research.moon2025.baselines import KnownErrors, PrivTDSILike, TeslaLike
@@ -60,7 +60,7 @@ OF_SAMPLED: Mapping[str, FittingMethod] = MappingProxyType(
 """What infers from sampled answers."""
 
 LAPLACE: Mapping[str, Callable[..., Mechanism]] = MappingProxyType(
-    {"laplace": partial(LaplacePerturbation, fill=None)}
+    {"laplace": partial(LaplaceMechanism, fill=None)}
 )
 
 SIGMAS = (0.3, 3.0)

@@ -18,7 +18,7 @@ from quietcrowd.datasets.synthetic import Truths, sparse_crowd
 from quietcrowd.evaluation.experiment import Experiment
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.inference.numbers.averaging import Mean
-from quietcrowd.mechanisms.laplace import LaplacePerturbation
+from quietcrowd.mechanisms.laplace import LaplaceMechanism
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd_research.figure import Across, Figure, Part, TablePart
 from quietcrowd_research.means import tell_means
@@ -137,7 +137,7 @@ def _kept(size: tuple[int, int], at: Sequence[float], trials: int, seed: int) ->
     def experiment(sparsity: float, truths: Truths) -> Experiment:
         return Experiment(
             dataset=_crowds(size, sparsity, truths, trials, seed),
-            mechanisms={"laplace": partial(LaplacePerturbation, fill=None)},
+            mechanisms={"laplace": partial(LaplaceMechanism, fill=None)},
             epsilons=at,
             methods={"mean": Mean(), **METHODS, "noise-aware": NoiseAware()},
             trials=trials,

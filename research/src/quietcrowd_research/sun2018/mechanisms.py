@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from quietcrowd.inference.numbers.averaging import WeightedMean
-from quietcrowd.mechanisms.laplace import LaplacePerturbation
+from quietcrowd.mechanisms.laplace import LaplaceMechanism
 from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
@@ -40,7 +40,7 @@ METHODS = {"weighted-mean": WeightedMean(smoothing=0.0)}
 
 MECHANISMS: Mapping[str, Callable[..., Mechanism]] = MappingProxyType(
     {
-        "laplace": LaplacePerturbation,
+        "laplace": LaplaceMechanism,
         "response": partial(RandomizedResponse, null="category"),
         "ridge": _ridge,
         "fill": _fill,

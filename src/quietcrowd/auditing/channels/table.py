@@ -31,7 +31,7 @@ from quietcrowd.auditing.attack import (
 )
 from quietcrowd.mechanisms.channels.base import TOTAL
 from quietcrowd.mechanisms.channels.per_worker import UniformFlips, WorkerLaw
-from quietcrowd.mechanisms.channels.table import FiniteChannel
+from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.privacy.loss import is_randomized_response
 from quietcrowd.privacy.rounding import log_ratio_up
@@ -77,7 +77,7 @@ def worst_rows(weights: npt.NDArray[Any], among: int) -> tuple[int, int]:
     return (one, other) if one != other else (0, min(1, among - 1))
 
 
-def plan_finite(mechanism: Mechanism, channel: FiniteChannel, answers: int) -> AuditPlan:
+def plan_finite(mechanism: Mechanism, channel: TableChannel, answers: int) -> AuditPlan:
     """Return the audit plan of a mechanism with one public table."""
     weights, labels = channel.weights, getattr(mechanism.domain, "size", channel.answers)
     epsilon = table_epsilon(weights)
@@ -105,7 +105,7 @@ def _codes(row: Sequence[Any]) -> Floats:
 
 
 def plan_shared(
-    mechanism: Mechanism, channel: FiniteChannel, worker_law: WorkerLaw, answers: int
+    mechanism: Mechanism, channel: TableChannel, worker_law: WorkerLaw, answers: int
 ) -> AuditPlan:
     """Return the audit plan of a mechanism with one drawn weight per worker."""
     law = _shared_law(mechanism, worker_law)

@@ -15,7 +15,7 @@ from quietcrowd.campaign.device.questions import points_to, spell_label
 from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.domains import FiniteDomain
-from quietcrowd.mechanisms import FiniteChannel, LaplaceChannel, Mechanism, SketchChannel
+from quietcrowd.mechanisms import LaplaceChannel, Mechanism, SketchChannel, TableChannel
 from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
 from quietcrowd.mechanisms.channels.set_law import SetLaw
 from quietcrowd.mechanisms.report_meanings import Likelihoods, ListedMeanings
@@ -119,7 +119,7 @@ def _short(name: str) -> str:
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
-def _of_labels(mechanism: Mechanism, channel: FiniteChannel) -> tuple[str, ...]:
+def _of_labels(mechanism: Mechanism, channel: TableChannel) -> tuple[str, ...]:
     table = channel.probabilities
     [name], reports = _answers(mechanism, 1), _reports(mechanism)
     often = reports.index(name) if name in reports else int(table[0].argmax())

@@ -30,7 +30,7 @@ from quietcrowd.datasets import Dataset, synthetic_crowd
 from quietcrowd.domains import Label, check_finite
 from quietcrowd.evaluation.metrics import constant_error_rate
 from quietcrowd.formats import read_reports
-from quietcrowd.inference import MajorityVote, NoiseAware, noise_ignored
+from quietcrowd.inference import MajorityVote, NoiseAware, ignores_noise
 from quietcrowd.mechanisms import RandomizedResponse, Reports
 from quietcrowd.privacy.guarantee import show_loss
 
@@ -142,7 +142,7 @@ def _tell_methods(results: Mapping[str, Any], reports: Reports, crowd: Dataset) 
         return f"{100 * sum(found[task] != real[task] for task in real) / len(real):.1f} %"
 
     served = {truth["task"]: truth["truth"] for truth in results["truths"]}
-    with noise_ignored():
+    with ignores_noise():
         voted, majority, aware = (
             dict(zip(*(truths[name].to_pylist() for name in ("task", "truth")), strict=True))
             for truths in (

@@ -15,13 +15,13 @@ from quietcrowd.commands.declare import argument, command, option, typer_app
 from quietcrowd.commands.files import check_outputs
 from quietcrowd.commands.printing import counted, note, print_csv, print_frame, records_of
 from quietcrowd.commands.streams import STREAM, check_one_stream, from_stdin
-from quietcrowd.exceptions import NotConvergedWarning, ParameterError
+from quietcrowd.exceptions import ConvergenceWarning, ParameterError
 from quietcrowd.formats import read_reports, write_table
 from quietcrowd.formats.answers import COMPARISONS, read_comparisons
 from quietcrowd.mechanisms import Reports
 
 if TYPE_CHECKING:
-    from quietcrowd.inference.ranking.items import ItemRanking
+    from quietcrowd.inference.ranking.items import Ranking
 
 _USUAL_COLUMNS = ",".join(COMPARISONS)
 
@@ -97,12 +97,12 @@ def _read(files: list[Path], columns: str, duplicates: str, *, plain: bool) -> R
     return read_comparisons(files[0], options.four_columns(columns), duplicates=duplicates)  # type: ignore[arg-type]
 
 
-def _ranked(data: Reports | Answers, spread: float | None, max_iter: int | None) -> ItemRanking:
+def _ranked(data: Reports | Answers, spread: float | None, max_iter: int | None) -> Ranking:
     """Rank the items; the closing note reports convergence, so the warning is suppressed."""
     from quietcrowd.inference.ranking.ranking import SPREAD, rank_items
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotConvergedWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
         return rank_items(
             data,
             spread=SPREAD if spread is None else spread,
@@ -110,7 +110,7 @@ def _ranked(data: Reports | Answers, spread: float | None, max_iter: int | None)
         )
 
 
-def _show(found: ItemRanking, output: Path | None, *, as_json: bool) -> None:
+def _show(found: Ranking, output: Path | None, *, as_json: bool) -> None:
     frame = found.to_frame("pandas")
     if output == STREAM:
         print_csv(frame)
@@ -122,7 +122,7 @@ def _show(found: ItemRanking, output: Path | None, *, as_json: bool) -> None:
         print_frame(frame, "--output ranking.csv")
 
 
-def _as_json(found: ItemRanking) -> str:
+def _as_json(found: Ranking) -> str:
     return json.dumps(
         {
             "items": records_of(found.to_frame("pandas")),

@@ -388,10 +388,10 @@ class MOON(NumericMethod):
     >>> import quietcrowd as qc
     >>> warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
     >>> crowd = qc.sparse_crowd(tasks=100, workers=60, sparsity=0.5, truths="uniform", seed=1)
-    >>> mechanism = qc.LaplacePerturbation(domain=crowd.answers.domain, epsilon=10.0, fill=None)
+    >>> mechanism = qc.LaplaceMechanism(domain=crowd.answers.domain, epsilon=10.0, fill=None)
     >>> reports = mechanism.simulate(crowd.answers, random_state=1)
     >>> aware = MOON().fit(reports)
-    >>> with qc.noise_ignored():
+    >>> with qc.ignores_noise():
     ...     naive = qc.CRH().fit(reports)
     >>> qc.mean_absolute_error(aware, crowd.truths) < qc.mean_absolute_error(naive, crowd.truths)
     True

@@ -248,7 +248,7 @@ class RatioMean(NumericMethod):
     >>> warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
     >>> crowd = qc.sparse_crowd(tasks=50, workers=2000, sparsity=0.5, truths="uniform", seed=1)
     >>> domain = crowd.answers.domain
-    >>> released = qc.LaplacePerturbation(domain=domain, epsilon=1.0, participation="released")
+    >>> released = qc.LaplaceMechanism(domain=domain, epsilon=1.0, participation="released")
     >>> estimate = RatioMean().fit(released.simulate(crowd.answers, random_state=0))
     >>> qc.mean_absolute_error(estimate, crowd.truths) < 1.0
     True

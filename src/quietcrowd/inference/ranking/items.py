@@ -32,7 +32,7 @@ class PreferenceChance:
 
 
 @frozen(kw_only=True, eq=False, slots=False)
-class ItemRanking:
+class Ranking:
     """Scores of items from paired comparisons; a difference of scores is a log-odds.
 
     Attributes
@@ -162,6 +162,6 @@ class ItemRanking:
         end = "converged" if self.converged else "not converged"
         made = "plain" if self.mechanism is None else repr(self.mechanism)
         return (
-            f"ItemRanking({len(self.items):,} items, {self.reports:,} comparisons, "
+            f"Ranking({len(self.items):,} items, {self.reports:,} comparisons, "
             f"{self.workers:,} workers, {made}, {end})"
         )

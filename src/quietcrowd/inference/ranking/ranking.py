@@ -14,12 +14,12 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from quietcrowd.comparisons import Pairs, pairs_of
-from quietcrowd.exceptions import AnswerError, NotConvergedWarning, ParameterError
+from quietcrowd.exceptions import AnswerError, ConvergenceWarning, ParameterError
 from quietcrowd.frames import Duplicates, positions_by_text
 from quietcrowd.inference.notices import simulated_warning
 from quietcrowd.inference.ranking.bradley_terry import Comparisons, Fit, maximise
 from quietcrowd.inference.ranking.comparisons import ComparisonReports
-from quietcrowd.inference.ranking.items import ItemRanking
+from quietcrowd.inference.ranking.items import Ranking
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.validation import check_positive, check_whole
@@ -41,7 +41,7 @@ def rank_items(
     spread: float = SPREAD,
     duplicates: Duplicates = "error",
     max_iter: int = 100,
-) -> ItemRanking:
+) -> Ranking:
     """Rank items by workers' paired comparisons, randomized or not.
 
     A worker prefers the left item with probability ``1 / (1 + exp(s_right - s_left))`` (Bradley and
@@ -69,7 +69,7 @@ def rank_items(
 
     Returns
     -------
-    ItemRanking
+    Ranking
         Scores with standard errors from the observed information of the reports and the prior.
         Comparisons by one worker count as independent.
 
@@ -89,7 +89,7 @@ def rank_items(
         If a frame is marked as randomized, and no mechanism is given.
     SimulatedNoiseWarning
         If the noise of the reports is simulated.
-    NotConvergedWarning
+    ConvergenceWarning
         If the search stopped at its limit.
 
     Examples
@@ -171,14 +171,14 @@ def _shown(pairs: Pairs, asked: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return counts.astype(np.int64)
 
 
-def _not_converged(limit: int) -> NotConvergedWarning:
-    return NotConvergedWarning("inference.scores-not-converged", limit=limit, value=10 * limit)
+def _not_converged(limit: int) -> ConvergenceWarning:
+    return ConvergenceWarning("inference.scores-not-converged", limit=limit, value=10 * limit)
 
 
 def _ranking(
     read: ComparisonReports, fit: Fit, ids: pa.Array, shown: npt.NDArray[np.int64], spread: float
-) -> ItemRanking:
-    found = ItemRanking(
+) -> Ranking:
+    found = Ranking(
         items=ids,
         scores=fit.scores - fit.scores.mean(),
         covariance=fit.covariance,

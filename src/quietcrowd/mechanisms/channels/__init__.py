@@ -15,12 +15,12 @@ from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.channels.sets import SetChannel
 from quietcrowd.mechanisms.channels.shift import LaplaceChannel
 from quietcrowd.mechanisms.channels.sketch import SketchChannel
-from quietcrowd.mechanisms.channels.table import FiniteChannel
+from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.mechanisms.channels.weights import BoundedChannel
 
 __all__ = ["KINDS", "read_channel"]
 
-_READ = (FiniteChannel, LaplaceChannel, BoundedChannel, SetChannel, SketchChannel)
+_READ = (TableChannel, LaplaceChannel, BoundedChannel, SetChannel, SketchChannel)
 
 KINDS = {kind.kind: kind for kind in _READ}
 """Classes of channels by the kind of their document."""

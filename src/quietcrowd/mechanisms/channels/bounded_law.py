@@ -2,7 +2,7 @@
 
 An answer is a place on a public grid; reports have slightly more places. For each answer the
 weights of the reports sum to 2^32, so that one uniform word draws a report. The loss is ln of the
-largest ratio of two weights, as in a `FiniteChannel`. The table has a closed form and is never
+largest ratio of two weights, as in a `TableChannel`. The table has a closed form and is never
 built. It is the sum of three parts:
 
 - ``base`` for every report;

@@ -56,7 +56,7 @@ def _check_weights(_: object, __: object, weights: npt.NDArray[np.uint64]) -> No
 
 
 @frozen(kw_only=True, eq=False, slots=False)
-class FiniteChannel(Channel):
+class TableChannel(Channel):
     """Distribution of a report given the answer on finite domains: a table of integers.
 
     Parameters
@@ -77,7 +77,7 @@ class FiniteChannel(Channel):
 
     Examples
     --------
-    >>> FiniteChannel(weights=[[3 * 2**30, 2**30], [2**30, 3 * 2**30]]).epsilon
+    >>> TableChannel(weights=[[3 * 2**30, 2**30], [2**30, 3 * 2**30]]).epsilon
     1.0986122886681098
     """
 
@@ -93,7 +93,7 @@ class FiniteChannel(Channel):
             )
 
     @classmethod
-    def randomized_response(cls, size: int, other_weight: int) -> FiniteChannel:
+    def randomized_response(cls, size: int, other_weight: int) -> TableChannel:
         """Return the channel that keeps an answer or replaces it uniformly by another one.
 
         Parameters
@@ -108,13 +108,13 @@ class FiniteChannel(Channel):
         return cls(weights=weights)
 
     @classmethod
-    def of_workers(cls, law: WorkerLaw) -> FiniteChannel:
+    def of_workers(cls, law: WorkerLaw) -> TableChannel:
         """Return the channel of workers who each draw the weight of the other labels."""
         mean = cls.randomized_response(law.size, law.mean)
         return cls(weights=mean.weights, per_worker=law)
 
     @classmethod
-    def read(cls, document: Mapping[str, Any], domain: Domain) -> FiniteChannel:
+    def read(cls, document: Mapping[str, Any], domain: Domain) -> TableChannel:
         """Return the channel of a document; raise ParameterError if it is invalid.
 
         There is a row for each label of the domain, and perhaps one for NULL. Columns are the same
@@ -141,7 +141,7 @@ class FiniteChannel(Channel):
         return channel
 
     @classmethod
-    def rounded(cls, probabilities: npt.ArrayLike) -> FiniteChannel:
+    def rounded(cls, probabilities: npt.ArrayLike) -> TableChannel:
         """Return the channel of a table of probabilities, rounded to weights.
 
         All are rounded down, and the remainder goes to the largest of the row. The loss is that of
@@ -154,7 +154,7 @@ class FiniteChannel(Channel):
 
         Examples
         --------
-        >>> FiniteChannel.rounded([[2 / 3, 1 / 3], [1 / 3, 2 / 3]]).weights[0].tolist()
+        >>> TableChannel.rounded([[2 / 3, 1 / 3], [1 / 3, 2 / 3]]).weights[0].tolist()
         [2863311531, 1431655765]
         """
         table = np.asarray(probabilities, np.float64)
@@ -166,14 +166,14 @@ class FiniteChannel(Channel):
         return cls(weights=weights)
 
     @classmethod
-    def uninformative(cls, size: int) -> FiniteChannel:
+    def uninformative(cls, size: int) -> TableChannel:
         """Return a channel with reports independent of the answer: a loss of exactly 0."""
         row = np.full(size, TOTAL // size, dtype=np.uint64)
         row[: TOTAL % size] += np.uint64(1)
         return cls(weights=np.tile(row, (size, 1)))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, FiniteChannel) and np.array_equal(self.weights, other.weights)
+        return isinstance(other, TableChannel) and np.array_equal(self.weights, other.weights)
 
     def __hash__(self) -> int:
         return hash(self.weights.tobytes())
@@ -300,7 +300,7 @@ def keep_or_replace(
 ) -> npt.NDArray[Any]:
     """Apply randomized response with an individual weight for every answer.
 
-    The reports equal those of ``FiniteChannel.randomized_response(size, other_weight)`` for the
+    The reports equal those of ``TableChannel.randomized_response(size, other_weight)`` for the
     same words. `answers` are codes below `size`, `other_weights` at most ``2**32 // (size - 1)``;
     all arrays have the shape (n,).
     """

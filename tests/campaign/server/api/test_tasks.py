@@ -90,7 +90,7 @@ def test_a_request_has_a_largest_size(desk):
 
 
 def test_tasks_of_a_draft_can_be_taken_back(desk):
-    campaign = desk.draft(qc.LaplacePerturbation(domain=qc.Ordinal(range(3)), epsilon=1.0))["id"]
+    campaign = desk.draft(qc.LaplaceMechanism(domain=qc.Ordinal(range(3)), epsilon=1.0))["id"]
     send(desk, campaign, "task,gold\nx,2\n").raise_for_status()
     assert desk.client.delete(f"/campaigns/{campaign}/tasks").status_code == 204
     assert desk.client.get(f"/campaigns/{campaign}").json()["tasks"] == 0

@@ -28,7 +28,7 @@ CASES = {
     "drawn epsilons": qc.TwoLayerRandomizedResponse(
         domain=LEVELS, law="epsilon", epsilon=1.0, null="category"
     ),
-    "a number for no answer": qc.LaplacePerturbation(domain=LEVELS, epsilon=1.0, fill=2.5),
+    "a number for no answer": qc.LaplaceMechanism(domain=LEVELS, epsilon=1.0, fill=2.5),
 }
 HOSTILE = [
     *(

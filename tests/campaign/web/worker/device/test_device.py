@@ -363,7 +363,7 @@ def test_a_question_that_was_asked_before_gets_the_report_that_was_kept(joined, 
 def test_reports_without_a_name_are_shown_and_sent_again_by_what_they_mean(joined, desk):
     """Before, numbers of columns were taken for labels, and those from 4 on for no answer."""
     one, other = (qc.Categorical(list(labels)) for labels in ("abcd", "dcba"))
-    mechanism = qc.OptimalChannel(domain=one, epsilon=0.3, prior={"a": 0.28})
+    mechanism = qc.OptimalMechanism(domain=one, epsilon=0.3, prior={"a": 0.28})
     assert mechanism.channel.reports > 4
     turned = evolve(mechanism, domain=other, weights=mechanism.weights[::-1])
     another = evolve(mechanism, domain=other, prior={"d": 0.28})
@@ -468,7 +468,7 @@ def test_once_sent_a_campaign_costs_no_more(joined, desk, name):
 
 @pytest.mark.nightly
 def test_three_campaigns_of_a_tenth_fit_into_three_tenths(joined, desk):
-    mechanism = qc.LaplacePerturbation(domain=qc.Ordinal(range(5)), epsilon=0.1, fill=None)
+    mechanism = qc.LaplaceMechanism(domain=qc.Ordinal(range(5)), epsilon=0.1, fill=None)
     tabs = [
         joined(desk.campaign(mechanism, tasks=1, about=f"bat {place} {token_hex(8)}"))
         for place in range(4)

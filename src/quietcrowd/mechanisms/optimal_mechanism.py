@@ -17,7 +17,7 @@ from quietcrowd.label_frequencies import (
     label_frequencies,
 )
 from quietcrowd.mechanisms.channels.noise import Floats
-from quietcrowd.mechanisms.channels.table import FiniteChannel
+from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.mechanisms.label_mechanism import LabelMechanism, check_epsilon, check_probability
 from quietcrowd.mechanisms.report_meanings import Likelihoods, ReportMeanings, in_order
 from quietcrowd.mechanisms.staircase_programme import MOST_ANSWERS, best_staircase
@@ -41,7 +41,7 @@ def _check_null(_: Any, __: Any, null: Any) -> None:
 
 
 @frozen(kw_only=True, slots=False)
-class OptimalChannel(LabelMechanism):
+class OptimalMechanism(LabelMechanism):
     """Channel that preserves most information at a loss, for known label frequencies.
 
     A report is the number of a column of a table, from 1 on, and no label. Each column supports
@@ -93,7 +93,7 @@ class OptimalChannel(LabelMechanism):
     --------
     >>> from quietcrowd import Categorical
     >>> domain = Categorical(["none", "one", "several"])
-    >>> mechanism = OptimalChannel(domain=domain, epsilon=1.0, prior={"none": 0.8})
+    >>> mechanism = OptimalMechanism(domain=domain, epsilon=1.0, prior={"none": 0.8})
     >>> mechanism.channel.probabilities.round(3)
     array([[0.654, 0.106, 0.106, 0.134],
            [0.24 , 0.288, 0.106, 0.366],
@@ -152,9 +152,9 @@ class OptimalChannel(LabelMechanism):
         return Likelihoods.of(self.channel.weights, self.domain.labels)
 
     @cached_property
-    def channel(self) -> FiniteChannel:
+    def channel(self) -> TableChannel:
         """Distribution of a report given its answer, the same for every worker."""
-        return FiniteChannel(weights=self.weights, numbered=True)
+        return TableChannel(weights=self.weights, numbered=True)
 
     @property
     @override
@@ -220,7 +220,7 @@ class OptimalChannel(LabelMechanism):
 
     @classmethod
     @override
-    def _from_parameters(cls, domain: Domain, parameters: Any) -> OptimalChannel:
+    def _from_parameters(cls, domain: Domain, parameters: Any) -> OptimalMechanism:
         if parameters["weights"] is None:
             raise ParameterError("mechanisms.weights-missing")
         names = ("epsilon", "prior", "information", "apart", "weights")

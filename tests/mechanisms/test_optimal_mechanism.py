@@ -9,7 +9,7 @@ from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
-from quietcrowd.mechanisms import Mechanism, OptimalChannel, RandomizedResponse
+from quietcrowd.mechanisms import Mechanism, OptimalMechanism, RandomizedResponse
 from quietcrowd.mechanisms import staircase_programme as programme
 
 ABC = qc.Categorical(["a", "b", "c"])
@@ -19,10 +19,10 @@ STARS = qc.Ordinal(range(1, 6))
 @pytest.mark.parametrize(
     "mechanism",
     [
-        OptimalChannel(domain=ABC, epsilon=1.0),
-        OptimalChannel(domain=ABC, epsilon=0.3, prior={"a": 0.9}, apart=0.0),
-        OptimalChannel(domain=STARS, epsilon=2.0, information="fisher"),
-        OptimalChannel(domain=STARS, epsilon=0.0),
+        OptimalMechanism(domain=ABC, epsilon=1.0),
+        OptimalMechanism(domain=ABC, epsilon=0.3, prior={"a": 0.9}, apart=0.0),
+        OptimalMechanism(domain=STARS, epsilon=2.0, information="fisher"),
+        OptimalMechanism(domain=STARS, epsilon=0.0),
     ],
     ids=["even", "prior", "levels", "nothing"],
 )
@@ -38,22 +38,22 @@ def test_from_json_it_is_the_same_and_nothing_is_solved_again(mechanism, monkeyp
 
 
 def test_other_weights_are_another_mechanism():
-    mechanism = OptimalChannel(domain=ABC, epsilon=1.0)
+    mechanism = OptimalMechanism(domain=ABC, epsilon=1.0)
     rotated = np.roll(mechanism.channel.weights, 1, axis=1)
-    other = OptimalChannel(domain=ABC, epsilon=1.0, weights=rotated)
+    other = OptimalMechanism(domain=ABC, epsilon=1.0, weights=rotated)
     assert other != mechanism
     assert other.guarantee() == mechanism.guarantee()
     assert other.information_kept == pytest.approx(mechanism.information_kept)
 
 
 def test_a_device_that_is_given_weights_needs_no_scipy(monkeypatch):
-    described = OptimalChannel(domain=ABC, epsilon=1.0, prior={"a": 0.5}).to_dict()
+    described = OptimalMechanism(domain=ABC, epsilon=1.0, prior={"a": 0.5}).to_dict()
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)  # importing it raises
     mechanism = Mechanism.from_dict(described)
     answers = qc.Answers.from_frame(pd.DataFrame({"task": ["t"], "worker": "w", "label": "a"}), ABC)
     assert len(mechanism.randomize(answers)) == 1
     with pytest.raises(ImportError):
-        OptimalChannel(domain=ABC, epsilon=1.0)
+        OptimalMechanism(domain=ABC, epsilon=1.0)
 
 
 EVEN = [[2**31, 2**31]] * 3
@@ -85,7 +85,7 @@ EVEN = [[2**31, 2**31]] * 3
 )
 def test_what_cannot_be_is_refused(parameters, message):
     with pytest.raises((ParameterError, AnswerError), match=message):
-        OptimalChannel(**{"domain": ABC, "epsilon": 1.0, **parameters})
+        OptimalMechanism(**{"domain": ABC, "epsilon": 1.0, **parameters})
 
 
 @pytest.mark.parametrize(
@@ -94,36 +94,36 @@ def test_what_cannot_be_is_refused(parameters, message):
     ids=["no weights", "a number", "epsilon", "prior", "apart"],
 )
 def test_a_description_that_is_none_is_refused(changed):
-    described = OptimalChannel(domain=ABC, epsilon=1.0).to_dict() | changed
+    described = OptimalMechanism(domain=ABC, epsilon=1.0).to_dict() | changed
     with pytest.raises(FormatError, match="cannot be read"):
         Mechanism.from_dict(described)
 
 
 def test_it_keeps_more_than_randomised_response():
     prior = {"a": 0.7, "b": 0.2}
-    best = OptimalChannel(domain=ABC, epsilon=1.0, prior=prior)
+    best = OptimalMechanism(domain=ABC, epsilon=1.0, prior=prior)
     plain = RandomizedResponse(domain=ABC, epsilon=1.0).channel.weights
-    other = OptimalChannel(domain=ABC, epsilon=1.0, prior=prior, weights=plain)
+    other = OptimalMechanism(domain=ABC, epsilon=1.0, prior=prior, weights=plain)
     assert best.information_kept > 1.02 * other.information_kept
     identity = 2**32 * np.eye(3, dtype=np.int64)
     with pytest.raises(ParameterError):
-        OptimalChannel(domain=ABC, epsilon=16.0, weights=identity)
+        OptimalMechanism(domain=ABC, epsilon=16.0, weights=identity)
 
 
 def test_for_levels_neighbours_share_columns():
     """Without a bound on how far two levels are apart: a report says "low" or "high"."""
-    mechanism = OptimalChannel(domain=STARS, epsilon=0.5, information="fisher", apart=0.0)
+    mechanism = OptimalMechanism(domain=STARS, epsilon=0.5, information="fisher", apart=0.0)
     weights = mechanism.channel.weights
     inside = weights > weights.min(axis=0)
     assert (np.abs(np.diff(inside.astype(int), axis=0)).sum(axis=0) == 1).all()
-    labels = OptimalChannel(domain=STARS, epsilon=0.5)
+    labels = OptimalMechanism(domain=STARS, epsilon=0.5)
     as_levels = attrs.evolve(mechanism, weights=labels.channel.weights)
     assert mechanism.information_kept > 1.1 * as_levels.information_kept
 
 
 def test_reports_are_numbers_of_columns_and_other_methods_refuse_them():
     crowd = qc.synthetic_crowd(tasks=30, workers=20, labels=["a", "b", "c"], seed=1)
-    mechanism = OptimalChannel(domain=ABC, epsilon=5.0, prior={"a": 0.4})
+    mechanism = OptimalMechanism(domain=ABC, epsilon=5.0, prior={"a": 0.4})
     reports = mechanism.randomize(crowd.answers)
     assert reports.table.domain == qc.Categorical(range(1, mechanism.channel.reports + 1))
     with pytest.raises(AnswerError, match=r"MajorityVote reads reports as answers.*NoiseAware"):
@@ -137,7 +137,7 @@ def test_reports_are_numbers_of_columns_and_other_methods_refuse_them():
 @pytest.mark.parametrize("epsilon", [1.0, nightly(8.0)])
 def test_an_audit_proves_nine_tenths_of_the_loss(epsilon):
     """The generator is fixed: it proves as much each time."""
-    mechanism = OptimalChannel(domain=STARS, epsilon=epsilon, prior={1: 0.5})
+    mechanism = OptimalMechanism(domain=STARS, epsilon=epsilon, prior={1: 0.5})
     report = qc.audit(mechanism, draws=100_000, random_state=3)
     assert report.holds
     assert report.proven_epsilon >= 0.9 * epsilon
