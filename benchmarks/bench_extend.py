@@ -100,8 +100,8 @@ def test_a_fit_that_starts_from_an_earlier_one(many_reports, name, tabulate):
     for reports in many_reports:
         fresh = method.fit(reports)
         warm = method.fit(reports, start=method.fit(split(reports)[0]))
-        fresh_sweeps.append(fresh.iterations)
-        warm_sweeps.append(warm.iterations)
+        fresh_sweeps.append(fresh.n_iter)
+        warm_sweeps.append(warm.n_iter)
         agreed.append(np.mean(warm.estimates.truths == fresh.estimates.truths))
     ratios = np.divide(warm_sweeps, fresh_sweeps)
     tabulate(

@@ -87,9 +87,9 @@ def test_sweeps_to_rest(benchmark, sensors, compare, remark):
     result = found[0]
     assert result.converged
     error = np.abs(result.estimates.truths * summary.extent + summary.middle - truths).mean()
-    compare("MOON, sweeps until it converges", result.iterations / 1.0, "the limit of 60", 60.0, 1)
+    compare("MOON, sweeps until it converges", result.n_iter / 1.0, "the limit of 60", 60.0, 1)
     remark(
-        f"MOON converges after {result.iterations} sweeps over 10^7 reports of {summary.workers:,} "
+        f"MOON converges after {result.n_iter} sweeps over 10^7 reports of {summary.workers:,} "
         f"workers (wanted: below 60), "
         f"{benchmark.stats.stats.min:.3g} s; mean absolute error {error:.3g}."
     )
@@ -108,9 +108,9 @@ def test_against_no_privacy(benchmark, name, remark):
     benchmark.pedantic(qc.MOON(truth_prior=None).fit, (reports,), rounds=3, warmup_rounds=1)
     plain = least_seconds(lambda: qc.CRH().fit(answers), rounds=3)
     ours = benchmark.stats.stats.min
-    iterations = qc.MOON(truth_prior=None).fit(reports).iterations
+    iterations = qc.MOON(truth_prior=None).fit(reports).n_iter
     remark(
         f"Run time on {name}, {len(answers):,} answers: MOON on reports at epsilon 1 "
         f"{ours * 1e3:.3g} ms ({iterations} sweeps), CRH on plain answers {plain * 1e3:.3g} ms "
-        f"({qc.CRH().fit(answers).iterations} sweeps): {ours / plain:.3g} times."
+        f"({qc.CRH().fit(answers).n_iter} sweeps): {ours / plain:.3g} times."
     )

@@ -160,7 +160,7 @@ def test_against_crowd_kit(benchmark, peers, name, answers, path, compare, tabul
             "ns per answer and iteration": f"{ours * 1e3:.3g}",
             "crowd-kit's": f"{slope * 1e3:,.0f}",
             "times": f"{slope / ours:,.0f}",
-            "iterations": f"{result.iterations} / {many}",
+            "iterations": f"{result.n_iter} / {many}",
             "seconds": f"{seconds:.3g} / {long['seconds']:.3g}",
             "log likelihood": f"{likelihood:.6f} / {wanted_likelihood:.6f}",
             "same labels": f"{np.mean(found['labels'] == theirs['labels']):.2%}",

@@ -100,7 +100,7 @@ def _told(estimate: Any, truths: dict[str, list[Any]], workers: Any) -> dict[str
     return {
         "truths": plain(truths),
         "workers": plain(workers.to_pydict()),
-        "iterations": int(estimate.iterations),
+        "iterations": int(estimate.n_iter),
         "converged": bool(estimate.converged),
         "end": plain(list(estimate.history[-1:])),
     }

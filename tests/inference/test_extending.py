@@ -46,7 +46,7 @@ def test_labels_of_new_tasks_are_those_of_a_fit_to_all(method):
     np.testing.assert_allclose(
         more.workers.set_index("worker")["quality"][quality.index], quality, atol=0.03
     )
-    assert more.iterations < 12
+    assert more.n_iter < 12
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def loop(method, threads=1, start=None):
 
 def test_a_method_without_state_passes_once():
     result = loop(MajorityVote())
-    assert (result.iterations, result.converged, result.history, result.state) == (
+    assert (result.n_iter, result.converged, result.history, result.state) == (
         0,
         True,
         (),
@@ -47,16 +47,16 @@ def test_a_method_without_state_passes_once():
 def test_it_stops_when_the_objective_rests():
     result = loop(WeightedVote())
     assert result.converged
-    assert result.iterations == len(result.history)
+    assert result.n_iter == len(result.history)
     assert abs(result.history[-1] - result.history[-2]) <= 1e-8
     loose = loop(WeightedVote(tol=0.5))
     assert loose.converged
-    assert loose.iterations == 2
+    assert loose.n_iter == 2
 
 
 def test_it_stops_at_the_limit_and_says_so():
     result = loop(WeightedVote(max_iter=1))
-    assert (result.iterations, result.converged) == (1, False)
+    assert (result.n_iter, result.converged) == (1, False)
 
 
 def test_estimates_belong_to_the_last_state():
@@ -69,19 +69,19 @@ def test_estimates_belong_to_the_last_state():
 def test_a_warm_start_ends_where_the_cold_one_did():
     cold = loop(WeightedVote())
     warm = loop(WeightedVote(), start=cold.state)
-    assert warm.iterations <= 2
+    assert warm.n_iter <= 2
     assert np.array_equal(cold.estimates.truths, warm.estimates.truths)
 
 
-@pytest.mark.parametrize(("method", "iterations"), [(MajorityVote(), 0), (WeightedVote(), 3)])
-def test_threads_and_partitions_change_no_bit(method, iterations):
+@pytest.mark.parametrize(("method", "n_iter"), [(MajorityVote(), 0), (WeightedVote(), 3)])
+def test_threads_and_partitions_change_no_bit(method, n_iter):
     whole = loop(method)
-    assert whole.iterations >= iterations
+    assert whole.n_iter >= n_iter
     parts = Partition.of(CROWD.answers).split(3)
     for threads in (1, 2, 5):
         again = run_loop(bound(method), parts, threads=threads)
         assert again.history == whole.history
-        assert again.iterations == whole.iterations
+        assert again.n_iter == whole.n_iter
         assert np.array_equal(again.tally.agreed, whole.tally.agreed)
         for name in ("truths", "confidence", "tied"):
             one, other = getattr(again.estimates, name), getattr(whole.estimates, name)
@@ -247,7 +247,7 @@ def test_a_fit_counts_its_iterations(monkeypatch):
     keep = Progress.count
     monkeypatch.setattr(Progress, "count", lambda *given: counted.append(keep(*given)))
     estimate = WeightedVote().fit(CROWD.answers)
-    assert len(counted) == estimate.iterations > 0
+    assert len(counted) == estimate.n_iter > 0
 
 
 def test_nothing_is_said_of_a_short_fit_or_where_nobody_looks(terminal, monkeypatch):

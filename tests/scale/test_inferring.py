@@ -98,7 +98,7 @@ def assert_same(found, expected):
     pd.testing.assert_frame_equal(by_task, expected.truths, check_exact=True)
     pd.testing.assert_frame_equal(found.workers.to_pandas(), expected.workers, check_exact=True)
     assert found.history == expected.history
-    assert (found.iterations, found.converged) == (expected.iterations, expected.converged)
+    assert (found.n_iter, found.converged) == (expected.n_iter, expected.converged)
     assert found.known == expected.known.sum()
 
 
@@ -286,7 +286,7 @@ def test_a_run_that_was_stopped_goes_on(stores, tmp_path, name, source):
         expected = infer_store(stores(source, 3), method, target)
         whole = target.read_bytes()
         target.unlink()
-        for passes in (2, 1, expected.iterations - 3):
+        for passes in (2, 1, expected.n_iter - 3):
             with pytest.raises(StoppedError):
                 infer_store(
                     stores(source, 3), method, target, checkpoint=kept, executor=Stopping(passes)
@@ -340,7 +340,7 @@ def test_a_run_that_was_killed_goes_on(program, stores, tmp_path):
 
     again = Store.open(store.folder)
     found = infer_store(again, method, target, checkpoint=kept, executor=Counting(1))
-    assert len(passes) == expected.iterations - 2 + 1
+    assert len(passes) == expected.n_iter - 2 + 1
     assert target.read_bytes() == (tmp_path / "expected.parquet").read_bytes()
     assert found.workers.equals(expected.workers)
 

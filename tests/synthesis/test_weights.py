@@ -48,10 +48,10 @@ def squared_distances(kernel, claims, weights, bandwidth):
     return np.diag(gram) - 2 * gram @ weights + weights @ gram @ weights
 
 
-def plain_global(kernel, iterations, per_claim):
+def plain_global(kernel, n_iter, per_claim):
     counts = np.bincount(CODES, minlength=WORKERS)
     weights = np.ones(WORKERS)
-    for _ in range(iterations):
+    for _ in range(n_iter):
         sums = np.zeros(WORKERS)
         for rows, bandwidth in zip(ROWS, BANDWIDTHS, strict=True):
             shares = weights[CODES[rows]] / weights[CODES[rows]].sum()
@@ -62,10 +62,10 @@ def plain_global(kernel, iterations, per_claim):
     return weights
 
 
-def plain_local(kernel, claims, bandwidth, iterations):
+def plain_local(kernel, claims, bandwidth, n_iter):
     weights = np.full(len(claims), 1 / len(claims))
     thresholds = None
-    for _ in range(iterations):
+    for _ in range(n_iter):
         residuals = np.sqrt(squared_distances(kernel, claims, weights, bandwidth))
         if thresholds is None:
             thresholds = np.quantile(residuals, [0.5, 0.75, 0.85])
@@ -86,9 +86,9 @@ def sums(weights, offsets=OFFSETS):
 
 
 @BOTH
-@pytest.mark.parametrize("iterations", [1, 2, 6])
+@pytest.mark.parametrize("n_iter", [1, 2, 6])
 @pytest.mark.parametrize("per_claim", [True, False])
-def test_global_weights_are_those_of_matrices(kernel, iterations, per_claim):
+def test_global_weights_are_those_of_matrices(kernel, n_iter, per_claim):
     found = global_weights(
         OFFSETS,
         CODES,
@@ -97,22 +97,22 @@ def test_global_weights_are_those_of_matrices(kernel, iterations, per_claim):
         kernel=kernel,
         workers=WORKERS,
         per_claim=per_claim,
-        max_iter=iterations,
+        max_iter=n_iter,
         tol=0,
     )
-    assert found.iterations == iterations
+    assert found.n_iter == n_iter
     assert not found.converged
-    assert found.weights == pytest.approx(plain_global(kernel, iterations, per_claim), abs=1e-9)
+    assert found.weights == pytest.approx(plain_global(kernel, n_iter, per_claim), abs=1e-9)
 
 
 @BOTH
-@pytest.mark.parametrize("iterations", [1, 2, 6])
-def test_local_weights_are_those_of_matrices(kernel, iterations):
-    found = local_weights(OFFSETS, VALUES, BANDWIDTHS, kernel=kernel, max_iter=iterations, tol=0)
+@pytest.mark.parametrize("n_iter", [1, 2, 6])
+def test_local_weights_are_those_of_matrices(kernel, n_iter):
+    found = local_weights(OFFSETS, VALUES, BANDWIDTHS, kernel=kernel, max_iter=n_iter, tol=0)
     assert sums(found) == pytest.approx(1, abs=1e-12)
     for rows, bandwidth in zip(ROWS, BANDWIDTHS, strict=True):
         if rows.stop - rows.start > 2:
-            expected = plain_local(kernel, VALUES[rows], bandwidth, iterations)
+            expected = plain_local(kernel, VALUES[rows], bandwidth, n_iter)
             assert found[rows] == pytest.approx(expected, abs=1e-9)
 
 

@@ -217,7 +217,7 @@ def _estimate_as_json(estimate: TruthEstimate) -> str:
     return json.dumps(
         {
             "method": estimate.method.to_dict(),
-            "iterations": estimate.iterations,
+            "iterations": estimate.n_iter,
             "converged": estimate.converged,
             "notes": list(estimate.notes),
             "truths": records_of(estimate.truths),

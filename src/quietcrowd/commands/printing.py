@@ -95,7 +95,7 @@ def closing_words(
     end = "converged" if estimate.converged else "NOT converged: try more with --max-iter"
     return (
         f"{counted(tasks, 'task')}, {counted(workers, 'worker')}, {counted(answers, 'answer')}; "
-        f"{''.join(parts)}{counted(estimate.iterations, 'iteration')}, {end}."
+        f"{''.join(parts)}{counted(estimate.n_iter, 'iteration')}, {end}."
     )
 
 

@@ -53,7 +53,7 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
         Statistics of the last pass.
     state : State or None
         State of the model in the last pass.
-    iterations : int
+    n_iter : int
         Number of updates.
     converged : bool
         Whether the objective converged before the limit of iterations.
@@ -75,7 +75,7 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
     swept: npt.NDArray[np.uint64]
     tally: Any
     state: State | None
-    iterations: int
+    n_iter: int
     converged: bool
     history: tuple[float, ...]
     backend: Backend = "pandas"
@@ -224,7 +224,7 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
         return (
             f"{type(self).__name__}({len(self.answers.tasks):,} tasks, "
             f"{len(self.answers.workers):,} workers, {self.method!r}, "
-            f"{self.iterations} iterations, {end})"
+            f"{self.n_iter} iterations, {end})"
         )
 
 

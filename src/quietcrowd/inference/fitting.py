@@ -341,7 +341,7 @@ class FittingMethod(TruthInference):
             swept=swept,
             tally=result.tally,
             state=result.state,
-            iterations=result.iterations,
+            n_iter=result.n_iter,
             converged=result.converged,
             history=result.history,
             backend=observed.backend,

@@ -71,7 +71,7 @@ class LoopResult:
         Of the pass that gave the estimates.
     state : State or None
         State of that pass.
-    iterations : int
+    n_iter : int
         Number of updates.
     converged : bool
         Whether the objective converged before the limit of iterations.
@@ -82,7 +82,7 @@ class LoopResult:
     estimates: Any
     tally: Any
     state: Any
-    iterations: int
+    n_iter: int
     converged: bool
     history: tuple[float, ...]
 
@@ -93,7 +93,7 @@ class LoopResult:
             estimates=estimates,
             tally=tally,
             state=progress.state,
-            iterations=len(progress.history),
+            n_iter=len(progress.history),
             converged=progress.converged(model),
             history=progress.history,
         )
@@ -199,13 +199,13 @@ class Progress:
     """
 
     def __init__(self, name: str) -> None:
-        self.name, self.iterations, self.longest = name, 0, 0
+        self.name, self.n_iter, self.longest = name, 0, 0
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
     def count(self, progress: Any) -> None:  # noqa: ARG002
         """Count an iteration; `save` of `iterate`."""
-        self.iterations += 1
+        self.n_iter += 1
 
     def __enter__(self) -> Self:
         seen = sys.stderr.isatty() or "ipykernel" in sys.modules
@@ -232,7 +232,7 @@ class Progress:
         pause = PATIENCE
         while not self._ended.wait(pause):
             pause = PACE
-            done = f"{self.iterations:,} iteration{'s' * (self.iterations != 1)}"
+            done = f"{self.n_iter:,} iteration{'s' * (self.n_iter != 1)}"
             line = f"{self.name}: {done}, {time.monotonic() - start:.0f} s"
             self.longest = max(self.longest, len(line))
             sys.stderr.write(f"\r{line.ljust(self.longest)}")

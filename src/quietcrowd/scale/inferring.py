@@ -56,7 +56,7 @@ class StoreEstimate:
         Number of tied labels.
     state : State or None
         The method's estimates of the workers.
-    iterations : int
+    n_iter : int
         Number of updates of the state.
     converged : bool
         Whether the objective converged before the limit of iterations.
@@ -75,7 +75,7 @@ class StoreEstimate:
     known: int
     tied: int
     state: State | None = field(repr=False)
-    iterations: int
+    n_iter: int
     converged: bool
     history: tuple[float, ...] = field(repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
@@ -199,7 +199,7 @@ def infer_store(
         known=len(job.known_truths),
         tied=last.tied,
         state=reached.state,
-        iterations=len(reached.history),
+        n_iter=len(reached.history),
         converged=reached.converged(job.model),
         history=reached.history,
         notes=job.model.notes(*found),

@@ -45,11 +45,11 @@ MOST_DISTANCE = 2.0
 class GlobalWeights:
     """Weights of workers over all tasks, shape (workers,); 0 for workers without claims.
 
-    `converged` is false if the updates (`iterations`) reached their limit first.
+    `converged` is false if the updates (`n_iter`) reached their limit first.
     """
 
     weights: Floats
-    iterations: int
+    n_iter: int
     converged: bool
 
 
@@ -96,7 +96,7 @@ def global_weights(
     runs = task_runs(begins, threads)
     unit = integer_sums.unit_for(MOST_DISTANCE * len(claims))
     counts = np.bincount(codes, minlength=workers)
-    weights, iterations, converged = (counts > 0).astype(np.float64), 0, False
+    weights, n_iter, converged = (counts > 0).astype(np.float64), 0, False
 
     def tally(run: tuple[int, int]) -> npt.NDArray[np.int64]:
         sums = np.zeros(workers, np.int64)
@@ -104,13 +104,13 @@ def global_weights(
         return sums
 
     with ThreadPoolExecutor(len(runs)) as pool:
-        while iterations < max_iter and not converged:
+        while n_iter < max_iter and not converged:
             sums = np.sum(list(pool.map(tally, runs)), axis=0) / unit
             new = _from_distances(sums / np.maximum(counts, 1) if per_claim else sums, counts)
             change = np.abs(new - weights).max()
             converged = bool(change <= tol * new.max())
-            weights, iterations = new, iterations + 1
-    return GlobalWeights(weights=weights, iterations=iterations, converged=converged)
+            weights, n_iter = new, n_iter + 1
+    return GlobalWeights(weights=weights, n_iter=n_iter, converged=converged)
 
 
 def _from_distances(sums: Floats, counts: npt.NDArray[np.int64]) -> Floats:

@@ -131,7 +131,7 @@ def check_warm_start(method: AnyMethod, answers: Answers, feed: Feed) -> None:
     """Check that a fit can start from an estimate, also with a new worker."""
     cold = fit(method, feed(answers))
     warm = fit(method, feed(answers), start=cold)
-    assert warm.iterations <= max(cold.iterations, 3), f"{warm.iterations} after {cold.iterations}"
+    assert warm.n_iter <= max(cold.n_iter, 3), f"{warm.n_iter} after {cold.n_iter}"
     newcomer = answers.to_frame()
     newcomer.loc[0, "worker"] = 10**6
     fit(method, feed(Answers.from_frame(newcomer, answers.domain)), start=cold)

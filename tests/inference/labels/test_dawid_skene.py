@@ -25,7 +25,7 @@ def crowd_of(labels, seed=5, **options):
     return qc.synthetic_crowd(labels=range(labels), seed=seed, **options)
 
 
-def dense_em(answers, labels, method, iterations, gold=None):
+def dense_em(answers, labels, method, n_iter, gold=None):
     """Run EM with dense arrays of floats, as the paper says it.
 
     Returns posteriors, P(answer | truth) at place [worker, truth, answer], frequencies, objectives.
@@ -35,7 +35,7 @@ def dense_em(answers, labels, method, iterations, gold=None):
     gold = {} if gold is None else gold
     gamma = given.sum(axis=1) / given.sum(axis=(1, 2))[:, None]
     history = []
-    for _ in range(iterations):
+    for _ in range(n_iter):
         for task, label in gold.items():
             gamma[task] = np.eye(labels)[label]
         theta, log_prior = m_step(given, gamma, labels, method)
@@ -77,10 +77,10 @@ def test_against_dense_arrays(labels, one_coin, priors):
     crowd = crowd_of(labels)
     known = crowd.truths.to_pandas().iloc[:7]
     codes = {int(task): label for task, label in zip(known["task"], known["label"], strict=True)}
-    for iterations, (frame, gold) in itertools.product((1, 2, 6), ((None, {}), (known, codes))):
-        method = DawidSkene(one_coin=one_coin, max_iter=iterations, tol=0, **priors)
+    for n_iter, (frame, gold) in itertools.product((1, 2, 6), ((None, {}), (known, codes))):
+        method = DawidSkene(one_coin=one_coin, max_iter=n_iter, tol=0, **priors)
         gamma, theta, frequencies, history = dense_em(
-            crowd.answers, labels, method, iterations, gold
+            crowd.answers, labels, method, n_iter, gold
         )
         estimate = method.fit(crowd.answers, gold=frame)
         inferred = ~estimate.known
@@ -92,13 +92,13 @@ def test_against_dense_arrays(labels, one_coin, priors):
         np.testing.assert_allclose(estimate.history, history, atol=1e-8)
 
 
-def float_em(answers, labels, method, iterations):
+def float_em(answers, labels, method, n_iter):
     """Run EM in 64-bit floats on rows; return the log-odds of each label of each task."""
     tasks, workers, values = answers.task_codes, answers.worker_codes, answers.values
     votes = np.zeros((len(answers.tasks), labels))
     np.add.at(votes, (tasks, values), 1.0)
     logs = np.log(np.maximum(votes, 1e-28))
-    for _ in range(iterations):
+    for _ in range(n_iter):
         gamma = softmax(logs, axis=1)
         frequencies = gamma.sum(axis=0) + method.class_smoothing
         logs = np.tile(np.log(frequencies / frequencies.sum()), (len(votes), 1))

@@ -66,11 +66,11 @@ def best_ease(answers, labels, alpha, gold):
     return found
 
 
-def by_hand(answers, labels, iterations, gold):
+def by_hand(answers, labels, n_iter, gold):
     """Run the updates with floats, task by task; return abilities and the objectives."""
     alpha = np.ones(len(answers.workers))
     history = []
-    for _ in range(iterations):
+    for _ in range(n_iter):
         ease = best_ease(answers, labels, alpha, gold)
         gamma = softmax(log_joint(answers, labels, alpha, ease), axis=1)
         for task, label in gold.items():
@@ -116,8 +116,8 @@ def test_against_floats_and_brute_force(labels, known):
 @pytest.mark.parametrize("labels", [2, 3])
 def test_the_objective_bounds_the_log_posterior_and_reaches_it(labels):
     answers = crowd_of(labels).answers
-    for iterations in (1, 2, 5):
-        estimate = GLAD(max_iter=iterations, tol=0).fit(answers)
+    for n_iter in (1, 2, 5):
+        estimate = GLAD(max_iter=n_iter, tol=0).fit(answers)
         ease = np.log(estimate.estimates.easiness)
         value = log_posterior(answers, labels, estimate.state.alpha, ease, {})
         assert estimate.history[-1] <= value + 1e-9

@@ -54,7 +54,7 @@ def test_the_objective_cannot_fall(crowd):
     assert np.diff(history).min() > -1e-9
 
 
-def by_hand(frame, iterations, smoothing, trust):
+def by_hand(frame, n_iter, smoothing, trust):
     """Run the model in plain NumPy, as its docstring says it."""
     workers, tasks = frame["worker"].max() + 1, frame["task"].max() + 1
     codes = frame["label"].map(LABELS.index).to_numpy()
@@ -63,7 +63,7 @@ def by_hand(frame, iterations, smoothing, trust):
     np.add.at(posterior, (task, codes), 1.0)
     posterior /= posterior.sum(axis=1, keepdims=True)
     c, s = np.full(workers, 0.5), np.full((workers, len(LABELS)), 0.5 / len(LABELS))
-    for _ in range(iterations):
+    for _ in range(n_iter):
         right = posterior[task, codes]
         copied = right * c[worker] / (c[worker] + s[worker, codes])
         copies, spam = np.full(workers, trust), np.full(s.shape, smoothing)

@@ -237,8 +237,8 @@ def test_known_truths_stay_and_an_earlier_estimate_is_a_start(name):
     assert (merged["truth"] == merged["label"]).all()
     assert (merged["confidence"] == 1.0).all()
     again = method.fit(reports, gold=gold, start=first)
-    assert again.iterations < first.iterations
-    assert again.state.updates == first.state.updates + again.iterations
+    assert again.n_iter < first.n_iter
+    assert again.state.updates == first.state.updates + again.n_iter
     assert again.history[0] > first.history[-1] - 1e-3
     assert (again.truths["truth"] == first.truths["truth"]).mean() > 0.97
 

@@ -20,10 +20,10 @@ from quietcrowd.testing import crowds
 BINARY = Categorical([0, 1])
 
 
-def by_hand(frame, labels, smoothing, iterations):
+def by_hand(frame, labels, smoothing, n_iter):
     """Run weighted voting with dictionaries and fractions of agreements, as the paper says it."""
     weights = dict.fromkeys(frame["worker"], 1.0)
-    for _ in range(iterations):
+    for _ in range(n_iter):
         agreed, answered = dict.fromkeys(weights, 0.0), dict.fromkeys(weights, 0)
         for _, rows in frame.groupby("task"):
             votes = dict.fromkeys(labels, 0.0)
@@ -51,9 +51,9 @@ def test_against_the_papers_equations_by_hand(labels, smoothing):
         tasks=40, workers=12, answers_per_task=5, labels=range(labels), accuracy=(0.2, 0.95), seed=5
     )
     frame = crowd.answers.to_frame()
-    for iterations in (1, 2, 3):
-        estimate = WeightedVote(smoothing=smoothing, max_iter=iterations).fit(crowd.answers)
-        expected = by_hand(frame, range(labels), smoothing, iterations)
+    for n_iter in (1, 2, 3):
+        estimate = WeightedVote(smoothing=smoothing, max_iter=n_iter).fit(crowd.answers)
+        expected = by_hand(frame, range(labels), smoothing, n_iter)
         weights = estimate.state.weights / 2**32
         for place, worker in enumerate(crowd.answers.workers.to_pylist()):
             assert weights[place] == pytest.approx(expected[worker], abs=1e-7)

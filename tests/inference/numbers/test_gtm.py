@@ -48,7 +48,7 @@ def test_it_is_its_equations(sweeps, prior):
         max_iter=sweeps,
         tol=0.0,
     ).fit(CROWD.answers)
-    truths, errors, variance = expectation_maximisation(CROWD.answers, found.iterations, *prior)
+    truths, errors, variance = expectation_maximisation(CROWD.answers, found.n_iter, *prior)
     assert found.estimates.truths == pytest.approx(truths, abs=1e-8)
     assert found.estimates.standard_error == pytest.approx(errors, rel=1e-6)
     assert found.state.variance == pytest.approx(variance, rel=1e-7)

@@ -68,9 +68,9 @@ class Dense:
             np.add.at(losses, np.searchsorted(self.workers, rows["worker"]), residuals / len(rows))
         return losses
 
-    def run(self, iterations):
+    def run(self, n_iter):
         reliability, history = np.ones(len(self.workers)), []
-        for _ in range(iterations):
+        for _ in range(n_iter):
             losses = self.losses(reliability)
             reliability = -np.log(np.maximum(losses / losses.sum(), 1e-12) / self.counts)
             history.append(-(reliability @ losses) / self.answers)
@@ -96,16 +96,16 @@ class Dense:
 
 @pytest.mark.grid
 @pytest.mark.slow
-@pytest.mark.parametrize("iterations", [1, 2, 5])
+@pytest.mark.parametrize("n_iter", [1, 2, 5])
 @pytest.mark.parametrize("frame", [CROWD.answers.to_frame(), noisy(CROWD.answers)])
 @pytest.mark.parametrize("known", [{}, {3: 2.5, 4: 11.0, 17: 0.0}])
-def test_iterations_are_those_of_dense_matrices(frame, iterations, known):
+def test_iterations_are_those_of_dense_matrices(frame, n_iter, known):
     dense = Dense(frame, known)
-    reliability, history = dense.run(iterations)
+    reliability, history = dense.run(n_iter)
     gold = pd.DataFrame({"task": list(known), "label": list(known.values())}) if known else None
-    method = KDEm(truth="mean", max_iter=iterations, tol=0.0)
+    method = KDEm(truth="mean", max_iter=n_iter, tol=0.0)
     estimate = method.fit(frame, gold=gold)
-    assert estimate.iterations == iterations
+    assert estimate.n_iter == n_iter
     assert estimate.history == pytest.approx(history, abs=1e-10)
     quality = pd.Series(estimate.quality, index=estimate.workers["worker"])
     expected = reliability / reliability.sum()

@@ -89,7 +89,7 @@ def test_crh_is_its_equations(loss, divisor, power, normaliser, per_answer):
         tol=0.0,
     ).fit(answers)
     weights = np.ones(len(answers.workers))
-    for _ in range(found.iterations):
+    for _ in range(found.n_iter):
         losses = losses_of(answers, weights, loss, power)
         weights = crh_weights(losses, answers.answers_per_worker, normaliser, per_answer)
     assert found.state.weights == pytest.approx(weights, rel=1e-6)
@@ -105,7 +105,7 @@ def test_catd_is_its_equations(loss, alpha, smoothing):
     found = CATD(loss=loss, alpha=alpha, smoothing=smoothing, max_iter=SWEEPS, tol=0.0).fit(answers)
     counts = answers.answers_per_worker
     weights = np.ones(len(answers.workers))
-    for _ in range(found.iterations):
+    for _ in range(found.n_iter):
         losses = losses_of(answers, weights, loss)
         pooled = losses.sum() / counts.sum()
         weights = stats.chi2.ppf(alpha / 2, counts) / np.maximum(losses + smoothing * pooled, 1e-9)

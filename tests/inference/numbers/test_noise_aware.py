@@ -144,7 +144,7 @@ def test_an_earlier_estimate_is_a_start_and_can_be_extended():
     method = numbers()
     first = method.fit(reports)
     again = method.fit(reports, start=first)
-    assert again.iterations < first.iterations
+    assert again.n_iter < first.n_iter
     np.testing.assert_allclose(again.truths["truth"], first.truths["truth"], atol=0.2)
     frame = CROWD.answers.to_frame()
     new = frame["task"].astype(int) < 10

@@ -71,7 +71,7 @@ def test_a_store_tells_the_same(estimate, tmp_path):
     theirs = expected.set_index("task").sort_index()
     assert np.array_equal(ours["truth"], theirs["truth"])
     assert np.array_equal(ours["confidence"], theirs["confidence"])
-    assert found.iterations == estimate.iterations
+    assert found.n_iter == estimate.n_iter
 
 
 @frozen(kw_only=True, slots=False)
@@ -191,7 +191,7 @@ def test_known_truths_priors_and_starts(estimate):
     sure = qc.NoiseAware(prior={"0": 0.9}).fit(reported(epsilon=0.2))
     assert (sure.truths["truth"] == 0).mean() > 0.9
     again = qc.NoiseAware().fit(reported(), start=estimate)
-    assert again.iterations <= estimate.iterations
+    assert again.n_iter <= estimate.n_iter
 
 
 @pytest.mark.slow

@@ -62,9 +62,9 @@ def fit_times(
         for _ in range(trials):
             reports = mechanism.simulate(answers, random_state=rng, participation_public=True)
             for name, method in methods.items():
-                ours, iterations = _seconds(method, reports)
+                ours, n_iter = _seconds(method, reports)
                 theirs, _ = _seconds(plain, answers)
-                found[name].append((ours / theirs, iterations))
+                found[name].append((ours / theirs, n_iter))
         for name, measured in found.items():
             ratios, iterations_of = np.array(measured).T
             rows.append(
@@ -74,7 +74,7 @@ def fit_times(
                     "times_plain": float(ratios.mean()),
                     "times_plain_se": float(ratios.std(ddof=1) / math.sqrt(trials)),
                     "iterations": float(iterations_of.mean()),
-                    "plain_iterations": still.iterations,
+                    "plain_iterations": still.n_iter,
                     "trials": trials,
                 }
             )
@@ -90,4 +90,4 @@ def _seconds(method: FittingMethod, data: Any) -> tuple[float, int]:
             begin = process_time()
             estimate = method.fit(data, threads=1)
             times.append(process_time() - begin)
-    return min(times), estimate.iterations
+    return min(times), estimate.n_iter

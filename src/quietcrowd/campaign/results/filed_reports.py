@@ -155,7 +155,7 @@ class FiledReports:
         order = positions_by_text(self.independent.names, truths["task"].combine_chunks())
         return Inferred(
             method=method,
-            iterations=found.iterations,
+            iterations=found.n_iter,
             converged=found.converged,
             truths=truths.take(pa.array(order)),
             workers=found.workers,

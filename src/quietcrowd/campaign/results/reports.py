@@ -241,7 +241,7 @@ class StoredReports:
         estimate = method.fit(self.independent.reports, begun, gold=self.known_truths, threads=1)
         return Inferred(
             method=method,
-            iterations=estimate.iterations,
+            iterations=estimate.n_iter,
             converged=estimate.converged,
             truths=estimate.truths_as("pyarrow"),
             workers=estimate.workers_as("pyarrow"),
