@@ -102,11 +102,7 @@ class Terms:
 
     @classmethod
     def read(cls, document: Mapping[str, Any], campaign: str) -> Terms:
-        """Verify and return the terms in a server's public campaign document.
-
-        Raises CampaignError if the hash does not match the configuration, if it describes another
-        campaign, or if it differs from what follows from the mechanism.
-        """
+        """Return the terms in a public campaign document; raise CampaignError if they are wrong."""
         config, config_hash = document.get("config"), document.get("config_hash")
         if not isinstance(config, dict) or _hash(config) != config_hash:
             raise CampaignError("campaign.configuration-hash-differs")
@@ -153,7 +149,6 @@ def _day(said: Any) -> str | None:
 
 
 def _hash(value: Any) -> str | None:
-    """Return the canonical hash in hex, or None if the value has none."""
     try:
         return canonical_hash(value).hex()
     except (QuietcrowdError, RecursionError):
@@ -242,7 +237,6 @@ def _expected(
 
 
 def _said_loss(config: Mapping[str, Any], mechanism: Mechanism) -> float | None:
-    """Return the claimed loss of all answers if it depends on the tasks, else None."""
     said = config.get("guarantee")
     loss = said.get("worker_epsilon") if isinstance(said, dict) else None
     if not mechanism.loss_depends_on_tasks or not isinstance(loss, int | float):
@@ -285,11 +279,7 @@ class CampaignTask:
 
 
 def read_tasks(document: Mapping[str, Any], terms: Terms) -> tuple[CampaignTask, ...]:
-    """Verify and return all tasks of a campaign, ordered by id.
-
-    Raises CampaignError if they are not the tasks agreed to, if more of them share one fact than
-    the terms say, or if answers to them have a larger loss.
-    """
+    """Return all tasks of a campaign, ordered by id; raise CampaignError if not as agreed."""
     listed = document.get("tasks")
     if not isinstance(listed, list) or not all(map(_is_task, listed)):
         raise CampaignError("campaign.tasks-missing")
@@ -312,11 +302,7 @@ def read_tasks(document: Mapping[str, Any], terms: Terms) -> tuple[CampaignTask,
 def read_allotment(
     document: Mapping[str, Any], terms: Terms, tasks: Sequence[CampaignTask]
 ) -> tuple[CampaignTask, ...]:
-    """Return the tasks assigned to this worker, ordered by id; all tasks without an allotment.
-
-    The member ``allotted`` of the server's document lists the ids in order. Raises CampaignError
-    unless it names as many different tasks as agreed.
-    """
+    """Return the tasks that a server's document assigns to this worker, or raise CampaignError."""
     if terms.allotment is None:
         return tuple(tasks)
     ids = document.get("allotted")
@@ -332,9 +318,7 @@ def _check_loss(tasks: Sequence[CampaignTask], terms: Terms) -> None:
     agreed = terms.guarantee.worker_epsilon
     if loss is not None and loss > agreed:
         raise CampaignError(
-            "campaign.loss-understated",
-            loss=show_loss(loss),
-            stated=show_loss(agreed),
+            "campaign.loss-understated", loss=show_loss(loss), stated=show_loss(agreed)
         )
 
 

@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field
 
 from quietcrowd.accounting.spending import Spending
-from quietcrowd.campaign.device.checked_terms import (
-    CampaignTask,
-    Terms,
-)
+from quietcrowd.campaign.device.checked_terms import CampaignTask, Terms
 from quietcrowd.campaign.device.draw import CommittedReports, Draw, Report
 from quietcrowd.campaign.device.folder import (
     CampaignFolder,

@@ -53,11 +53,7 @@ class CommittedReports:
     def of(
         cls, reports: Mapping[str, CodedReport], terms: Terms, again: Collection[str] = ()
     ) -> CommittedReports:
-        """Return the upload of a worker's reports, given by task id.
-
-        `again` contains the ids of tasks with an earlier report. Raises CampaignError if the
-        reports do not fit into one request.
-        """
+        """Return the upload of reports by task id, or raise CampaignError if it is too large."""
         items = []
         for task in sorted(reports):
             value, bit = reports[task]
@@ -100,10 +96,7 @@ class CommittedReports:
 
 
 def coded_reports(reports: Reports, rule: ReportRule) -> dict[str, CodedReport]:
-    """Return the wire codes of one worker's reports by task name.
-
-    Noise is clipped to the range that the campaign accepts: post-processing of the reports.
-    """
+    """Return wire codes by task name, with noise clipped to the range that the campaign accepts."""
     table, bits = reports.table, reports.participation_codes
     names = table.tasks.take(pa.array(table.task_codes)).to_pylist()
     values = rule.cut_off(table.values).tolist()
@@ -150,11 +143,7 @@ class Draw:
         questions: TaskQuestions,
         known: Mapping[str, CodedReport],
     ) -> Draw:
-        """Check answers and return their draw.
-
-        Raises AnswerError if a task is unknown or an answer is outside the domain. No message
-        repeats an answer.
-        """
+        """Check answers; raise AnswerError, which repeats no answer, if one is invalid."""
         table = worker_table(
             answers,
             domain=terms.mechanism.domain,
@@ -175,11 +164,7 @@ class Draw:
 
     @property
     def count(self) -> int:
-        """Number of reports that are sampled, which is what the ledger charges.
-
-        One for each question without an earlier report, or one for each task if copies cannot share
-        one.
-        """
+        """Number of sampled reports, which is charged: one per question if copies can share one."""
         if channel_hash(self.terms.mechanism) is None:
             return len(self.reported)
         return len({self._question(task) for task in self.reported} - self.known.keys())
@@ -187,11 +172,7 @@ class Draw:
     def commit(
         self, given: Mapping[str, Any], memo: Memo | None
     ) -> tuple[CommittedReports, Mapping[str, Any]]:
-        """Sample the reports; return the upload and what the device remembers of each question.
-
-        `given` contains the answers by task name. The memo has fixed the noise; None samples it
-        now.
-        """
+        """Sample the reports; return the upload and what the device remembers of each question."""
         if channel_hash(self.terms.mechanism) is None:
             return self._afresh(given, memo)
         assert memo is not None
@@ -200,7 +181,6 @@ class Draw:
     def _afresh(
         self, given: Mapping[str, Any], memo: Memo | None
     ) -> tuple[CommittedReports, Mapping[str, Any]]:
-        """Sample one report per task; none can be reused for another question or campaign."""
         kept = {self._question(task): None for task in self.reported}
         if memo is None:
             reports = self.terms.mechanism.randomize(self.answers)
@@ -213,7 +193,6 @@ class Draw:
     def _once(
         self, given: Mapping[str, Any], memo: Memo
     ) -> tuple[CommittedReports, Mapping[str, Any]]:
-        """Sample one report per question, and reuse those that were sent before."""
         answers = self.questions.once({str(name): answer for name, answer in given.items()})
         drawn = coded_reports(memo.report(answers), self._rule)
         sent, kept, again = {}, {}, set()

@@ -35,12 +35,7 @@ from quietcrowd.campaign.terms.file_lock import file_lock
 from quietcrowd.campaign.terms.tokens import has_prefix, new_token, participant_id
 from quietcrowd.exceptions import CampaignError, FormatError, QuietcrowdError
 from quietcrowd.mechanisms import Mechanism
-from quietcrowd.private_files import (
-    create_private,
-    read_private,
-    replace_private,
-    wipe_private,
-)
+from quietcrowd.private_files import create_private, read_private, replace_private, wipe_private
 
 _CREDENTIAL, _MEMO, _UPLOAD, _RECEIPT = "credential", "memo", "upload.json", "receipt.json"
 _ALLOTMENT, _WITHDRAWN, _LOCK = "allotment.json", "withdrawn", "lock"
@@ -68,7 +63,6 @@ def default_folder() -> Path:
 
 
 def _committed(folder: Path) -> tuple[bytes, bytes] | tuple[None, None]:
-    """Return the record and the upload that were committed in a directory."""
     content = _content(folder / _UPLOAD)
     if content is None:
         return None, None
@@ -135,15 +129,11 @@ class CampaignFolder:
             yield
 
     def _remove_drafts(self) -> None:
-        """Remove temporary files that a killed writer left before renaming them."""
         for draft in self.path.glob(".*.*"):
             wipe_private(draft, draft.read_bytes())
 
     def membership(self) -> Membership | None:
-        """Return the device's membership, or None.
-
-        Raises FormatError if the file is damaged or other users can access it.
-        """
+        """Return the device's membership, or None; raise FormatError if the file is damaged."""
         document = self._read(_CREDENTIAL)
         if document is None:
             return None
@@ -167,10 +157,7 @@ class CampaignFolder:
         return entered
 
     def allotted(self, tasks: Sequence[str]) -> list[str]:
-        """Return the ids of the tasks first assigned to the worker, storing `tasks` if none were.
-
-        Raises FormatError as `membership` does.
-        """
+        """Return the task ids first assigned to the worker, storing `tasks` if none were."""
         create_private(self.path / _ALLOTMENT, canonical_json({"tasks": list(tasks)}) + b"\n")
         kept = (self._read(_ALLOTMENT) or {}).get("tasks")
         if not isinstance(kept, list):
@@ -220,10 +207,7 @@ class CampaignFolder:
         return (self.path / _WITHDRAWN).exists()
 
     def leave(self) -> None:
-        """Destroy the files of the campaign.
-
-        If reports were committed, a marker and the record of each question remain.
-        """
+        """Destroy the files of the campaign, except a marker and the record of sent reports."""
         if self.upload() is not None:
             create_private(self.path / _WITHDRAWN, b"withdrawn\n")
         for name in (_MEMO, _UPLOAD, _RECEIPT, _ALLOTMENT, _CREDENTIAL):
@@ -267,13 +251,10 @@ _MEMBERS: dict[str, type | tuple[type, ...]] = {
 
 @frozen(kw_only=True)
 class CampaignRecord:
-    """Record of the reports for one campaign.
+    """Record of the reports for one campaign; others can reuse those of a known `requester`.
 
-    `campaign` comes from `CampaignLink.name`, `channel` from `channel_hash`, `letters` from
-    `letters_hashes`, and `spared` from `Cost`. `count` is the number of reports sampled and
-    charged; reused ones do not count. `reports` maps question hashes to `spell_report`, or to None
-    if no other campaign can reuse the report. Older campaigns have no `requester` id, so none
-    reuses their reports.
+    `count` is the number of reports sampled and charged. `reports` maps question hashes to
+    `spell_report`, or to None if no other campaign can reuse the report.
     """
 
     campaign: str
@@ -298,10 +279,7 @@ class CampaignRecord:
 
 
 def read_record(folder: Path) -> CampaignRecord | None:
-    """Return the record in the directory of a campaign, or None if no reports were committed.
-
-    Raises FormatError if the file is damaged or others can access it.
-    """
+    """Return the record of a campaign, None without committed reports; may raise FormatError."""
     path = folder / _FILE
     try:
         content = read_private(path) if path.exists() else _committed(folder)[0]
@@ -330,20 +308,14 @@ class EarlierReports:
     def read(
         cls, campaigns: Path, *, origin: str, requester: str | None, mechanism: Mechanism
     ) -> EarlierReports:
-        """Read the records below `campaigns`, the parent of all campaign directories.
-
-        Raises FormatError as `read_record` does.
-        """
+        """Read the records below `campaigns`, the parent of all campaign directories."""
         records = (read_record(folder) for folder in sorted(campaigns.glob("*/")))
         found = tuple(record for record in records if record is not None)
         return cls(records=found, origin=origin, requester=requester, mechanism=mechanism)
 
     @cached_property
     def known(self) -> Mapping[str, CodedReport]:
-        """Reports to this requester at this server through this channel, by question hash.
-
-        Raises FormatError if a record contains a report that the channel cannot produce.
-        """
+        """Reports to this requester at this server through this channel, by question hash."""
         known: dict[str, CodedReport] = {}
         wanted = (self.origin, self.requester, channel_hash(self.mechanism))
         for record in self.records:
@@ -369,11 +341,9 @@ class EarlierReports:
 
 
 def charge_records(records: tuple[CampaignRecord, ...], ledger: DeviceLedger) -> None:
-    """Charge committed reports that an interrupted process did not charge.
+    """Charge committed reports that an interrupted process did not charge, under the ledger's lock.
 
-    The budget allowed them when they were committed, and nothing was charged since: every charge
-    processes these first. The caller has the ledger's lock. Raises FormatError if a record has an
-    invalid mechanism.
+    The budget allowed them when they were committed, and nothing was charged since.
     """
     charged = ledger.campaigns()
     for record in records:

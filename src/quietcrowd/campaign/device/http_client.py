@@ -67,8 +67,7 @@ _HEADERS = {
 class Deadline:
     """Time limit, in seconds, of a whole request, after which its connection is cut.
 
-    A time limit for each read does not suffice: a server could send one byte at a time forever. If
-    `over`, the answer may be incomplete.
+    A limit for each read does not suffice: a server could send one byte at a time forever.
     """
 
     seconds: float
@@ -91,10 +90,7 @@ class Deadline:
         self._timer.cancel()
 
     def watch(self, event: str, info: dict[str, Any]) -> None:
-        """Remember the request's connection; httpx calls this as its extension ``trace``.
-
-        Raises httpx.ReadTimeout if the deadline has passed.
-        """
+        """Remember the request's connection; httpx calls this as its extension ``trace``."""
         stream = info.get("return_value")
         if event.endswith(("connect_tcp.complete", "start_tls.complete")) and stream is not None:
             self._socket = stream.get_extra_info("socket")
@@ -123,10 +119,7 @@ class Deadline:
 
 @frozen(kw_only=True, eq=False)
 class CampaignServer:
-    """Server of a campaign.
-
-    `patience` is how long to retry a request, in seconds; `transport` defaults to the network.
-    """
+    """Server of a campaign; `patience` is how long to retry a request, in seconds."""
 
     link: CampaignLink
     patience: float
@@ -175,11 +168,7 @@ class CampaignServer:
     def ask(
         self, method: str, path: str, *, content: bytes = b"", credential: str | None = None
     ) -> httpx.Response:
-        """Send a request until it is answered; return the response, also one that rejects it.
-
-        Raises UnansweredError if `patience` ends before, and CampaignError if an answer is
-        compressed or too long.
-        """
+        """Return the response, also one that rejects; raise UnansweredError if `patience` ends."""
         headers = dict(_HEADERS)
         if credential is not None:
             headers["Authorization"] = f"Bearer {credential}"
@@ -216,10 +205,7 @@ class CampaignServer:
                         transport=self.transport,
                     ) as client,
                     client.stream(
-                        method,
-                        url,
-                        content=content or None,
-                        extensions={"trace": deadline.watch},
+                        method, url, content=content or None, extensions={"trace": deadline.watch}
                     ) as answer,
                 ):
                     whole = _read(answer)
@@ -245,7 +231,6 @@ class CampaignServer:
 
 
 def _read(answer: httpx.Response) -> httpx.Response:
-    """Read a whole answer; raise CampaignError if it is compressed or too long."""
     import httpx
 
     if answer.headers.get("content-encoding", "identity").strip().lower() != "identity":
@@ -293,11 +278,7 @@ def read_object(response: httpx.Response) -> dict[str, Any]:
 def fetch_images(
     tasks: Sequence[CampaignTask], folder: CampaignFolder, server: CampaignServer, credential: str
 ) -> None:
-    """Fetch the images that the tasks name and that are not stored yet.
-
-    Raises CampaignError if they are too many or too large, or if one has another hash or is no
-    image.
-    """
+    """Fetch images of tasks that are not stored yet; raise CampaignError if not as named."""
     named = named_images(task.data for task in tasks)
     if len(named) > MAX_IMAGES:
         raise CampaignError("campaign.too-many-images", count=len(named), max_images=MAX_IMAGES)

@@ -32,11 +32,7 @@ def _check_budget(_: object, __: object, most: float | None) -> None:
 
 @frozen(kw_only=True)
 class Budget:
-    """Maximum privacy loss that a worker accepts over all campaigns of a device.
-
-    `most` is the epsilon about all answers together, or None for no limit. At `delta` 0 losses are
-    summed.
-    """
+    """Maximum epsilon of all answers over all campaigns of a device; None for no limit."""
 
     most: float | None = field(default=None, validator=_check_budget)
     delta: float = field(default=0.0, validator=checked_by(check_delta))
@@ -44,12 +40,7 @@ class Budget:
 
 @frozen(kw_only=True)
 class Cost:
-    """Charge of a campaign in the ledger.
-
-    `campaign` comes from `CampaignLink.name`. `count` is the number of reports sampled, one per
-    answer or per task. `spared` is how much less all of them lose than the worst case; see
-    `Charge`.
-    """
+    """Charge of a campaign, by `CampaignLink.name`, for `count` sampled reports; see `Charge`."""
 
     campaign: str
     mechanism: Mechanism
@@ -69,11 +60,7 @@ class DeviceLedger:
         return cls(path=device / "ledger.json")
 
     def read(self) -> PrivacyLedger:
-        """Return the ledger; empty if nothing was spent.
-
-        Raises FormatError if the file is not a ledger or others can access it, and
-        RemovedMechanismError if this version no longer has a mechanism that was charged.
-        """
+        """Return the ledger, empty if missing; raise FormatError if it is damaged."""
         try:
             text = read_private(self.path).decode()
         except FileNotFoundError:
@@ -106,11 +93,7 @@ class DeviceLedger:
         return self._after(cost).spent(_WORKER, delta)
 
     def used_after(self, cost: Cost, budget: Budget) -> float:
-        """Return how much of a budget is used once a campaign has its reports; 0 without a budget.
-
-        Whether a device answers again may depend on earlier campaigns, so this is what a privacy
-        filter counts; see `PrivacyLedger.used`.
-        """
+        """Return how much of a budget is used after a campaign; see `PrivacyLedger.used`."""
         if budget.most is None:
             return 0.0
         return self._after(cost).used(_WORKER, budget.most, budget.delta)
@@ -135,10 +118,7 @@ class DeviceLedger:
         )
 
     def affordable(self, most: Cost, budget: Budget) -> int:
-        """Return how many reports a budget allows, from 1 to `most.count`.
-
-        If every task is reported, that is all of them. Raises ParameterError if it allows none.
-        """
+        """Return how many reports a budget allows, up to `most.count`; if none, ParameterError."""
 
         def used(given: int) -> float:
             return self.used_after(evolve(most, count=given), budget)
@@ -151,10 +131,7 @@ class DeviceLedger:
         return bisect_right(range(1, most.count + 1), budget.most, key=used)
 
     def charge(self, cost: Cost) -> None:
-        """Charge reports that are about to be sent, unless their campaign is charged.
-
-        The caller must hold the lock (`held`).
-        """
+        """Charge reports that are about to be sent, unless charged; the caller holds the lock."""
         if cost.count and not self.charged(cost.campaign):
             replace_private(self.path, self._after(cost).to_json().encode())
 

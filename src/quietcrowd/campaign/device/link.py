@@ -26,11 +26,7 @@ _EXAMPLE = "https://example.org/j/0123456789abcdef0123456789abcdef#i=qci_..."
 
 @frozen(kw_only=True)
 class CampaignLink:
-    """Campaign on a server, with an optional invite.
-
-    `server` is a canonical address such as ``https://example.org``, HTTPS unless it is this
-    machine. `campaign` is an id, 16 bytes in hex.
-    """
+    """Campaign, by id, on a server with a canonical address, with an optional invite."""
 
     server: str
     campaign: str
@@ -54,11 +50,7 @@ class CampaignLink:
 
     @classmethod
     def read(cls, url: str, invite: str | None = None) -> CampaignLink:
-        """Parse a link as ``quietcrowd campaign invite`` prints it.
-
-        `invite` may replace the part after ``#``. Raises ParameterError if the link is invalid,
-        needs HTTPS or has another invite. No message repeats an invite.
-        """
+        """Parse a link, or raise ParameterError, which repeats no invite; see `spell_server`."""
         parts = _split(url)
         path = _PATH.fullmatch(parts.path)
         plain = (

@@ -65,11 +65,7 @@ def _again(mechanism: Mechanism) -> str:
 
 
 def noise_table(mechanism: Mechanism) -> tuple[tuple[str, ...], ...]:
-    """Return the channel as a table of percentages, with a header row of reports.
-
-    Each further row begins with an answer. The table is empty if reports are not labels or more
-    than six.
-    """
+    """Return the channel as percentages, answers by reports with a header; empty if it is large."""
     table = mechanism.channel.probabilities
     if table is None or table.shape[1] > _MOST_COLUMNS:
         return ()
@@ -141,7 +137,6 @@ def _of_labels(mechanism: Mechanism, channel: TableChannel) -> tuple[str, ...]:
 
 
 def _of_least(share: float) -> str:
-    """Describe the device that replaces the smallest fraction of answers."""
     return (
         "Some replace hardly any."
         if share < _HARDLY

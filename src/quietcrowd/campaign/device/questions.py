@@ -26,21 +26,14 @@ CodedReport: TypeAlias = tuple[int, int | None]
 
 
 def question_hash(task: CampaignTask, domain: Domain, as_of: str | None = None) -> str:
-    """Return the SHA-256, in hex, of a question: content, possible answers and day.
-
-    The content of a task without data is its name.
-    """
+    """Return the SHA-256, in hex, of a question: content (else name), possible answers and day."""
     asked = {"data": task.data} if task.data else {"task": task.name}
     day = {} if as_of is None else {"as_of": as_of}
     return canonical_hash({**asked, "answers": _answers(domain), **day}).hex()
 
 
 def channel_hash(mechanism: Mechanism) -> str | None:
-    """Return the SHA-256, in hex, of `Mechanism.channel_identity`.
-
-    None if a report cannot be reused in another campaign, for example because a worker's answers
-    share noise.
-    """
+    """Return the hash of a channel's identity; None if no other campaign can reuse its reports."""
     if not sent_again(mechanism):
         return None
     return canonical_hash(mechanism.channel_identity).hex()
@@ -59,19 +52,13 @@ def spell_label(label: Label) -> str:
 
 
 def spell_report(mechanism: Mechanism, report: CodedReport) -> list[Any]:
-    """Return a report as a device stores it: its meaning and its bit.
-
-    The meaning is stored because another campaign may code it differently.
-    """
+    """Return a report's meaning, which another campaign may code differently, and its bit."""
     value, bit = report
     return [mechanism.report_meanings.meaning(value), bit]
 
 
 def read_report(mechanism: Mechanism, kept: Sequence[Any]) -> CodedReport:
-    """Return the wire format of a report from `spell_report`.
-
-    Raises ValueError if it is not a report of the mechanism.
-    """
+    """Return the wire format of a report from `spell_report`, or raise ValueError."""
     meaning, bit = kept
     if type(bit) not in (int, type(None)):
         raise ValueError("no report has this bit")
@@ -79,10 +66,7 @@ def read_report(mechanism: Mechanism, kept: Sequence[Any]) -> CodedReport:
 
 
 def readable_values(mechanism: Mechanism, codes: Sequence[int]) -> list[Any]:
-    """Decode reports for people: a label, a number or a text; None is NULL.
-
-    A set of labels becomes one text, and so do the labels that a report without a name points to.
-    """
+    """Decode reports for people: a label, a number or a text; None is NULL."""
     meanings = mechanism.report_meanings
     if isinstance(meanings, Likelihoods):
         return [points_to(map(spell_label, meanings.favoured(code))) for code in codes]
@@ -107,10 +91,7 @@ def points_to(labels: Iterable[str]) -> str:
 
 @frozen(kw_only=True, slots=False)
 class TaskQuestions:
-    """Tasks in the order of their ids, grouped by question.
-
-    `as_of` is the day that all questions are about, such as 2026-12-01.
-    """
+    """Tasks in the order of their ids, grouped by question."""
 
     tasks: Sequence[CampaignTask]
     mechanism: Mechanism
@@ -149,11 +130,7 @@ class TaskQuestions:
         return self.groups[self.hashes[name]][0]
 
     def once(self, answers: Mapping[str, Any]) -> dict[str, Any]:
-        """Return one answer per answered question, under its first task.
-
-        If copies have different answers, the first one by task order counts, which is a public
-        rule.
-        """
+        """Return one answer per answered question, the first one by task order."""
         given: dict[str, Any] = {}
         for task in self.tasks:
             if answers.get(task.name) is not None:

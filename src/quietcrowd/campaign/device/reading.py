@@ -7,12 +7,7 @@ from typing import Any
 
 from attrs import define, field
 
-from quietcrowd.campaign.device.checked_terms import (
-    CampaignTask,
-    Terms,
-    read_allotment,
-    read_tasks,
-)
+from quietcrowd.campaign.device.checked_terms import CampaignTask, Terms, read_allotment, read_tasks
 from quietcrowd.campaign.device.folder import CampaignFolder, EarlierReports, Membership
 from quietcrowd.campaign.device.http_client import CampaignServer
 from quietcrowd.campaign.device.link import CampaignLink
@@ -22,10 +17,7 @@ from quietcrowd.exceptions import AnswerError, CampaignError
 
 @define(eq=False, kw_only=True)
 class CampaignReading:
-    """Cached reader of a campaign's documents, which rejects what was not agreed to.
-
-    `listed` contains all tasks of the campaign once they are read.
-    """
+    """Cached reader of a campaign's documents, which rejects what was not agreed to."""
 
     link: CampaignLink
     server: CampaignServer
@@ -36,11 +28,7 @@ class CampaignReading:
 
     @property
     def terms(self) -> Terms:
-        """Verified terms.
-
-        Raises CampaignError if they do not follow from the mechanism, or differ from what was
-        agreed to.
-        """
+        """Verified terms; raises CampaignError if they differ from what was agreed to."""
         if self._terms is None:
             terms = Terms.read(self.server.read_campaign(), self.link.campaign)
             membership = self.folder.membership()
@@ -63,10 +51,7 @@ class CampaignReading:
         return self._asked or self.read_tasks(self.member)
 
     def read_tasks(self, member: Membership) -> TaskQuestions:
-        """Read all tasks, and store which of them are assigned to this worker.
-
-        Raises CampaignError if they are not the tasks agreed to or first assigned.
-        """
+        """Read all tasks, and store which of them are assigned to this worker."""
         if self._asked is None:
             answer = self.server.read_tasks(member.credential)
             listed = read_tasks(answer, self.terms)

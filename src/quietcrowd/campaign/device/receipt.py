@@ -58,10 +58,7 @@ class WorkerReceipt:
         if not adds_up:
             raise CampaignError("campaign.acknowledgement-inconsistent")
         return cls(
-            accepted=counts[0],
-            duplicates=counts[1],
-            rejected=tuple(rejected),
-            completion_code=code,
+            accepted=counts[0], duplicates=counts[1], rejected=tuple(rejected), completion_code=code
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -128,11 +125,7 @@ class HeldReports:
         *,
         acknowledged: bool = True,
     ) -> HeldReports:
-        """Compare a server's document of stored reports with the upload, if there is one.
-
-        Before an upload is `acknowledged` the server may store nothing, and its reports are
-        compared but not shown. Raises CampaignError if the document is invalid.
-        """
+        """Compare a server's document with the upload; raise CampaignError if it is invalid."""
         items: list[dict[str, Any]] = [] if upload is None else upload.items
         sketch = None if upload is None else upload.sketch
         try:

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from quietcrowd.campaign.terms.canonical import LARGEST_WHOLE
-from quietcrowd.campaign.terms.promises import (
-    MAX_AT_LEAST,
-    MAX_RETENTION_DAYS,
-    AllotmentKind,
-)
+from quietcrowd.campaign.terms.promises import MAX_AT_LEAST, MAX_RETENTION_DAYS, AllotmentKind
 from quietcrowd.campaign.terms.settings import MAX_COMPLETION_CODE
 from quietcrowd.campaign.terms.tokens import PSEUDONYM
 
@@ -64,7 +54,7 @@ CompletionCode: TypeAlias = Annotated[
     ),
     Field(
         description="Given to every worker whose reports are stored, and the same for all: one "
-        "line, to be shown to whoever pays.",
+        "line, to be shown to whoever pays."
     ),
 ]
 Day: TypeAlias = Annotated[

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import (
-    BaseModel,
-    FailFast,
-    Field,
-    StringConstraints,
-)
+from pydantic import BaseModel, FailFast, Field, StringConstraints
 
 from quietcrowd.campaign.protocol.fields import (
     Day,

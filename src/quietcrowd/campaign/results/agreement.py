@@ -161,7 +161,6 @@ def _labels_of(values: npt.NDArray[Any], domain: Domain) -> npt.NDArray[Any]:
 
 
 def _compared(block: RowBlock, counts: _Counts, domain: Domain) -> tuple[_Counts, ...]:
-    """Return the `_PairSums` of a block's workers."""
     tasks, held = block.tasks, _held_by_each(domain)
     equal = np.full(len(tasks), -held, np.int64)
     for codes in _labels_of(block.values, domain):
@@ -188,7 +187,6 @@ def _compared(block: RowBlock, counts: _Counts, domain: Domain) -> tuple[_Counts
 
 
 def _by_worker(block: RowBlock, *columns: npt.NDArray[Any]) -> tuple[_Counts, ...]:
-    """Sum integers of the reports of a block by worker."""
     sums = tuple(np.zeros(block.people, np.int64) for _ in columns)
     for total, numbers in zip(sums, columns, strict=True):
         np.add.at(total, block.workers, numbers)

@@ -32,10 +32,7 @@ _TASKS = 500
 
 @frozen(kw_only=True)
 class ReportExport:
-    """Reports of a campaign, a row of its table, that its requester may see.
-
-    Random ids determine the order.
-    """
+    """Reports of a campaign that its requester may see, in the order of random ids."""
 
     database: Database
     campaign: Any
@@ -93,10 +90,7 @@ class ReportExport:
 
 @frozen(kw_only=True)
 class TruthExport:
-    """Truths of the latest inference of a campaign, a row of its table.
-
-    `found` must contain the pages of truths only.
-    """
+    """Truths of the latest inference; `found` contains the pages of truths only."""
 
     campaign: Any
     found: ShownResults
@@ -119,10 +113,7 @@ class TruthExport:
             yield text.getvalue()
 
     def label_studio(self) -> Iterator[str]:
-        """Yield all tasks with their data, and truths as predictions.
-
-        All truths are in memory; there are at most as many as tasks.
-        """
+        """Yield all tasks with their data, and truths, which are in memory, as predictions."""
         truths = {
             row["task"]: (row.get("truth"), row.get("confidence"))
             for rows in self.found.rows()

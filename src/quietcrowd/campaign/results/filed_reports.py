@@ -99,10 +99,7 @@ class KeptEstimate:
 
     @classmethod
     def of(cls, found: StoreEstimate, folder: str | None) -> KeptEstimate:
-        """Store an estimate in a file that exists as long as the returned object.
-
-        The file is in `folder`, or in the system's default directory for temporary files.
-        """
+        """Store an estimate in a file that exists as long as the returned object."""
         file: Any = TemporaryFile(dir=folder)  # noqa: SIM115
         kept = cls(method=found.method, domain=found.domain, file=file)
         finalize(kept, file.close)
@@ -121,10 +118,7 @@ class KeptEstimate:
 
 @frozen(kw_only=True, eq=False)
 class FiledReports:
-    """Reports of a campaign in a directory, with the attributes of `StoredReports`.
-
-    `known_truths` has the columns ``task`` and ``label``. `large` provides the executor.
-    """
+    """Reports of a campaign in a directory, with the attributes of `StoredReports`."""
 
     rows: FileRows
     independent: FileRows
@@ -133,10 +127,7 @@ class FiledReports:
     large: LargeCampaigns
 
     def infer(self, method: Any, start: Any) -> Inferred:
-        """Fit a method to the reports; the result equals that of `StoredReports` bit for bit.
-
-        `start` is the estimate of an earlier inference.
-        """
+        """Fit a method to the reports; the result equals that of `StoredReports` bit for bit."""
         path = self.independent.path
         folder = path.parent
         store = partition_parquet(path, folder / "store", threads=1)
@@ -164,10 +155,7 @@ class FiledReports:
         )
 
     def _suggested(self, found: StoreEstimate, answers: int) -> npt.NDArray[np.int64]:
-        """Return how many of the further answers each task should get, shape (tasks,).
-
-        This is one more pass over the store; the estimates of all tasks are in memory.
-        """
+        """Suggest answers per task, in one more pass over the store."""
         job, places = found.job, range(len(found.store.partitions))
         model: Any = job.model
         ids = pa.concat_arrays([found.store.task_ids(place) for place in places])
@@ -175,10 +163,7 @@ class FiledReports:
         known = np.concatenate([job.known(place) for place in places])
         beliefs = np.concatenate([job.beliefs(place, found.state) for place in places])
         counts, _ = further_answers(
-            model.further_report(found.state, None),
-            beliefs[order],
-            ~known[order],
-            answers,
+            model.further_report(found.state, None), beliefs[order], ~known[order], answers
         )
         return counts
 
@@ -186,10 +171,7 @@ class FiledReports:
 def file_stored(
     connection: Connection, given: ReportsToInfer, folder: Path, large: LargeCampaigns
 ) -> FiledReports | None:
-    """Write the reports of a campaign to files, or return None without any.
-
-    The connection must be in a transaction.
-    """
+    """Write the reports of a campaign to files within a transaction; return None without any."""
     files = {"reports": given.names}
     if given.copies:
         files["independent"] = given.questions

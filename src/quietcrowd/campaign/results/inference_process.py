@@ -55,11 +55,7 @@ GivenTasks = Sequence[tuple[bytes, int]]
 
 
 def read_given(connection: Connection, campaign: Any) -> GivenTasks | None:
-    """Return how often tasks were assigned, or None unless results assign the tasks.
-
-    `campaign` is a row of its table. The connection must be in the transaction that reads the
-    reports.
-    """
+    """Return how often tasks were assigned, in the transaction that reads the reports, or None."""
     if fixed_allotment(campaign) != "suggested":
         return None
     task = tables.task.c
@@ -68,10 +64,10 @@ def read_given(connection: Connection, campaign: Any) -> GivenTasks | None:
 
 
 def next_answers(campaign: Any, tasks: int) -> int:
-    """Return how many answers to suggest at a time, given a campaign (row) and its number of tasks.
+    """Return how many answers to suggest at a time.
 
-    At least those of one release, and one answer for every second task: a server may assign many
-    tasks before the next release.
+    At least those of one release, and one for every second task: a server may assign many tasks
+    before the next release.
     """
     each: int = json.loads(campaign.config)["answers_per_participant"]
     least: int = campaign.at_least
@@ -103,22 +99,14 @@ _NICE = 10
 
 @define
 class Inferrer:
-    """Inference of campaigns from a database.
-
-    It starts from earlier estimates of the same withdrawals, exclusions and method.
-    """
+    """Inference from earlier estimates of the same withdrawals, exclusions and method."""
 
     database: Database
     large: LargeCampaigns = field(factory=LargeCampaigns)
     _earlier: dict[bytes, tuple[Any, Any]] = field(factory=dict, init=False)
 
     def infer(self, campaign: bytes) -> bool:
-        """Write the results of a campaign; return whether there are any.
-
-        Nothing is written if the campaign changed meanwhile (see `write_results`), or inferred if
-        the results cannot change (see `is_settled`). If this version no longer has the mechanism,
-        the results say so.
-        """
+        """Write the results of a campaign unless it changed; return whether there are any."""
         try:
             with ExitStack() as held:
                 return self._infer(campaign, held)
@@ -229,10 +217,6 @@ class Inferrer:
 def _aims(
     row: Any, stored: _Reports, found: Inferred, given: GivenTasks | None
 ) -> Sequence[Mapping[str, Any]]:
-    """Return the aims of tasks; empty unless the campaign assigns tasks by its results.
-
-    Also empty for a method of an older server without suggestions; tasks are then assigned evenly.
-    """
     if given is None or not found.method.suggests_tasks:
         return ()
     suggested = found.suggest(next_answers(row, len(given)))

@@ -26,10 +26,7 @@ _PREFIX, _LOCK = "quietcrowd-inference-", "lock"
 
 @contextmanager
 def work_folder(parent: str | None) -> Iterator[Path]:
-    """Provide a new private directory within a context, locked while it is in use.
-
-    It is created in `parent` (default: the system's temporary directory).
-    """
+    """Provide a new private directory in `parent` within a context, locked while it is in use."""
     with ExitStack() as held:
         folder = _locked_folder(parent, held)
         held.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -73,11 +70,10 @@ They were measured with four labels; more labels need more.
 
 @frozen(kw_only=True)
 class LargeCampaigns:
-    """Settings for inference from disk.
+    """Settings for inference from files, if more than `memory` bytes would be needed.
 
-    An inference that would need more than `memory` bytes uses files in `folder` (default: the
-    system's temporary directory). `scheduler` is the address of a Dask cluster, see
-    `quietcrowd.scale.connect`; by default this process does the work.
+    The default `folder` is the system's temporary directory. `scheduler` is the address of a Dask
+    cluster, by default this process.
     """
 
     memory: float = 1e9
@@ -85,10 +81,7 @@ class LargeCampaigns:
     scheduler: str | None = None
 
     def include(self, campaign: Any) -> bool:
-        """Return whether a campaign, a row of its table, needs inference from disk.
-
-        Sketches are about all tasks at once, so they are inferred in memory.
-        """
+        """Return whether a campaign needs inference from disk; sketches never do."""
         if "task" not in parse_mechanism(campaign.mechanism).columns:
             return False
         reports, workers = campaign.shown_reports, campaign.shown_participants
@@ -96,10 +89,7 @@ class LargeCampaigns:
 
     @contextmanager
     def executor(self) -> Iterator[Executor | None]:
-        """Provide the cluster's executor within a context, or None for this process.
-
-        Raises ConnectionError if no scheduler answers.
-        """
+        """Provide the cluster's executor within a context, or None for this process."""
         from quietcrowd.scale import connect
 
         cluster = nullcontext() if self.scheduler is None else connect(self.scheduler)

@@ -24,20 +24,14 @@ _BLOCK = 5_000
 
 
 def marks_reports(campaign: Any) -> bool:
-    """Return whether devices mark repeated reports in a campaign, a row of its table.
-
-    They do not in campaigns of an older version, or if the mechanism never repeats a report.
-    """
+    """Return whether devices mark repeated reports, unlike in campaigns of older versions."""
     config = {} if campaign.config is None else json.loads(campaign.config)
     return "requester_id" in config and sent_again(parse_mechanism(campaign.mechanism))
 
 
 @frozen(kw_only=True)
 class ReportBlocks:
-    """Reports of a campaign, a row of its table, without `excluded` workers (pseudonyms).
-
-    Random ids determine the order.
-    """
+    """Reports of a campaign without `excluded` workers (pseudonyms), in the order of random ids."""
 
     campaign: Any
     excluded: Collection[str] = frozenset()
@@ -51,9 +45,7 @@ class ReportBlocks:
     def one_by_one(self, database: Database) -> Iterator[pa.Table]:
         """Yield blocks of whole workers, at least one, each from its own transaction.
 
-        So a slow reader occupies no connection and delays no deletion. Columns are those of the
-        mechanism, and ``again`` if devices mark reports. Raises ProblemError if the campaign is
-        deleted meanwhile, because a partial result is useless.
+        So a slow reader occupies no connection and delays no deletion.
         """
         after: bytes | None = b""
         while after is not None:
@@ -95,7 +87,6 @@ class ReportBlocks:
             raise ProblemError("not-found", "The campaign was deleted meanwhile.")
 
     def _task_names(self, connection: Connection) -> Mapping[bytes, str]:
-        """Return all task names by id; they cannot change while there are reports."""
         if not self._names:
             task = tables.task.c
             wanted = select(task.id, task.name).where(task.campaign_id == self.campaign.id)
@@ -103,7 +94,6 @@ class ReportBlocks:
         return self._names
 
     def _wanted(self) -> Select[Any]:
-        """Return the query for reports, in the order of the primary key."""
         columns = [one for one in self._table.c if one.name not in ("campaign_id", "report_id")]
         mine = self._table.c.campaign_id == self.campaign.id
         return select(*columns).where(mine).order_by(*self._table.primary_key)
@@ -123,7 +113,6 @@ class ReportBlocks:
         return whole, True
 
     def _people(self, connection: Connection, ids: Collection[bytes]) -> dict[bytes, str]:
-        """Return the pseudonyms of released and included workers by id."""
         found = look_up(connection, tables.participant, self.campaign.id, "id", list(ids))
         wait = waits_for_others(self.campaign)
         shown = (row for row in found if row.standing == "shown" or not wait)

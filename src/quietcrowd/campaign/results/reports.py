@@ -32,11 +32,7 @@ from quietcrowd.mechanisms import Mechanism, Reports
 
 
 class RowBlock(NamedTuple):
-    """Reports of some workers; arrays of shape (rows,).
-
-    `tasks` are positions among all tasks, and `workers` positions among the `people` workers of
-    this block. `values` are codes of the report domain.
-    """
+    """Reports of some workers: positions of tasks and of workers in the block, and codes."""
 
     tasks: npt.NDArray[np.int32]
     workers: npt.NDArray[np.int32]
@@ -137,8 +133,7 @@ class Inferred:
     """Result of an inference method, with the tables of `TruthEstimate` sorted by task and worker.
 
     A later inference can start from `start`. `suggest` distributes n further answers over the
-    tasks, in the order of `truths`. It works while the reports exist and if the method
-    `suggests_tasks`.
+    tasks.
     """
 
     method: Any
@@ -154,10 +149,8 @@ class Inferred:
 class ReportsToInfer:
     """Selection of the reports to infer from, and the tasks they are about.
 
-    `campaign` is a row of its table, and `names` are all tasks, sorted. A device sends one report
-    for all `copies` of a question, which map to the first task. They are inferred once, because
-    repeated reports are no independent evidence. `known_truths` has the columns ``task`` and
-    ``label``; copies appear under the first task.
+    A device sends one report for all `copies` of a question, which map to the first task. They are
+    inferred once, because repeated reports are no independent evidence.
     """
 
     campaign: Any
@@ -192,10 +185,7 @@ class ReportsToInfer:
         return sorted({self.copies.get(name, name) for name in self.names})
 
     def of_tasks(self, found: Inferred) -> Inferred:
-        """Expand results per question to tasks: copies have the same truth.
-
-        Only the first copy receives suggested answers.
-        """
+        """Expand results to copies; only the first copy receives suggested answers."""
         if not self.copies:
             return found
         place = {name: number for number, name in enumerate(self.questions)}
@@ -220,10 +210,9 @@ class ReportsToInfer:
 class StoredReports:
     """Reports of a campaign in memory.
 
-    `rows` has the original tasks. `independent` contains the reports with independent noise, from
-    which truths are inferred: copies of a question are one task if a device sends one report for
-    them. `again` counts repeated reports by task. `known_truths` has the columns ``task`` and
-    ``label``.
+    `independent` contains the reports with independent noise, from which truths are inferred:
+    copies of a question are one task if a device sends one report for them. `again` counts repeated
+    reports.
     """
 
     rows: MemoryRows
@@ -232,11 +221,7 @@ class StoredReports:
     known_truths: pa.Table | None
 
     def infer(self, method: Any, start: Any) -> Inferred:
-        """Fit a method to the reports.
-
-        `start` is the estimate of an earlier inference, which is used only if it is a
-        `TruthEstimate`.
-        """
+        """Fit a method to the reports, from `start` if that is a `TruthEstimate`."""
         begun = start if isinstance(start, TruthEstimate) else None
         estimate = method.fit(self.independent.reports, begun, gold=self.known_truths, threads=1)
         return Inferred(
@@ -263,10 +248,7 @@ def _suggested(estimate: Any, answers: int) -> npt.NDArray[np.int64]:
 
 @frozen(kw_only=True)
 class LeftOut:
-    """Workers (pseudonyms) whom the requester excluded, and their number of reports.
-
-    A sketch counts as one report.
-    """
+    """Excluded workers (pseudonyms), and their number of reports or sketches."""
 
     workers: list[str]
     reports: int
@@ -282,10 +264,7 @@ def read_left_out(connection: Connection, campaign: Any) -> LeftOut:
 
 
 def read_stored(connection: Connection, given: ReportsToInfer) -> StoredReports | None:
-    """Return the reports of a campaign in memory, or None without any.
-
-    The connection must be in a transaction.
-    """
+    """Return the reports of a campaign in memory within a transaction, or None without any."""
     columns = _joined(given.blocks(connection))
     if not len(columns):
         return None
@@ -330,10 +309,7 @@ def _joined(blocks: Iterable[pa.Table]) -> pa.Table:
 
 
 def copies_of(connection: Connection, campaign: bytes) -> dict[str, str]:
-    """Return the first task by name for each task that shows the same data as others.
-
-    Like devices, this ignores the order of columns.
-    """
+    """Return the first task by name for each task that shows the same data as others."""
     task = tables.task.c
     wanted = select(task.name, task.data).where(task.campaign_id == campaign, task.data != "{}")
     groups: dict[bytes, list[str]] = {}

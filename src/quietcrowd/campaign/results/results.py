@@ -43,11 +43,9 @@ _IN_MEMORY = 16 * 2**20
 
 @frozen(kw_only=True)
 class Findings:
-    """Results of an inference, JSON-ready.
+    """Results of an inference, JSON-ready; ``method`` in the `head` is None if it failed.
 
-    `head` contains all but the rows; its ``method`` is None if the inference failed. `truths` and
-    `workers` can be read once. `aims` come from `task_aims`; empty unless the campaign assigns
-    tasks by its results.
+    `truths` and `workers` can be read once. `aims` come from `task_aims`.
     """
 
     head: Mapping[str, Any]
@@ -57,10 +55,7 @@ class Findings:
 
     @contextmanager
     def in_pages(self, folder: str | None = None) -> Iterator[PagedFindings]:
-        """Provide the pages within a context; one page is in memory at a time.
-
-        Many pages go to a temporary file in `folder`, or in the system's default directory.
-        """
+        """Provide the pages within a context; one is in memory at a time, many in `folder`."""
         head = _as_json(self.head)
         digest, counts = hashlib.sha256(head.encode()), dict.fromkeys(KINDS, 0)
         with SpooledTemporaryFile(_IN_MEMORY, dir=folder) as file:
@@ -87,11 +82,7 @@ class Findings:
 
 @frozen(kw_only=True)
 class PagedFindings:
-    """Results of an inference in pages.
-
-    `head` is JSON. `etag` changes whenever anything that is shown does. `counts` has the numbers of
-    truths and workers.
-    """
+    """Results in pages; `etag` changes whenever anything that is shown does."""
 
     head: str
     etag: str
@@ -133,10 +124,8 @@ class Provenance:
 def write_results(connection: Connection, provenance: Provenance, found: PagedFindings) -> bool:
     """Write results unless the campaign changed meanwhile; return whether they were written.
 
-    They are not written after a withdrawal, or a change of the method or the excluded workers;
-    another inference is scheduled then. Neither can happen until the transaction ends, but uploads
-    can. Results of more reports from another server stay. A failure does not replace results of as
-    many reports. Equal pages are not written again.
+    After a withdrawal, or a change of the method or the excluded workers, another inference is
+    scheduled. Neither can happen until the transaction ends, but uploads can.
     """
     if not _still_so(connection, provenance):
         return False
@@ -175,11 +164,7 @@ def _still_so(connection: Connection, provenance: Provenance) -> bool:
 
 
 def _put(connection: Connection, row: Mapping[str, Any], *, failed: bool) -> bool:
-    """Write a row unless another server wrote one of more reports; return whether it was written.
-
-    A failure also yields to a row of as many reports. This is one statement, because a missing row
-    cannot be locked.
-    """
+    """Write a row unless another server wrote one of more reports, or as many for a failure."""
     held = tables.inference.c
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     statement = insert(tables.inference).values(row)
@@ -241,10 +226,7 @@ def read_provenance(connection: Connection, campaign: bytes) -> Provenance | Non
 
 
 def is_settled(connection: Connection, campaign: Any) -> bool:
-    """Return whether the results of a campaign, a row of its table, cannot change before a release.
-
-    The connection must be in a transaction.
-    """
+    """Return whether, in this transaction, results cannot change before a release."""
     if not waits_for_others(campaign):
         return False
     if campaign.erasures != campaign.shown_erasures:
@@ -267,11 +249,7 @@ def is_settled(connection: Connection, campaign: Any) -> bool:
 
 
 def write_failure(connection: Connection, provenance: Provenance, reason: str) -> None:
-    """Write the reason of a failure instead of results.
-
-    Reports are counted when the inference begins, but participants now. Counting them takes as long
-    as reading all reports, and few inferences fail.
-    """
+    """Write the reason of a failure, with today's participants, instead of results."""
     table = tables.campaign
     row = connection.execute(select(table).where(table.c.id == provenance.campaign)).one_or_none()
     if row is None:
@@ -288,7 +266,6 @@ def write_failure(connection: Connection, provenance: Provenance, reason: str) -
 
 
 def _reporting(connection: Connection, campaign: Any) -> int:
-    """Return the number of participants with reports or a sketch that the requester may know."""
     if waits_for_others(campaign):
         return int(campaign.shown_participants)
     counts = (

@@ -33,11 +33,7 @@ _AT_ONCE = 8
 
 @frozen(kw_only=True)
 class ShownResults:
-    """Latest results of a campaign (its id).
-
-    `head` is JSON without truths and workers, whose numbers are `counts`. The pages of `kinds` are
-    read; `first` contains those read with the head. Other results have another `etag`.
-    """
+    """Latest results of a campaign: JSON `head`, and pages of `kinds`, the `first` of them read."""
 
     database: Database
     campaign: bytes
@@ -50,16 +46,9 @@ class ShownResults:
 
     @classmethod
     def read(
-        cls,
-        database: Database,
-        connection: Connection,
-        campaign: Any,
-        kinds: Collection[str] = (),
+        cls, database: Database, connection: Connection, campaign: Any, kinds: Collection[str] = ()
     ) -> ShownResults:
-        """Return the latest results of a campaign, a row of its table, with pages of `kinds`.
-
-        The connection must be in a transaction. Raises ProblemError if there are no results.
-        """
+        """Return the latest results with pages of `kinds`, or raise ProblemError without any."""
         table = tables.inference
         found = connection.execute(
             select(table).where(table.c.campaign_id == campaign.id, are_paged())
@@ -94,20 +83,12 @@ class ShownResults:
         return f'"{self.etag}"' if self.names_workers else f'"{self.etag}-0"'
 
     def page(self, connection: Connection, kind: str, number: int) -> tuple[str, bool]:
-        """Return the rows of page `number` (from 0) as a JSON array, and whether a page follows.
-
-        The connection must be in the transaction that read the head. Beyond the last page there are
-        no rows.
-        """
+        """Return a page as a JSON array, in the head's transaction, and whether one follows."""
         more = self.counts[kind] > (number + 1) * PAGE_ROWS
         return read_page(connection, self.campaign, kind, number), more
 
     def document(self) -> Iterator[str]:
-        """Yield one JSON document, page by page; kinds that are not read are empty.
-
-        Raises ProblemError if other results have replaced these, because a partial result is
-        useless.
-        """
+        """Yield one JSON document page by page; raise ProblemError if other results replaced it."""
         yield self.head.removesuffix("}")
         for kind, pages in groupby(self._pages(), key=lambda page: page.kind):
             yield f',"{kind}":['

@@ -38,10 +38,7 @@ _NAMED = 5
 
 @frozen
 class Again:
-    """Counts of repeated reports per task, rounded down to multiples of `step`.
-
-    `step` is the minimum number of new workers per release.
-    """
+    """Counts of repeated reports per task, rounded down to multiples of a release's minimum."""
 
     counts: Mapping[str, int]
     step: int
@@ -81,10 +78,9 @@ def snapshot(
 ) -> Findings:
     """Return the results of an inference; their rows are generated as they are read.
 
-    `independent` contains the reports with independent noise, from which everything is inferred.
-    `again` is None if devices do not mark repeated reports. `messages` are warnings of the library,
-    `answers` is the maximum per worker, and `excluded` workers are pseudonyms. `open_to_all`
-    campaigns need no invite.
+    `independent` contains the reports with independent noise. `again` is None if devices do not
+    mark repeated reports. `messages` are warnings of the library, and `answers` is the maximum per
+    worker.
     """
     guarantee = rows.mechanism.guarantee(answers=answers, tasks=rows.tasks)
     judged = judge_crowd(independent)
@@ -147,10 +143,7 @@ def _tail(tail: TailBound | None) -> dict[str, Any] | None:
 def _with_losses(
     workers: pa.Table, rows: ReportRows, guarantee: PrivacyGuarantee
 ) -> Iterator[dict[str, Any]]:
-    """Add the privacy losses to the rows of workers; infinite losses become null.
-
-    They depend on the number of reports only, so each number is computed once.
-    """
+    """Add privacy losses, which depend on the number of reports only; infinite ones are null."""
     mechanism, tasks = rows.mechanism, rows.tasks
 
     @cache

@@ -49,8 +49,6 @@ _MOST = 50_000
 
 @define(kw_only=True)
 class _Memory:
-    """A cache of tokens whose entries expire after some seconds."""
-
     seconds: float
     _until: OrderedDict[Shown, float] = field(factory=OrderedDict, init=False)
 
@@ -178,8 +176,7 @@ class Asker:
     """The key or credential of a request.
 
     `wanted` is the kind that the route requires; it may accept a token or code instead of a key.
-    `shown` is the one in the request. `joins` is the id of the campaign to join, with a
-    credential that may be new. A request with `is_public` is counted by its source.
+    `joins` is the id of the campaign to join. A request with `is_public` is counted by its source.
     """
 
     shown: Shown | None = None
@@ -240,11 +237,7 @@ def _shown(token: str, kinds: Mapping[Prefix, Kind]) -> Shown | None:
 
 @define(kw_only=True)
 class Admission:
-    """Authentication and rate limits of requests.
-
-    `limits` apply to a key or credential, or to a source without one. `joins` limit the new workers
-    of a source in open campaigns. `hold_back` delays a rejection.
-    """
+    """Authentication, and rate limits per key, credential or source; joins are limited, too."""
 
     lookups: Lookups
     limits: RateLimits
@@ -252,10 +245,7 @@ class Admission:
     hold_back: Callable[[], Awaitable[None]]
 
     async def admit(self, asker: Asker, request: HTTPConnection) -> None:
-        """Raise ProblemError unless the body of the request may be read.
-
-        The credential of a join is new. Its invite is part of the body, and checked later.
-        """
+        """Raise ProblemError unless the body may be read; the invite of a join is checked later."""
         if asker.wanted is None:
             if asker.is_public:
                 await self._count(self.joins.sources.of_request(request))
@@ -273,7 +263,6 @@ class Admission:
             raise ProblemError("too-many-requests", "Wait a moment.")
 
     async def _check_joins(self, campaign: bytes, shown: Shown, request: HTTPConnection) -> None:
-        """Raise if the worker is new to an open campaign and the source has no joins left."""
         if self.joins.has_room(request):
             return
         if not await self.lookups.is_known(Shown("open-campaign", campaign), remember=False):
@@ -391,7 +380,6 @@ class Gate:
     async def _admitted(
         self, scope: Scope, headers: Headers, asker: Asker, receive: Receive
     ) -> bytes:
-        """Check all limits, and return the request body."""
         request = HTTPConnection(scope)
         if not self.connections.may_ask(request):
             raise ProblemError("too-many-requests", "Wait a moment.")
@@ -437,7 +425,6 @@ class Gate:
 
 
 def _bodiless(scope: Scope, send: Send) -> Send:
-    """Return a `send` that drops the body of a response to HEAD."""
     if scope["method"] != "HEAD":
         return send
 
@@ -456,7 +443,6 @@ def _is_ambiguous(scope: Scope, headers: Headers) -> bool:
 
 
 def _announced(headers: Headers, most: int) -> int:
-    """Return the announced body size in bytes: 0 if unknown, above `most` if invalid."""
     if "transfer-encoding" in headers:
         return 0
     length = headers.get("content-length", "0")

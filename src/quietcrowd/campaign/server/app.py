@@ -7,12 +7,7 @@ import gc
 import hashlib
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import (
-    AbstractAsyncContextManager,
-    asynccontextmanager,
-    contextmanager,
-    suppress,
-)
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from threading import Thread
 from typing import Any
 
@@ -83,10 +78,7 @@ _SILENT = {
 
 
 def create_app(
-    settings: Settings,
-    database: Database,
-    departures: Departures,
-    metrics: Metrics | None = None,
+    settings: Settings, database: Database, departures: Departures, metrics: Metrics | None = None
 ) -> FastAPI:
     """Create the application. Without `metrics`, counts are not published."""
     counted = Metrics.of(database, departures) if metrics is None else metrics
@@ -131,10 +123,7 @@ def _lifespan(
         jobs = _jobs(settings, database, metrics.tally)
         infer = _nothing if jobs is None else jobs.request
         writer = Writer(
-            database=database,
-            changed=infer,
-            patience=settings.write_seconds,
-            tally=metrics.tally,
+            database=database, changed=infer, patience=settings.write_seconds, tally=metrics.tally
         )
         retention = RetentionKeeper(
             database=database, departures=departures, clock=time.time, changed=infer
@@ -195,7 +184,7 @@ def _jobs(settings: Settings, database: Database, tally: Tally) -> InferenceJobs
 
 
 def _nothing(_: bytes) -> None:
-    """Skip the inference."""
+    pass
 
 
 def serve(settings: Settings, announce: Callable[[str], None] | None = None) -> None:

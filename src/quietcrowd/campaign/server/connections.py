@@ -79,9 +79,7 @@ class TimedConnection(H11Protocol):
     """A connection that is closed if the client stalls.
 
     The head of the first request must arrive within a time limit from the connection, later heads
-    from their first byte. `IncomingBodies` limits the time of bodies, and uvicorn that of idle
-    connections. Each piece of a response must be read within `Door.taking` seconds, the last one
-    also within the keep-alive time. Unread data is then discarded.
+    from their first byte. Each piece of a response must be read within `Door.taking` seconds.
     """
 
     _head: asyncio.TimerHandle | None = None
@@ -161,7 +159,6 @@ class TimedConnection(H11Protocol):
     def _timer(
         self, running: asyncio.TimerHandle | None, seconds: float | None
     ) -> asyncio.TimerHandle | None:
-        """Return a timer that aborts the connection; without `seconds`, cancel the running one."""
         if seconds is not None:
             return running or self.loop.call_later(seconds, self.transport.abort)
         if running is not None:

@@ -44,11 +44,9 @@ class WaitingAnswer:
 
 @define(kw_only=True)
 class InFlight:
-    """Limits on requests in progress, in one event loop.
+    """Limits on requests in progress, until their response is read, in one event loop.
 
-    A request counts until the client has read the response. `size` limits the bytes of bodies and
-    unread responses. `each` limits the requests of a key or credential, which may also use a
-    quarter of all bytes: slow readers do not block others.
+    `each` limits the requests of a key or credential, which may also use a quarter of all bytes.
     """
 
     requests: int
@@ -93,8 +91,8 @@ class InFlight:
     def hold(self, answer: WaitingAnswer, size: int, credential: bytes) -> bool:
         """Count `size` more bytes of an unread response, and return True, if there is capacity.
 
-        A response may exceed the share of its credential if nothing else of that credential counts.
-        It may exceed the total if no other response waits.
+        A response may exceed the share of its credential, or the total, if nothing else counts
+        there.
         """
         if self._size_of[credential] and self._size_of[credential] + size > self._share:
             return False
@@ -135,12 +133,7 @@ _PIECE = 2**16
 
 @define(kw_only=True)
 class CountedAnswer:
-    """A response that counts against `InFlight` until the client has read it.
-
-    A GET response may be rejected for lack of capacity, since nothing was changed. `credential` is
-    the name of the `Asker`. `cut_off` closes the connection. `status` is 0 until the application
-    responds.
-    """
+    """A response that counts against `InFlight` until read; a GET may be rejected for capacity."""
 
     scope: Scope
     receive: Receive
@@ -190,7 +183,6 @@ class CountedAnswer:
         return True
 
     async def _send_in_pieces(self, body: bytes, *, more: bool) -> None:
-        """Send a part, waiting until the client has read all but the last piece."""
         before = self._held - len(body)
         view = memoryview(body)
         for start in range(0, len(body), _PIECE):

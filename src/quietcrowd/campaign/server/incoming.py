@@ -82,7 +82,6 @@ class IncomingBodies:
 
 
 async def _next_part(receive: Receive) -> tuple[bytes, bool]:
-    """Return the next bytes, and whether more follow."""
     message = await receive()
     if message["type"] == "http.disconnect":
         raise ProblemError("malformed", "The request ended before its body did.")

@@ -14,14 +14,7 @@ import math
 import secrets
 import time
 from collections import Counter, OrderedDict
-from ipaddress import (
-    IPv4Address,
-    IPv4Network,
-    IPv6Address,
-    IPv6Network,
-    ip_address,
-    ip_network,
-)
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from threading import Lock
 from typing import Protocol
 
@@ -93,10 +86,7 @@ class Sources:
         self._network = None if self.proxy is None else ip_network(self.proxy, strict=False)
 
     def of_connection(self, peer: str | None, now: float | None = None) -> bytes | None:
-        """Return the hash of a connecting address; None if other clients may connect through it.
-
-        These are the proxy, and this machine, which may have a proxy that is not configured.
-        """
+        """Return the hash of a connecting address; None for the proxy and this machine."""
         address = _address(peer)
         if address is None or address.is_loopback or self._is_proxy(address):
             return None
@@ -127,7 +117,6 @@ class Sources:
 
 
 def _address(text: str | None) -> IPv4Address | IPv6Address | None:
-    """Parse an address; an IPv4-mapped IPv6 address becomes one of IPv4."""
     try:
         found = ip_address((text or "").partition("%")[0])
     except ValueError:
@@ -136,7 +125,6 @@ def _address(text: str | None) -> IPv4Address | IPv6Address | None:
 
 
 def _widened(address: IPv4Address | IPv6Address) -> str:
-    """Return an IPv4 address, or the network of an IPv6 address."""
     if isinstance(address, IPv6Address):
         return str(IPv6Network((int(address), _PREFIX), strict=False))
     return str(address)

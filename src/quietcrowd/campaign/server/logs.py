@@ -112,8 +112,7 @@ def log_failure(
 ) -> None:
     """Log the type of an error, its database code and the lines that raised it, not its message.
 
-    `timed` adds the time, and `request` the id of a request. Both are only for failures that no
-    worker caused.
+    The time and the id of a request are only for failures that no worker caused.
     """
     frames = traceback.extract_tb(error.__traceback__)
     place = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames[-4:]))

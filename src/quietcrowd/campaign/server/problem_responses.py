@@ -148,7 +148,6 @@ async def _answer_validation(_: Request, error: RequestValidationError) -> JSONR
 
 
 async def _answer_http(request: Request, error: HTTPException) -> JSONResponse:
-    """Convert errors of the framework: unknown paths and methods, and bodies that are not text."""
     known = ("malformed", "not-found", "method-not-allowed")
     names = {PROBLEMS[name][0]: name for name in known}
     name = names.get(error.status_code, "malformed")

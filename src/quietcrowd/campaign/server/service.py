@@ -50,11 +50,7 @@ _NEXT: Mapping[State, State] = {"draft": "open", "open": "closed"}
 
 @frozen(kw_only=True)
 class Service:
-    """The services that routes use.
-
-    `infer` requests an inference of a campaign. `alive` returns whether all background threads run,
-    and `unwritable` the unwritable place with its error. `clock` returns seconds since 1970.
-    """
+    """The services that routes use; `unwritable` returns the place with its error."""
 
     database: Database
     writer: Writer
@@ -139,14 +135,12 @@ def _reader(
     shown: Annotated[_Shown, Security(_KEY)],
     token: Annotated[_Shown, Security(_TOKEN)],
 ) -> Reader:
-    """Return the access that a key or dashboard token grants."""
     if has_prefix(_text(token), "qcr_"):
         return reader_of(service.database, _text(token), service.clock())
     return Reader(requester=_holder(service, shown).requester)
 
 
 def _code(shown: Annotated[_Shown, Security(_CODE)]) -> str:
-    """Return the dashboard code of a request, without looking it up."""
     if not has_prefix(_text(shown), "qcd_"):
         raise ProblemError("credential", "Show a link's code: Authorization: Bearer qcd_...")
     return _text(shown)

@@ -70,7 +70,6 @@ def allowed(kind: type[BaseModel], name: str) -> str:
 
 
 def _plain(number: Any) -> str:
-    """Format a number for people: 86,400 and not 86400.0."""
     return f"{int(number):,}" if number == int(number) else f"{number:g}"
 
 
@@ -86,10 +85,7 @@ def mistake(kind: type[BaseModel], name: str, error: Mapping[str, Any]) -> str:
 
 
 def require_no_contradiction(settings: BaseModel) -> None:
-    """Raise ParameterError if a given limit exceeds the limit of all together.
-
-    Defaults are not checked: ``at_once`` may be below the default of ``at_once_each``.
-    """
+    """Raise ParameterError if a given limit, but no default, exceeds that of all together."""
     given = settings.model_fields_set
     for name, whole in _PARTS.items():
         part, most = getattr(settings, name), getattr(settings, whole)
@@ -110,7 +106,6 @@ _WIDEST = {4: 8, 6: 7}
 
 
 def _network(text: str) -> str:
-    """Return an address or network unchanged, if it is not too large for a proxy."""
     try:
         found = ip_network(text, strict=False)
     except ValueError:
@@ -135,7 +130,6 @@ def _folder(text: str) -> str:
 
 
 def _scheduler(text: str) -> str:
-    """Return the address of a scheduler, if it is valid and Dask is installed."""
     from quietcrowd.scale.connecting import check_scheduler
 
     check_scheduler(text)
@@ -147,10 +141,7 @@ def _given(check: Callable[[str], str]) -> AfterValidator:
 
 
 class Settings(BaseSettings):
-    """The settings of a server; invalid and contradictory values raise ParameterError.
-
-    Files and variables do not count, see `quietcrowd.campaign.server.settings`.
-    """
+    """The settings of a server, from arguments only; invalid ones raise ParameterError."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX_OF_VARIABLES,
@@ -319,10 +310,7 @@ class Settings(BaseSettings):
         20.0, ge=0.01, le=600, description="How long a request waits for one of them."
     )
     write_seconds: Annotated[float, Unit("seconds")] = Field(
-        10.0,
-        ge=0,
-        le=600,
-        description="How long an upload waits for an unreachable database.",
+        10.0, ge=0, le=600, description="How long an upload waits for an unreachable database."
     )
     metrics_port: int | None = Field(
         None,
@@ -364,10 +352,7 @@ _OF_OTHERS = ("DATA", "KEY", "SERVER", "SETTINGS")
 def read_settings(
     file: Path | None, options: Mapping[str, Any], assignments: Iterable[str] = ()
 ) -> Settings:
-    """Return the settings of a server; ParameterError names the place, the value and the rule.
-
-    Options that were not given are None. `assignments` are other settings, as ``NAME=VALUE``.
-    """
+    """Return the settings of a server; unset options are None, assignments are ``NAME=VALUE``."""
     given = {name: value for name, value in options.items() if value is not None}
     found: dict[str, Any] = {}
     found |= _from_file(file) if file is not None else {}
@@ -402,7 +387,6 @@ def _from_environment() -> dict[str, Any]:
 
 
 def _require_no_slip(variable: str) -> None:
-    """Raise ParameterError if a variable looks like a misspelled setting."""
     prefix, name = variable[: len(PREFIX_OF_VARIABLES)], variable[len(PREFIX_OF_VARIABLES) :]
     if prefix.upper() != PREFIX_OF_VARIABLES or name.upper() in _OF_OTHERS:
         return
@@ -429,7 +413,6 @@ def _from_assignments(assignments: Iterable[str], options: Mapping[str, Any]) ->
 
 
 def _checked(place: str, name: str, value: Any, *, text: bool = False) -> Any:
-    """Validate the value of a setting; ParameterError names its place."""
     field = Settings.model_fields.get(name)
     if field is None:
         known = did_you_mean(name, Settings.model_fields)

@@ -43,21 +43,14 @@ SELECT current_setting('max_connections')::int AS most,
 
 @frozen(kw_only=True)
 class Connections:
-    """Numbers of PostgreSQL connections: allowed, without reserved ones, and in use.
-
-    `used` includes the connections of this server.
-    """
+    """Numbers of PostgreSQL connections: allowed, without reserved ones, and in use."""
 
     given: int
     used: int
 
 
 def claim_connections(database: Database, *, pool_size: int, others: int) -> Connections | None:
-    """Open all connections of the pool; return None for SQLite, which has no limit.
-
-    `others` is the number of connections that the server will open in its other processes. Raises
-    `ParameterError` if PostgreSQL does not allow that many.
-    """
+    """Open all connections of the pool, and leave `others`; None for SQLite, which has no limit."""
     if database.path is not None:
         return None
     wanted = pool_size + others
@@ -69,10 +62,7 @@ def claim_connections(database: Database, *, pool_size: int, others: int) -> Con
         more = wanted - pool.checkedin() - pool.checkedout()  # type: ignore[attr-defined]
     if row.used + more > given:
         raise ParameterError(
-            "campaign.too-few-connections",
-            given=given,
-            used=row.used,
-            wanted=wanted,
+            "campaign.too-few-connections", given=given, used=row.used, wanted=wanted
         )
     try:
         with ExitStack() as held:
@@ -97,10 +87,7 @@ _FEWEST, _MOST = 8, 2_048
 
 
 def connections_within(wanted: int | None, database_files: int) -> int:
-    """Return the maximum number of connections; raise ParameterError if open files are too limited.
-
-    Without `wanted` it is at most 2,048.
-    """
+    """Return the maximum number of connections, by default 2,048; may raise ParameterError."""
     limit = file_limit()
     if limit is None:
         return wanted or _MOST
@@ -201,10 +188,7 @@ class Resources:
 @contextmanager
 def opened_resources(settings: Settings) -> Iterator[Resources]:
     """Open the resources of a server, and close them at the end."""
-    with (
-        ready_database(settings) as database,
-        closing(Departures.open(settings)) as departures,
-    ):
+    with ready_database(settings) as database, closing(Departures.open(settings)) as departures:
         if departures.journal is not None:  # first, so that its connections are counted, too
             claim_connections(departures.journal, pool_size=CONNECTIONS, others=0)
         connections = claim_connections(

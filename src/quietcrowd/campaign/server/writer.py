@@ -65,11 +65,7 @@ class _Job:
 
 @define(kw_only=True)
 class Writer:
-    """The only writer of reports.
-
-    `changed` is called, after the commit, for each campaign with newly released reports. `patience`
-    is the time in seconds that an upload waits for an unreachable database before it is rejected.
-    """
+    """The only writer of reports; uploads wait `patience` seconds for an unreachable database."""
 
     database: Database
     changed: Callable[[bytes], None]
@@ -113,7 +109,6 @@ class Writer:
                 self._settle(batch)
 
     def _next_batch(self) -> tuple[list[_Job], bool]:
-        """Return the uploads of the next transaction, and whether more may follow."""
         batch: list[_Job] = []
         job = self._queue.get()
         until = time.monotonic() + _WAIT
@@ -161,7 +156,6 @@ class Writer:
         self.tally.released(taken.shown)
 
     def _commit(self, batch: list[_Job]) -> Taken:
-        """Write a batch; retry if another process interferes, or the database is unreachable."""
         clashes = 0
         while True:
             try:
@@ -178,7 +172,6 @@ class Writer:
 
 
 def _outcomes(sent: WorkerUpload, outcome: Receipt | ProblemError) -> Counter[str]:
-    """Return the number of reports per outcome."""
     if isinstance(outcome, ProblemError):
         return Counter({outcome.name: len(sent.report_ids)})
     counts: Counter[str] = Counter(one.code for one in outcome.rejected)
@@ -233,12 +226,7 @@ _DAY = 86_400
 
 @define(kw_only=True)
 class RetentionKeeper:
-    """Scheduled closing and deletion, in a thread.
-
-    Campaigns are closed after their last day. Workers are deleted at the end of their retention,
-    and dashboard codes and tokens when they expire. Once a day the database is checked for damage.
-    `changed` is called, after the commit, for each campaign whose results may change.
-    """
+    """Closing of campaigns, deletion of expired data and a daily check for damage, in a thread."""
 
     database: Database
     departures: Departures
@@ -301,5 +289,4 @@ class RetentionKeeper:
 
 
 def _pause(now: float) -> float:
-    """Return the seconds until the next check: at most until midnight UTC."""
     return min(_EVERY, _DAY - now % _DAY)

@@ -28,11 +28,7 @@ _ID = 16
 
 
 def fixed_allotment(row: Any) -> AllotmentKind | None:
-    """Return how a campaign assigns tasks; None if any worker may answer any task.
-
-    The configuration of an open campaign decides, because a server of an older version opens a
-    draft without assignment.
-    """
+    """Return how a campaign assigns tasks, by its configuration once open; None if it does not."""
     said: AllotmentKind | None = row.allotment
     if said is not None and row.config is not None:
         said = json.loads(row.config).get("allotment")
@@ -42,8 +38,7 @@ def fixed_allotment(row: Any) -> AllotmentKind | None:
 def draw_allotment(connection: Connection, row: Any) -> bytes | None:
     """Sample a new worker's tasks and increment their counts; None without assignment.
 
-    Call it in a write transaction, with the open campaign locked. For the format see
-    `allotted_tasks`.
+    Call it in a write transaction, with the open campaign locked.
     """
     if fixed_allotment(row) is None:
         return None
@@ -57,7 +52,6 @@ def draw_allotment(connection: Connection, row: Any) -> bytes | None:
 
 
 def _by_times_asked(connection: Connection, campaign: bytes) -> Iterator[list[bytes]]:
-    """Yield groups of task ids with equal counts, in ascending order."""
     task, times = tables.task.c, -1
     mine = task.campaign_id == campaign
     while True:
@@ -85,7 +79,6 @@ def read_aims(connection: Connection, row: Any) -> dict[bytes, int]:
 def _by_aim(
     connection: Connection, campaign: bytes, aims: Mapping[bytes, int]
 ) -> Iterator[list[bytes]]:
-    """Yield groups of task ids with equal count minus target, in ascending order."""
     task = tables.task.c
     groups = defaultdict(list)
     for id_, asked in connection.execute(
@@ -97,11 +90,7 @@ def _by_aim(
 
 
 def least_asked(groups: Iterable[list[bytes]], count: int) -> list[bytes]:
-    """Return the first `count` tasks of the groups, sampled within the last group.
-
-    Each group contains tasks of equal rank. Groups are consumed lazily; `count` must not exceed the
-    number of tasks.
-    """
+    """Return the first `count` tasks of groups of equal rank, sampled within the last group."""
     chosen: list[bytes] = []
     for tied in groups:
         chosen += _any_of(tied, min(len(tied), count - len(chosen)))

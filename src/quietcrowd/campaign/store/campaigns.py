@@ -43,11 +43,7 @@ _OWNED = (
 
 
 def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[CampaignDocument]:
-    """Return campaigns as the requester sees them, from a query of rows of the table of campaigns.
-
-    Counts come from the last release. Nothing is counted here, because large tables would take
-    long.
-    """
+    """Return selected campaigns as the requester sees them, with the stored counts."""
     return [
         CampaignDocument(
             id=row.id.hex(),
@@ -96,10 +92,7 @@ def read_tasks(connection: Connection, campaign: bytes) -> Sequence[Any]:
 
 
 def fixed_configuration(row: Any, tasks: Sequence[Any]) -> Configuration:
-    """Build the configuration with which a draft opens; slow for many tasks.
-
-    Raises `ProblemError` if the draft is incomplete or inconsistent.
-    """
+    """Build the configuration of a draft, slowly, or raise `ProblemError` if it is incomplete."""
     promises = _promises(row)
     try:
         return build_configuration(
@@ -176,8 +169,7 @@ def some_expired(connection: Connection, now: float) -> bool:
 def delete_expired(connection: Connection, now: float) -> list[bytes]:
     """Delete workers' data of campaigns after the end of retention by `now`; return their ids.
 
-    Campaigns, tasks and configurations stay, and count no workers. Call it in a write transaction;
-    it locks the campaigns. `now` is in seconds since 1970.
+    Call it in a write transaction; it locks the campaigns. They stay, and count no workers.
     """
     campaign = tables.campaign
     over = connection.scalars(
@@ -221,11 +213,8 @@ def keep_ending(
     """Record that a campaign is closed or deleted, and revert the record if the transaction fails.
 
     Call it in a transaction of `Database.write`, with the campaign locked and `row` read before the
-    change. The record is on the disk when this returns; for `delete_at` see `Departures.end`.
-
-    A rollback reverts the record before the lock is released. After a failed commit the campaign is
-    read again, as the commit may have succeeded. If the database is unreachable then, the record
-    stays and the next server that starts ends the campaign.
+    change. A rollback reverts the record before the lock is released. After a failed commit the
+    campaign is read again, as the commit may have succeeded.
     """
     event.listen(connection, "rollback", lambda _: _take_back(departures, row))
     if_it_fails(connection, lambda database: _look_again(database, departures, row.id))
@@ -257,10 +246,9 @@ def day_of(now: float) -> str:
 
 
 def close_campaign(connection: Connection, departures: Departures, row: Any, now: float) -> bool:
-    """Close an open campaign and update the requester's view; return whether results may change.
+    """Close an open campaign, and return whether results may change.
 
-    Call it in a write transaction with the campaign locked. The journal of withdrawals is written
-    first, and reverted if the transaction fails. Retention begins at `now` (seconds since 1970).
+    Call it in a write transaction with the campaign locked. Retention begins at `now`.
     """
     days = row.retention_days
     end = None if days is None else int(now) + int(days) * _DAY
@@ -278,10 +266,7 @@ def due_campaigns(connection: Connection, now: float) -> Sequence[bytes]:
 
 
 def close_due(connection: Connection, departures: Departures, campaign: bytes, now: float) -> bool:
-    """Close a campaign if it is open and its last day is over; return whether results may change.
-
-    Call it in a write transaction; it locks the campaign. For `departures` see `close_campaign`.
-    """
+    """Close a campaign that is due, in a write transaction; return whether results may change."""
     wanted = select(tables.campaign).where(tables.campaign.c.id == campaign, _is_due(now))
     row = connection.execute(wanted.with_for_update()).one_or_none()
     return row is not None and close_campaign(connection, departures, row, now)

@@ -41,11 +41,7 @@ class Finding:
 
 
 def examine(settings: Places, folder: Path | None, now: float) -> Iterator[Finding]:
-    """Check a database, its journal, the clock, and the copies in `folder`.
-
-    A server may be running. If `folder` is None, copies are not checked. `now` is in seconds since
-    1970.
-    """
+    """Check a database in use, its journal, the clock, and the copies in `folder`."""
     place = place_of_departures(settings)
     with closing(Database.open(settings.database)) as database:
         state = _check_database(database)

@@ -31,10 +31,7 @@ _STORE = text(
 
 @frozen(kw_only=True)
 class Clock:
-    """A reading of the clock.
-
-    `now` is in seconds since 1970; `seen`, the last day seen before, in days since 1970.
-    """
+    """A reading, in seconds since 1970, and the last day seen before, in days since 1970."""
 
     now: float
     seen: int | None

@@ -42,9 +42,8 @@ def stem_of(database: Database) -> str:
 def copy_to(database: Database, target: Path) -> dict[str, int]:
     """Write a consistent copy to a new file with mode 0600, and return its number of rows by table.
 
-    The copy is an SQLite database or a dump for pg_restore; other connections can write meanwhile.
-    Raises `ParameterError` if the file exists or cannot be created, the database is damaged, or
-    pg_dump is missing or fails. It also rejects the URL of a connection pooler.
+    It is an SQLite database or a dump for pg_restore. Raises `ParameterError` if that is
+    impossible.
     """
     if not target.parent.is_dir():
         raise ParameterError("campaign.backup-folder-missing", parent=target.parent)
@@ -101,10 +100,7 @@ def _pg_dump(database: Database, program: str, target: Path, snapshot: str) -> N
 
 
 def pg_restore(database: Database, dump: Path) -> None:
-    """Fill an empty database with a dump, in one transaction.
-
-    Raises `ParameterError` if pg_restore is missing or fails; the database stays empty then.
-    """
+    """Fill an empty database with a dump, in one transaction; may raise `ParameterError`."""
     words = ["--no-owner", "--single-transaction", "--exit-on-error"]
     _run(database, [_program("pg_restore"), *words, str(dump.absolute())])
 
@@ -135,10 +131,7 @@ def _run(database: Database, words: Sequence[str]) -> None:
 
 @contextmanager
 def _service(database: Database) -> Iterator[dict[str, str]]:
-    """Yield an environment in which PostgreSQL's programs find a database.
-
-    The URL goes to a file, because every user of the machine can read a program's arguments.
-    """
+    """Yield an environment with the URL in a file: every user can read a program's arguments."""
     url = database.url
     found = {"host": url.host, "port": url.port, "user": url.username, "password": url.password}
     found |= {"dbname": url.database, **{name: str(value) for name, value in url.query.items()}}

@@ -29,10 +29,7 @@ _PASSES = (tables.dashboard_code, tables.dashboard_token)
 
 @frozen(kw_only=True)
 class Reader:
-    """A client that may read results of a requester's campaigns.
-
-    `only` is the one campaign that a token reads; None, for a key, means all of them.
-    """
+    """A client that may read results: with a token those of `only` one campaign."""
 
     requester: bytes
     only: bytes | None = None
@@ -43,10 +40,7 @@ class Reader:
         return self.only is None
 
     def campaign(self, connection: Connection, campaign: str) -> Any:
-        """Return a campaign that this reader may read.
-
-        Raises a `ProblemError` that does not reveal whether the campaign exists.
-        """
+        """Return a campaign; the `ProblemError` otherwise does not reveal whether it exists."""
         if self.only is not None and self.only != bytes.fromhex(campaign):
             raise ProblemError("not-found", "This link shows another campaign.")
         return owned_campaign(connection, self.requester, campaign)
@@ -61,10 +55,7 @@ def issue_code(connection: Connection, holder: KeyHolder, campaign: bytes, now: 
 
 
 def exchange_code(database: Database, campaign: str, code: str, now: float) -> tuple[str, int]:
-    """Exchange a code, which is deleted, for a token; return the token and its validity in seconds.
-
-    Raises `ProblemError` if the code is unknown, expired, or belongs to another campaign.
-    """
+    """Exchange a code for a token and its validity in seconds, or raise `ProblemError`."""
     with database.write() as connection:  # commit even if the code expired
         row = _take(connection, campaign, code)
         if row is not None and now < row.expires_at:
@@ -102,11 +93,7 @@ def _store(connection: Connection, table: Table, token: str, row: dict[str, Any]
 
 
 def reader_of(database: Database, token: str, now: float) -> Reader:
-    """Return the reader that a token authorizes.
-
-    A string of another form is not looked up. Raises `ProblemError` if the token is unknown,
-    expired, or made by a revoked key.
-    """
+    """Return the reader that a token authorizes, or raise `ProblemError`."""
     table, key = tables.dashboard_token, tables.api_key.c
     wanted = (
         select(table, tables.campaign.c.requester_id)

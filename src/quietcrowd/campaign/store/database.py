@@ -92,11 +92,7 @@ class Places(Protocol):
 
     @property
     def departures(self) -> str | None:
-        """URL of the journal of withdrawals and ended campaigns, a separate database.
-
-        ``none`` means no journal. None means a file next to an SQLite database, and no journal for
-        PostgreSQL.
-        """
+        """URL of the journal, or ``none``; None means a file next to an SQLite database."""
 
     @property
     def pool_size(self) -> int:
@@ -109,10 +105,7 @@ class Places(Protocol):
 
 @frozen(kw_only=True)
 class FailedWrite:
-    """The last write that failed because nothing can be written.
-
-    `moment` is a reading of `time.monotonic`, `code` the error code of the database.
-    """
+    """The last write that failed for lack of writability, by `time.monotonic`, and its code."""
 
     moment: float
     code: str
@@ -122,9 +115,8 @@ class FailedWrite:
 class Database:
     """A database of campaigns: its URL and its connections.
 
-    Error messages do not contain the values to be stored. `failed_write` is the last write that
-    failed because nothing can be written. `damage` is the error code of damage found so far; it
-    stays until a restart with a restored copy.
+    `failed_write` is the last write that failed because nothing can be written. `damage` is the
+    error code of damage found so far; it stays until a restart with a restored copy.
     """
 
     url: URL
@@ -136,12 +128,7 @@ class Database:
     def open(
         cls, text: str, *, pool_size: int = _POOL_SIZE, pool_seconds: float = _POOL_SECONDS
     ) -> Database:
-        """Return the database at a URL, without connecting to it.
-
-        `pool_size` limits the connections; `pool_seconds` is how long to wait for one. Raises
-        `ParameterError` if the text is not a URL of an SQLite file or of PostgreSQL, or if the
-        directory does not exist.
-        """
+        """Return the database at a URL, without connecting to it, or raise `ParameterError`."""
         url = _url(text)
         # No prepared statements: a pooler such as PgBouncer changes the connection per transaction.
         arguments = {} if url.drivername == "sqlite" else {"prepare_threshold": None}
@@ -216,10 +203,7 @@ class Database:
             raise OperationalError(error.statement, None, found, hide_parameters=True) from None
 
     def is_intact(self) -> bool:
-        """Check a whole SQLite file for damage.
-
-        PostgreSQL is not read: it reports damage when it reads a page.
-        """
+        """Check a whole SQLite file; PostgreSQL reports damage when it reads a page."""
         if self.path is None:
             return self.damage is None
         url = f"file:{quote(str(self.path))}?mode=ro"
@@ -237,7 +221,7 @@ class Database:
     def empty_journal(self) -> bool:
         """Empty SQLite's write-ahead log, which contains deleted data and the order of writes.
 
-        Returns False if another connection is reading or checkpointing; the log is unchanged then.
+        Returns False if another connection is reading or checkpointing.
         """
         if self.path is None:
             return True
@@ -253,7 +237,7 @@ class Database:
     def write_anew(self) -> bool:
         """Rewrite an SQLite file, so that the order within pages no longer reveals arrival.
 
-        Afterward rows are in the order of their keys. Returns False if the file is busy or damaged.
+        Returns False if the file is busy or damaged.
         """
         assert self.path is not None
         try:
@@ -267,11 +251,7 @@ class Database:
         return True
 
     def backup(self, target: Path) -> None:
-        """Write a consistent copy of an SQLite database to a new file during other writes.
-
-        Raises `ParameterError` for PostgreSQL, if the target exists, or if the copy would be
-        incomplete.
-        """
+        """Write a consistent copy of an SQLite database to a new file; else `ParameterError`."""
         if self.path is None:
             raise ParameterError("campaign.postgresql-needs-pg-dump")
         try:
@@ -319,10 +299,7 @@ def create_private(path: Path) -> None:
 
 
 def _keep_private(path: Path) -> None:
-    """Restrict the files of a database to their owner, before SQLite opens them.
-
-    SQLite gives new files next to the database the permissions that the database has then.
-    """
+    """Restrict a database before SQLite opens it, whose new files get its permissions."""
     with suppress(OSError):  # it exists, or SQLite will report why it cannot be created
         create_private(path)
     for name in (path.name, f"{path.name}-wal", f"{path.name}-shm", f"{path.name}-journal"):
@@ -379,8 +356,7 @@ def look_up(
 ) -> Iterator[Row[Any]]:
     """Yield the rows of a campaign whose `column` equals one of the ids, which may be any number.
 
-    A row is repeated as often as its id. The table needs an index that begins with campaign_id and
-    the column.
+    The table needs an index that begins with campaign_id and the column.
     """
     look_up_some = _in_postgresql if connection.dialect.name == "postgresql" else _in_sqlite
     for start in range(0, len(ids), _MOST_IDS):

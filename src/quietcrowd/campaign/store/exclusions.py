@@ -26,10 +26,9 @@ MOST = 10_000
 
 
 def exclude(connection: Connection, campaign: bytes, pseudonym: str) -> None:
-    """Exclude a worker as soon as exclusions take effect; repeating it has no effect.
+    """Exclude a worker as soon as exclusions take effect, even an unknown one.
 
-    Call it in a write transaction with the campaign locked. No worker needs to have the pseudonym.
-    Raises `ProblemError` if `MOST` workers are excluded already.
+    Call it in a write transaction with the campaign locked. Raises `ProblemError` beyond `MOST`.
     """
     table = tables.exclusion
     count = connection.scalar(
@@ -57,11 +56,7 @@ def include(connection: Connection, campaign: bytes, pseudonym: str) -> None:
 
 
 def renew(connection: Connection, campaign: Any) -> bool:
-    """Put pending exclusions into effect, and drop those of absent workers.
-
-    Call it in a write transaction with the campaign (a row of its table) locked. Returns whether
-    results may change.
-    """
+    """Put pending exclusions of a locked campaign into effect; return whether results change."""
     table, person = tables.exclusion, tables.participant.c
     mine = table.c.campaign_id == campaign.id
     is_shown = person.standing == "shown" if campaign.at_least > 1 else true()

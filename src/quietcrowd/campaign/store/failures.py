@@ -35,10 +35,7 @@ _SENTENCES: dict[Cause, str] = {
 
 
 def database_code(error: BaseException) -> str | None:
-    """Return the SQLSTATE of PostgreSQL or the error name of SQLite; None for other errors.
-
-    Accepts errors of a driver or of SQLAlchemy. An unreachable PostgreSQL has no code.
-    """
+    """Return the SQLSTATE of PostgreSQL or the error name of SQLite; None for other errors."""
     cause = getattr(error, "orig", None) or error
     for name in ("sqlstate", "sqlite_errorname"):
         code = getattr(cause, name, None)

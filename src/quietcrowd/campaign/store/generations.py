@@ -35,11 +35,10 @@ _TEXT, _COUNT = validators.instance_of(str), validators.instance_of(int)
 
 @frozen(kw_only=True)
 class Manifest:
-    """The description of a copy.
+    """The description of a copy: UTC time, ids in hexadecimal, rows by table, and hashes by file.
 
-    `number` counts the copies in a directory, and is 0 for a copy of only a database. `made` is the
-    UTC time. `database` and `journal` are random ids in hexadecimal, `rows` counts by table, and
-    `sha256` hashes by file name. `entries` counts workers and campaigns in the journal.
+    `number` counts the copies in a directory, and is 0 for a copy of only a database. `entries`
+    counts workers and campaigns in the journal.
     """
 
     number: int = field(validator=_COUNT)
@@ -53,10 +52,7 @@ class Manifest:
 
 @frozen(kw_only=True)
 class Generation:
-    """A copy with its manifest.
-
-    `place` is a directory, or a file for a copy of only a database.
-    """
+    """A copy, a directory or the file of only a database, with its manifest."""
 
     place: Path
     manifest: Manifest
@@ -96,12 +92,7 @@ def write_manifest(
     number: int = 0,
     entries: int | None = None,
 ) -> Manifest:
-    """Write the manifest of a copy to a new file, and wait until all files are on the disk.
-
-    `files` are the copies, with that of the database first, and `database` and `journal` the
-    originals. `place` is the new file, and `now` in seconds since 1970. For other parameters see
-    `Manifest`.
-    """
+    """Write the manifest of copies, first that of the database, and put all on the disk."""
     manifest = Manifest(
         number=number,
         made=datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -181,8 +172,8 @@ def make_generation(
 ) -> Generation:
     """Copy a database, and then its journal, into a new directory within `folder`.
 
-    `lost` means that the operator knows that the earlier journal is lost. Raises `ParameterError`
-    if the copy would be incomplete, or the journal lacks entries of the previous copy.
+    Raises `ParameterError` if the copy would be incomplete, or the journal lacks entries of the
+    previous copy and is not known to be `lost`.
     """
     name = copy_name(database, clock.now).removesuffix(".dump")
     target = folder / name
@@ -243,8 +234,7 @@ def _require_superset(
 def prune(database: Database, folder: Path, days: int, clock: Clock) -> list[Path]:
     """Delete copies named by `copy_name` that are more than `days` old; return the deleted ones.
 
-    The newest good generations and copies of other databases stay. Nothing is deleted while the
-    clock is implausible.
+    The newest good generations and copies of other databases stay.
     """
     if clock.held:
         return []

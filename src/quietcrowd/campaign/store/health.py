@@ -34,10 +34,7 @@ _BRIEFLY = "SET LOCAL lock_timeout = '2s'"
 
 
 class Unwritable(NamedTuple):
-    """A database that rejects writes: the database of campaigns or the journal.
-
-    `code` is the SQLSTATE of PostgreSQL, the error name of SQLite, or the class of the error.
-    """
+    """A database that rejects writes, and the error's code, or its class if it has none."""
 
     place: Place
     code: str
@@ -58,10 +55,7 @@ class WriteProbe:
     _told: Unwritable | None = field(default=None, init=False)
 
     def why_not(self) -> Unwritable | None:
-        """Return a database that rejects writes, or None.
-
-        It probes at most once in `_EVERY` seconds; recent failures of real writes count too.
-        """
+        """Return a database that rejects writes, or None; probe once in `_EVERY` seconds."""
         with self._lock:
             now = time.monotonic()
             if self._tried is None or now - self._tried >= _EVERY:

@@ -25,11 +25,7 @@ _NOT_PLAIN = (
 
 
 def checked_image(sha256: str, content: bytes) -> dict[str, Any]:
-    """Return the row of an image without its campaign.
-
-    Raises `ProblemError` if the hash (in hexadecimal) does not match, the format is not supported,
-    or the image is too large or contains metadata.
-    """
+    """Return the row of an image without its campaign, or raise `ProblemError` if it is invalid."""
     kind = media_type(content)
     if kind is None:
         raise ProblemError("media-type", "Send a PNG, a JPEG or a WebP; SVG and GIF are not taken.")
@@ -48,10 +44,7 @@ def checked_image(sha256: str, content: bytes) -> dict[str, Any]:
 
 
 def store_image(connection: Connection, campaign: bytes, image: dict[str, Any]) -> None:
-    """Store an image of a locked draft; repeating it has no effect.
-
-    Raises `ProblemError` if a limit on the number or the total size of images is exceeded.
-    """
+    """Store an image of a locked draft once, or raise `ProblemError` beyond the limits."""
     table = tables.image.c
     mine = table.campaign_id == campaign
     there = select(table.sha256).where(mine, table.sha256 == image["sha256"])
@@ -66,10 +59,7 @@ def store_image(connection: Connection, campaign: bytes, image: dict[str, Any]) 
 
 
 def keep_named_images(connection: Connection, campaign: bytes, named: Collection[str]) -> None:
-    """Delete the images of a campaign that its tasks do not name, when it opens.
-
-    Raises `ProblemError` if an image is missing. `named` contains hexadecimal hashes.
-    """
+    """Delete a campaign's images that tasks do not name; raise `ProblemError` if one is missing."""
     table = tables.image.c
     mine = table.campaign_id == campaign
     held = set(connection.scalars(select(table.sha256).where(mine)))
@@ -85,10 +75,7 @@ def keep_named_images(connection: Connection, campaign: bytes, named: Collection
 
 
 def read_image(connection: Connection, campaign: bytes, sha256: str) -> Any:
-    """Return media type and content of an image of a campaign.
-
-    Raises `ProblemError` if no invite has this hash (in hexadecimal).
-    """
+    """Return media type and content of a campaign's image, or raise `ProblemError`."""
     table = tables.image.c
     found = connection.execute(
         select(table.media_type, table.content).where(

@@ -50,11 +50,9 @@ class WorkerUpload:
 
 
 class Taken(NamedTuple):
-    """Results of a batch: `outcomes` and `campaigns` have one item per upload.
+    """Results of a batch, by upload; a campaign is None for an unknown worker.
 
-    `shown` contains the campaigns with more reports visible to the requester than before. It maps
-    them to the number of workers visible for the first time. A campaign is None for an unknown
-    worker.
+    `shown` maps campaigns with newly visible reports to the number of newly visible workers.
     """
 
     outcomes: list[Receipt | ProblemError]
@@ -81,8 +79,6 @@ class _Stored(NamedTuple):
 
 @frozen(kw_only=True)
 class _Fixed:
-    """The unchangeable part of an open campaign."""
-
     tasks: frozenset[bytes]
     rule: ReportRule
     most: int
@@ -191,10 +187,7 @@ class Intake:
 def _show(
     connection: Connection, batch: _Batch, campaign: bytes, senders: Sequence[bytes]
 ) -> int | None:
-    """Show new reports or let them wait; `senders` has one entry per report.
-
-    Returns the number of workers who become visible; None if the requester sees nothing new.
-    """
+    """Show new reports or let them wait; return the number of newly visible workers, or None."""
     if any(batch.people[one].waits for one in senders):
         return release_waiting(connection, campaign, set(senders)) or None
     show_at_once(connection, campaign, reports=len(senders))
@@ -202,11 +195,10 @@ def _show(
 
 
 def _people(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, _Person]:
-    """Return workers and their campaigns, and lock both.
+    """Return workers and their campaigns, and lock both, campaigns first to prevent deadlocks.
 
-    All writers lock campaigns before participants, which prevents deadlocks. One transaction at a
-    time counts the new reports of a campaign. Unless workers wait for a release, the weaker lock
-    allows results to be written meanwhile.
+    One transaction at a time counts the new reports of a campaign. Unless workers wait for a
+    release, the weaker lock allows results to be written meanwhile.
     """
     person, campaign = tables.participant.c, tables.campaign.c
     wanted = person.id.in_(list(ids))
@@ -334,7 +326,6 @@ def _reason(
     task: bytes,
     report: _Stored,
 ) -> str | None:
-    """Return why a report is rejected; an identical stored report is accepted."""
     if task not in fixed.tasks:
         return "unknown-task"
     if not fixed.rule.accepts(report.value, report.bit):

@@ -89,7 +89,6 @@ def _is_missing(database: Database) -> bool:
 
 
 def _is_bare(database: Database) -> bool:
-    """Return whether a database has no tables; `campaign key` creates some."""
     if _is_missing(database):
         return True
     with database.read() as connection:
@@ -136,9 +135,7 @@ _PATIENCE = 60.0
 def migrate(database: Database) -> None:
     """Create or update the tables; tables of a newer compatible version stay unchanged.
 
-    PostgreSQL servers may run, and wait while tables change. Raises `FormatError` if a newer,
-    incompatible version made the database. Raises `ParameterError` if the database cannot be used,
-    or its tables stay locked for a minute.
+    PostgreSQL servers may run, and wait while tables change.
     """
     with _one_sentence(database):
         until = time.monotonic() + _PATIENCE
@@ -155,11 +152,7 @@ def pending(database: Database) -> list[Revision]:
 
 
 def require_current(database: Database) -> None:
-    """Check that a database has the tables of this version, and create them in a new database.
-
-    Raises `FormatError` if a newer, incompatible version made it, or it must be migrated. Raises
-    `ParameterError` if it cannot be used.
-    """
+    """Create the tables of a new database; raise `FormatError` if it must be migrated."""
     with _one_sentence(database), database.read() as connection:
         found = found_revision(connection)
     standing = standing_of(found)
@@ -170,11 +163,7 @@ def require_current(database: Database) -> None:
 
 
 def ready_beside_server(database: Database, settings: Places) -> None:
-    """Call `require_current` without interfering with a running server.
-
-    Also raises `ParameterError` if the database is new and a server uses it, or if
-    `require_first_start` does.
-    """
+    """Call `require_current` without interfering with a running server."""
     with _one_sentence(database):
         require_first_start(database, settings)
         with database.read() as connection:
@@ -195,7 +184,6 @@ def _one_sentence(database: Database) -> Iterator[None]:
 
 
 def _upgraded(database: Database) -> bool:
-    """Update a database; return False if its tables are in use."""
     config = configuration()
     with database.write() as connection:
         if database.path is None:
@@ -232,10 +220,7 @@ def _took_tables(connection: Connection) -> bool:
 
 @contextmanager
 def only_server(database: Path | None) -> Iterator[None]:
-    """Lock an SQLite file; None, for PostgreSQL, needs no lock.
-
-    Raises `ParameterError` if another server has the lock.
-    """
+    """Lock an SQLite file, or raise `ParameterError`; PostgreSQL (None) needs no lock."""
     with ExitStack() as held:
         if database is not None:
             try:
@@ -249,11 +234,7 @@ def only_server(database: Path | None) -> Iterator[None]:
 
 @contextmanager
 def ready_database(settings: Places, clock: Callable[[], float] = time.time) -> Iterator[Database]:
-    """Yield the database of a server, locked if it is a file, after replaying the journal.
-
-    `clock` returns seconds since 1970. Raises `ParameterError` or `FormatError` if the database
-    cannot be opened, is in use, damaged or missing, needs migration, or does not match its journal.
-    """
+    """Yield the locked database of a server, after replaying the journal."""
     size, seconds = settings.pool_size, settings.pool_seconds
     database = Database.open(settings.database, pool_size=size, pool_seconds=seconds)
     with only_server(database.path):
@@ -279,10 +260,7 @@ def ready_database(settings: Places, clock: Callable[[], float] = time.time) -> 
 
 
 def accept_loss(settings: Places) -> bool:
-    """Accept that the journal of withdrawals is lost; return whether it was.
-
-    The server must not run. Errors as in `ready_database` and `replace_journal`.
-    """
+    """Accept that the journal is lost; return whether it was. The server must not run."""
     with closing(Database.open(settings.database)) as database, only_server(database.path):
         with _one_sentence(database):
             require_first_start(database, settings)
@@ -291,11 +269,7 @@ def accept_loss(settings: Places) -> bool:
 
 
 def begin_new(settings: Places) -> list[str] | None:
-    """Create a new database despite remains of an earlier start.
-
-    Returns descriptions of the remains; None if there is a database. The server must not run.
-    Errors as in `ready_database`.
-    """
+    """Create a database despite remains, and return their descriptions; None if there is one."""
     with closing(Database.open(settings.database)) as database, only_server(database.path):
         with _one_sentence(database):
             if not is_empty(database):

@@ -41,10 +41,7 @@ from quietcrowd.campaign.terms.tokens import (
 
 
 def public_campaign(connection: Connection, campaign: str, *, lock: bool = False) -> Any:
-    """Return a campaign that workers may see.
-
-    Raises `ProblemError` if it does not exist or is a draft.
-    """
+    """Return a campaign that workers may see, or raise `ProblemError`."""
     wanted = select(tables.campaign).where(
         tables.campaign.c.id == bytes.fromhex(campaign), tables.campaign.c.state != "draft"
     )
@@ -61,11 +58,9 @@ def join(
     request: JoinRequest,
     let_in: Callable[[], None],
 ) -> bool:
-    """Add a worker to a campaign; return whether the worker is new.
+    """Add a worker to a campaign in a write transaction; return whether the worker is new.
 
-    Call it in a write transaction. `let_in` is called before a new worker joins a campaign without
-    invites, and may raise. Raises `ProblemError` if the worker cannot join: for example, the
-    campaign is closed or full, the consent or the invite is invalid, or the worker has withdrawn.
+    `let_in` may raise before a new worker joins without an invite. Raises `ProblemError`.
     """
     row = public_campaign(connection, campaign, lock=True)
     me, hashed = participant_id(credential), token_hash(credential)
@@ -161,10 +156,9 @@ def _use_invite(connection: Connection, campaign: bytes, invite: str | None) -> 
 
 
 def revoke_presented(connection: Connection, campaign: bytes, invite: str) -> None:
-    """Revoke an invite, without revealing whether it was used or ever issued.
+    """Revoke an invite of a locked campaign, without revealing whether it was used or issued.
 
-    One statement writes one row in all cases, so that the time reveals nothing. Call it in a write
-    transaction with the campaign locked.
+    One statement writes one row in all cases, so that the time reveals nothing.
     """
     table = tables.invite
     insert_one = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
@@ -177,10 +171,7 @@ def revoke_presented(connection: Connection, campaign: bytes, invite: str) -> No
 
 
 def find_participant(connection: Connection, credential: str, *, lock: bool = False) -> Any:
-    """Return the worker with a credential; with `lock`, lock the campaign and then the worker.
-
-    Raises `ProblemError` if it does not exist.
-    """
+    """Return the worker with a credential, or raise `ProblemError`; lock the campaign first."""
     person, campaign = tables.participant.c, tables.campaign.c
     mine = person.id == participant_id(credential)
     wanted = select(tables.participant).where(mine)
@@ -200,10 +191,9 @@ def find_participant(connection: Connection, credential: str, *, lock: bool = Fa
 def erase_participant(connection: Connection, person: Any, kept: bytes) -> bool:
     """Delete a worker, all reports and results from them; return whether results may change.
 
-    Call it in a write transaction. `kept` is the hash that identifies the credential, so that it
-    cannot join again. If workers wait for a release, results change with the next release, or now
-    if the campaign is closed. The withdrawal of a worker who was not shown yet changes nothing
-    visible.
+    Call it in a write transaction. `kept` identifies the credential, so that it cannot join again.
+    If workers wait for a release, results change with the next one, or now if the campaign is
+    closed.
     """
     campaign = person.campaign_id
     erased = [
@@ -253,11 +243,10 @@ class _Nobody:
 def erase_named(
     connection: Connection, departures: Departures, campaign: bytes, pseudonym: str
 ) -> bool:
-    """Delete the worker with a pseudonym; return whether results may change.
+    """Delete the worker with a pseudonym, like `erase_participant`, in a write transaction.
 
-    See `erase_participant`. Without one, the same rows are written for a random worker, to
-    take as long and leave as much behind. Call it in a write transaction with the campaign locked;
-    the journal is written first.
+    Without one, the same rows are written for a random worker, to take as long and leave as much
+    behind. The campaign must be locked; the journal is written first.
     """
     person = tables.participant
     found = connection.execute(

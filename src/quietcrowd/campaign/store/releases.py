@@ -19,17 +19,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Table,
-    case,
-    delete,
-    func,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, Table, case, delete, func, or_, select, update
 
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
@@ -42,10 +32,7 @@ def waits_for_others(campaign: Any) -> bool:
 
 
 def largest_at_least(connection: Connection) -> int:
-    """Return the largest `at_least` of the campaigns from which workers may withdraw, or 1.
-
-    These are the open campaigns and those with stored workers.
-    """
+    """Return the largest `at_least` of campaigns from which workers may withdraw, or 1."""
     campaign = tables.campaign.c
     holds = or_(campaign.state == "open", campaign.joined > 0)
     return connection.scalar(select(func.max(campaign.at_least)).where(holds)) or 1
@@ -74,11 +61,7 @@ def as_released() -> ColumnElement[bool]:
 def show_at_once(
     connection: Connection, campaign: bytes, *, participants: int = 0, reports: int = 0
 ) -> None:
-    """Add to the visible counts of a campaign whose workers do not wait; negative numbers subtract.
-
-    Call it in the transaction that stores the changes, with the campaign locked. A sketch counts as
-    one report.
-    """
+    """Add to the visible counts of a locked campaign whose workers do not wait."""
     table = tables.campaign
     connection.execute(
         update(table)
@@ -91,10 +74,10 @@ def show_at_once(
 
 
 def release_waiting(connection: Connection, campaign: bytes, senders: Collection[bytes]) -> int:
-    """Let new senders wait, and release all waiting workers if there are at least `at_least`.
+    """Let new senders wait, and release all if there are at least `at_least`; return how many.
 
-    Returns the number of released workers. Call it in the transaction that stores the uploads, with
-    the campaign locked. `senders` must not have sent anything before.
+    Call it in the transaction that stores the uploads, with the campaign locked. `senders` must not
+    have sent anything before.
     """
     person = tables.participant
     connection.execute(
@@ -128,8 +111,8 @@ def release_waiting(connection: Connection, campaign: bytes, senders: Collection
 def take_stock(connection: Connection, campaign: bytes) -> None:
     """Update the requester's view to the released workers, and put exclusions into effect.
 
-    Results are deleted if a worker has withdrawn since. Call it in a write transaction, with the
-    campaign locked; its workers must wait for releases.
+    Results are deleted if a worker has withdrawn since. The campaign must be locked, and its
+    workers wait for releases.
     """
     person, table = tables.participant, tables.campaign
     row = connection.execute(select(table).where(table.c.id == campaign)).one()
@@ -186,11 +169,7 @@ def recount(database: Database) -> None:
 
 
 def _counts() -> dict[str, ColumnElement[int]]:
-    """Return the correct values by column.
-
-    If workers wait, only releases write the counts shown. Revoked invites stay in `invites_made`,
-    and their number is unknown; so it is only increased.
-    """
+    """Return the correct values by column; the number of revoked invites is unknown."""
     kept = tables.campaign.c
     at_once = kept.at_least <= 1
     invites = kept.invites_used + _number_of(tables.invite, tables.invite.c.revoked == 0)

@@ -36,9 +36,7 @@ class Replayed:
 def replay(database: Database, departures: Departures, now: float) -> Replayed:
     """Repeat the withdrawals and endings of campaigns that a restored copy lacks.
 
-    Campaigns are deleted or closed, expired data is deleted, and withdrawn workers are deleted and
-    cannot join again. If all of this is done already, nothing changes. Other servers may run. `now`
-    is in seconds since 1970: see `Clock.trusted`.
+    If all of this is done already, nothing changes. Other servers may run. `now`: `Clock.trusted`.
     """
     if departures.journal is None:
         return Replayed(workers=0, deleted=0, closed=0)
@@ -89,7 +87,6 @@ def _keep_endings(database: Database, departures: Departures) -> None:
 
 
 def _end_again(database: Database, departures: Departures, campaign: bytes) -> Ending | None:
-    """Repeat the ending of a campaign, unless another server has reverted its entry meanwhile."""
     mine = select(tables.campaign).where(tables.campaign.c.id == campaign)
     with database.write() as connection:
         row = connection.execute(mine.with_for_update()).one_or_none()

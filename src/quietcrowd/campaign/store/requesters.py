@@ -37,20 +37,14 @@ Kind: TypeAlias = Literal["key", "code", "token", "credential", "campaign", "ope
 
 @frozen
 class Shown:
-    """A secret or a campaign link that a request presents.
-
-    `hash` is its SHA-256, or the campaign's id for a link ("campaign" or "open-campaign").
-    """
+    """A secret, by its SHA-256, or a link, by its campaign's id, that a request presents."""
 
     kind: Kind
     hash: bytes
 
 
 def known_among(connection: Connection, shown: Collection[Shown]) -> set[Shown]:
-    """Return which of these exist, including expired keys, codes and tokens.
-
-    A "campaign" must not be a draft; an "open-campaign" must be open to anyone.
-    """
+    """Return which exist; a campaign must not be a draft, an open campaign open to anyone."""
     person, campaign = tables.participant.c, tables.campaign.c
     ids = [one.hash[:16] for one in shown if one.kind == "credential"]
     wanted: dict[Kind, tuple[Any, ColumnElement[bool]]] = {
@@ -73,11 +67,7 @@ def known_among(connection: Connection, shown: Collection[Shown]) -> set[Shown]:
 def find_shown(
     database: Database, table: Table, wanted: Select[Any], token: str, prefix: Prefix
 ) -> Any:
-    """Return the row of a presented token, or None; a string of another form is not looked up.
-
-    `table` contains the hashes of such tokens, and `wanted` selects from it with any further
-    conditions.
-    """
+    """Return the row of a token from `wanted`, or None; `table` contains the hashes."""
     if not has_prefix(token, prefix):
         return None
     hashed = token_hash(token)
@@ -102,11 +92,7 @@ class KeyHolder:
 def issue_key(
     database: Database, name: str, *, replace: bool = False, expires_at: int | None = None
 ) -> str:
-    """Create a key of a requester; a new name adds the requester.
-
-    `replace` revokes all earlier keys. `expires_at` is in seconds since 1970; None means never.
-    Raises `ParameterError` if the name is empty or invalid.
-    """
+    """Create a key of a requester, who may be new; `replace` revokes all earlier keys."""
     check_text("name", name)
     if not name.strip() or "\0" in name:
         raise ParameterError("campaign.name-invalid")
@@ -139,10 +125,7 @@ def keys_of(connection: Connection, requester: bytes) -> list[Any]:
 
 
 def revoke_keys(connection: Connection, hashes: list[bytes]) -> None:
-    """Revoke keys, and delete the dashboard codes and tokens created with them.
-
-    The hashes stay, so that a client with a revoked key gets a specific error.
-    """
+    """Revoke keys, whose hashes stay, and delete dashboard codes and tokens made with them."""
     for table in (tables.dashboard_code, tables.dashboard_token):
         connection.execute(delete(table).where(table.c.key_sha256.in_(hashes)))
     keys = tables.api_key
@@ -157,11 +140,7 @@ def key_state(row: Any, now: float) -> Literal["valid", "expired", "revoked"]:
 
 
 def requester_of(database: Database, key: str, now: float) -> KeyHolder:
-    """Return the holder of a key; a string of another form is not looked up.
-
-    Raises `ProblemError` if the key is unknown, expired or revoked. Only a client with the exact
-    key learns which.
-    """
+    """Return the holder of a key, or raise `ProblemError` with the reason if it was valid."""
     found = find_shown(database, tables.api_key, select(tables.api_key), key, "qck_")
     if found is None:
         raise ProblemError("credential", "Show a requester's key: Authorization: Bearer qck_...")
@@ -178,13 +157,9 @@ def requester_of(database: Database, key: str, now: float) -> KeyHolder:
 def owned_campaign(
     connection: Connection, requester: bytes, campaign: str, *, lock: bool = False
 ) -> Any:
-    """Return a campaign of a requester.
-
-    Raises the same `ProblemError` whether the campaign does not exist or has another requester.
-    """
+    """Return a campaign of a requester; any other raises the same `ProblemError`."""
     wanted = select(tables.campaign).where(
-        tables.campaign.c.id == bytes.fromhex(campaign),
-        tables.campaign.c.requester_id == requester,
+        tables.campaign.c.id == bytes.fromhex(campaign), tables.campaign.c.requester_id == requester
     )
     found = connection.execute(wanted.with_for_update() if lock else wanted).one_or_none()
     if found is None:

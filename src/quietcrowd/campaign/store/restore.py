@@ -44,12 +44,9 @@ def restore(
     """Replace a database by a copy, a generation or a file, which stays unchanged.
 
     The new database is complete before it replaces the old one, so a crash leaves one of them. The
-    old SQLite database becomes a copy made now. A PostgreSQL database must be empty. Copies of the
-    journal next to the copy are merged into the journal; if it is `lost`, they replace it.
-
-    Returns the result of the replay, and the place of the old database or None. Raises
-    `ParameterError` if a server uses the database, the copy is invalid, or the journal is missing.
-    Raises `FormatError` if a newer version made the copy.
+    old SQLite database becomes a copy made now, whose place is returned; a PostgreSQL database must
+    be empty. Copies of the journal next to the copy are merged into it; if it is `lost`, they
+    replace it.
     """
     file = _require_whole(copy)
     missing = None if lost else missing_journal(settings)
@@ -133,7 +130,6 @@ def _finish(database: Database, copy: Path, settings: Places, now: float, lost: 
 
 
 def _journals(copy: Path, database: Database) -> list[Path]:
-    """Return the good copies of a database's journal, in and next to a copy."""
     mine, known = identity_of(database), identity_of(database, tables.journal)
     return [
         one.journal

@@ -71,10 +71,7 @@ def are_paged() -> ColumnElement[bool]:
 
 
 def put_pages(connection: Connection, campaign: bytes, pages: Iterable[ResultPage]) -> None:
-    """Replace all pages of a campaign, in the transaction that writes the head.
-
-    `pages` is consumed lazily. Each kind must have at least one page, and no gaps.
-    """
+    """Replace all pages of a campaign, in the transaction that writes the head."""
     table = tables.result_page
     connection.execute(delete(table).where(table.c.campaign_id == campaign))
     rows: list[tuple[bytes, str, int, str]] = []
@@ -102,10 +99,7 @@ def read_pages(
     after: tuple[str, int],
     most: int,
 ) -> Sequence[ResultPage]:
-    """Return up to `most` pages, ordered by kind and number.
-
-    `after` is kind and number of the previous page, or ("", 0) for the first.
-    """
+    """Return up to `most` pages by kind and number, after the kind and number of `after`."""
     page = tables.result_page.c
     found: list[ResultPage] = []
     for kind in sorted(kinds):

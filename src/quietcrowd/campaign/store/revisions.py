@@ -57,10 +57,7 @@ def found_revision(connection: Connection) -> str | None:
 
 
 def standing_of(found: str | None) -> Standing:
-    """Compare the revision of a database with this version.
-
-    Raises `FormatError` if a newer, incompatible version made it.
-    """
+    """Compare a database's revision with this version; raise `FormatError` if incompatible."""
     known = [script.revision for script in _scripts()]
     if found is None:
         return "new"

@@ -93,11 +93,7 @@ class ReportRule:
 
 
 def report_rule(mechanism: Mechanism, tasks: int) -> ReportRule:
-    """Return the range of a mechanism's reports.
-
-    Raises `ParameterError` if there are too many labels or numbers, or JSON cannot represent them
-    exactly.
-    """
+    """Return the range of a mechanism's reports, or raise `ParameterError` if it is too large."""
     sketch = mechanism.sketch_bounds(tasks)
     if sketch is not None:
         return _sketch_rule(sketch)
@@ -158,8 +154,7 @@ def _sketch_rule(bounds: SketchBounds) -> ReportRule:
 def usable_mechanism(described: Mapping[str, Any]) -> Mechanism:
     """Return a described mechanism if a campaign can use it; otherwise raise `FormatError`.
 
-    The message does not quote the description. Mechanisms of earlier versions raise
-    `RemovedMechanismError`.
+    The message does not quote it. Mechanisms of earlier versions raise `RemovedMechanismError`.
     """
     domain = described.get("domain")
     levels = (
@@ -200,10 +195,7 @@ def parse_mechanism(text: str) -> Mechanism:
 
 
 def stored_rule(text: str, tasks: int = 1) -> ReportRule:
-    """Return the range of a stored mechanism's reports.
-
-    The length and the type of a sketch do not depend on `tasks`, but its bounds do.
-    """
+    """Return the range of a stored mechanism's reports; a sketch's bounds depend on `tasks`."""
     return report_rule(parse_mechanism(text), tasks)
 
 
@@ -214,10 +206,7 @@ def decoded(domain: Domain, codes: Sequence[int]) -> pa.Array:
 
 
 def earlier_document(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a channel document as campaigns contain it that were opened before kinds had names.
-
-    Such a campaign can still be answered by the command-line device.
-    """
+    """Return a channel document as older campaigns contain it, which devices can still answer."""
     kinds = {"shift": "laplace", "weights": "bounded"}
     kept = {k: v for k, v in document.items() if k not in ("numbered", "per_worker", "solution")}
     return {**kept, "kind": kinds.get(document["kind"], document["kind"])}

@@ -52,16 +52,11 @@ def build_configuration(
     requester_id: str | None = None,
     as_of: str | None = None,
 ) -> Configuration:
-    """Build the configuration of a campaign.
+    """Build the configuration of a campaign, or raise `ParameterError` or `FormatError`.
 
     `tasks` are ordered by id. `answers` limits a worker's answers (None for all tasks), or is the
     number of tasks assigned to a worker. `linked` limits the answers that share one fact; the
-    default is the result of `largest_group`. `requester_id` is 16 bytes in hexadecimal. `as_of`,
-    such as 2026-12-01, is the day that all questions refer to.
-
-    Raises `ParameterError` for an invalid `as_of` or allotment, no or too many tasks, or more
-    copies and near-copies of a question than `linked`. Raises `FormatError` if JSON cannot
-    represent it.
+    default is the result of `largest_group`. `as_of` is the day that all questions refer to.
     """
     if not tasks:
         raise ParameterError("campaign.no-task")
@@ -109,10 +104,7 @@ def loss_of_tasks(mechanism: Mechanism, answers: int, names: Sequence[str]) -> f
 def campaign_guarantee(
     mechanism: Mechanism, answers: int, linked: int, tasks: int, worker_epsilon: float | None
 ) -> PrivacyGuarantee:
-    """Return the guarantee of a worker with all answers; see `describe_campaign`.
-
-    The epsilon of all answers is at least that of one answer, even if `worker_epsilon` is smaller.
-    """
+    """Return the guarantee of all answers, whose epsilon is at least that of one answer."""
     guarantee = mechanism.guarantee(answers=answers, tasks=tasks, linked=linked)
     if worker_epsilon is None:
         return guarantee
@@ -134,10 +126,7 @@ def _linked(
 
 
 def hash_tasks(tasks: Sequence[tuple[str, str, Any]]) -> str:
-    """Return the SHA-256 of all tasks, ordered by id, in hexadecimal.
-
-    Raises `FormatError` if JSON cannot represent them.
-    """
+    """Return the SHA-256 of all tasks, ordered by id, in hexadecimal; may raise `FormatError`."""
     listed = [{"task_id": id_, "task": name, "data": data} for id_, name, data in tasks]
     return canonical_hash(listed).hex()
 
@@ -158,12 +147,7 @@ def describe_campaign(
     requester_id: str | None,
     as_of: str | None,
 ) -> dict[str, Any]:
-    """Return the content of a configuration, JSON-ready.
-
-    For `tasks_hash` see `hash_tasks`, for `worker_epsilon` `loss_of_tasks`, and for other
-    parameters `build_configuration`. An allotment requires promises. Raises `ParameterError` if
-    `as_of` is invalid.
-    """
+    """Return the content of a configuration; for parameters see `build_configuration`."""
     if as_of is not None:
         check_as_of(as_of)
     guarantee = campaign_guarantee(mechanism, answers, linked, tasks, worker_epsilon)

@@ -29,11 +29,7 @@ else:
 
 @contextmanager
 def file_lock(path: Path, *, wait: bool) -> Iterator[None]:
-    """Lock a file, which is created if necessary and not deleted.
-
-    Unless `wait`, raises `OSError` if the lock is held, even by this process. Also raises `OSError`
-    if the file cannot be created.
-    """
+    """Lock a file, which is created if necessary; unless `wait`, a held lock raises `OSError`."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
     try:
         _lock(handle, wait)

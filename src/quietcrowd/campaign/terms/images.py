@@ -41,10 +41,9 @@ def media_type(content: bytes) -> str | None:
 
 
 def image_kind(content: bytes) -> str:
-    """Return the media type of an image that devices show.
+    """Return the media type of an image that devices show, or raise `ValueError`.
 
-    Only the header is decoded, before a viewer allocates memory for the pixels. Raises `ValueError`
-    if the format is not accepted, the header is damaged, or there are too many pixels.
+    Only the header is decoded, before a viewer allocates memory for the pixels.
     """
     kind = media_type(content)
     if kind is None:
@@ -118,10 +117,7 @@ def image_in(value: Any) -> str | None:
 
 
 def named_images(shown: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return the hashes of all images without duplicates, in the order in which they are fetched.
-
-    `shown` contains the data of each task.
-    """
+    """Return the hashes of all images in tasks' data, in the order in which they are fetched."""
     found = {image_in(value) for data in shown for value in data.values()}
     return tuple(sorted(one for one in found if one is not None))
 
@@ -132,11 +128,7 @@ _ANIMATED = "the image is animated: save one of its frames"
 
 
 def plain_image(content: bytes) -> bytes:
-    """Remove invisible data from a PNG, JPEG or WebP; an image without such data stays unchanged.
-
-    Raises `ValueError` for other formats, too many pixels, and damaged, truncated or animated
-    images.
-    """
+    """Remove invisible data from a PNG, JPEG or WebP, or raise `ValueError` if it is invalid."""
     return b"".join(_READERS[image_kind(content)](content))
 
 

@@ -66,11 +66,7 @@ def skeleton(text: str) -> str:
 
 
 def letters_alike(text: str) -> str:
-    """Replace look-alike letters, but not numbers, accents and most marks.
-
-    Letters that look like a mark become that mark, except everyday letters of some scripts, such as
-    the Hebrew yod.
-    """
+    """Replace look-alike letters and letters like marks, but not numbers, accents and marks."""
     return _replaced(text, _letter_confusables())
 
 
@@ -111,12 +107,10 @@ def _is_letter(letter: str) -> bool:
 
 
 def _shows(letter: str) -> bool:
-    """Return whether a character is a letter, a number or an accent."""
     return unicodedata.category(letter)[0] in "LMN"
 
 
 def _is_everyday(letter: str) -> bool:
-    """Return whether it is a letter from Hebrew to Sinhala, or of Japanese or Chinese."""
     return "\u0590" <= letter <= "\u0dff" or "\u3000" <= letter <= "\u9fff"
 
 
@@ -152,19 +146,12 @@ _END = re.compile(r"(?<=[^\W_])[\W_]+\Z")
 
 
 def sent_again(mechanism: Mechanism) -> bool:
-    """Return whether a device sends one report for all copies of a question.
-
-    It does not if a worker's answers share randomness, such as a flip probability or the sums of a
-    sketch. Nor does it if it cannot fix its reports in advance.
-    """
+    """Return whether one report serves all copies: noise is independent, and fixed in advance."""
     return mechanism.independent_reports and mechanism.no_memo is None
 
 
 def largest_group(tasks: Iterable[Shown], mechanism: Mechanism) -> int:
-    """Return the largest number of reports on copies and near-copies of one question, at least 1.
-
-    Copies count once if one report serves them all.
-    """
+    """Return the most reports on copies and near-copies; copies with one report count once."""
     once = sent_again(mechanism)
     sizes = (
         len({canonical_hash(data) if once and data else name for name, data in group})
@@ -226,10 +213,7 @@ def _letters(name: str, data: Mapping[str, Any], fold: Fold, last: Fold) -> Any:
 
 
 def alike(tasks: Iterable[Shown]) -> tuple[tuple[str, ...], ...]:
-    """Return groups of names of tasks with the same prompt and different data.
-
-    The prompt is the column with the most words, at least two.
-    """
+    """Return groups of names of tasks with the same prompt, at least two words, and other data."""
     groups: dict[str, list[tuple[str, bytes]]] = {}
     for name, data in tasks:
         columns = (_words(value, _folded) for value in data.values())
@@ -270,10 +254,7 @@ def _look(text: str, fold: Fold) -> str:
 
 
 def _name_letters(name: str, fold: Fold) -> str:
-    """Return the letters and numbers of a name, with numbers separated; its look without any.
-
-    Names often consist of numbers, so no number counts as one that only counts tasks.
-    """
+    """Return letters and separated numbers of a name, which often has only numbers."""
     return _MARKS.sub("", _BETWEEN.sub(" ", fold(name))) or _look(name, fold)
 
 
@@ -286,10 +267,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def _words(value: Any, fold: Fold) -> Words:
-    """Return the words of a column, regardless of case, spaces and marks.
-
-    Numbers, marks and ids without other words are ignored. An image is one word.
-    """
+    """Return the words of a column without case and marks; none of only numbers and ids."""
     image = image_in(value)
     if image is not None:
         return (image,)

@@ -39,10 +39,7 @@ def _harmless(letter: str) -> bool:
 
 
 def refusal(response: httpx.Response) -> str:
-    """Return the reason of a failed request from its problem document (RFC 9457), or the status.
-
-    If the document lists violated rules, only these are returned.
-    """
+    """Return the reason in a problem document (RFC 9457), its rules if any, or the status."""
     try:
         problem = response.json()
         general = [problem["title"], problem["detail"]]

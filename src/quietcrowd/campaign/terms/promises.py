@@ -29,10 +29,7 @@ USUAL_MOST_PARTICIPANTS = 10_000
 
 
 def most_participants(join_mode: str, named: int | None) -> int | None:
-    """Return the number of visible workers at which a campaign is full; None for no limit.
-
-    `named` is the requester's limit. Campaigns open to anyone always have one.
-    """
+    """Return how many visible workers fill a campaign, if open always a number."""
     return USUAL_MOST_PARTICIPANTS if named is None and join_mode == "open" else named
 
 
@@ -46,11 +43,7 @@ USUAL_RETENTION_DAYS, MAX_RETENTION_DAYS = 90, 3_650
 
 USUAL_AT_LEAST, MAX_AT_LEAST = 5, 1_000
 
-_LENGTHS = {
-    "requester": LONGEST_REQUESTER,
-    "contact": LONGEST_CONTACT,
-    "purpose": LONGEST_PURPOSE,
-}
+_LENGTHS = {"requester": LONGEST_REQUESTER, "contact": LONGEST_CONTACT, "purpose": LONGEST_PURPOSE}
 
 
 @frozen(kw_only=True)
@@ -164,11 +157,7 @@ class Allotment:
     def of(
         cls, kind: Any, *, mechanism: Mechanism, answers: int | None, tasks: int
     ) -> Allotment | None:
-        """Return the assignment of a campaign; None if any worker may answer any task.
-
-        Raises `ParameterError` if the kind is unknown, the mechanism reports every task, or
-        `answers` is missing or out of range.
-        """
+        """Return the assignment of a campaign, or None; raise `ParameterError` if it is invalid."""
         if kind is None:
             return None
         if kind not in ALLOTMENTS:

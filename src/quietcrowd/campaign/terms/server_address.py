@@ -25,10 +25,10 @@ _IN_PAGE = re.compile(r"https?://[a-z0-9._-]+(:[0-9]+)?(/[A-Za-z0-9._~-]+)*", re
 
 
 def spell_server(parts: SplitResult) -> str:
-    """Return the normal form of a server's address, without a path.
+    """Return the normal form of a server's address, without a path, or raise `ValueError`.
 
     The host is in lower case, in ASCII (IDNA), without a final dot. An IP address has its shortest
-    form, and the default port is omitted. Raises `ValueError` if the host or the port is invalid.
+    form, and the default port is omitted.
     """
     host, port = _spell_host(parts.hostname or ""), parts.port
     shown = f"[{host}]" if ":" in host else host
@@ -37,10 +37,7 @@ def spell_server(parts: SplitResult) -> str:
 
 
 def origin_of(server: str) -> str:
-    """Return the origin by which a device identifies a server, from the result of `spell_server`.
-
-    A path is ignored, and all names of this machine have the same origin.
-    """
+    """Return a server's origin, without a path; all names of this machine have the same."""
     parts = urlsplit(server)
     if not is_here(parts.hostname or ""):
         return f"{parts.scheme}://{parts.netloc}"
@@ -109,11 +106,7 @@ class ServerAddress:
 
     @classmethod
     def read(cls, text: str) -> ServerAddress:
-        """Parse an address.
-
-        Raises `ParameterError` if it is invalid, or would send a key through a network without
-        HTTPS.
-        """
+        """Parse an address, or raise `ParameterError` if it is invalid or not encrypted."""
         shown = repr(without_user(re.split("[?#]", text, maxsplit=1)[0]))
         try:
             parts = urlsplit(text.strip())
@@ -129,11 +122,7 @@ class ServerAddress:
 
 
 def address_in_page(text: str) -> str:
-    """Return the normal form of an address for use in a page and in its content security policy.
-
-    Raises `ParameterError` as `ServerAddress.read` does, and for IPv6 or special characters in the
-    path.
-    """
+    """Return the normal form of an address for a page and its policy, or raise `ParameterError`."""
     address = ServerAddress.read(text).url
     if _IN_PAGE.fullmatch(address) is None:
         raise ParameterError("campaign.page-address-invalid", address=address)
@@ -141,11 +130,7 @@ def address_in_page(text: str) -> str:
 
 
 def address_of_host(host: str) -> str:
-    """Return the server's address from the ``Host`` header of a request.
-
-    It has HTTPS except on this machine, because devices accept nothing else. Raises
-    `ParameterError` if the host is invalid.
-    """
+    """Return the address from a ``Host`` header: with HTTPS, as devices require, except here."""
     if _HOST.fullmatch(host) is None:
         raise ParameterError("campaign.server-name-invalid")
     scheme = "http" if is_here(host.partition(":")[0].lower()) else "https"

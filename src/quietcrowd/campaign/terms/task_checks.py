@@ -45,9 +45,7 @@ _Columns = Mapping[str, Sequence[Hashable]]
 def check_no_answers(domain: Domain, rows: Sequence[TaskRow], *, quoting: bool = False) -> None:
     """Raise `FormatError`, naming a row and a column, if a file of tasks looks like one of answers.
 
-    Of rows that separate the shown fields themselves (`set_apart`), only ids are checked. Unless
-    `quoting`, a column is given by its position among the shown ones; quote only on the requester's
-    machine.
+    Unless `quoting`, a column is given by its position; quote only on the requester's machine.
     """
     plain = [row for row in rows if not row.set_apart]
     shown = [json.loads(row.data) for row in plain]
@@ -104,10 +102,7 @@ def _hashable(value: Any) -> Hashable:
 
 
 def _holds_answers(domain: Domain, name: str, columns: _Columns) -> bool:
-    """Return whether a column contains only possible answers, in at least two rows.
-
-    Numbers can mean anything. They count as answers if rows that agree in another column differ.
-    """
+    """Return whether a column has only answers; numbers, only if they differ in a group."""
     filled = [value for value in columns[name] if value is not None]
     if len(filled) < 2 or not _are_answers(domain, set(filled)):
         return False
@@ -140,7 +135,6 @@ def _repeating(columns: _Columns) -> list[str]:
 
 
 def _follows(known: Sequence[Hashable], values: Sequence[Hashable]) -> bool:
-    """Return whether rows that agree in one column agree in the other."""
     return len(set(zip(known, values, strict=True))) == len(set(known))
 
 

@@ -38,10 +38,7 @@ _ANNOTATIONS = frozenset({"annotations", "annotation_id", "completed_by", "draft
 
 @frozen(kw_only=True)
 class SortedColumns:
-    """The columns of one task by their meaning.
-
-    `name` is the task's id, from the column `named_by`; all fields except `shown` may be None.
-    """
+    """The columns of one task by their meaning; all except `shown` may be None."""
 
     name: Any
     named_by: str | None
@@ -61,10 +58,7 @@ class TaskColumns:
     shown: tuple[str, ...] | None = field(default=None)
 
     def check_spelling(self, number: int, fields: Iterable[str]) -> None:
-        """Raise `FormatError` if a field differs from a reserved name only in case or spaces.
-
-        The message names the row.
-        """
+        """Raise `FormatError` if a field differs from a reserved name only in case or spaces."""
         exact = set(fields)
         alike = {name.strip().lower() for name in exact if name not in (*_OURS, self.name)}
         unnamed = self.name is None and exact.isdisjoint(_NAMES)
@@ -77,11 +71,7 @@ class TaskColumns:
         """Split the columns of a task into name, shown data and known truth.
 
         Of Toloka and MTurk, only columns that begin with ``INPUT:`` or ``Input.`` are shown, and
-        ``GOLDEN:`` is the known truth. Of other files, all fields are shown, or only `data` if the
-        file separates them. `number` is the row, for messages.
-
-        Raises `FormatError` if the task contains workers' answers or hints, or lacks the column
-        `name`.
+        ``GOLDEN:`` is the known truth. Workers' answers and hints raise `FormatError`.
         """
         outer = dict(fields)
         inner = outer if data is None else dict(data)
@@ -113,7 +103,6 @@ def _is_kept(name: str, shown: tuple[str, ...]) -> bool:
 def _sort_service(
     number: int, named_by: str | None, name: Any, fields: Mapping[str, Any], truth: Any
 ) -> SortedColumns:
-    """Reject workers' answers, and sort the columns of Toloka and MTurk."""
     spelled = {name.strip().lower(): name for name in fields}
     filled = {low for low, name in spelled.items() if fields[name] not in (None, "", [])}
     labelled = "label" in filled and isinstance(fields[spelled["label"]], list)  # labels of doccano
@@ -221,10 +210,7 @@ def _text(content: bytes) -> str:
 
 
 def _read_table(content: bytes, columns: TaskColumns = _USUAL, *, usual: str) -> Iterator[TaskRow]:
-    """Read a table with an optional name and ``gold``; all other columns are data.
-
-    The delimiter (comma, semicolon or tab) is inferred from the header.
-    """
+    """Read a table with an optional name and ``gold``; all other columns are data."""
     text = _text(content)
     try:
         delimiter, _ = sniff_header(text, usual)
@@ -251,14 +237,12 @@ def _check_header(names: Sequence[str]) -> None:
 
 
 def _read_json_lines(content: bytes, columns: TaskColumns = _USUAL) -> Iterator[TaskRow]:
-    """Read one object per line; see `_record`."""
     for number, line in enumerate(_text(content).split("\n"), start=1):
         if line.strip():
             yield _record(number, _parsed(number, line), columns)
 
 
 def _read_json(content: bytes, columns: TaskColumns = _USUAL) -> Iterator[TaskRow]:
-    """Read a list of objects, or one object; see `_record`."""
     found = _parsed(1, _text(content))
     for number, record in enumerate(found if isinstance(found, list) else [found], start=1):
         yield _record(number, record, columns)
@@ -272,10 +256,7 @@ def _parsed(number: int, text: str) -> Any:
 
 
 def _record(number: int, record: Any, columns: TaskColumns) -> TaskRow:
-    """Return a task from a JSON object with a name, ``gold`` and ``data``.
-
-    Without ``data``, the other fields are data. Label Studio's fields next to the data are ignored.
-    """
+    """Return a task from an object with a name, ``gold`` and ``data``, else from its fields."""
     if not isinstance(record, dict):
         raise FormatError("campaign.row-not-object", number=number)
     columns.check_spelling(number, record)
@@ -303,10 +284,7 @@ Errors name the row, and do not quote its content.
 
 
 def encode_known_truths(domain: Domain, rows: Sequence[TaskRow]) -> list[str | None]:
-    """Encode the known truths of tasks as JSON; None if unknown.
-
-    Raises `FormatError`, naming the row but not the truth, if a truth is outside of the domain.
-    """
+    """Encode known truths as JSON or None; `FormatError` names the row, but no truth."""
     stored: list[str | None] = []
     for row in rows:
         known = None if row.known_truth is None else _as_answer(domain, row.known_truth)

@@ -47,10 +47,7 @@ def html_file(text: str) -> PageFile:
 
 
 def fill(template: str, places: Mapping[str, str]) -> str:
-    """Replace each placeholder of a template; replacements are not searched for placeholders.
-
-    Raises ValueError unless each occurs exactly once.
-    """
+    """Replace each placeholder, which must occur once; replacements are not searched for others."""
     for place in places:
         if template.count(place) != 1:
             raise ValueError(f"{place!r} must be there once; it is {template.count(place)} times")

@@ -78,16 +78,9 @@ class Verification:
 
 
 def verify_server(
-    server: str,
-    campaign: str = ANY_CAMPAIGN,
-    *,
-    transport: httpx.BaseTransport | None = None,
+    server: str, campaign: str = ANY_CAMPAIGN, *, transport: httpx.BaseTransport | None = None
 ) -> Verification:
-    """Fetch all files of the worker page, and compare them with this release.
-
-    `server` is an address as `ServerAddress` formats it. The page is the same for every `campaign`.
-    Raises CampaignError if the server is unreachable or overloaded, or has no such campaign.
-    """
+    """Compare a server's worker page with this release, or raise CampaignError."""
     expected = dict(SERVED)
     expected[f"j/{campaign}"] = WORKER_PAGE
     saved = _saved(server)
@@ -162,7 +155,6 @@ class _Look:
 
 
 def _read(answer: _Answer) -> _Answer:
-    """Return a response; stop reading once its content is larger than any file."""
     content = b""
     for part in answer.iter_raw():
         content += part

@@ -38,10 +38,7 @@ WORKER_FILES: Mapping[str, PageFile] = {
 
 
 def messages_blocks() -> str:
-    """Return the messages of all languages as data blocks, which browsers do not run.
-
-    Each is a ``<script type="application/json" data-messages="en">``.
-    """
+    """Return the messages of all languages as data blocks, which browsers do not run."""
     blocks = []
     for path, file in WORKER_FILES.items():
         folder, _, name = path.rpartition("/")

@@ -96,9 +96,7 @@ def _read_mechanism(described: dict[str, Any]) -> Mechanism:
     return mechanism
 
 
-def _read_method(
-    described: dict[str, Any] | None,
-) -> tuple[FittingMethod | None, str | None]:
+def _read_method(described: dict[str, Any] | None) -> tuple[FittingMethod | None, str | None]:
     """Return the described method, and its stored form; None for the default."""
     if described is None:
         return None, None
@@ -220,9 +218,7 @@ def create_campaign(
 
 @router.get("", responses=documented("credential"))
 def list_campaigns(
-    requester: Requester,
-    service: ServiceOf,
-    page: Annotated[PageQuery, Query()],
+    requester: Requester, service: ServiceOf, page: Annotated[PageQuery, Query()]
 ) -> CampaignPage:
     """Return a page of the requester's campaigns."""
     after = read_cursor(page.cursor, 16)
@@ -303,9 +299,7 @@ def change_campaign(
     return document
 
 
-def _changed_values(
-    change: CampaignChange,
-) -> tuple[dict[str, Any], FittingMethod | None]:
+def _changed_values(change: CampaignChange) -> tuple[dict[str, Any], FittingMethod | None]:
     """Return the changes in stored form, and the new method, if any."""
     values: dict[str, Any] = {name: getattr(change, name) for name in change.model_fields_set}
     for name in ("title", "description", *PROMISED):

@@ -202,8 +202,7 @@ def read_own_reports(credential: Credential, service: ServiceOf) -> OwnReports:
         rows, sketches = (
             connection.execute(
                 select(table).where(
-                    table.c.campaign_id == person.campaign_id,
-                    table.c.participant_id == person.id,
+                    table.c.campaign_id == person.campaign_id, table.c.participant_id == person.id
                 )
             ).all()
             for table in (tables.report, tables.sketch)

@@ -196,9 +196,7 @@ def read_results(
 
 
 @router.post(
-    "/inferences",
-    status_code=202,
-    responses=documented("credential", "not-found", "bad-state"),
+    "/inferences", status_code=202, responses=documented("credential", "not-found", "bad-state")
 )
 def request_inference(campaign: Id, requester: Requester, service: ServiceOf) -> Requested:
     """Request an inference. This is needed only if the reports have not changed.
@@ -248,10 +246,7 @@ class TruthQuery(BaseModel):
     },
 )
 def export_reports(
-    campaign: Id,
-    requester: Requester,
-    service: ServiceOf,
-    wanted: Annotated[ReportQuery, Query()],
+    campaign: Id, requester: Requester, service: ServiceOf, wanted: Annotated[ReportQuery, Query()]
 ) -> Response:
     """Return all reports, as `quietcrowd.read_reports` reads them; workers have pseudonyms."""
     with service.database.read() as connection:
@@ -290,10 +285,7 @@ def export_reports(
     },
 )
 def export_truths(
-    campaign: Id,
-    reader: ReaderOf,
-    service: ServiceOf,
-    wanted: Annotated[TruthQuery, Query()],
+    campaign: Id, reader: ReaderOf, service: ServiceOf, wanted: Annotated[TruthQuery, Query()]
 ) -> Response:
     """Return the truths of the latest inference as a file."""
     with service.database.read() as connection:

@@ -148,10 +148,7 @@ def _add(connection: Connection, campaign: Any, rows: Sequence[TaskRow]) -> Task
 
 @router.get("", responses=documented("credential", "not-found"))
 def list_tasks(
-    campaign: Id,
-    reader: ReaderOf,
-    service: ServiceOf,
-    page: Annotated[PageQuery, Query()],
+    campaign: Id, reader: ReaderOf, service: ServiceOf, page: Annotated[PageQuery, Query()]
 ) -> TaskPage:
     """Return a page of the tasks, in the order of their files."""
     after = min(int.from_bytes(read_cursor(page.cursor, _POSITION)), 2**63 - 1)

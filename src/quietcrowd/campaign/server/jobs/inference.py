@@ -128,10 +128,7 @@ class InferenceJobs:
         self._forget_process()
 
     def _look(self) -> None:
-        """Schedule campaigns that are outdated, or whose reports the process must forget.
-
-        With PostgreSQL this is repeated, because other servers may change reports.
-        """
+        """Schedule outdated campaigns, repeatedly if other servers may change reports."""
         if self.database.path is None:
             self.request(_LOOK, least=_EVERY)
         with self.database.read() as connection:
@@ -185,7 +182,6 @@ class InferenceJobs:
                 write_failure(connection, provenance, reason)
 
     def _next(self) -> bytes | None:
-        """Wait for the next campaign that is due; return None at the end."""
         with self._changed:
             while not self._closed:
                 if not self._due:
@@ -200,7 +196,6 @@ class InferenceJobs:
         return None
 
     def _ask_again(self, campaign: bytes) -> None:
-        """Restore the time since which a campaign has waited."""
         with self._changed:
             self._asked[campaign] = self._since
 
@@ -232,7 +227,6 @@ class InferenceJobs:
             self.tally.observe("releases", INFERENCE_LAG, now - self._since)
 
     def _rest(self, campaign: bytes, seconds: float) -> None:
-        """Infer nothing for a campaign for some seconds, even if it changes."""
         now = time.monotonic()
         with self._changed:
             self._rests = {one: until for one, until in self._rests.items() if until > now}

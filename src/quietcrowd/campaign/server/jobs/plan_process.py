@@ -58,8 +58,6 @@ def _about(pointer: str, *names: str) -> Iterator[None]:
 
 @define
 class _NotingMaker:
-    """A maker that records the epsilon of each mechanism."""
-
     maker: Maker
     made: list[tuple[Mechanism, float]] = field(factory=list)
 
@@ -143,7 +141,6 @@ def _makers(domain: Domain, names: Sequence[str] | None) -> dict[str, _NotingMak
 
 
 def _require_bounded(assumption: CrowdAssumption, sizes: Sequence[CrowdSize], cells: int) -> None:
-    """Raise if the simulation is too large; large campaigns are simulated by smaller ones."""
     simulated = [simulated_size(assumption, size) for size in sizes]
     answers = [one.workers * one.answers for one in simulated]
     for size, one in zip(sizes, answers, strict=True):

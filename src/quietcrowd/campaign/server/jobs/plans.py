@@ -30,11 +30,7 @@ class _PlanningError(Exception):
 
 @define(kw_only=True)
 class PlanJobs:
-    """Queue of plans, computed one at a time in a separate process, in one event loop.
-
-    A requester has one plan in progress, and so delays the others by at most one plan. `longest` is
-    the time limit in seconds of a plan, and of waiting for others' plans.
-    """
+    """Queue of plans, one at a time in a separate process, and one per requester."""
 
     longest: float
     _asking: set[bytes] = field(factory=set, init=False)
@@ -51,11 +47,7 @@ class PlanJobs:
         order: Mapping[str, Any],
         leaving: Callable[[], Coroutine[Any, Any, None]],
     ) -> dict[str, Any]:
-        """Return the members of a `PlanDocument`, given those of a `PlanOrder`.
-
-        The plan is abandoned when the coroutine of `leaving` ends. Raises ProblemError if a rule is
-        broken, a time limit is exceeded, or the requester has another plan in progress.
-        """
+        """Return a `PlanDocument`, abandoned when `leaving` ends, or raise ProblemError."""
         if requester in self._asking:
             raise ProblemError(
                 "too-many-requests", "A plan of yours is being made: wait for it, or leave it."
@@ -97,7 +89,6 @@ class PlanJobs:
             self._turn.release()
 
     async def _answered(self, line: str) -> str:
-        """Return the answer of the process; on timeout or cancellation, kill it."""
         answer = asyncio.get_running_loop().run_in_executor(self._pool, self._ask, line)
         answer.add_done_callback(_take_note)  # no one retrieves it after two cancellations
         try:
@@ -140,7 +131,6 @@ def _take_note(answer: asyncio.Future[str]) -> None:
 
 
 def _plan_in(answer: str) -> dict[str, Any]:
-    """Return the plan in an answer, or raise ProblemError with the broken rule."""
     found = json.loads(answer)
     if "refused" in found:
         pointer, message = found["refused"]

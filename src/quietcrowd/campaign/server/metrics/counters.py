@@ -183,11 +183,7 @@ class Tally:
             return dict(self._counts[mover])
 
     def take_ripe(self, least: int) -> Ripe | None:
-        """Return the counts of workers if they may be published, and wait for the next release.
-
-        From now on, `least` is the largest ``at_least`` of all campaigns that are open or have
-        workers.
-        """
+        """Return the counts of workers if they may be published; wait for `least` from now on."""
         with self._lock:
             self._least = least
             found = self._now() if least <= 1 else self._ripe if self._told >= least else None

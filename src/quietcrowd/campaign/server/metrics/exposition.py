@@ -119,10 +119,7 @@ class Publisher:
 
 
 def _advanced(before: Mapping[Sample, int], ripe: Ripe, least: int) -> dict[Sample, int]:
-    """Return the published counts of workers, increased in multiples of `least`.
-
-    A sample below `least` is omitted: even a 0 would reveal the first occurrence.
-    """
+    """Increase published counts in multiples of `least`: even a 0 would reveal the first."""
     after = dict(before)
     for sample, count in ripe.counts.items():
         more = count - before.get(sample, 0)
@@ -160,9 +157,7 @@ def metrics_port(host: str, port: int, published: Callable[[], Published]) -> It
         server, thread = start_http_server(port, host, registry)
     except OSError as error:
         raise ParameterError(
-            "campaign.metrics-address-unusable",
-            address=place_of(host, port),
-            reason=error.strerror,
+            "campaign.metrics-address-unusable", address=place_of(host, port), reason=error.strerror
         ) from None
     try:
         yield server.server_port
@@ -174,11 +169,7 @@ def metrics_port(host: str, port: int, published: Callable[[], Published]) -> It
 
 def families(published: Published) -> Iterator[Metric]:
     """Yield the published metrics, without creation times."""
-    from prometheus_client.core import (
-        CounterMetricFamily,
-        GaugeMetricFamily,
-        HistogramMetricFamily,
-    )
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
     for kind in KINDS.values():
         if kind.form == "histogram":

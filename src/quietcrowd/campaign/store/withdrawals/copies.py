@@ -56,10 +56,7 @@ SELECT count(*) FROM earlier.ending AS it WHERE NOT EXISTS (
 
 
 def copy_journal(journal: Database, target: Path) -> None:
-    """Write a consistent copy of a journal, in SQLite or PostgreSQL, to a new SQLite file.
-
-    Rows are ordered by their keys, so the file does not reveal the order of withdrawals.
-    """
+    """Write a consistent copy of a journal to a new SQLite file, ordered by keys."""
     copy = Database.open(f"sqlite:///{target}")
     with closing(copy), journal.read() as source:
         known = inspect(source)
@@ -85,10 +82,7 @@ def entries_of(copy: Path) -> int:
 
 
 def lost_entries(copy: Path, earlier: Path, now: float) -> int:
-    """Return the number of entries of an earlier copy that a new copy lacks without a reason.
-
-    The end of retention by `now`, the seconds since 1970 of `Clock.trusted`, is a reason.
-    """
+    """Count entries of an earlier copy that a new one lacks before the end of retention."""
     with closing(_opened(copy)) as raw:
         raw.execute("ATTACH ? AS earlier", (_url(earlier),))
         [departures] = raw.execute(_LOST_DEPARTURES, (int(now),)).fetchone()
@@ -129,11 +123,10 @@ def journal_of(held: Database) -> bytes | None:
 
 
 def matching_departures(settings: Places, database: Database) -> Departures:
-    """Open the journal of a database, and give both an id if they have none.
+    """Open the journal of a migrated database, and give both an id if they have none.
 
-    If servers start at once, the first id written to the journal counts. The database must be
-    migrated. Raises `ParameterError` if the database has another journal, or the journal cannot be
-    written.
+    If servers start at once, the first id written to the journal counts. Raises `ParameterError` if
+    the database has another journal.
     """
     known = journal_of(database)
     missing = None if known is None else missing_journal(settings)
@@ -159,8 +152,7 @@ def matching_departures(settings: Places, database: Database) -> Departures:
 def replace_journal(settings: Places, database: Database, copies: Sequence[Path] = ()) -> bool:
     """Accept an existing or new journal instead of a lost one; return whether one was lost.
 
-    The entries of `copies` of the lost journal are added, and a new journal gets its id. Raises
-    `ParameterError` if no journal is configured, or it cannot be written.
+    The entries of `copies` of the lost journal are added, and a new journal gets its id.
     """
     departures = Departures.open(settings, database)
     try:
@@ -180,10 +172,7 @@ def replace_journal(settings: Places, database: Database, copies: Sequence[Path]
 
 
 def leave_journal(database: Database) -> None:
-    """Replace the journal id of a database that is served without a journal.
-
-    The next server with a journal raises an error until the operator declares the journal lost.
-    """
+    """Replace the journal id of a database without a journal: later servers refuse it."""
     if journal_of(database) is not None:
         with database.write() as connection:
             connection.execute(_REPLACE, {"id": secrets.token_bytes(_BYTES)})

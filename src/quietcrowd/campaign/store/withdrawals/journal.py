@@ -51,8 +51,8 @@ _TRY = text("SELECT pg_try_advisory_xact_lock(:key)")
 def same_database(one: Database, other: Database) -> bool:
     """Return whether two databases are the same.
 
-    For SQLite, compare the files. For PostgreSQL, take a random advisory lock in one and try it in
-    the other: such locks are per database, for any host, port, user or schema in the URL.
+    For PostgreSQL, take a random advisory lock in one and try it in the other: such locks are per
+    database, for any host, port, user or schema in the URL.
     """
     if one.path is not None and other.path is not None:
         return one.path.exists() and other.path.exists() and one.path.samefile(other.path)
@@ -127,10 +127,7 @@ def trace_of(*ids: bytes) -> bytes:
 
 
 def place_of_departures(settings: Places) -> str | None:
-    """Return the URL of the journal, or None without one.
-
-    Raises `ParameterError` if it is the database of campaigns, because a copy would contain it.
-    """
+    """Return the URL of the journal, which must not be the database of campaigns, or None."""
     database = Database.open(settings.database)
     try:
         if settings.departures == NOWHERE:
@@ -163,11 +160,7 @@ class Departures:
 
     @classmethod
     def open(cls, settings: Places, database: Database | None = None) -> Departures:
-        """Open the journal of a server, and create its tables if necessary.
-
-        `database`, that of the campaigns, is compared with the journal, also under another name.
-        Raises `ParameterError` if the journal cannot be written or is the database of campaigns.
-        """
+        """Open or create the journal of a server, which must not be the database of campaigns."""
         place = place_of_departures(settings)
         if place is None:
             return cls(journal=None)
@@ -187,10 +180,7 @@ class Departures:
             self.journal.close()
 
     def leave(self, campaign: bytes, participant: bytes, kept: bytes) -> None:
-        """Record a withdrawal; it is on the disk when this returns.
-
-        `kept` is the hash that identifies the credential, so that it cannot join again.
-        """
+        """Record a withdrawal on disk; the hash `kept` identifies the credential."""
         values = {
             "campaign_id": trace_of(campaign),
             "participant_id": trace_of(campaign, participant),
@@ -199,10 +189,7 @@ class Departures:
         self._write(lambda connection: connection.execute(LEAVE, values))
 
     def end(self, campaign: bytes, kind: Ending, delete_at: int | None = None) -> None:
-        """Record that a campaign was closed or deleted; it is on the disk when this returns.
-
-        `delete_at` is the end of retention of a closed campaign, in seconds since 1970.
-        """
+        """Record on disk that a campaign was closed, until the end of retention, or deleted."""
         values = {"campaign": trace_of(campaign), "kind": kind, "delete_at": delete_at}
         self._write(lambda connection: connection.execute(_END, values))
 
@@ -211,8 +198,7 @@ class Departures:
     ) -> None:
         """Delete the record that a campaign ended, because the database could not commit that.
 
-        `closed` and `delete_at` describe the state before: see `end`. If this write fails as well,
-        the next server that starts ends the campaign.
+        If this write fails as well, the next server that starts ends the campaign.
         """
         trace = trace_of(campaign)
         before = {"campaign": trace, "kind": "closed", "delete_at": delete_at}
