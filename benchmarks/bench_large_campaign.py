@@ -111,7 +111,7 @@ def store_on_cluster(folder, truths):
     """Return what it takes to infer from the store on a cluster; the truths are the server's."""
     output = folder / "truths.parquet"
     with dask_cluster(folder) as cluster:
-        words = ("command", "infer", folder / "store", "--scheduler", cluster.address)
+        words = ("command", "infer", folder / "store", "--dask", cluster.address)
         run = run_script("campaign_run.py", *words, "-o", output)
         found = f"{told(run)}; {workers_told(cluster)}"
     found_there = pq.read_table(output).to_pylist()

@@ -34,7 +34,7 @@ def test_every_table_and_picture_of_the_page_is_of_a_command():
 
 @pytest.mark.nightly
 def test_what_a_command_prints_takes_the_place_of_what_it_printed(tmp_path):
-    command = "quietcrowd plan --tasks 20 --workers 5 \\\n  --labels no,yes -e 1 --draws 3"
+    command = "quietcrowd plan --tasks 20 --workers 5 \\\n  --labels no,yes -e 1 --simulations 3"
     page = f"Before.\n\n```sh\n{command}\n```\n\n```output\nold\n```\n\nBehind.\n"
     new = DRAWING.with_output(page, tmp_path)
     assert new.startswith("Before.\n\n```sh\nquietcrowd plan")

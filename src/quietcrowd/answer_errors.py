@@ -38,8 +38,8 @@ _RULE = (
     "reveals something about it."
 )
 _COMMAND = Advice(
-    missing="Drop the row with --skip-outside.",
-    outside="Name it with --labels, --levels or --between, or drop the row with --skip-outside.",
+    missing="Drop the row with --drop-invalid.",
+    outside="Name it with --labels, --levels or --between, or drop the row with --drop-invalid.",
     twice="Pass --duplicates last or --duplicates first, or drop them.",
     column="Name the columns of answers with --columns TASK,WORKER,LABEL.",
 )
@@ -79,9 +79,9 @@ ADVICE: Mapping[AdviceName, Advice] = MappingProxyType(
             empty="If this is intended, list all ids with --all-tasks and --all-workers.",
         ),
         "partition": Advice(
-            missing='Drop the row with out_of_domain="skip" (on the command line: --skip-outside).',
+            missing='Drop the row with out_of_domain="skip" (on the command line: --drop-invalid).',
             outside='Pass a domain that contains it, or drop the row with out_of_domain="skip" '
-            "(on the command line: --skip-outside).",
+            "(on the command line: --drop-invalid).",
             twice='Pass duplicates="last" or duplicates="first" (on the command line: '
             "--duplicates last), or drop them.",
             column="Name the columns of answers with columns= (on the command line: --columns).",

@@ -13,7 +13,7 @@ WORDS = (
     "--requester", PROMISES["requester"],
     "--contact", PROMISES["contact"],
     "--purpose", PROMISES["purpose"],
-    "--keep-days", PROMISES["retention_days"],
-    "--at-least", PROMISES["at_least"],
+    "--retention-days", PROMISES["retention_days"],
+    "--min-batch", PROMISES["at_least"],
 )  # fmt: skip
 """The same as options of `quietcrowd campaign create`."""

@@ -68,8 +68,8 @@ def server_process(
     port = free_port()
     words = ["serve", "--port", str(port), "--database", database, "--joins-per-minute", "0"]
     words += options
-    if database.startswith("postgresql") and "--departures" not in options:
-        words += ["--departures", f"sqlite:///{log.absolute().parent}/departures.db"]
+    if database.startswith("postgresql") and "--withdrawal-log" not in options:
+        words += ["--withdrawal-log", f"sqlite:///{log.absolute().parent}/departures.db"]
     with (
         log.open("w") as errors,
         running(

@@ -49,7 +49,7 @@ def command(folder, *words):
 def serving(folder, url, tmp_path, name):
     """Give the port of a server of a version; at the end it is told to end, if it has not been."""
     port = free_port()
-    places = ("--database", url, "--departures", f"sqlite:///{tmp_path}/departures.db")
+    places = ("--database", url, "--withdrawal-log", f"sqlite:///{tmp_path}/departures.db")
     words = command(folder, "serve", "--port", port, *places, "--no-infer")
     environment = {**os.environ, "PYTHONWARNINGS": "error"}
     with (
@@ -139,7 +139,7 @@ def test_a_later_server_refuses_what_is_not_upgraded(postgresql_server, tmp_path
     url = postgresql_server.new_database()
     new_key(url)
     later, _ = with_a_later_revision(tmp_path)
-    words = command(later, "serve", "--port", 0, "--database", url, "--departures", "none")
+    words = command(later, "serve", "--port", 0, "--database", url, "--withdrawal-log", "none")
     status, _, errors = finished(*words)
     assert status == 2
     [line] = errors.splitlines()

@@ -57,7 +57,7 @@ def examine(run, settings, copies):
 
     def found(**changed):
         given = settings.model_copy(update=changed)
-        words = ["--departures", given.departures] if given.departures else []
+        words = ["--withdrawal-log", given.withdrawal_log] if given.withdrawal_log else []
         status, printed, told = run(
             "campaign", "doctor", copies, "--database", given.database, *words
         )
@@ -118,7 +118,7 @@ def test_a_journal_that_lacks_entries_or_is_another_one_is_named(examine, settin
         pass
     assert (
         "belongs to another database"
-        in examine(departures=f"sqlite:///{tmp_path}/other.db.departures")[1]
+        in examine(withdrawal_log=f"sqlite:///{tmp_path}/other.db.departures")[1]
     )
 
 

@@ -93,7 +93,7 @@ def test_a_slip_is_answered_with_the_command_that_was_meant(run):
         ("quietcrowd campaign in", "invite"),
         ("quietcrowd randomize --mechanism t", "two-layer"),
         ("quietcrowd infer --method w", "weighted-vote"),
-        ("quietcrowd partition --sk", "--skip-outside"),
+        ("quietcrowd partition --dr", "--drop-invalid"),
         ("quietcrowd rank --du", "--duplicates"),
     ],
 )
@@ -188,12 +188,15 @@ def test_what_nobody_foresaw_is_one_line_too(run, folder, monkeypatch):
         ),
         (["infer", "{folder}/answers.csv"], "the mechanism of these reports is unknown"),
         (["randomize", "{folder}/no.csv", "--labels", "a,b", "-o", "r.csv"], "no such file"),
-        (["infer", "{folder}", "--plain", "-o", "nowhere/t.csv"], "there is no such folder"),
-        (["infer", "{folder}", "--plain", "-o", "{folder}/truth.csv"], "write to another file"),
+        (["infer", "{folder}", "--non-private", "-o", "nowhere/t.csv"], "there is no such folder"),
+        (
+            ["infer", "{folder}", "--non-private", "-o", "{folder}/truth.csv"],
+            "write to another file",
+        ),
         (["randomize", "{folder}/answers.csv", "-o", "r.csv"], "possible answers with --labels"),
-        (["infer", "{folder}"], "add --plain"),
-        (["infer", "{folder}", "{folder}", "--plain"], "--plain accepts one file"),
-        (["infer", "{folder}/answers.csv", "--labels", "a,b"], "require --plain"),
+        (["infer", "{folder}"], "add --non-private"),
+        (["infer", "{folder}", "{folder}", "--non-private"], "--non-private accepts one file"),
+        (["infer", "{folder}/answers.csv", "--labels", "a,b"], "require --non-private"),
         (["infer", "{folder}", "--smoothing", "2"], "No such option: --smoothing"),
         (["infer", "{folder}/answers.csv", "-o", "{folder}/answers.csv"], "write to another file"),
         (
@@ -208,7 +211,7 @@ def test_what_nobody_foresaw_is_one_line_too(run, folder, monkeypatch):
         (["evaluate", "{folder}", "--plot", "x.pdf"], "must end in .png"),
         (["evaluate", "{folder}/answers.csv"], "give its directory"),
         (["infer", "{folder}", "-o", "truths.ods"], "whose name ends in"),
-        (["infer", "{folder}", "--plain", "--seed", "-1"], "seed must be a whole number"),
+        (["infer", "{folder}", "--non-private", "--seed", "-1"], "--seed"),
         (["randomize", "{folder}"], "name the file of the reports"),
         (
             ["randomize", "{folder}", "-e", "17", "-o", "r.csv"],
@@ -237,11 +240,17 @@ def test_what_nobody_foresaw_is_one_line_too(run, folder, monkeypatch):
         (["demo", "-e", "-1"], "epsilon must be a number from 0 to 16"),
         (["randomize", "{folder}", "-m", "two-layer", "-e", "800", "-o", "r.csv"], "from 0 to 16"),
         (["randomize", "{folder}", "-o", "{folder}/answers.csv"], "write to another file"),
-        (["infer", "{folder}", "--plain", "--labels", "a,b"], "require a file"),
-        (["infer", "{folder}", "--plain", "-o", "x.csv", "--workers", "x.csv"], "two outputs"),
+        (["infer", "{folder}", "--non-private", "--labels", "a,b"], "require a file"),
+        (
+            ["infer", "{folder}", "--non-private", "-o", "x.csv", "--workers-out", "x.csv"],
+            "two outputs",
+        ),
         (["evaluate", "{folder}", "-e", "1,nan"], "an epsilon must be a finite number"),
         (["evaluate", "{folder}", "-e", "1,-5"], "an epsilon must be a finite number"),
-        (["infer", "{folder}/answers.csv", "--plain", "--labels", "no\nyes,x"], "is not a comma"),
+        (
+            ["infer", "{folder}/answers.csv", "--non-private", "--labels", "no\nyes,x"],
+            "is not a comma",
+        ),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(run, folder, words, message):
@@ -256,7 +265,7 @@ def test_bad_input_is_one_line_and_status_2(run, folder, words, message):
 @pytest.mark.nightly
 @pytest.mark.slow
 def test_a_closed_pipe_is_no_error(program, closed_pipe, folder):
-    words = (*QUIETCROWD, "infer", folder, "--plain")
+    words = (*QUIETCROWD, "infer", folder, "--non-private")
     status, _, errors = program(*words, stdout=closed_pipe).finished()
     assert status == 1
     assert "Traceback" not in errors

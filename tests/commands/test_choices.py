@@ -45,7 +45,7 @@ from quietcrowd.inference import METHODS
     ],
 )
 def test_bad_parameters_of_a_method_are_one_line(run, folder, command, method, message):
-    plain = ["--plain"] * (command == "infer")
+    plain = ["--non-private"] * (command == "infer")
     status, output, errors = run(command, folder, *plain, "--method", method)
     assert (status, output) == (2, "")
     assert errors.startswith("quietcrowd: error: ")
@@ -54,7 +54,7 @@ def test_bad_parameters_of_a_method_are_one_line(run, folder, command, method, m
 
 
 def test_an_unknown_parameter_is_told_which_ones_there_are(run, folder):
-    errors = run("infer", folder, "--plain", "--method", "crh:frob=1")[2]
+    errors = run("infer", folder, "--non-private", "--method", "crh:frob=1")[2]
     assert errors.endswith("it has loss, tol, divisor, normaliser, per_answer\n")
 
 
@@ -67,7 +67,7 @@ def test_a_removed_mechanism_is_told_as_such(run):
 
 @pytest.mark.parametrize(("key", "flag"), OPTIONS_OF.items())
 def test_a_parameter_with_an_option_of_its_own_has_no_second_place(run, folder, key, flag):
-    status, _, errors = run("infer", folder, "--plain", "--method", f"majority:{key}=3")
+    status, _, errors = run("infer", folder, "--non-private", "--method", f"majority:{key}=3")
     assert status == 2
     assert f"use {flag} to set '{key}'" in errors
 

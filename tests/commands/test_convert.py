@@ -30,11 +30,12 @@ def read_csv(text):
 def test_from_format_to_format_and_back(run):
     files = ["a.csv", "b.parquet", "c.jsonl.gz", "d.json", "e.tsv", "f.csv"]
     options = {"e.tsv": ("--to", "toloka"), "f.csv": ("--to", "mturk")}
-    status, output, errors = run("convert", "batch.csv", files[0], "--field", "animal")
+    status, output, errors = run("convert", "batch.csv", files[0], "--question", "animal")
     assert (status, output) == (0, "")
     assert "dropped rows: rejected answers" not in errors
     assert (
-        "batch.csv: dropped rows: rejected assignments (convert --rejected takes them): 1" in errors
+        "batch.csv: dropped rows: rejected assignments (convert --include-rejected takes them): 1"
+        in errors
     )
     assert "2 answers written to a.csv." in errors
     for source, target in pairwise(files):
@@ -48,27 +49,29 @@ def test_from_format_to_format_and_back(run):
 
 
 def test_what_infer_and_randomize_read_is_the_same(run):
-    words = ("batch.csv", "--labels", "cat,dog", "--field", "animal")
-    status, output, errors = run("infer", "--plain", *words)
+    words = ("batch.csv", "--labels", "cat,dog", "--question", "animal")
+    status, output, errors = run("infer", "--non-private", *words)
     assert (status, "rejected assignments" in errors) == (0, True)
     assert [row[:2] for row in read_csv(output)] == [["H1", "cat"], ["H2", "dog"]]
     assert run("randomize", *words, "-o", "r.parquet", "--simulate", 1)[0] == 0
     assert len(qc.read_reports("r.parquet")) == 2
-    status, _, errors = run("infer", "--plain", "batch.csv", "--labels", "cat,dog")
+    status, _, errors = run("infer", "--non-private", "batch.csv", "--labels", "cat,dog")
     assert (status, "Choose one with" in errors) == (2, True)
 
 
 def test_rejected_answers_are_taken_where_they_are_asked_for(run):
-    status, output, errors = run("convert", "batch.csv", "--field", "animal", "--rejected")
+    status, output, errors = run(
+        "convert", "batch.csv", "--question", "animal", "--include-rejected"
+    )
     assert (status, errors) == (0, "3 answers.\n")
     assert read_csv(output)[1] == ["H1", "A2", "dog"]
 
 
 def test_formulas_are_told_and_come_back(run, batch):
-    status, _, errors = run("convert", "batch.csv", "a.csv", "--field", "sure")
+    status, _, errors = run("convert", "batch.csv", "a.csv", "--question", "sure")
     assert (status, "begin as formulas of spreadsheets do: 1;" in errors) == (0, True)
     assert '"\'=2"' in (batch / "a.csv").read_text()
-    status, output, _ = run("convert", "batch.csv", "--field", "sure")
+    status, output, _ = run("convert", "batch.csv", "--question", "sure")
     assert "'=2" in output
     run("convert", "a.csv", "a.jsonl")
     assert json.loads((batch / "a.jsonl").read_text().splitlines()[1])["label"] == "=2"
@@ -131,9 +134,9 @@ def test_other_columns_are_told(run, batch):
     [
         (("none.csv", "a.csv"), "none.csv: there is no such file"),
         (("batch.csv", "a.csv"), "several questions, 'animal', 'sure'"),
-        (("batch.csv", "a.csv", "--field", "anima"), "did you mean 'animal'"),
-        (("batch.csv", "batch.csv", "--field", "animal"), "write to another file"),
-        (("batch.csv", "./batch.csv", "--field", "animal"), "write to another file"),
+        (("batch.csv", "a.csv", "--question", "anima"), "did you mean 'animal'"),
+        (("batch.csv", "batch.csv", "--question", "animal"), "write to another file"),
+        (("batch.csv", "./batch.csv", "--question", "animal"), "write to another file"),
         (("batch.csv", "batch.csv.mechanism.json"), "write to another file"),
         (("batch.csv", "a.ods"), "the name must end in one of"),
         (("batch.csv", "no/a.csv"), "there is no such folder"),
@@ -177,7 +180,7 @@ def test_options_of_answers_do_not_go_with_reports(run, batch):
     (batch / "a.csv").write_text(ROWS)
     answers = qc.read_answers("a.csv", mechanism.domain)
     qc.write_reports(mechanism.simulate(answers, random_state=1), "r.csv")
-    for words in (("--field", "a"), ("--rejected",), ("--columns", "a,b,c")):
+    for words in (("--question", "a"), ("--include-rejected",), ("--columns", "a,b,c")):
         status, _, errors = run("convert", "r.csv", "s.csv", *words)
         assert (status, "require non-private answers" in errors) == (2, True)
     status, _, errors = run("convert", "r.csv", "r.csv.mechanism.json")
@@ -187,7 +190,7 @@ def test_options_of_answers_do_not_go_with_reports(run, batch):
 def test_known_truths_are_read_from_a_pool(run, batch):
     header = "INPUT:q\tOUTPUT:a\tOUTPUT:b\tGOLDEN:a\tGOLDEN:b\tASSIGNMENT:worker_id\n"
     (batch / "p.tsv").write_text(f"{header}q1\tno\tx\tyes\tx\tw1\nq2\tno\tx\t\t\tw1\n")
-    words = ("infer", "--plain", "p.tsv", "--labels", "no,yes", "--field", "a")
+    words = ("infer", "--non-private", "p.tsv", "--labels", "no,yes", "--question", "a")
     words = (*words, "--method", "majority", "--gold")
     (batch / "known.csv").write_text("task,label\nq1,yes\n")
     for gold in ("p.tsv", "known.csv"):
@@ -205,26 +208,31 @@ def test_a_field_of_known_truths_goes_with_reports(run, batch):
     answers = qc.Answers.from_frame(frame, mechanism.domain)
     qc.write_reports(mechanism.randomize(answers), "r.csv")
     status, _, errors = run("infer", "r.csv", "--gold", "p.tsv")
-    assert (status, "Choose one with field= (on the command line: --field)" in errors) == (2, True)
-    status, output, errors = run("infer", "r.csv", "--gold", "p.tsv", "--field", "a")
+    assert (status, "Choose one with field= (on the command line: --question)" in errors) == (
+        2,
+        True,
+    )
+    status, output, errors = run("infer", "r.csv", "--gold", "p.tsv", "--question", "a")
     assert (status, "1 truth known" in errors) == (0, True)
     assert read_csv(output)[0][:2] == ["cat", "cat"]
-    status, _, errors = run("infer", "r.csv", "--gold", "known.csv", "--field", "a")
+    status, _, errors = run("infer", "r.csv", "--gold", "known.csv", "--question", "a")
     assert (status, "exist only in files of platforms" in errors) == (2, True)
     assert run("convert", "r.csv", "r.parquet")[0] == 0
     assert run("partition", "r.parquet", "-o", "store")[0] == 0
-    words = ("infer", "store", "-o", "truths.parquet", "--field", "a")
+    words = ("infer", "store", "-o", "truths.parquet", "--question", "a")
     status, _, errors = run(*words, "--gold", "p.tsv")
     assert (status, "1 truth known" in errors) == (0, True)
     status, _, errors = run(*words)
-    assert (status, "--field is not available for a store" in errors) == (2, True)
+    assert (status, "--question is not available for a store" in errors) == (2, True)
 
 
 def test_a_field_goes_with_plain_answers(run, batch):
     (batch / "a.csv").write_text(ROWS)
-    status, _, errors = run("infer", "a.csv", "--field", "a")
-    assert (status, "--field requires --plain or --gold" in errors) == (2, True)
-    status, _, errors = run("infer", "--plain", "a.csv", "--labels", "cat,dog", "--field", "a")
+    status, _, errors = run("infer", "a.csv", "--question", "a")
+    assert (status, "--question requires --non-private or --gold" in errors) == (2, True)
+    status, _, errors = run(
+        "infer", "--non-private", "a.csv", "--labels", "cat,dog", "--question", "a"
+    )
     assert (status, "only in files of platforms" in errors) == (2, True)
 
 
@@ -277,7 +285,9 @@ def tags(tmp_path, monkeypatch):
 
 
 def converted(run, target, *words):
-    status, _, errors = run("convert", "tags.csv", target, "--several", ",".join(LABELS), *words)
+    status, _, errors = run(
+        "convert", "tags.csv", target, "--multi-label", ",".join(LABELS), *words
+    )
     return status, errors
 
 
@@ -292,7 +302,9 @@ def test_sets_go_through_noise_and_come_back_as_sets(run):
     status, _, errors = run("randomize", "questions.parquet", *words)
     assert status == 0
     assert "loses at most epsilon = 4 about one of them" in " ".join(errors.split())
-    status, _, _ = run("infer", "reports.parquet", "--sets", "sets.csv", "-o", "truths.csv")
+    status, _, _ = run(
+        "infer", "reports.parquet", "--label-sets-out", "sets.csv", "-o", "truths.csv"
+    )
     assert status == 0
     found = pd.read_csv("sets.csv", dtype={"task": str}, keep_default_na=False)
     # 16 of 40 reports would have to be turned, with a probability of .018 each: below 10^-15
@@ -311,9 +323,9 @@ def test_the_questions_are_those_of_python(run, tags):
 @pytest.mark.parametrize("name", ["sets.jsonl", "sets.parquet"])
 def test_lists_go_in_and_out_where_a_file_holds_them(run, tags, name):
     qc.write_table(tags, "lists.jsonl")
-    status, _, _ = run("convert", "lists.jsonl", "questions.csv", "--several", ",".join(LABELS))
+    status, _, _ = run("convert", "lists.jsonl", "questions.csv", "--multi-label", ",".join(LABELS))
     assert status == 0
-    words = ("--plain", "--method", "majority", "--sets", name, "-o", "truths.csv")
+    words = ("--non-private", "--method", "majority", "--label-sets-out", name, "-o", "truths.csv")
     assert run("infer", "questions.csv", *words)[0] == 0
     read = pd.read_json(name, lines=True) if name.endswith("l") else pd.read_parquet(name)
     assert [list(held) for held in read["labels"]] == TRUE_SETS
@@ -325,19 +337,19 @@ def test_what_cannot_be_read_is_told(run):
     assert status == 2
     assert errors.endswith(
         "'cat; dog' is not one of the labels 'cat', 'dog', 'tree'. Add it to labels= (on the "
-        "command line: --several), or drop it. Labels are taken to stand "
+        "command line: --multi-label), or drop it. Labels are taken to stand "
         "between ','; --separator names "
         "another.\n"
     )
     status, _, errors = run("convert", "tags.csv", "a.csv", "--separator", ";")
-    assert (status, errors) == (2, "quietcrowd: error: --separator requires --several\n")
+    assert (status, errors) == (2, "quietcrowd: error: --separator requires --multi-label\n")
     qc.write_table(pd.DataFrame({"task": ["a"], "worker": ["u"], "label": [None]}), "no.jsonl")
-    status, _, errors = run("convert", "no.jsonl", "a.csv", "--several", "cat,dog")
+    status, _, errors = run("convert", "no.jsonl", "a.csv", "--multi-label", "cat,dog")
     assert status == 2
 
 
 def test_sets_are_of_questions_alone(run, folder, tmp_path):
-    words = ("--plain", "--method", "majority", "--sets", tmp_path / "sets.csv")
+    words = ("--non-private", "--method", "majority", "--label-sets-out", tmp_path / "sets.csv")
     assert run("infer", folder, *words)[0] == 2
     frame = pd.DataFrame({"task": ["a"], "worker": ["u"], "label": [["a, b"]]})
     qc.write_answers(qc.binary_answers(frame, ["a, b"]), tmp_path / "comma.csv")

@@ -124,7 +124,7 @@ def test_a_server_refuses_what_is_older_and_says_what_to_do(run, first, tmp_path
 
 def test_on_postgresql_a_server_has_to_know_where_it_is_kept_who_left(run):
     status, _, told = run("serve", "--database", "postgresql://me:secret@127.0.0.1:1/name")
-    assert (status, "--departures" in told, "secret" in told) == (2, True, False)
+    assert (status, "--withdrawal-log" in told, "secret" in told) == (2, True, False)
 
 
 def test_copies_in_a_folder_are_kept_for_so_many_days(run, first, tmp_path):
@@ -170,11 +170,22 @@ def test_a_backup_keeps_the_journal_of_the_one_before(run, tmp_path):
         pass
     status, _, told = run(*words)
     [line] = told.splitlines()
-    assert (status, "lacks 8 entries" in line, "--departures-lost" in line) == (2, True, True)
+    assert (status, "lacks 8 entries" in line, "--accept-lost-withdrawal-log" in line) == (
+        2,
+        True,
+        True,
+    )
     assert list(folder.iterdir()) == [made]
     status, _, told = run("campaign", "restore", made, "--database", settings.database)
-    assert (status, "--departures-lost" in told) == (2, True)
-    words = ("campaign", "restore", made, "--database", settings.database, "--departures-lost")
+    assert (status, "--accept-lost-withdrawal-log" in told) == (2, True)
+    words = (
+        "campaign",
+        "restore",
+        made,
+        "--database",
+        settings.database,
+        "--accept-lost-withdrawal-log",
+    )
     assert run(*words)[0] == 0
     with closing(sqlite3.connect(tmp_path / "q.db.departures")) as connection:
         assert connection.execute("SELECT count(*) FROM departure").fetchone() == (8,)
@@ -193,8 +204,8 @@ def test_a_lost_journal_is_backed_up_once_somebody_says_so(run, tmp_path):
         departures.forget([trace_of(b"campaign")])
         status, _, told = run(*words)
         assert (status, "lacks 1 entries" in told) == (2, True)
-        assert run(*words, "--departures", "none")[0] == 2
-        assert run(*words, "--departures-lost")[0] == 0
+        assert run(*words, "--withdrawal-log", "none")[0] == 2
+        assert run(*words, "--accept-lost-withdrawal-log")[0] == 0
     assert len(list(folder.iterdir())) == 2
 
 
@@ -204,13 +215,15 @@ def test_a_copy_in_a_file_has_its_manifest_beside_it(run, first, tmp_path):
     assert copy_at(copy).damaged_file() is None
     with copy.open("r+b") as content:
         content.write(b"damage")
-    status, _, told = run("campaign", "restore", copy, "--database", first, "--departures", "none")
+    status, _, told = run(
+        "campaign", "restore", copy, "--database", first, "--withdrawal-log", "none"
+    )
     assert (status, "is damaged" in told) == (2, True)
 
 
 def test_a_journal_that_is_not_known_is_told(run, first, tmp_path):
-    words = ("campaign", "backup", tmp_path, "--database", first, "--departures")
-    assert "name the journal with --departures" in run(*words, "none")[2]
+    words = ("campaign", "backup", tmp_path, "--database", first, "--withdrawal-log")
+    assert "name the journal with --withdrawal-log" in run(*words, "none")[2]
 
 
 def test_a_copy_is_restored_though_the_journal_was_lost(run, tmp_path):
@@ -222,8 +235,8 @@ def test_a_copy_is_restored_though_the_journal_was_lost(run, tmp_path):
     (tmp_path / "q.db.departures").unlink()
     words = ("campaign", "restore", copy, "--database", settings.database)
     status, _, told = run(*words)
-    assert (status, "--departures-lost" in told) == (2, True)
-    assert run(*words, "--departures-lost")[0] == 0
+    assert (status, "--accept-lost-withdrawal-log" in told) == (2, True)
+    assert run(*words, "--accept-lost-withdrawal-log")[0] == 0
     with ready_database(settings):
         pass
 
@@ -234,7 +247,7 @@ def test_a_copy_is_put_in_place(run, first, tmp_path):
     words = ("campaign", "restore", copy, "--database", first)
     status, _, told = run(*words)
     assert (status, "withdrawals since" in told) == (2, True)
-    status, _, told = run(*words, "--departures", "none")
+    status, _, told = run(*words, "--withdrawal-log", "none")
     assert status == 0
     assert "Deleted again: 0 workers and 0 campaigns; closed again: 0 campaigns." in told
     [former] = tmp_path.glob("q.db.copy-*")

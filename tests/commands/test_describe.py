@@ -17,12 +17,12 @@ def answers(tmp_path):
 def test_a_file_and_its_truths(run, answers, tmp_path):
     truths = tmp_path / "truths.csv"
     truths.write_text("task,truth\na,1\n")
-    status, output, errors = run("describe", answers, "--truths", truths)
+    status, output, errors = run("describe", answers, "--gold", truths)
     assert status == 0, errors
     assert max(map(len, output.splitlines())) <= 80
     assert "rows that repeat a worker's answer to a task       1" in output
     assert "50.0%" in output
-    status, output, _ = run("describe", answers, "--truths", truths, "--json")
+    status, output, _ = run("describe", answers, "--gold", truths, "--json")
     found = json.loads(output)
     assert (found["answers"], found["repeated"], found["contradicting"]) == (3, 1, 1)
     assert found["labels"] == {"0": 2, "1": 1}
@@ -49,5 +49,5 @@ def test_other_columns(run, tmp_path):
 
 
 def test_what_does_not_go_with_a_folder(run, folder, answers, tmp_path):
-    assert "require a file" in run("describe", folder, "--truths", answers)[2]
+    assert "require a file" in run("describe", folder, "--gold", answers)[2]
     assert "no such file" in run("describe", tmp_path / "none.csv")[2]

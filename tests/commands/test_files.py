@@ -11,7 +11,7 @@ import quietcrowd as qc
 def test_what_is_left_out_of_a_folder_is_counted(run, folder):
     with (folder / "answers.csv").open("a") as file:
         file.write("0,new,maybe\n0,newer,\n")
-    status, _, errors = run("infer", folder, "--plain", "--skip-outside")
+    status, _, errors = run("infer", folder, "--non-private", "--drop-invalid")
     assert status == 0
     assert "left out: 0 repeated answers, 2 that are missing or not possible" in errors
 
@@ -20,11 +20,11 @@ def test_what_is_left_out_of_a_folder_is_counted(run, folder):
     ("words", "rows", "way_out"),
     [
         (["randomize"], "t,a,maybe", "Name it with --labels, --levels or --between, or drop the"),
-        (["randomize"], "t,a,", "is missing. Drop the row with --skip-outside. Rows"),
+        (["randomize"], "t,a,", "is missing. Drop the row with --drop-invalid. Rows"),
         (["randomize"], "t,a,no\nt,a,yes", "Pass --duplicates last or --duplicates first, or"),
-        (["infer", "--plain"], "t,a,maybe", "or drop the row with --skip-outside. Rows"),
-        (["infer", "--plain"], "t,a,", "is missing. Drop the row with --skip-outside. Rows"),
-        (["infer", "--plain"], "t,a,no\nt,a,yes", "Pass --duplicates last or --duplicates"),
+        (["infer", "--non-private"], "t,a,maybe", "or drop the row with --drop-invalid. Rows"),
+        (["infer", "--non-private"], "t,a,", "is missing. Drop the row with --drop-invalid. Rows"),
+        (["infer", "--non-private"], "t,a,no\nt,a,yes", "Pass --duplicates last or --duplicates"),
     ],
 )
 def test_advice_is_what_the_command_takes(run, tmp_path, words, rows, way_out):
@@ -41,7 +41,7 @@ def test_advice_is_what_the_command_takes(run, tmp_path, words, rows, way_out):
 def test_columns_are_named_as_the_command_takes_them(run, tmp_path, command):
     path = tmp_path / "a.csv"
     path.write_text("task,who,label\nu,b,no\n")
-    more = ["-e", 1, "-o", tmp_path / "r.csv"] if command == "randomize" else ["--plain"]
+    more = ["-e", 1, "-o", tmp_path / "r.csv"] if command == "randomize" else ["--non-private"]
     status, _, errors = run(command, path, "--labels", "no,yes", *more)
     assert status == 2
     assert "columns of answers with --columns TASK,WORKER,LABEL" in errors
@@ -51,24 +51,24 @@ def test_columns_are_named_as_the_command_takes_them(run, tmp_path, command):
 def test_duplicates_of_a_folder_are_dropped_where_that_is_said(run, folder):
     lines = (folder / "answers.csv").read_text().splitlines()
     (folder / "answers.csv").write_text("\n".join([*lines, lines[1]]) + "\n")
-    assert run("infer", folder, "--plain")[0] == 2
-    assert run("infer", folder, "--plain", "--duplicates", "last")[0] == 0
+    assert run("infer", folder, "--non-private")[0] == 2
+    assert run("infer", folder, "--non-private", "--duplicates", "last")[0] == 0
 
 
 def test_names_that_differ_by_capital_letters_are_named(run, tmp_path):
     path = tmp_path / "answers.csv"
     path.write_text("Task,Worker,Label\na,u,x\nb,u,y\n")
-    status, _, errors = run("infer", path, "--plain")
+    status, _, errors = run("infer", path, "--non-private")
     assert status == 2
     assert errors.rstrip().endswith("Name the columns of answers with --columns Task,Worker,Label.")
     assert "Rows count" not in errors
-    assert run("infer", path, "--plain", "--columns", "Task,Worker,Label")[0] == 0
+    assert run("infer", path, "--non-private", "--columns", "Task,Worker,Label")[0] == 0
 
 
 def test_rows_count_where_a_row_is_meant(run, tmp_path):
     path = tmp_path / "answers.csv"
     path.write_text("task,worker,label\na,u,x\na,u,y\n")
-    assert "Rows count from 0, below the header" in run("infer", path, "--plain")[2]
+    assert "Rows count from 0, below the header" in run("infer", path, "--non-private")[2]
 
 
 def test_texts_of_a_typed_file_stay_texts(run, tmp_path):
@@ -76,7 +76,7 @@ def test_texts_of_a_typed_file_stay_texts(run, tmp_path):
     for suffix, label in ((".parquet", "1"), (".jsonl", "1"), (".csv", 1)):
         path = tmp_path / f"answers{suffix}"
         qc.write_table(pa.table(rows), path)
-        status, output, _ = run("infer", path, "--plain", "--json")
+        status, output, _ = run("infer", path, "--non-private", "--json")
         assert status == 0
         [truth] = json.loads(output)["truths"]
         assert (truth["task"], truth["truth"]) == ("7", label)

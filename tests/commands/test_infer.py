@@ -18,7 +18,7 @@ def test_a_round_from_answers_to_truths(run, folder, tmp_path):
     assert "360 reports written to" in errors
     assert "loses at most epsilon = 2" in errors
     assert not qc.read_reports(reports).simulated
-    status, output, errors = run("infer", reports, "-o", truths, "--workers", workers)
+    status, output, errors = run("infer", reports, "-o", truths, "--workers-out", workers)
     assert (status, output) == (0, "")
     assert "60 tasks, 15 workers, 360 answers" in errors
     assert "ignores the noise" not in errors
@@ -33,28 +33,30 @@ def test_a_round_from_answers_to_truths(run, folder, tmp_path):
 
 def test_known_truths_stay_and_are_counted(run, folder, tmp_path):
     truths = pd.read_csv(folder / "truth.csv")
-    usual = pd.read_csv(io.StringIO(run("infer", folder, "--plain")[1])).set_index("task")["truth"]
+    usual = pd.read_csv(io.StringIO(run("infer", folder, "--non-private")[1])).set_index("task")[
+        "truth"
+    ]
     known = truths.head(3).assign(label=["no" if usual[t] == "yes" else "yes" for t in range(3)])
     known.to_csv(tmp_path / "known.csv", index=False)
-    words = ("infer", folder, "--plain", "--gold", tmp_path / "known.csv")
+    words = ("infer", folder, "--non-private", "--gold", tmp_path / "known.csv")
     status, output, errors = run(*words, "--method", "dawid-skene:one_coin=true")
     assert status == 0
     assert "360 answers; 3 truths known; 0 tied; " in errors
     found = pd.read_csv(io.StringIO(output)).set_index("task")["truth"]
     assert list(found[:3]) == list(known["label"])
     found, without = (
-        json.loads(run(*some, "--json")[1]) for some in (words, ("infer", folder, "--plain"))
+        json.loads(run(*some, "--json")[1]) for some in (words, ("infer", folder, "--non-private"))
     )
     assert found.keys() == without.keys()
     assert found["truths"][0].keys() == without["truths"][0].keys()
     assert found["workers"] != without["workers"]
-    assert "truths known" not in run("infer", folder, "--plain")[2]
+    assert "truths known" not in run("infer", folder, "--non-private")[2]
     known.head(1).to_csv(tmp_path / "known.csv", index=False)
     assert "; 1 truth known; " in run(*words)[2]
 
 
 def test_what_infer_writes_can_be_known_truths(run, ratings):
-    answers = (ratings / "answers.csv", "--plain", "--between", "0,9")
+    answers = (ratings / "answers.csv", "--non-private", "--between", "0,9")
     truths = ratings / "truths.csv"
     assert run("infer", *answers, "--method", "median", "-o", truths)[0] == 0
     status, output, errors = run("infer", *answers, "--gold", truths)
@@ -68,7 +70,7 @@ def test_what_infer_writes_can_be_known_truths(run, ratings):
 def test_known_truths_of_other_tasks_are_named_and_left_out(run, folder, tmp_path):
     path = tmp_path / "known.csv"
     path.write_text("task,label\n0,yes\nnone,no\n")
-    status, _, errors = run("infer", folder, "--plain", "--gold", path)
+    status, _, errors = run("infer", folder, "--non-private", "--gold", path)
     assert status == 0
     assert "known truths of 1 of 2 tasks are dropped" in errors
     assert "'none'" in errors
@@ -103,29 +105,29 @@ def test_bad_known_truths_are_one_line(run, folder, tmp_path, text, message):
     path = tmp_path / "known.csv"
     if text is not None:
         path.write_text(text)
-    status, output, errors = run("infer", folder, "--plain", "--gold", path)
+    status, output, errors = run("infer", folder, "--non-private", "--gold", path)
     assert (status, output) == (2, "")
     assert errors.startswith(f"quietcrowd: error: {path}: ")
     assert message in errors
     assert errors.count("\n") == 1
 
 
-@pytest.mark.parametrize("option", ["-o", "--workers"])
+@pytest.mark.parametrize("option", ["-o", "--workers-out"])
 def test_known_truths_are_not_overwritten(run, folder, option):
     known = folder.parent / "known.csv"
     known.write_text("task,label\n0,yes\n")
-    status, _, errors = run("infer", folder, "--plain", "--gold", known, option, known)
+    status, _, errors = run("infer", folder, "--non-private", "--gold", known, option, known)
     assert status == 2
     assert "is the input" in errors
     assert known.read_text() == "task,label\n0,yes\n"
 
 
 def test_truths_go_to_a_pipe_as_csv_and_as_json(run, folder):
-    status, output, _ = run("infer", folder, "--plain", "--method", "majority")
+    status, output, _ = run("infer", folder, "--non-private", "--method", "majority")
     assert status == 0
     assert output.splitlines()[0] == "task,truth,confidence,answers,tied"
     assert len(output.splitlines()) == 61
-    status, output, _ = run("infer", folder, "--plain", "--json")
+    status, output, _ = run("infer", folder, "--non-private", "--json")
     found = json.loads(output)
     assert found["converged"] is True
     assert len(found["truths"]) == 60
@@ -133,7 +135,7 @@ def test_truths_go_to_a_pipe_as_csv_and_as_json(run, folder):
 
 
 def test_plain_answers_are_read_where_that_is_said(run, folder):
-    status, output, _ = run("infer", folder / "answers.csv", "--plain", "--labels", "no,yes")
+    status, output, _ = run("infer", folder / "answers.csv", "--non-private", "--labels", "no,yes")
     assert status == 0
     assert len(output.splitlines()) == 61
 
@@ -141,9 +143,9 @@ def test_plain_answers_are_read_where_that_is_said(run, folder):
 def test_messy_files_are_read_where_the_user_says_how(run, tmp_path):
     path = tmp_path / "messy.csv"
     path.write_text("item,who,said\na,u,yes\na,u,no\na,v,maybe\nb,v,\nb,w,no\n")
-    words = ("infer", path, "--plain", "--labels", "no,yes", "--columns", "item,who,said")
+    words = ("infer", path, "--non-private", "--labels", "no,yes", "--columns", "item,who,said")
     assert run(*words)[0] == 2
-    status, output, errors = run(*words, "--skip-outside", "--duplicates", "last")
+    status, output, errors = run(*words, "--drop-invalid", "--duplicates", "last")
     assert status == 0
     assert "left out: 1 repeated answer, 2 that are missing or not possible" in errors
     assert len(output.splitlines()) == 3
@@ -170,7 +172,7 @@ def test_reports_of_several_files_and_simulated_ones(run, folder, tmp_path):
 
 
 def test_it_says_when_it_did_not_converge(run, folder):
-    errors = run("infer", folder, "--plain", "--max-iter", 1)[2]
+    errors = run("infer", folder, "--non-private", "--max-iter", 1)[2]
     assert "NOT converged: try more with --max-iter" in errors
 
 
@@ -187,7 +189,7 @@ def test_numbers_from_answers_to_truths(run, ratings):
     assert "tied" not in errors
     assert "; method noise-aware, by default; " in errors
     workers = ratings / "w.csv"
-    status, _, _ = run("infer", ratings / "r.jsonl", "--method", "moon", "--workers", workers)
+    status, _, _ = run("infer", ratings / "r.jsonl", "--method", "moon", "--workers-out", workers)
     assert list(pd.read_csv(workers)) == ["worker", "error", "quality", "sigma", "answers"]
     status, output, _ = run("infer", ratings / "r.jsonl", "--method", "median")
     assert output.splitlines()[0] == "task,truth,standard_error,spread,answers"
@@ -206,7 +208,7 @@ def test_a_crowd_too_large_for_the_usual_method_is_told_another(
 ):
     monkeypatch.setattr(f"quietcrowd.inference.{module}.noise_aware.MOST_CELLS", 1)
     monkeypatch.setattr("quietcrowd.inference.numbers.crowd.MANY", 1)
-    data = (reports,) if labels else (ratings / "answers.csv", "--plain", "--between", "0,9")
+    data = (reports,) if labels else (ratings / "answers.csv", "--non-private", "--between", "0,9")
     data = (*data, "--method", "noise-aware")
     status, _, errors = run("infer", *data)
     assert status == 2
@@ -237,17 +239,17 @@ def test_two_randomisations_of_the_same_answers_are_told(run, folder, tmp_path):
 @pytest.mark.parametrize("name", ["nodir/t.csv", "{folder}"])
 def test_errors_of_the_system_name_the_file_first(run, folder, name):
     target = name.format(folder=folder / "answers.csv" / "t.csv")
-    errors = run("infer", folder, "--plain", "-o", target)[2]
+    errors = run("infer", folder, "--non-private", "-o", target)[2]
     assert "Errno" not in errors
     assert errors.startswith("quietcrowd: error: ")
     assert errors.rstrip().endswith("there is no such folder")
 
 
-@pytest.mark.parametrize("option", ["-o", "--workers", "--posterior"])
+@pytest.mark.parametrize("option", ["-o", "--workers-out", "--posterior-out"])
 def test_nothing_is_overwritten(run, folder, tmp_path, option):
     target = tmp_path / "there.csv"
     target.write_text("mine")
-    status, output, errors = run("infer", folder, "--plain", option, target)
+    status, output, errors = run("infer", folder, "--non-private", option, target)
     assert (status, output) == (2, "")
     assert errors == f"quietcrowd: error: {target} already exists; name a new file\n"
     assert target.read_text() == "mine"
@@ -265,7 +267,12 @@ LABELS_THAT_OCCUR = {
 def test_without_labels_plain_answers_are_of_what_occurs(run, tmp_path, labels, method):
     answers = qc.synthetic_crowd(tasks=30, workers=9, answers_per_task=4, labels=labels).answers
     qc.write_answers(answers, tmp_path / "a.csv")
-    words = ("infer", tmp_path / "a.csv", "--plain", *(("--method", method) if method else ()))
+    words = (
+        "infer",
+        tmp_path / "a.csv",
+        "--non-private",
+        *(("--method", method) if method else ()),
+    )
     known = ",".join(map(str, sorted(labels)))
     status, output, errors = run(*words)
     assert status == 0
@@ -279,7 +286,7 @@ def test_without_a_domain_numbers_are_any_numbers(run, tmp_path):
     frame.to_csv(tmp_path / "a.csv", index=False)
     expected = qc.WeightedMean().fit(frame).truths["truth"]
     for more in ((), ("--method", "weighted-mean")):
-        status, output, errors = run("infer", tmp_path / "a.csv", "--plain", *more)
+        status, output, errors = run("infer", tmp_path / "a.csv", "--non-private", *more)
         assert status == 0
         assert errors.startswith("Answers are taken for numbers. ")
         assert list(pd.read_csv(io.StringIO(output))["truth"]) == list(expected)
@@ -290,7 +297,7 @@ def test_without_a_domain_numbers_are_any_numbers(run, tmp_path):
     [
         ("task,worker,label\n", "a.csv: column 'label' contains no answers"),
         ("task,worker,said\n1,a,no\n", "column 'label' is missing"),
-        ("task,worker,label\n1,a,no\n1,b,\n", "Drop the row with --skip-outside"),
+        ("task,worker,label\n1,a,no\n1,b,\n", "Drop the row with --drop-invalid"),
         (
             "task,worker,label\n" + "".join(f"{i},a,{i}.5\n" for i in range(20)) + "20,a,n/a\n",
             "20 of 21 different answers are numbers, but 'n/a' is not. Use --between LOW,HIGH",
@@ -299,7 +306,7 @@ def test_without_a_domain_numbers_are_any_numbers(run, tmp_path):
 )
 def test_files_without_labels_that_occur(run, tmp_path, text, message):
     (tmp_path / "a.csv").write_text(text)
-    status, _, errors = run("infer", tmp_path / "a.csv", "--plain")
+    status, _, errors = run("infer", tmp_path / "a.csv", "--non-private")
     assert status == 2
     assert message in errors
 
@@ -312,5 +319,7 @@ def test_whole_numbers_with_points_are_numbers_and_many_without_are_told(run, tm
     ):
         lines = [f"{task},{worker},{4 * task + worker}{point}" for task, worker in rows]
         (tmp_path / "a.csv").write_text("\n".join(["task,worker,label", *lines]))
-        status, _, errors = run("infer", tmp_path / "a.csv", "--plain", "--method", "noise-aware")
+        status, _, errors = run(
+            "infer", tmp_path / "a.csv", "--non-private", "--method", "noise-aware"
+        )
         assert (status, message in errors) == (0, True)

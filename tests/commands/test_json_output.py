@@ -39,7 +39,7 @@ def same(printed, frame):
 
 @pytest.mark.parametrize("method", ["noise-aware", "dawid-skene", "mace"])
 def test_infer_prints_what_python_finds(run, odd, method):
-    status, output, _ = run("infer", odd, "--plain", "--method", method, "--json")
+    status, output, _ = run("infer", odd, "--non-private", "--method", method, "--json")
     assert status == 0
     found = json.loads(output)
     frame = pd.read_csv(odd, dtype=str, keep_default_na=False)
@@ -59,7 +59,7 @@ def test_numbers_have_all_their_digits(run, tmp_path):
     ]
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
     frame.assign(label=frame["label"].map(repr)).to_csv(path, index=False)
-    status, output, _ = run("infer", path, "--plain", "--method", "mean", "--json")
+    status, output, _ = run("infer", path, "--non-private", "--method", "mean", "--json")
     assert status == 0
     found = json.loads(output)
     estimate = qc.Mean().fit(frame)
@@ -76,7 +76,7 @@ def test_what_is_suggested_and_described(run, odd, tmp_path):
     reports = tmp_path / "reports.csv"
     labels = ",".join(LOOK_LIKE_NUMBERS[:3])
     assert run("randomize", odd, "--labels", labels, "-e", 2, "-o", reports)[0] == 0
-    status, output, _ = run("suggest", reports, "--answers", 30, "--json")
+    status, output, _ = run("suggest", reports, "--count", 30, "--json")
     assert status == 0
     suggested = json.loads(output)["tasks"]
     assert same(suggested, qc.suggest_tasks(qc.fit(qc.read_reports(reports)), 30))
@@ -97,7 +97,7 @@ def test_what_is_evaluated(run, folder):
 @pytest.mark.nightly
 def test_what_is_audited(run):
     words = ("one-layer", "--labels", "007,TRUE,nan", "-e", repr(1 / 3), "--simulate", 1)
-    status, output, _ = run("audit", *words, "--answers", 2, "--draws", 200, "--json")
+    status, output, _ = run("audit", *words, "--answers-per-worker", 2, "--samples", 200, "--json")
     assert status == 0
     mechanism = qc.RandomizedResponse(domain=qc.Categorical(["007", "TRUE", "nan"]), epsilon=1 / 3)
     report = qc.audit(mechanism, 2, draws=200, random_state=1)

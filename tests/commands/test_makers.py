@@ -72,8 +72,8 @@ def test_what_cannot_be_made():
     ("name", "options", "answers"),
     [
         ("two-layer", (), 3),
-        ("two-layer", ("--answers", 2), 2),
-        ("two-layer", ("--answers", 9), 3),
+        ("two-layer", ("--max-answers", 2), 2),
+        ("two-layer", ("--max-answers", 9), 3),
         ("two-layer:low=0", (), None),
     ],
 )
@@ -188,7 +188,7 @@ def test_a_campaign_is_made_with_the_best_mechanism_for_its_tasks(run, tmp_path)
     """No server is there: which mechanism is the best one is told all the same."""
     (tmp_path / "t.csv").write_text("id,q\na,A?\nb,B?\nc,C?\n")
     words = ("campaign", "create", "T", "--tasks", tmp_path / "t.csv", "--labels", "no,yes")
-    best = ("--participants", 20, "-e", 1, "-m", "best:draws=3", "--server", "http://127.0.0.1:9")
+    best = ("--max-workers", 20, "-e", 1, "-m", "best:draws=3", "--server", "http://127.0.0.1:9")
     status, output, errors = run(*words, *best)
     assert (status, output) == (2, "")
     assert "one-layer has the least share of wrong labels at epsilon 1" in errors

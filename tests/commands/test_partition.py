@@ -15,7 +15,7 @@ from quietcrowd.scale import Store
 @pytest.mark.slow
 def test_plain_answers(run, reports, tmp_path):
     answers, folder = reports.with_name("answers.parquet"), tmp_path / "plain"
-    words = ("partition", answers, "--plain", "--labels", "no,yes", "-o", folder)
+    words = ("partition", answers, "--non-private", "--labels", "no,yes", "-o", folder)
     status, _, errors = run(*words)
     assert status == 0
     assert "1 partitions" not in errors
@@ -29,8 +29,8 @@ def test_plain_answers(run, reports, tmp_path):
 def test_rows_may_be_left_out(run, tmp_path):
     frame = pd.DataFrame({"a": [1, 1, 2], "b": [1, 1, 1], "c": ["x", "y", "z"]})
     qc.write_table(frame, tmp_path / "a.parquet")
-    words = ["partition", tmp_path / "a.parquet", "--plain", "--labels", "x,y"]
-    words += ["--columns", "a,b,c", "--duplicates", "last", "--skip-outside"]
+    words = ["partition", tmp_path / "a.parquet", "--non-private", "--labels", "x,y"]
+    words += ["--columns", "a,b,c", "--duplicates", "last", "--drop-invalid"]
     status, _, errors = run(*words, "-o", tmp_path / "s")
     assert status == 0
     assert "left out: 1 repeated answer, 1 that are missing" in errors
@@ -55,7 +55,7 @@ def test_a_store_of_a_campaign_is_that_of_its_file(run, at_desk, tmp_path, least
 
 def test_files_or_a_campaign(run, reports, tmp_path):
     one = ("--campaign", "0" * 32)
-    for words in ((), (reports, *one), (*one, "--plain", "--labels", "no,yes")):
+    for words in ((), (reports, *one), (*one, "--non-private", "--labels", "no,yes")):
         status, _, errors = run("partition", *words, "-o", tmp_path / "big")
         assert (status, "name files of reports, or their campaign" in errors) == (2, True)
     assert run("partition", "--campaign", "x", "-o", tmp_path / "big")[0] == 2
@@ -130,7 +130,7 @@ def test_what_ignores_a_closed_terminal_goes_on(sort):
 def test_partition_names_the_command_that_makes_parquet(run, tmp_path, name):
     path = tmp_path / name
     path.write_text("task,worker,label\nt,u,no\n")
-    words = ("--plain", "--labels", "no,yes")
+    words = ("--non-private", "--labels", "no,yes")
     status, _, errors = run("partition", path, "-o", tmp_path / "s", *words)
     assert status == 2
     assert f"quietcrowd convert {path} {tmp_path / 'answers.parquet'})" in errors

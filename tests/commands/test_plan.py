@@ -8,13 +8,13 @@ import pytest
 
 import quietcrowd as qc
 
-SMALL = ("plan", "--tasks", 40, "--answers", 10, "--draws", 3)
+SMALL = ("plan", "--tasks", 40, "--answers-per-worker", 10, "--simulations", 3)
 LABELS = ("--labels", "no,yes")
 
 
 def test_a_plan_is_printed_in_80_columns(run):
     status, output, errors = run(
-        *SMALL, *LABELS, "--workers", "10,20", "-e", "1,2", "--target", 0.9, "-m", "one-layer"
+        *SMALL, *LABELS, "--workers", "10,20", "-e", "1,2", "--target-error", 0.9, "-m", "one-layer"
     )
     assert (status, errors) == (0, "")
     assert max(map(len, output.splitlines())) <= 80
@@ -25,12 +25,12 @@ def test_a_plan_is_printed_in_80_columns(run):
 
 
 def test_a_target_out_of_reach_is_said(run):
-    _, output, _ = run(*SMALL, *LABELS, "--workers", 10, "-e", "0.1", "--target", 0.001)
+    _, output, _ = run(*SMALL, *LABELS, "--workers", 10, "-e", "0.1", "--target-error", 0.001)
     assert "No row reaches 0.001; the nearest is" in output
 
 
 def test_json_and_a_table_hold_the_same(run, tmp_path):
-    words = ("--between", "0,10", "--workers", 10, "-e", "4", "--error", 0.5, "--json")
+    words = ("--between", "0,10", "--workers", 10, "-e", "4", "--worker-sd", 0.5, "--json")
     status, output, _ = run(*SMALL, *words, "-o", tmp_path / "plan.csv")
     told = json.loads(output)
     assert status == 0
@@ -57,9 +57,15 @@ def test_left_out_cells_are_told(run):
         (("--workers", "10"), "list the possible answers with --labels"),
         ((*LABELS, "--workers", "1.5"), "--workers must be whole numbers"),
         ((*LABELS, "--workers", "ten"), "--workers must be numbers"),
-        ((*LABELS, "--workers", "10", "--error", "1"), "--error applies only to numbers"),
-        (("--between", "0,1", "--workers", "10", "--misled", "1"), "--misled applies only to"),
-        ((*LABELS, "--workers", "10", "--per", "task"), "per must be one of 'answer', 'worker'"),
+        ((*LABELS, "--workers", "10", "--worker-sd", "1"), "--worker-sd applies only to numbers"),
+        (
+            ("--between", "0,1", "--workers", "10", "--hard-share", "1"),
+            "--hard-share applies only to",
+        ),
+        (
+            (*LABELS, "--workers", "10", "--epsilon-per", "task"),
+            "per must be one of 'answer', 'worker'",
+        ),
         ((*LABELS, "--workers", "10", "--plot", "x.pdf"), "must end in .png"),
         ((*LABELS, "--workers", "10", "-o", "x.ods"), "whose name ends in"),
         ((*LABELS, "--workers", "10", "-m", "two-lair"), "two-layer"),
@@ -115,7 +121,7 @@ def test_a_pilot_of_reports_or_answers_is_planned_by(run, tmp_path):
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0)
     qc.write_reports(mechanism.randomize(crowd.answers), tmp_path / "reports.parquet")
     qc.write_answers(crowd.answers, tmp_path / "answers.csv")
-    for words in (("reports.parquet",), ("answers.csv", "--plain")):
+    for words in (("reports.parquet",), ("answers.csv", "--non-private")):
         name, *plain = words
         status, output, _ = run(
             *SMALL, *LABELS, "--workers", 10, "-e", 1, "--pilot", tmp_path / name, *plain

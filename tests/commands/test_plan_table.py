@@ -1,4 +1,4 @@
-"""``quietcrowd plan --least``, and ``campaign create --plan``."""
+"""``quietcrowd plan --find``, and ``campaign create --plan``."""
 
 import json
 
@@ -8,13 +8,32 @@ import quietcrowd as qc
 from quietcrowd.commands.plan_table import tell_plan
 from quietcrowd.exceptions import ParameterError
 
-SMALL = ("plan", "--tasks", 40, "--answers", 20, "--draws", 3, "--labels", "no,yes")
+SMALL = (
+    "plan",
+    "--tasks",
+    40,
+    "--answers-per-worker",
+    20,
+    "--simulations",
+    3,
+    "--labels",
+    "no,yes",
+)
 
 
 @pytest.mark.slow
 def test_the_least_of_both_kinds_is_told(run):
     status, output, _ = run(
-        *SMALL, "--workers", 30, "--least", "epsilon", "--target", 0.3, "--misled", 0, "--json"
+        *SMALL,
+        "--workers",
+        30,
+        "--find",
+        "epsilon",
+        "--target-error",
+        0.3,
+        "--hard-share",
+        0,
+        "--json",
     )
     (row,) = json.loads(output)
     assert status == 0
@@ -22,7 +41,7 @@ def test_the_least_of_both_kinds_is_told(run):
     assert row["low"] < row["epsilon"] < row["high"]
     assert row["crowds"] == 3
     status, output, _ = run(
-        *SMALL, "--least", "workers", "-e", row["epsilon"], "--target", 0.3, "--misled", 0
+        *SMALL, "--find", "workers", "-e", row["epsilon"], "--target-error", 0.3, "--hard-share", 0
     )
     assert status == 0
     assert "one-layer: an expected error of 0.3 takes" in output
@@ -33,9 +52,9 @@ def test_the_least_of_both_kinds_is_told(run):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--least", "money", "--workers", 9), "--least must be workers or epsilon"),
-        (("--least", "workers"), "--least requires --target"),
-        (("--least", "epsilon"), "set the number of workers"),
+        (("--find", "money", "--workers", 9), "--find must be workers or epsilon"),
+        (("--find", "workers"), "--find requires --target-error"),
+        (("--find", "epsilon"), "set the number of workers"),
     ],
     ids=["money", "target", "workers"],
 )
@@ -66,17 +85,17 @@ def test_a_plan_comes_before_the_campaign(run, tmp_path):
     (tmp_path / "t.csv").write_text("id,q\na,A?\nb,B?\nc,C?\n")
     words = ("campaign", "create", "T", "--tasks", tmp_path / "t.csv", "--labels", "no,yes")
     where = ("--server", "http://127.0.0.1:9", "--plan")
-    status, output, errors = run(*words, *where, "--participants", 20)
+    status, output, errors = run(*words, *where, "--max-workers", 20)
     assert (status, output) == (2, "")
     assert "3 tasks: expected error rate" in errors
     status, _, errors = run(*words, *where)
     assert status == 2
-    assert "--plan requires --participants" in errors
+    assert "--plan requires --max-workers" in errors
 
 
 def test_what_cannot_be_planned_is_said():
     mechanism = qc.RandomizedResponse(domain=LABELS, epsilon=1.0)
-    with pytest.raises(ParameterError, match="--participants"):
+    with pytest.raises(ParameterError, match="--max-workers"):
         tell_plan(mechanism, "one-layer", tasks=3, workers=None, answers=None)
     levels = qc.LaplaceMechanism(domain=qc.Ordinal([1, 2, 3]), epsilon=1.0)
     with pytest.raises(ParameterError, match="its truths are numbers, the plan's labels"):

@@ -19,7 +19,7 @@ def test_markup_in_data_is_data(run, tmp_path, monkeypatch):
     assert status == 0
     assert "[/v2]" in output
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    status, output, _ = run("infer", tmp_path, "--plain")
+    status, output, _ = run("infer", tmp_path, "--non-private")
     assert status == 0
     assert "[/b]" in output
 
@@ -57,7 +57,7 @@ def test_an_id_does_not_move_the_cursor_of_a_terminal(run, tmp_path, monkeypatch
     path, reports = tmp_path / "a.csv", tmp_path / "r.csv"
     path.write_text(f"task,worker,label\nt{clear},w{clear},no{clear}\nu,v,yes\n")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    _, output, errors = run("infer", path, "--plain")
+    _, output, errors = run("infer", path, "--non-private")
     assert clear not in output + errors
     assert "t\ufffd[2J" in output
     assert "no\ufffd[2J" in errors

@@ -51,9 +51,9 @@ def test_rows_left_out_for_their_answer_need_a_mechanism_that_hides_it(run, tmp_
     words = ("randomize", path, "--labels", "no,yes", "-o", reports)
     status, _, errors = run(*words)
     assert status == 2
-    assert "or drop the row with --skip-outside" in errors
+    assert "or drop the row with --drop-invalid" in errors
     for more in ((), ("--simulate", 1)):
-        status, output, errors = run(*words, "--skip-outside", *more)
+        status, output, errors = run(*words, "--drop-invalid", *more)
         assert (status, output) == (2, "")
         assert not reports.exists()
         note, error = errors.splitlines()
@@ -63,7 +63,7 @@ def test_rows_left_out_for_their_answer_need_a_mechanism_that_hides_it(run, tmp_
         )
         assert "RandomizedResponse does not protect participation" in error
         assert "pass participation_public=True (on the command line: --participation" in error
-    status, _, errors = run(*words, "--skip-outside", "--participation-public")
+    status, _, errors = run(*words, "--drop-invalid", "--participation-is-public")
     assert status == 0
     assert "Not covered by this: that no report comes of 2 rows tells that the answer" in errors
     assert len(qc.read_reports(reports)) == 2
@@ -77,7 +77,7 @@ def test_a_mechanism_that_hides_who_answered_takes_them(run, tmp_path):
     lists[1].write_text("worker\na\nb\nc\n")
     words = ("randomize", path, "--labels", "no,yes", "-m", "one-layer:null=category")
     words += ("--all-tasks", lists[0], "--all-workers", lists[1], "-o", reports)
-    status, _, errors = run(*words, "--skip-outside")
+    status, _, errors = run(*words, "--drop-invalid")
     assert status == 0
     assert "Not covered" not in errors
     assert len(qc.read_reports(reports)) == 6

@@ -56,7 +56,7 @@ def test_a_second_server_of_a_file_is_refused_in_one_sentence(run, tmp_path, nam
 
 
 def test_a_database_that_is_not_there_is_one_sentence(run):
-    for words in (["serve", "--departures", "none"], ["campaign", "key", "me"]):
+    for words in (["serve", "--withdrawal-log", "none"], ["campaign", "key", "me"]):
         status, _, error = run(*words, "--database", "postgresql://me:secret@127.0.0.1:1/name")
         assert status == 2
         assert "cannot be used" in error
@@ -72,12 +72,14 @@ def test_a_journal_that_was_lost_is_said_once(run, tmp_path, monkeypatch):
     with ready_database(settings):
         pass
     (tmp_path / "q.db.departures").unlink()
-    status, _, told = run(*words, "--departures-lost")
+    status, _, told = run(*words, "--accept-lost-withdrawal-log")
     assert (status, len(served)) == (0, 1)
     assert "Who left before comes back" in told
     with ready_database(settings):
         pass
-    assert "leave --departures-lost out" in run(*words, "--departures-lost")[2]
+    assert (
+        "leave --accept-lost-withdrawal-log out" in run(*words, "--accept-lost-withdrawal-log")[2]
+    )
 
 
 def half_a_request(port, key):
@@ -139,7 +141,7 @@ def test_what_is_not_encrypted_is_for_this_machine_alone(run, tmp_path, host):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--proxy", "0.0.0.0/0"), "'0.0.0.0/0'"),
+        (("--trusted-proxy", "0.0.0.0/0"), "'0.0.0.0/0'"),
         (("--set", "at_once_each=500", "--set", "at_once=10"), "at_once_each is 500"),
         (("--set", "connections_each=9", "--set", "connections=8"), "connections limits it to 8"),
     ],
@@ -158,22 +160,22 @@ def test_what_a_server_is_told_is_how_it_is_set_up(run, tmp_path, monkeypatch):
     words = ("serve", "--database", f"sqlite:///{tmp_path}/q.db")
     assert run(*words)[0] == 0
     file = tmp_path / "crowd.toml"
-    file.write_text("longest_inference = 7\nhost = '::1'\ninference_memory = '3GB'\n")
-    told = ("--settings", file, "--longest-inference", 1.5, "--no-infer", "--set", "grace=0")
+    file.write_text("inference_timeout = 7\nhost = '::1'\ninference_memory = '3GB'\n")
+    told = ("--settings", file, "--inference-timeout", 1.5, "--no-infer", "--set", "grace=0")
     told = (*told, "--port", 0, "--insecure")
-    large = ("--inference-memory", "2GB", "--inference-folder", tmp_path, "--scheduler", "local:2")
+    large = ("--inference-memory", "2GB", "--inference-folder", tmp_path, "--dask", "local:2")
     assert run(*words, *told, *large)[0] == 0
     usual, other = seen
     assert usual == Settings(database=words[-1])
-    changed = {"longest_inference": 1.5, "infer": False, "host": "::1", "port": 0, "grace": 0}
+    changed = {"inference_timeout": 1.5, "infer": False, "host": "::1", "port": 0, "grace": 0}
     changed |= {"inference_memory": 2 * 10**9, "inference_folder": str(tmp_path)}
-    assert other == usual.model_copy(update={**changed, "insecure": True, "scheduler": "local:2"})
-    status, _, errors = run(*words, "--longest-inference", 0.5)
-    assert (status, "--longest-inference" in errors) == (2, True)
+    assert other == usual.model_copy(update={**changed, "insecure": True, "dask": "local:2"})
+    status, _, errors = run(*words, "--inference-timeout", 0.5)
+    assert (status, "--inference-timeout" in errors) == (2, True)
     for wrong, words_of_error in (
         (("--inference-memory", "much"), "bytes must be a number such as 800MB"),
         (("--inference-folder", tmp_path / "none"), "the directory"),
-        (("--scheduler", "somewhere"), "scheduler must be tcp://host:port"),
+        (("--dask", "somewhere"), "scheduler must be tcp://host:port"),
     ):
         status, _, errors = run(*words, *wrong)
         assert (status, words_of_error in errors) == (2, True)

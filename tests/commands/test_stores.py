@@ -11,13 +11,13 @@ from quietcrowd.scale import Store
 
 def test_a_store_gives_what_its_reports_give(run, reports, store, tmp_path):
     truths, workers, kept = (tmp_path / name for name in ("t.parquet", "w.csv", "c"))
-    targets = ("-o", truths, "--workers", workers)
+    targets = ("-o", truths, "--workers-out", workers)
     status, output, errors = run("infer", store, *targets, "--checkpoint", kept)
     assert (status, output) == (0, "")
     found, found_workers = pd.read_parquet(truths), pd.read_csv(workers)
     assert kept.exists()
     truths, others = tmp_path / "memory.parquet", tmp_path / "memory.csv"
-    in_memory = run("infer", reports, "-o", truths, "--workers", others)
+    in_memory = run("infer", reports, "-o", truths, "--workers-out", others)
     assert in_memory[2] == errors
     expected = pd.read_parquet(truths)
     pd.testing.assert_frame_equal(found.sort_values("task", ignore_index=True), expected)
@@ -25,10 +25,10 @@ def test_a_store_gives_what_its_reports_give(run, reports, store, tmp_path):
 
 
 def test_nothing_is_overwritten_by_what_a_store_gives(run, store, tmp_path):
-    for name in ("-o", "--workers"):
+    for name in ("-o", "--workers-out"):
         target = tmp_path / "there.csv"
         target.write_text("mine")
-        words = ("infer", store, "-o", tmp_path / "new.csv") if name == "--workers" else ()
+        words = ("infer", store, "-o", tmp_path / "new.csv") if name == "--workers-out" else ()
         status, output, errors = run(*(words or ("infer", store)), name, target)
         assert (status, output) == (2, "")
         assert errors == f"quietcrowd: error: {target} already exists; name a new file\n"
@@ -70,20 +70,23 @@ def test_simulated_reports_are_called_so(run, reports, tmp_path):
     [
         (["partition", "R"], "name the directory of the store with --output"),
         (["partition", "R", "-o", "S"], "already exists; name a new folder"),
-        (["partition", "R", "-o", "N", "--labels", "a,b"], "require --plain"),
-        (["partition", "R", "-o", "N", "--columns", "a,b,c"], "require --plain"),
-        (["infer", "R", "--columns", "a,b,c"], "--duplicates require --plain"),
-        (["partition", "R", "-o", "N", "--plain", "--columns", "a"], "--columns must be three"),
+        (["partition", "R", "-o", "N", "--labels", "a,b"], "require --non-private"),
+        (["partition", "R", "-o", "N", "--columns", "a,b,c"], "require --non-private"),
+        (["infer", "R", "--columns", "a,b,c"], "--duplicates require --non-private"),
+        (
+            ["partition", "R", "-o", "N", "--non-private", "--columns", "a"],
+            "--columns must be three",
+        ),
         (["partition", "R", "-o", "N", "--partitions", "0"], "partitions must be a whole number"),
         (["partition", "R", "-o", "N", "--duplicates", "all"], "--duplicates"),
         (["partition", "A", "-o", "N"], "the mechanism of these reports is unknown"),
-        (["partition", "R", "-o", "N", "--plain", "--labels", "a"], "randomized reports"),
+        (["partition", "R", "-o", "N", "--non-private", "--labels", "a"], "randomized reports"),
         (["infer", "S"], "name the file of the truths: --output truths.parquet"),
         (["infer", "S", "R", "-o", "T"], "name one store"),
-        (["infer", "S", "-o", "T", "--plain"], "is not available for a store"),
+        (["infer", "S", "-o", "T", "--non-private"], "is not available for a store"),
         (["infer", "S", "-o", "T", "--json"], "is not available for a store"),
         (["infer", "S", "-o", "T", "--columns", "a,b,c"], "is not available for a store"),
-        (["infer", "S", "-o", "T", "--workers", "T"], "is named for two outputs"),
+        (["infer", "S", "-o", "T", "--workers-out", "T"], "is named for two outputs"),
         (["infer", "S", "-o", "T", "--method", "mean"], "Mean needs numbers"),
         (["infer", "R", "-o", "T", "--checkpoint", "C"], "--checkpoint requires a store"),
     ],
@@ -117,7 +120,7 @@ def test_a_store_that_lost_a_file(run, store, tmp_path):
 def answers(run, reports, tmp_path):
     """Return a store of plain answers."""
     folder = tmp_path / "plain"
-    words = ("--plain", "--labels", "no,yes", "-o", folder, "--partitions", 3)
+    words = ("--non-private", "--labels", "no,yes", "-o", folder, "--partitions", 3)
     assert run("partition", reports.with_name("answers.parquet"), *words)[0] == 0
     return folder
 
@@ -142,7 +145,7 @@ def test_a_store_with_rows_left_out_needs_a_mechanism_that_hides_it(run, tmp_pat
     ).assign(label=["no", "maybe", "yes", None])
     qc.write_table(frame, tmp_path / "a.parquet")
     folder, sent = tmp_path / "plain", tmp_path / "sent"
-    words = ("--plain", "--labels", "no,yes", "--skip-outside", "-o", folder)
+    words = ("--non-private", "--labels", "no,yes", "--drop-invalid", "-o", folder)
     assert run("partition", tmp_path / "a.parquet", *words)[0] == 0
     words = ("randomize", folder, "-o", sent)
     status, output, errors = run(*words)
@@ -151,15 +154,15 @@ def test_a_store_with_rows_left_out_needs_a_mechanism_that_hides_it(run, tmp_pat
     assert line.startswith(
         "quietcrowd: error: rows dropped because of a missing or invalid answer: 2"
     )
-    assert "--participation-public" in line
+    assert "--participation-is-public" in line
     assert not sent.exists()
-    status, _, errors = run(*words, "--participation-public")
+    status, _, errors = run(*words, "--participation-is-public")
     assert status == 0
     assert "that no report comes of 2 rows tells that the answer was missing" in errors
     assert len(Store.open(sent)) == 2
-    status, _, errors = run(*words, "--skip-outside")
+    status, _, errors = run(*words, "--drop-invalid")
     assert status == 2
-    assert "--skip-outside is not available for a store" in errors
+    assert "--drop-invalid is not available for a store" in errors
     lists = (tmp_path / "tasks.csv", tmp_path / "workers.csv")
     lists[0].write_text("task\nt\nu\nv\n")
     lists[1].write_text("worker\na\nb\nc\n")
@@ -195,7 +198,7 @@ def test_what_hides_who_answered_needs_lists(run, answers, tmp_path):
         (("--labels", "no,yes"), "is not available for a store"),
         (("-m", "laplace"), "domain"),
         (("-o", "{answers}"), "is the input"),
-        (("--scheduler", "here"), "scheduler must be tcp://host:port"),
+        (("--dask", "here"), "scheduler must be tcp://host:port"),
     ],
 )
 def test_what_does_not_go_with_randomising_a_store(run, answers, tmp_path, words, error):
@@ -209,15 +212,15 @@ def test_what_does_not_go_with_randomising_a_store(run, answers, tmp_path, words
 
 def test_a_scheduler_goes_with_a_store(run, reports, tmp_path):
     for words in (
-        ("infer", reports, "--scheduler", "local"),
+        ("infer", reports, "--dask", "local"),
         (
             *("randomize", reports.with_name("answers.parquet"), "--labels", "no,yes"),
-            *("-o", tmp_path / "r.parquet", "--scheduler", "local"),
+            *("-o", tmp_path / "r.parquet", "--dask", "local"),
         ),
     ):
         status, _, errors = run(*words)
         assert status == 2
-        assert "--scheduler requires a store" in errors
+        assert "--dask requires a store" in errors
 
 
 @pytest.mark.nightly
@@ -225,7 +228,7 @@ def test_a_scheduler_goes_with_a_store(run, reports, tmp_path):
 def test_a_cluster_finds_what_threads_find(run, store, tmp_path):
     here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"
     assert run("infer", store, "-o", here)[0] == 0
-    status, output, errors = run("infer", store, "-o", there, "--scheduler", "local:1")
+    status, output, errors = run("infer", store, "-o", there, "--dask", "local:1")
     assert (status, output) == (0, "")
     assert errors.startswith("60 tasks, 25 workers, 300 answers;")
     assert here.read_bytes() == there.read_bytes()

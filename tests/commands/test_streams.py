@@ -40,9 +40,9 @@ def answers(tmp_path):
 def test_what_is_piped_in_is_read_as_a_file_of_it_is(run, pipe, tmp_path, suffix):
     path = tmp_path / f"answers{suffix}"
     qc.write_answers(CROWD.answers, path)
-    expected = run("infer", path, "--plain")
+    expected = run("infer", path, "--non-private")
     pipe(path.read_bytes())
-    assert run("infer", "-", "--plain") == expected
+    assert run("infer", "-", "--non-private") == expected
     pipe(path.read_bytes())
     status, output, _ = run("convert", "-")
     assert status == 0
@@ -51,7 +51,7 @@ def test_what_is_piped_in_is_read_as_a_file_of_it_is(run, pipe, tmp_path, suffix
 
 def test_an_error_calls_it_standard_input(run, pipe):
     pipe(b"Task,Worker,Label\na,u,x\n")
-    status, output, errors = run("infer", "-", "--plain")
+    status, output, errors = run("infer", "-", "--non-private")
     assert (status, output) == (2, "")
     assert errors.startswith("quietcrowd: error: standard input: column ")
     assert "--columns Task,Worker,Label" in errors
@@ -59,7 +59,7 @@ def test_an_error_calls_it_standard_input(run, pipe):
 
 def test_nothing_piped_in_is_an_error(run, pipe):
     pipe(b"", terminal=True)
-    assert "nothing is piped into it" in run("infer", "-", "--plain")[2]
+    assert "nothing is piped into it" in run("infer", "-", "--non-private")[2]
 
 
 def test_what_is_packed_badly_is_an_error(run, pipe):
@@ -68,23 +68,23 @@ def test_what_is_packed_badly_is_an_error(run, pipe):
 
 
 def test_an_output_can_be_standard_output(run, answers, tmp_path):
-    truths = run("infer", answers, "--plain")[1]
-    assert run("infer", answers, "--plain", "-o", "-")[1] == truths
-    status, output, _ = run("infer", answers, "--plain", "--workers", "-")
+    truths = run("infer", answers, "--non-private")[1]
+    assert run("infer", answers, "--non-private", "-o", "-")[1] == truths
+    status, output, _ = run("infer", answers, "--non-private", "--workers-out", "-")
     assert (status, output.splitlines()[0][:16]) == (0, "worker,agreement")
-    status, _, errors = run("infer", answers, "--plain", "-o", "-", "--workers", "-")
+    status, _, errors = run("infer", answers, "--non-private", "-o", "-", "--workers-out", "-")
     assert status == 2
     assert "only one output can be -" in errors
-    errors = run("infer", answers, "--plain", "-o", "-", "--json")[2]
+    errors = run("infer", answers, "--non-private", "-o", "-", "--json")[2]
     assert "--json and the output - both print on standard output" in errors
     assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.csv"]
 
 
 def test_only_one_file_is_standard_input(run, answers, pipe):
     pipe(b"")
-    assert "only one file can be -" in run("infer", "-", "--plain", "--gold", "-")[2]
+    assert "only one file can be -" in run("infer", "-", "--non-private", "--gold", "-")[2]
     pipe(b"task,label\n0,yes\n")
-    assert "1 truth known" in run("infer", answers, "--plain", "--gold", "-")[2]
+    assert "1 truth known" in run("infer", answers, "--non-private", "--gold", "-")[2]
 
 
 def test_reports_go_through_a_pipe_with_what_made_them(run, answers, pipe):

@@ -39,9 +39,9 @@ def test_its_settings_are_those_of_a_server(name):
     }
     assert set(settings) <= set(Settings.model_fields)
     one = Settings(**settings)
-    assert one.database != one.departures
+    assert one.database != one.withdrawal_log
     subnet = COMPOSE["networks"]["front"]["ipam"]["config"][0]["subnet"]
-    assert ipaddress.ip_network(one.proxy) == ipaddress.ip_network(subnet)
+    assert ipaddress.ip_network(one.trusted_proxy) == ipaddress.ip_network(subnet)
 
 
 def test_one_server_infers():

@@ -70,7 +70,7 @@ def build(nginx_program, tmp_path):
             key = new_key(database)
             folder = tmp_path / "nginx"
             folder.mkdir()
-            words = ["--proxy", "127.0.0.1", "--no-infer", *options]
+            words = ["--trusted-proxy", "127.0.0.1", "--no-infer", *options]
             server = stack.enter_context(server_process(database, tmp_path / "log", *words))
             proxy = stack.enter_context(nginx(nginx_program, folder, server.port))
             return Site(proxy=proxy, server=server, key=key, open=stack)

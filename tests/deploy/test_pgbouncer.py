@@ -38,7 +38,7 @@ def test_a_campaign_goes_through_it(urls, tmp_path):
     key = new_key(database)
     options = [
         "--no-infer",
-        "--departures",
+        "--withdrawal-log",
         journal,
         "--set",
         "requests_per_second=0",

@@ -55,7 +55,7 @@ def test_the_settings_are_those_of_the_server():
     names = {name.removeprefix("QUIETCROWD_").lower() for name in told}
     assert names <= set(Settings.model_fields)
     values = {name.removeprefix("QUIETCROWD_").lower(): value for name, value in told.items()}
-    assert Settings(**values).address == told["QUIETCROWD_ADDRESS"]
+    assert Settings(**values).public_url == told["QUIETCROWD_PUBLIC_URL"]
 
 
 def test_both_services_run_the_program_that_the_page_installs():

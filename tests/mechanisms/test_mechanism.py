@@ -100,7 +100,7 @@ def test_rows_left_out_for_their_answer_are_refused_where_that_shows(name, simul
     message = rf"answer: 2\. .* {kind} does not protect"
     with pytest.raises(AnswerError, match=message) as no:
         randomize(answers)
-    for way_out in ("participation_public=True", "--participation-public", "fixed in advance"):
+    for way_out in ("participation_public=True", "--participation-is-public", "fixed in advance"):
         assert way_out in str(no.value)
     assert all(label not in str(no.value) for label in ("perhaps", "11", "w9", "t4"))
     with pytest.raises(AnswerError, match=r"answer: 1\. "):

@@ -39,13 +39,13 @@ class OnDatabase:
 class WithJournal(OnDatabase):
     """Options for commands that use the journal of withdrawals, too."""
 
-    departures: str | None = options.DEPARTURES
+    withdrawal_log: str | None = options.WITHDRAWAL_LOG
 
     def settings(self) -> Settings:
         """Return the settings of a server with this database and journal."""
         from quietcrowd.campaign.server.settings import Settings
 
-        return Settings(database=self.database, departures=self.departures)
+        return Settings(database=self.database, withdrawal_log=self.withdrawal_log)
 
 
 def existing(url: str) -> Database:

@@ -58,7 +58,7 @@ class Convert:
 
     Reports keep what made them, inside of OUT or in OUT.mechanism.json beside it.
 
-    Example: quietcrowd convert Batch_17.csv answers.csv --field category
+    Example: quietcrowd convert Batch_17.csv answers.csv --question category
 
     Example: quietcrowd convert pool.tsv answers.parquet
 
@@ -70,7 +70,7 @@ class Convert:
 
     Example: quietcrowd convert comparisons.csv answers.csv
 
-    Example: quietcrowd convert tags.csv questions.csv --several cat,dog,tree
+    Example: quietcrowd convert tags.csv questions.csv --multi-label cat,dog,tree
     """
 
     source: Path = argument(metavar="IN", help="File of answers or reports; - is standard input.")
@@ -81,11 +81,13 @@ class Convert:
     )
     from_format: str | None = _format("--from", "IN, where its name and its header do not say so")
     to_format: str | None = _format("--to", "OUT, where its name does not say so")
-    field: str | None = options.FIELD
+    question: str | None = options.QUESTION
     columns: str = options.COLUMNS
-    rejected: bool = option(help="Take answers too that a requester rejected.", default=False)
+    include_rejected: bool = option(
+        help="Take answers too that a requester rejected.", default=False
+    )
     label_config: Path | None = options.NEW_LABEL_CONFIG
-    several: str | None = option(
+    multi_label: str | None = option(
         metavar="LABELS",
         help="All labels, public, where an answer is a set of them: cat,dog. Each becomes a "
         "question of its own, with no or yes.",
@@ -99,8 +101,8 @@ class Convert:
 
     def run(self) -> None:
         """Convert a file, or standard input."""
-        if self.separator is not None and self.several is None:
-            raise ParameterError("commands.separator-needs-several")
+        if self.separator is not None and self.multi_label is None:
+            raise ParameterError("commands.separator-needs-multi-label")
         source, target = from_stdin(self.source), self.target
         if target == STREAM and self.to_format in _PRINTED:
             target = None
@@ -126,21 +128,23 @@ class Convert:
             table, what = self._read(source)
             _write_plain(table, what, target, to_format, self.label_config)
             return
-        asked = (self.field, self.columns, self.rejected, self.several)
+        asked = (self.question, self.columns, self.include_rejected, self.multi_label)
         if asked != (None, options.USUAL_COLUMNS, False, None):
-            raise ParameterError("commands.options-need-plain-answers")
+            raise ParameterError("commands.options-need-non-private-answers")
         _convert_reports(source, target, (self.from_format, to_format), self.label_config)
 
     def _read(self, source: Path) -> tuple[pa.Table, str]:
         """Read answers or truths, and say which they are."""
-        choice = Choice(field=self.field, rejected=self.rejected)
-        sets = self.several is not None
+        choice = Choice(field=self.question, rejected=self.include_rejected)
+        sets = self.multi_label is not None
         table, what = _read(source, self.from_format, self.columns, choice, sets=sets)
-        if self.several is None:
+        if self.multi_label is None:
             return table, what
         if what != "answer":
-            raise ParameterError("commands.several-needs-answers", source=source)
-        return _questions_of(source, self.from_format, table, self.several, self.separator), what
+            raise ParameterError("commands.multi-label-needs-answers", source=source)
+        return _questions_of(
+            source, self.from_format, table, self.multi_label, self.separator
+        ), what
 
 
 def _convert_reports(

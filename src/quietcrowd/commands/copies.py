@@ -43,7 +43,7 @@ class Backup(WithJournal):
         help="Delete copies in the folder that this command made more days ago.",
         default=None,
     )
-    departures_lost: bool = option(
+    accept_lost_withdrawal_log: bool = option(
         help="Give it once if the journal is lost: it may lack entries of its copy before.",
         default=False,
     )
@@ -64,7 +64,9 @@ class Backup(WithJournal):
                 note(f"Copied to {self.target}.")
                 return
             clock = read_clock(now, opened, journal)
-            made = make_generation(opened, journal, self.target, clock, lost=self.departures_lost)
+            made = make_generation(
+                opened, journal, self.target, clock, lost=self.accept_lost_withdrawal_log
+            )
             note(f"Copied to {made.place}.")
             if self.keep_days is not None:
                 for old in prune(opened, self.target, self.keep_days, clock):
@@ -82,7 +84,9 @@ def _existing_journal(settings: Settings) -> Iterator[Database | None]:
     place = place_of_departures(settings)
     if place is None:
         yield None
-        note("Withdrawals were not copied: name the journal with --departures, if there is one.")
+        note(
+            "Withdrawals were not copied: name the journal with --withdrawal-log, if there is one."
+        )
         return
     with closing(Database.open(place)) as journal:
         if journal.path is not None and not journal.path.exists():
@@ -104,7 +108,7 @@ class Restore(WithJournal):
     """
 
     copy: Path = argument(metavar="COPY", help="What campaign backup made.")
-    departures_lost: bool = options.DEPARTURES_LOST
+    accept_lost_withdrawal_log: bool = options.ACCEPT_LOST_WITHDRAWAL_LOG
 
     def run(self) -> None:
         """Restore the copy."""
@@ -112,7 +116,9 @@ class Restore(WithJournal):
         from quietcrowd.campaign.store.restore import restore as put_in_place
 
         settings = self.settings()
-        done, former = put_in_place(self.copy, settings, time.time(), lost=self.departures_lost)
+        done, former = put_in_place(
+            self.copy, settings, time.time(), lost=self.accept_lost_withdrawal_log
+        )
         if former is not None:
             note(f"The former database is {former}: delete it once you do not need it.")
         note(

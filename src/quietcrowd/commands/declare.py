@@ -49,9 +49,13 @@ def _declared(**attributes: Any) -> Callable[[type[C]], type[C]]:
     return declare
 
 
-def option_names(declared: type[Any]) -> list[str]:
-    """Return the names of the fields of a command or a group."""
-    return [one.name for one in fields(declared)]
+def option_names(declared: type[Any]) -> dict[str, str]:
+    """Return the options of a group by the names of its fields."""
+    return {one.name: _flags(one)[0] for one in fields(declared)}
+
+
+def _flags(one: Attribute[Any]) -> tuple[str, ...]:
+    return one.metadata["names"] or (f"--{one.name.replace('_', '-')}",)
 
 
 def typer_app(*declared: Any, **settings: Any) -> typer.Typer:
@@ -85,7 +89,7 @@ def _parameter(one: Attribute[Any], hint: Any, owner: type[Any]) -> inspect.Para
     settings = dict(one.metadata["settings"])
     names: tuple[str, ...] = ()
     if one.metadata["info"] is typer.Option:
-        names = one.metadata["names"] or (f"--{one.name.replace('_', '-')}",)
+        names = _flags(one)
         settings["rich_help_panel"] = vars(owner).get("group_title")
     return inspect.Parameter(
         one.name,

@@ -31,7 +31,7 @@ class Describe:
     And how much each worker answered, how many rows repeat an answer, and what known truths say.
     Answers are counted as they are: show the counts to nobody who may not see the answers.
 
-    Example: quietcrowd describe answers.csv --truths known.csv
+    Example: quietcrowd describe answers.csv --gold known.csv
 
     Example: quietcrowd describe FOLDER --json
     """
@@ -39,11 +39,11 @@ class Describe:
     source: Path = argument(
         metavar="FILE", help="Answers or reports; or a dataset folder, with its truths."
     )
-    truths: Path | None = option(
+    gold: Path | None = option(
         metavar="FILE", help="Known truths of some tasks, columns task and label.", default=None
     )
     columns: str = options.COLUMNS
-    field: str | None = options.FIELD
+    question: str | None = options.QUESTION
     as_json: bool = options.JSON
 
     def run(self) -> None:
@@ -65,11 +65,11 @@ class Describe:
     def _read(self) -> tuple[Any, Any]:
         if not self.source.is_dir():
             names = options.three_columns(self.columns)
-            answers = _in_file(self.source, names, self.field)
-            if self.truths is None:
+            answers = _in_file(self.source, names, self.question)
+            if self.gold is None:
                 return answers, None
-            return answers, read_gold(self.truths, self.field, beside_answers=True)
-        if (self.truths, self.field, self.columns) != (None, None, options.USUAL_COLUMNS):
+            return answers, read_gold(self.gold, self.question, beside_answers=True)
+        if (self.gold, self.question, self.columns) != (None, None, options.USUAL_COLUMNS):
             raise ParameterError("commands.options-need-a-file")
         return _in_folder(self.source)
 

@@ -44,8 +44,8 @@ class PlainAnswers(options.PossibleAnswers):
 
     columns: str = options.COLUMNS
     duplicates: str = options.DUPLICATES
-    field: str | None = options.FIELD
-    skip_outside: bool = options.SKIP_OUTSIDE
+    question: str | None = options.QUESTION
+    drop_invalid: bool = options.DROP_INVALID
 
     def by_option(self) -> dict[str, Any]:
         """Return the values by option."""
@@ -53,8 +53,8 @@ class PlainAnswers(options.PossibleAnswers):
             **self.written,
             "--columns": self.columns,
             "--duplicates": self.duplicates,
-            "--field": self.field,
-            "--skip-outside": self.skip_outside,
+            "--question": self.question,
+            "--drop-invalid": self.drop_invalid,
         }
 
     def read(
@@ -73,10 +73,10 @@ class PlainAnswers(options.PossibleAnswers):
         written = self.written.values()
         lists |= {
             "duplicates": self.duplicates,
-            "out_of_domain": "skip" if self.skip_outside else "error",
+            "out_of_domain": "skip" if self.drop_invalid else "error",
         }
         if path.is_dir():
-            if any(written) or self.field is not None:
+            if any(written) or self.question is not None:
                 raise ParameterError("commands.kind-options-need-a-file")
             from quietcrowd.datasets import load_dataset  # with pandas
 
@@ -85,10 +85,12 @@ class PlainAnswers(options.PossibleAnswers):
         else:
             names = options.three_columns(self.columns)
             if method is not None and all(text is None for text in written):
-                domain = _found_domain(path, names, self.field, method)
+                domain = _found_domain(path, names, self.question, method)
             else:
                 domain = self.domain()
-            answers = read_answers(path, domain, *names, field=self.field, advice=advice, **lists)
+            answers = read_answers(
+                path, domain, *names, field=self.question, advice=advice, **lists
+            )
         tell_dropped(answers.dropped)
         return answers
 
@@ -171,9 +173,9 @@ def tell_dropped(dropped: DroppedRows) -> None:
 
 
 def read_gold(path: Path, field: str | None, *, beside_answers: bool) -> pa.Table:
-    """Read known truths; `field` is ``--field``, for files of platforms.
+    """Read known truths; `field` is ``--question``, for files of platforms.
 
-    With `beside_answers`, ``--field`` may be about the answers, so a table of truths ignores it.
+    With `beside_answers`, ``--question`` may be about the answers, so a table of truths ignores it.
     """
     if beside_answers and read_names(path) is not None:
         field = None

@@ -39,46 +39,44 @@ if TYPE_CHECKING:
 class Infer(PlainAnswers):
     """Infer truths and workers' quality from reports.
 
-    Overwrites nothing. With --plain, answers can be what occurs in the file, unless --labels,
+    Overwrites nothing. With --non-private, answers can be what occurs in the file, unless --labels,
     --levels or --between say what they can be.
 
-    Example: quietcrowd infer reports.parquet -o truths.csv --workers workers.csv
+    Example: quietcrowd infer reports.parquet -o truths.csv --workers-out workers.csv
 
     Example: quietcrowd infer reports.parquet --gold known.csv
 
     Example: quietcrowd infer reports.parquet --method moon:variant=variance
 
-    Example: quietcrowd convert pool.tsv - | quietcrowd infer - --plain -o truths.csv
+    Example: quietcrowd convert pool.tsv - | quietcrowd infer - --non-private -o truths.csv
 
-    Example: quietcrowd infer reports.parquet --sets sets.csv
+    Example: quietcrowd infer reports.parquet --label-sets-out sets.csv
 
     Example: quietcrowd infer big -o truths.parquet --checkpoint big.checkpoint
     """
 
     reports: list[Path] = argument(
         metavar="REPORTS",
-        help="Files of reports of one mechanism; or one of answers, with --plain. Or a "
+        help="Files of reports of one mechanism; or one of answers, with --non-private. Or a "
         "store. - is standard input.",
     )
     method: str | None = method_option()
     gold: Path | None = options.GOLD
-    max_iter: int | None = options.MAX_ITERATIONS
+    max_iter: int | None = options.MAX_ITER
     output: Path | None = options.OUTPUT
-    workers: Path | None = option(
+    workers_out: Path | None = option(
         metavar="FILE",
-        help="Output file for the workers' quality; as --output.",
+        help="Output file for the workers' quality.",
         default=None,
     )
-    posterior: Path | None = option(
+    posterior_out: Path | None = option(
         metavar="FILE",
-        help="Output file for the probability of every label, or for quantiles of numbers; "
-        "as --output.",
+        help="Output file for probabilities of labels, or quantiles of numbers.",
         default=None,
     )
-    sets: Path | None = option(
+    label_sets_out: Path | None = option(
         metavar="FILE",
-        help="Output file for the labels of each task, of questions that convert --several made; "
-        "as --output.",
+        help="Output file for label sets, from questions of convert --multi-label.",
         default=None,
     )
     checkpoint: Path | None = option(
@@ -86,9 +84,9 @@ class Infer(PlainAnswers):
         help="Saves the state, to resume the inference of a store.",
         default=None,
     )
-    scheduler: str | None = options.SCHEDULER
-    plain: bool = options.PLAIN
-    seed: int = option(metavar="NUMBER", help="For ties.", default=0)
+    dask: str | None = options.DASK
+    non_private: bool = options.NON_PRIVATE
+    seed: int = option(min=0, metavar="NUMBER", help="Seed for ties.", default=0)
     as_json: bool = options.JSON
 
     def run(self) -> None:
@@ -96,7 +94,7 @@ class Infer(PlainAnswers):
         if any(map(is_store, self.reports)):
             self._infer_from_store()
             return
-        for name, value in (("--checkpoint", self.checkpoint), ("--scheduler", self.scheduler)):
+        for name, value in (("--checkpoint", self.checkpoint), ("--dask", self.dask)):
             if value is not None:
                 raise ParameterError("commands.option-needs-a-store", name=name)
         chosen = None if self.method is None else self._choose(self.method)
@@ -104,11 +102,17 @@ class Infer(PlainAnswers):
             raise ParameterError("commands.standard-input-twice")
         reports = [from_stdin(path) for path in self.reports]
         gold = None if self.gold is None else from_stdin(self.gold)
-        targets = (self.output, self.workers, self.posterior, self.sets)
+        targets = (self.output, self.workers_out, self.posterior_out, self.label_sets_out)
         check_one_stream(*targets, as_json=self.as_json)
         check_outputs((*reports, gold), *targets)
-        known = None if gold is None else read_gold(gold, self.field, beside_answers=self.plain)
-        data = self._read_plain(reports, chosen) if self.plain else self._read_reports(reports)
+        known = (
+            None
+            if gold is None
+            else read_gold(gold, self.question, beside_answers=self.non_private)
+        )
+        data = (
+            self._read_plain(reports, chosen) if self.non_private else self._read_reports(reports)
+        )
         from quietcrowd.inference import usual_method_of
 
         estimate = _fit(chosen or self._choose(usual_method_of(data)), data, known, gold)
@@ -123,57 +127,67 @@ class Infer(PlainAnswers):
     def _infer_from_store(self) -> None:
         from quietcrowd.commands.stores import infer_from_store, refuse_beside_store
 
-        beside = {"--plain": self.plain, **self.by_option()}
-        if self.gold is not None:  # which --field is about
-            del beside["--field"]
-        beside |= {"--posterior": self.posterior, "--sets": self.sets, "--json": self.as_json}
+        beside = {"--non-private": self.non_private, **self.by_option()}
+        if self.gold is not None:  # which --question is about
+            del beside["--question"]
+        beside |= {
+            "--posterior-out": self.posterior_out,
+            "--label-sets-out": self.label_sets_out,
+            "--json": self.as_json,
+        }
         refuse_beside_store(beside)
-        for file in filter(None, (self.output, self.workers)):
+        for file in filter(None, (self.output, self.workers_out)):
             check_new(file)
         infer_from_store(
             self.reports,
             self._choose,
             self.method,
-            self.scheduler,
+            self.dask,
             output=self.output,
-            workers=self.workers,
+            workers=self.workers_out,
             gold=self.gold,
-            field=self.field,
+            field=self.question,
             checkpoint=self.checkpoint,
         )
 
     def _read_plain(self, paths: list[Path], method: FittingMethod | None) -> Answers:
         if len(paths) > 1:
-            raise ParameterError("commands.plain-takes-one-file")
+            raise ParameterError("commands.non-private-takes-one-file")
         from quietcrowd.inference import NoiseAware
 
         takes = method or NoiseAware()  # which accepts labels and numbers
         return self.read(paths[0], advice="infer", method=takes)
 
     def _read_reports(self, paths: list[Path]) -> Reports:
-        if self.skip_outside or (self.columns, self.duplicates) != (
+        if self.drop_invalid or (self.columns, self.duplicates) != (
             options.USUAL_COLUMNS,
             options.USUAL_DUPLICATES,
         ):
-            raise ParameterError("commands.options-need-plain")
-        if self.field is not None and self.gold is None:
-            raise ParameterError("commands.field-needs-plain")
+            raise ParameterError("commands.options-need-non-private")
+        if self.question is not None and self.gold is None:
+            raise ParameterError("commands.question-needs-non-private")
         if any(path.is_dir() for path in paths):
-            raise ParameterError("commands.dataset-needs-plain")
+            raise ParameterError("commands.dataset-needs-non-private")
         if any(self.written.values()):
-            raise ParameterError("commands.kind-options-need-plain")
+            raise ParameterError("commands.kind-options-need-non-private")
         return read_reports(*paths)
 
     def _show(self, estimate: TruthEstimate) -> None:
-        if self.sets is not None:  # first, because it raises for questions of another kind
-            _write(_sets_for(self.sets, estimate), self.sets)
-        if self.posterior is not None:
-            _write(estimate.posterior, self.posterior)
+        if (
+            self.label_sets_out is not None
+        ):  # first, because it raises for questions of another kind
+            _write(_sets_for(self.label_sets_out, estimate), self.label_sets_out)
+        if self.posterior_out is not None:
+            _write(estimate.posterior, self.posterior_out)
         _write(estimate.truths, self.output)
-        _write(estimate.workers, self.workers)
+        _write(estimate.workers, self.workers_out)
         if self.as_json:
             typer.echo(_estimate_as_json(estimate))
-        elif self.output is None and STREAM not in (self.workers, self.posterior, self.sets):
+        elif self.output is None and STREAM not in (
+            self.workers_out,
+            self.posterior_out,
+            self.label_sets_out,
+        ):
             print_frame(estimate.truths, "--output truths.csv")
 
 

@@ -47,16 +47,16 @@ COLUMNS = option(
     help="Names of the columns of plain answers, by commas.",
     default=USUAL_COLUMNS,
 )
-DEPARTURES = option(
+WITHDRAWAL_LOG = option(
     metavar="URL",
-    envvar="QUIETCROWD_DEPARTURES",
+    envvar="QUIETCROWD_WITHDRAWAL_LOG",
     help="The journal of who left, outside of the database and its copies: sqlite:///FILE, "
     "postgresql://USER@HOST/OTHER or none. Default: a file beside that of SQLite.",
     default=None,
 )
-DEPARTURES_LOST = option(
+ACCEPT_LOST_WITHDRAWAL_LOG = option(
     help="Give it once if the journal of who left was lost: workers who left before come "
-    "back with a copy. Uses what is at --departures, or a new journal.",
+    "back with a copy. Uses what is at --withdrawal-log, or a new journal.",
     default=False,
 )
 DUPLICATES = duplicates_option(
@@ -65,7 +65,7 @@ DUPLICATES = duplicates_option(
 EPSILON = option(
     "--epsilon", "-e", metavar="NUMBER", help="Privacy loss per answer, as claimed.", default=1.0
 )
-FIELD = option(
+QUESTION = option(
     metavar="NAME",
     help="Which answers are meant, where a file of MTurk, Toloka or Label Studio has several.",
     default=None,
@@ -76,15 +76,15 @@ GOLD = option(
     default=None,
 )
 JSON = option("--json", help="Print JSON.", default=False)
-MAX_ITERATIONS = option(metavar="NUMBER", help="The most iterations.", default=None)
+MAX_ITER = option(metavar="NUMBER", help="Maximum number of iterations.", default=None)
 NEW_LABEL_CONFIG = option(
     metavar="FILE",
     help="Write the config of a project of Label Studio too, for its file of tasks.",
     default=None,
 )
 OUTPUT = output_option()
-PLAIN = option(help="The file or folder holds plain answers, not reports.", default=False)
-SCHEDULER = option(
+NON_PRIVATE = option(help="The file or folder holds plain answers, not reports.", default=False)
+DASK = option(
     metavar="ADDRESS",
     help="A Dask cluster that works on a store: tcp://host:port, or local:N for N processes "
     "here. Default: threads of this process.",
@@ -96,7 +96,7 @@ SIMULATE = option(
     help="Reproducible noise for experiments; protects nobody.",
     default=None,
 )
-SKIP_OUTSIDE = option(
+DROP_INVALID = option(
     help="Skip and count answers that are missing or not possible.", default=False
 )
 

@@ -35,7 +35,7 @@ class Partition(PossibleAnswers, OnServer):
 
     Example: quietcrowd partition reports.parquet -o big
 
-    Example: quietcrowd partition january.parquet february.parquet --plain
+    Example: quietcrowd partition january.parquet february.parquet --non-private
     --labels no,yes -o big
 
     Example: quietcrowd partition --campaign 0123456789abcdef0123456789abcdef -o big
@@ -43,7 +43,7 @@ class Partition(PossibleAnswers, OnServer):
 
     reports: list[Path] | None = argument(
         metavar="REPORTS",
-        help="Parquet files of reports of one mechanism; or of answers, with --plain.",
+        help="Parquet files of reports of one mechanism; or of answers, with --non-private.",
         default=None,
     )
     output: Path | None = option(
@@ -53,10 +53,10 @@ class Partition(PossibleAnswers, OnServer):
         help="Required. A new folder for the store.",
         default=None,
     )
-    plain: bool = options.PLAIN
+    non_private: bool = options.NON_PRIVATE
     columns: str = options.COLUMNS
     duplicates: str = options.DUPLICATES
-    skip_outside: bool = options.SKIP_OUTSIDE
+    drop_invalid: bool = options.DROP_INVALID
     partitions: int | None = option(
         metavar="NUMBER",
         help="How many. Default: one for about 2 million rows each, 1 million of a campaign.",
@@ -86,11 +86,11 @@ class Partition(PossibleAnswers, OnServer):
             store = partition_parquet(
                 reports,
                 self.output,
-                domain=self.domain() if self.plain else None,
+                domain=self.domain() if self.non_private else None,
                 columns=names,
                 partitions=partitions,
                 duplicates=self.duplicates,  # type: ignore[arg-type]
-                out_of_domain="skip" if self.skip_outside else "error",
+                out_of_domain="skip" if self.drop_invalid else "error",
                 # one thread, as the download is slower; saves memory
                 threads=None if self.campaign is None else 1,
                 progress=sys.stderr.isatty(),
@@ -98,13 +98,13 @@ class Partition(PossibleAnswers, OnServer):
         _tell(store)
 
     def _check(self) -> None:
-        changed = (self.columns, self.duplicates, self.skip_outside)
+        changed = (self.columns, self.duplicates, self.drop_invalid)
         usual = (options.USUAL_COLUMNS, options.USUAL_DUPLICATES, False)
-        if not self.plain and (changed != usual or any(self.written.values())):
-            raise ParameterError("commands.options-need-plain-store")
+        if not self.non_private and (changed != usual or any(self.written.values())):
+            raise ParameterError("commands.options-need-non-private-store")
         check_choice("--duplicates", self.duplicates, ("error", "first", "last"))
         from_campaign = self.campaign is not None
-        if bool(self.reports) == from_campaign or (from_campaign and self.plain):
+        if bool(self.reports) == from_campaign or (from_campaign and self.non_private):
             raise ParameterError("commands.files-or-campaign-missing")
 
     @contextmanager

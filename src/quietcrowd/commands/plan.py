@@ -22,119 +22,142 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import write_table
 
 
-def _assumption(text: str) -> Any:
-    return option(metavar="NUMBER", help=text, default=None)
+def _number(*flags: str, text: str) -> Any:
+    return option(*flags, metavar="NUMBER", help=text, default=None)
 
 
 @option_group("Assumed crowd")
 class AssumedCrowd:
-    """Assumptions about workers."""
+    """Assumptions about workers; the names of the fields are those of `quality` of `plan`."""
 
-    guessers: float | None = _assumption("Share of the workers who guess: 0.1.")
+    guessers: float | None = _number(
+        "--guessing-share", text="Fraction of workers who guess. Default: 0.1."
+    )
 
 
 @option_group("Assumed crowd")
 class LabelCrowdOptions:
     """Assumptions about a crowd that answers with labels."""
 
-    accuracy: float | None = _assumption("Labels: how often the other workers are right: 0.75.")
-    accuracy_sd: float | None = _assumption("Labels: its standard deviation over workers: 0.1.")
+    accuracy: float | None = _number(text="Labels: mean accuracy of the others. Default: 0.75.")
+    accuracy_sd: float | None = _number(text="Labels: its standard deviation. Default: 0.1.")
     truths: str | None = option(
-        metavar="NUMBERS", help="Labels: how frequent each is, by commas: even.", default=None
+        "--label-frequencies",
+        metavar="NUMBERS",
+        help="Labels: frequency of each, comma-separated. Default: equal.",
+        default=None,
     )
-    misled: float | None = _assumption(
-        "Labels: share of the tasks where workers err together: 0.1."
+    misled: float | None = _number(
+        "--hard-share", text="Labels: fraction of tasks with a common error. Default: 0.1."
     )
-    pull: float | None = _assumption("Labels: share of the answers there that are one error: 0.6.")
+    pull: float | None = _number(
+        "--hard-error", text="Labels: fraction of their answers with this error. Default: 0.6."
+    )
 
 
 @option_group("Assumed crowd")
 class NumberCrowdOptions:
     """Assumptions about a crowd that answers with numbers."""
 
-    error: float | None = _assumption(
-        "Numbers: deviation of a worker's own errors, above 0: a tenth of the range."
+    error: float | None = _number(
+        "--worker-sd",
+        text="Numbers: standard deviation of a worker's errors. Default: 0.1 of the range.",
     )
-    error_factor: float | None = _assumption(
-        "Numbers: by which factor that varies over workers: 1.5."
+    error_factor: float | None = _number(
+        "--worker-sd-factor", text="Numbers: factor by which it varies. Default: 1.5."
     )
-    spread: float | None = _assumption("Numbers: deviation of the truths: a fifth of the range.")
-    middle: float | None = _assumption("Numbers: mean of the truths: the middle of the range.")
-    shared: float | None = _assumption("Numbers: error that all share, as a part of --error: 0.25.")
+    spread: float | None = _number(
+        "--truth-sd", text="Numbers: standard deviation of truths. Default: 0.2 of the range."
+    )
+    middle: float | None = _number(
+        "--truth-mean", text="Numbers: mean of truths. Default: middle of the range."
+    )
+    shared: float | None = _number(
+        "--shared-error", text="Numbers: common error of a task, times --worker-sd. Default: 0.25."
+    )
 
 
 @command("plan")
 class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions):
     """Predict the error of a campaign before the first answer.
 
-    Crowds are drawn by what is assumed of them, randomised by the mechanism, and inferred. No
-    answer of anybody is needed. The interval holds the error of nine campaigns in ten.
+    It simulates crowds with assumed workers, the mechanism and the inference; it needs no answers.
+    The interval contains the error with probability 0.9.
 
-    Example: quietcrowd plan --tasks 1000 --workers 50,100,200 --answers 100 --labels no,yes
+    Example: quietcrowd plan --tasks 1000 --labels no,yes --workers 50,100,200
+    --answers-per-worker 100
 
-    Example: quietcrowd plan --tasks 500 --workers 100 --answers 1,5 --between 0,10 --per worker
-    -e 5 --target 0.5
+    Example: quietcrowd plan --tasks 500 --between 0,10 --workers 100 -e 5
+    --answers-per-worker 1,5 --epsilon-per worker --target-error 0.5
 
-    Example: quietcrowd plan --tasks 500 --workers 100 --answers 20 --labels no,yes --least epsilon
-    --target 0.1
+    Example: quietcrowd plan --tasks 500 --labels no,yes --workers 100
+    --answers-per-worker 20 --find epsilon --target-error 0.1
     """
 
-    tasks: int = option(min=1, metavar="NUMBER", help="How many questions.")
+    tasks: int = option(min=1, metavar="NUMBER", help="Number of tasks.")
     workers: list[str] | None = option(
-        metavar="NUMBERS", help="How many are asked, by commas.", default=None
+        metavar="NUMBERS", help="Numbers of workers, comma-separated.", default=None
     )
-    answers: list[str] | None = option(
-        metavar="NUMBERS", help="Answers of each worker. Default: all questions.", default=None
+    answers_per_worker: list[str] | None = option(
+        metavar="NUMBERS",
+        help="Answers per worker, comma-separated. Default: all tasks.",
+        default=None,
     )
-    budget: int | None = option(
-        min=1, metavar="NUMBER", help="Answers in total, divided evenly.", default=None
+    total_answers: int | None = option(
+        min=1, metavar="NUMBER", help="Total number of answers, divided evenly.", default=None
     )
     mechanism: list[str] | None = mechanism_option(several=True)
     epsilon: list[str] = option(
-        "--epsilon", "-e", metavar="NUMBERS", help="Exact losses, by commas.", default=["0.5,1,2,4"]
+        "--epsilon",
+        "-e",
+        metavar="NUMBERS",
+        help="Exact losses, comma-separated.",
+        default=["0.5,1,2,4"],
     )
-    per: str = option(
+    epsilon_per: str = option(
         metavar="answer|worker",
-        help="Whether epsilon is the loss of one answer, or of all of a worker together.",
+        help="Whether epsilon is the loss of one answer, or of all answers of a worker.",
         autocompletion=lambda: ["answer", "worker"],
         default="answer",
     )
-    target: float | None = _assumption("The target error: an error rate, or an MAE.")
+    target_error: float | None = _number(text="Target: an error rate, or an MAE.")
     pilot: Path | None = option(
         metavar="FILE",
-        help="Reports of some questions, in place of what is assumed; with --plain, answers.",
+        help="Reports of some tasks instead of assumptions; answers with --non-private.",
         default=None,
     )
-    plain: bool = options.PLAIN
-    least: str | None = option(
+    non_private: bool = options.NON_PRIVATE
+    find: str | None = option(
         metavar="workers|epsilon",
-        help="Print the least number that reaches --target, instead of a table.",
+        help="Find the least number of workers, or epsilon, that reaches --target-error.",
         autocompletion=lambda: ["workers", "epsilon"],
         default=None,
     )
-    draws: int | None = option(
+    simulations: int | None = option(
         min=3,
         metavar="NUMBER",
-        help="Crowds to simulate for each size; with --least, at most for each point.",
+        help="Number of crowds per size; with --find, maximum per point.",
         default=None,
     )
-    seed: int = option(min=0, metavar="NUMBER", help="Of crowds and noise.", default=0)
+    seed: int = option(min=0, metavar="NUMBER", help="Seed of the simulation.", default=0)
     output: Path | None = options.OUTPUT
-    plot: Path | None = option(metavar="FILE.png", help="A picture of the plan.", default=None)
+    plot: Path | None = option(
+        metavar="FILE.png", help="File for a plot of the plan.", default=None
+    )
     as_json: bool = options.JSON
 
     def run(self) -> None:
         """Print a plan, or the least number that reaches a target."""
         check_targets(self.output, self.plot)
-        if not self.workers and self.least != "workers":
+        if not self.workers and self.find != "workers":
             raise ParameterError("commands.workers-missing")
         asked = self._asked()
-        if self.least is None:
+        if self.find is None:
             self._tell_plan(asked)
             return
         from quietcrowd.commands.plan_table import tell_least
 
-        tell_least(self.least, as_json=self.as_json, **asked)
+        tell_least(self.find, as_json=self.as_json, **asked)
 
     def _asked(self) -> dict[str, Any]:
         domain = self.domain()
@@ -143,16 +166,18 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
         return {
             "tasks": self.tasks,
             "workers": _whole(self.workers or [], "--workers"),
-            "answers": None if self.answers is None else _whole(self.answers, "--answers"),
-            "budget": self.budget,
+            "answers": None
+            if self.answers_per_worker is None
+            else _whole(self.answers_per_worker, "--answers-per-worker"),
+            "budget": self.total_answers,
             "domain": domain,
             "quality": quality or None,
-            "pilot": None if self.pilot is None else _pilot(self.pilot, domain, self.plain),
+            "pilot": None if self.pilot is None else _pilot(self.pilot, domain, self.non_private),
             "mechanisms": {name: sized_maker(maker) for name, maker in makers} or None,
             "epsilon": options.parse_numbers(self.epsilon, "--epsilon"),
-            "per": self.per,
-            "target": self.target,
-            "draws": self.draws,
+            "per": self.epsilon_per,
+            "target": self.target_error,
+            "draws": self.simulations,
             "random_state": self.seed,
         }
 
@@ -163,12 +188,13 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
         given = {name: getattr(self, name) for group in groups for name in option_names(group)}
         chosen = {name: value for name, value in given.items() if value is not None}
         if self.truths is not None:
-            chosen["truths"] = options.parse_numbers([self.truths], "--truths")
-        for name in option_names(NumberCrowdOptions if labels else LabelCrowdOptions):
+            chosen["truths"] = options.parse_numbers([self.truths], "--label-frequencies")
+        others = option_names(NumberCrowdOptions if labels else LabelCrowdOptions)
+        for name, flag in others.items():
             if name in chosen:
                 raise ParameterError(
-                    "commands.replacement-of-another-kind",
-                    replace=name.replace("_", "-"),
+                    "commands.option-of-another-kind",
+                    flag=flag,
                     kind="numbers" if labels else "labels",
                 )
         return chosen

@@ -31,7 +31,7 @@ from quietcrowd.planning.planner import DRAWS_WITH_PILOT, default_makers
 from quietcrowd.privacy.guarantee import show_loss
 
 _UNSURE = (
-    ". That is not known to 3 %: the error hardly changes there, or --draws allows too few crowds"
+    ". This is not precise to 3 %: the error barely changes there, or --simulations is too small"
 )
 _SCORES = {"error_rate": "error rate", "mae": "mean absolute error"}
 SHOWN_MEETING = 3
@@ -120,7 +120,7 @@ def tell_plan(
     Raises ParameterError if `workers` is missing or the campaign cannot be planned.
     """
     if workers is None:
-        raise ParameterError("commands.participants-missing")
+        raise ParameterError("commands.max-workers-missing")
     if not isinstance(mechanism.domain, FiniteDomain | Interval):
         raise ParameterError("commands.plan-domain-unsupported", domain=mechanism.domain.example())
     each = tasks if answers is None else min(answers, tasks)
@@ -162,9 +162,9 @@ def tell_least(
     number reaches the target.
     """
     if what not in ("workers", "epsilon"):
-        raise ParameterError("commands.least-unknown", subject=what)
+        raise ParameterError("commands.find-unknown", subject=what)
     if target is None or budget is not None:
-        raise ParameterError("commands.least-needs-target")
+        raise ParameterError("commands.find-needs-target-error")
     worlds = DRAWS_WITH_PILOT if draws is None else draws
     law: Any = (
         assumption_for(domain, quality)

@@ -41,7 +41,7 @@ class Randomize(Privacy, PlainAnswers):
 
     Example: quietcrowd randomize answers.csv --labels a,b,c,d -m best:workers=50 -o reports.parquet
 
-    Example: quietcrowd randomize big -o big-reports --scheduler tcp://10.0.0.1:8786
+    Example: quietcrowd randomize big -o big-reports --dask tcp://10.0.0.1:8786
     """
 
     answers: Path = argument(
@@ -57,12 +57,12 @@ class Randomize(Privacy, PlainAnswers):
     all_workers: Path | None = option(
         metavar="FILE", help="All workers there are, in a column worker.", default=None
     )
-    participation_public: bool = option(
+    participation_is_public: bool = option(
         help="Randomise although rows were skipped: all may know whose answers were not possible.",
         default=False,
     )
     simulate: int | None = options.SIMULATE
-    scheduler: str | None = options.SCHEDULER
+    dask: str | None = options.DASK
 
     def run(self) -> None:
         """Randomize a store, or a file."""
@@ -72,8 +72,8 @@ class Randomize(Privacy, PlainAnswers):
         if is_store(self.answers):
             self._randomize_store(maker, self.output)
             return
-        if self.scheduler is not None:
-            raise ParameterError("commands.scheduler-needs-a-store")
+        if self.dask is not None:
+            raise ParameterError("commands.dask-needs-a-store")
         source, output = from_stdin(self.answers), self.output
         check_outputs([source], output)
         make = partial(maker, epsilon=self.epsilon)
@@ -106,10 +106,10 @@ class Randomize(Privacy, PlainAnswers):
             (self.mechanism, maker),
             self.epsilon,
             self.simulate,
-            self.scheduler,
+            self.dask,
             tasks=self.all_tasks,
             workers=self.all_workers,
-            participation_public=self.participation_public,
+            participation_is_public=self.participation_is_public,
         )
 
     def _refuse_early(self, source: Path, make: Callable[..., Mechanism]) -> None:
@@ -130,7 +130,7 @@ class Randomize(Privacy, PlainAnswers):
         return dataset_domain(path)
 
     def _randomized(self, randomiser: Mechanism, table: Answers) -> Reports:
-        public = self.participation_public
+        public = self.participation_is_public
         if self.simulate is not None:
             return randomiser.simulate(
                 table, random_state=self.simulate, participation_public=public

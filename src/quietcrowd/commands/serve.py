@@ -25,7 +25,7 @@ class DatabaseSettings:
         "Default: sqlite:///quietcrowd.db",
         default=None,
     )
-    departures: str | None = option(
+    withdrawal_log: str | None = option(
         metavar="URL",
         help="The journal of who left, outside of the database and its copies: "
         "sqlite:///FILE, postgresql://USER@HOST/OTHER or none. Default: a file beside that "
@@ -47,7 +47,7 @@ class NetworkSettings:
         "server with HTTPS on another machine is before this one, and nobody else between.",
         default=None,
     )
-    address: str | None = option(
+    public_url: str | None = option(
         metavar="URL",
         help="The address at which workers reach the server; it is written into the page "
         "that they save. Default: the host name of the request.",
@@ -59,7 +59,7 @@ class NetworkSettings:
         "no limit. Default: 30",
         default=None,
     )
-    proxy: str | None = option(
+    trusted_proxy: str | None = option(
         metavar="ADDRESS",
         help="The address of the proxy in front of this server, or its network as "
         "10.0.0.0/24: sources are the addresses that it states in X-Forwarded-For. "
@@ -82,7 +82,7 @@ class InferenceSettings:
         help="Infer truths from the reports, in a separate process. Default: --infer",
         default=None,
     )
-    longest_inference: float | None = option(
+    inference_timeout: float | None = option(
         metavar="SECONDS",
         help="The longest time of an inference; it is ended then, and the results say so. "
         "Default: 600",
@@ -99,7 +99,7 @@ class InferenceSettings:
         help="The folder for these files. Default: the system's folder for temporary files",
         default=None,
     )
-    scheduler: str | None = option(
+    dask: str | None = option(
         metavar="ADDRESS",
         help="A Dask cluster that reads these files, as tcp://HOST:PORT; its workers must "
         "see --inference-folder under the same path. Default: this machine alone",
@@ -115,21 +115,21 @@ class Serve(DatabaseSettings, NetworkSettings, InferenceSettings):
 
     Example: quietcrowd serve --database sqlite:///quietcrowd.db --port 8000
 
-    Example: quietcrowd serve --address https://example.org/crowd
+    Example: quietcrowd serve --public-url https://example.org/crowd
 
     Example: quietcrowd serve --database postgresql://me@db/crowd \
-        --departures postgresql://me@db/crowd_departures
+        --withdrawal-log postgresql://me@db/crowd_departures
 
     Example: quietcrowd serve --settings crowd.toml --metrics-port 9464
 
-    Example: quietcrowd serve --longest-inference 1800 --set burst=200
+    Example: quietcrowd serve --inference-timeout 1800 --set burst=200
 
-    Example: quietcrowd serve --host 10.0.0.2 --insecure --proxy 10.0.0.1
+    Example: quietcrowd serve --host 10.0.0.2 --insecure --trusted-proxy 10.0.0.1
 
-    Example: quietcrowd serve --inference-memory 2GB --scheduler tcp://10.0.0.5:8786 \
+    Example: quietcrowd serve --inference-memory 2GB --dask tcp://10.0.0.5:8786 \
         --inference-folder /shared/quietcrowd
 
-    Example: quietcrowd serve --proxy 127.0.0.1 --joins-per-minute 10
+    Example: quietcrowd serve --trusted-proxy 127.0.0.1 --joins-per-minute 10
     """
 
     settings: Path | None = option(
@@ -139,7 +139,7 @@ class Serve(DatabaseSettings, NetworkSettings, InferenceSettings):
         "the file.",
         default=None,
     )
-    departures_lost: bool = options.DEPARTURES_LOST
+    accept_lost_withdrawal_log: bool = options.ACCEPT_LOST_WITHDRAWAL_LOG
     new: bool = option(
         help="Give it once to begin with a new database although an earlier one is missing.",
         default=False,
@@ -163,7 +163,7 @@ class Serve(DatabaseSettings, NetworkSettings, InferenceSettings):
         _require_departures(found)
         if self.new:
             _begin_new(found)
-        if self.departures_lost:
+        if self.accept_lost_withdrawal_log:
             _accept_loss(found)
         serve(found, note)
 
@@ -186,12 +186,12 @@ def _accept_loss(settings: Settings) -> None:
             "Who left before comes back with a copy: make a new one, and delete those from before."
         )
     else:
-        note("The journal of who left is there: leave --departures-lost out.")
+        note("The journal of who left is there: leave --accept-lost-withdrawal-log out.")
 
 
 def _require_departures(settings: Settings) -> None:
     """Require a separate place for withdrawals with PostgreSQL: a dump must not contain them."""
-    if settings.departures is None and settings.database.startswith("postgresql"):
+    if settings.withdrawal_log is None and settings.database.startswith("postgresql"):
         raise ParameterError("commands.departures-missing")
 
 

@@ -42,7 +42,7 @@ def infer_from_store(
     folders: list[Path],
     choose: Callable[[str], FittingMethod],
     method: str | None,
-    scheduler: str | None,
+    dask: str | None,
     *,
     output: Path | None,
     workers: Path | None,
@@ -61,7 +61,7 @@ def infer_from_store(
     store = Store.open(folders[0])
     known = None if gold is None else read_gold(gold, field, beside_answers=False)
     try:
-        with _executor(scheduler) as executor:
+        with _executor(dask) as executor:
             estimate = infer_store(
                 store,
                 chosen or choose(usual_method(store.domain, store.mechanism)),
@@ -95,11 +95,11 @@ def randomize_a_store(
     mechanism: tuple[str, Callable[..., Mechanism]],
     epsilon: float,
     simulate: int | None,
-    scheduler: str | None,
+    dask: str | None,
     *,
     tasks: Path | None,
     workers: Path | None,
-    participation_public: bool,
+    participation_is_public: bool,
 ) -> None:
     """Randomize a store; `mechanism` is a name with parameters, and its factory."""
     name, maker = mechanism
@@ -107,7 +107,7 @@ def randomize_a_store(
     randomiser = check_randomizable(
         store,
         maker(domain=store.domain, epsilon=epsilon),
-        participation_public=participation_public,
+        participation_public=participation_is_public,
     )
     if simulate is None and (tasks is None or workers is None):
         refuse_own_lists(name, randomiser)
@@ -123,7 +123,7 @@ def randomize_a_store(
                 for part, share in zip(parts, shares, strict=True)
             )
         )
-    with _executor(scheduler) as executor:
+    with _executor(dask) as executor:
         reports = randomize_store(
             store,
             randomiser,
@@ -131,7 +131,7 @@ def randomize_a_store(
             random_state=simulate,
             tasks=listed[0],
             workers=listed[1],
-            participation_public=participation_public,
+            participation_public=participation_is_public,
             executor=executor,
             progress=sys.stderr.isatty(),
         )

@@ -241,7 +241,7 @@ def test_strangers_keep_nobody_from_joining_and_asking(start_server):
 
 @pytest.mark.usefixtures("held_briefly")
 def test_who_floods_what_is_public_keeps_nobody_else_from_it(start_server):
-    own = start_server(requests_per_second=0.01, burst=3, proxy="127.0.0.1")
+    own = start_server(requests_per_second=0.01, burst=3, trusted_proxy="127.0.0.1")
     campaign, client = new_desk(own).campaign(tasks=1), own.client()
     client.headers["X-Forwarded-For"] = "192.0.2.1"
     path = f"/public/campaigns/{campaign}"
@@ -266,7 +266,7 @@ def test_who_leaves_is_a_stranger_from_then_on(start_server):
 
 @pytest.mark.usefixtures("held_briefly")
 def test_a_source_asks_so_often_at_most(start_server):
-    own = start_server(source_requests_per_second=0.01, source_burst=3, proxy="127.0.0.1")
+    own = start_server(source_requests_per_second=0.01, source_burst=3, trusted_proxy="127.0.0.1")
     client = own.client()
     for place, seen in ((1, [200, 200, 200, 429]), (2, [200])):
         headers = {"X-Forwarded-For": f"192.0.2.{place}"}

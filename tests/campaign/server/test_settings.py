@@ -26,7 +26,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "operating.md"
         {"at_once": 0},
         {"at_once_each": 0},
         {"debounce": -1},
-        {"longest_inference": 0},
+        {"inference_timeout": 0},
         {"requests_per_second": float("nan")},
         {"requests_per_second": float("inf")},
         {"pool_size": 1},
@@ -37,11 +37,11 @@ PAGE = Path(__file__).parents[3] / "docs" / "operating.md"
         {"source_requests_per_second": -1.0},
         {"source_burst": 0},
         {"joins_at_once": 0},
-        {"proxy": "crowd.example"},
-        {"proxy": "0.0.0.0/0"},
-        {"proxy": "::/0"},
-        {"proxy": "0.0.0.0/1"},
-        {"proxy": "2000::/3"},
+        {"trusted_proxy": "crowd.example"},
+        {"trusted_proxy": "0.0.0.0/0"},
+        {"trusted_proxy": "::/0"},
+        {"trusted_proxy": "0.0.0.0/1"},
+        {"trusted_proxy": "2000::/3"},
         {"at_once_each": 9, "at_once": 8},
         {"at_once_each": 257},
         {"connections_each": 9, "connections": 8},
@@ -56,9 +56,9 @@ def test_settings_have_ranges(wrong):
 @pytest.mark.parametrize(
     "right",
     [
-        {"proxy": "10.0.0.0/8"},
-        {"proxy": "fc00::/7"},
-        {"proxy": "::1"},
+        {"trusted_proxy": "10.0.0.0/8"},
+        {"trusted_proxy": "fc00::/7"},
+        {"trusted_proxy": "::1"},
         {"at_once_each": 8, "at_once": 8},
         {"at_once": 1},
         {"connections_each": 100_000},
@@ -98,12 +98,12 @@ def test_variables_change_nothing_that_a_program_asks_for(monkeypatch):
 
 
 def test_the_address_for_workers_has_one_spelling():
-    assert Settings().address is None
-    assert Settings(address="https://Crowd.Example:443/below/").address == (
+    assert Settings().public_url is None
+    assert Settings(public_url="https://Crowd.Example:443/below/").public_url == (
         "https://crowd.example/below"
     )
     with pytest.raises(ParameterError, match="without encryption"):
-        Settings(address="http://crowd.example")
+        Settings(public_url="http://crowd.example")
 
 
 def shown(usual) -> str:
@@ -199,7 +199,7 @@ def test_without_anything_all_is_as_usual():
         ("[server]\nport = 1", "unknown setting 'server'"),
         ("port = 1\nport = 2", "are not valid TOML: Cannot overwrite a value (at end"),
         ("port", "are not valid TOML: Expected '=' after a key"),
-        ('address = "http://crowd.example"', "address: "),
+        ('public_url = "http://crowd.example"', "public_url: "),
     ],
 )
 def test_a_mistake_in_the_file_is_one_line(file, written, told):
@@ -249,5 +249,5 @@ def test_a_mistake_in_an_option_is_one_line(assignment, told):
     with pytest.raises(ParameterError) as caught:
         read_settings(None, {"port": None}, [assignment])
     assert told in str(caught.value)
-    with pytest.raises(ParameterError, match="--longest-inference: longest_inference must be"):
-        read_settings(None, {"longest_inference": 0.5})
+    with pytest.raises(ParameterError, match="--inference-timeout: inference_timeout must be"):
+        read_settings(None, {"inference_timeout": 0.5})

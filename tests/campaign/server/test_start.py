@@ -139,7 +139,7 @@ def test_a_server_says_what_it_will_use_and_no_password():
             joins_per_minute=0,
             connections=900,
             source_requests_per_second=7,
-            proxy="10.0.0.0/24",
+            trusted_proxy="10.0.0.0/24",
             metrics_host="::1",
         ),
         Connections(given=97, used=34),

@@ -30,7 +30,7 @@ def database(new_database):
 
 @pytest.fixture
 def journal(new_database, tmp_path):
-    settings = Settings(database=new_database, departures=f"sqlite:///{tmp_path}/left.db")
+    settings = Settings(database=new_database, withdrawal_log=f"sqlite:///{tmp_path}/left.db")
     with closing(Departures.open(settings)) as departures:
         yield departures.journal
 

@@ -36,7 +36,7 @@ def settings(new_database, request, tmp_path):
     other = f"sqlite:///{tmp_path}/left.db"
     if new_database.startswith("postgresql"):
         other = request.getfixturevalue("postgresql_server").new_database()
-    return Settings(database=new_database, departures=other)
+    return Settings(database=new_database, withdrawal_log=other)
 
 
 @pytest.fixture
@@ -177,7 +177,7 @@ def test_journals_are_merged_and_lose_nothing(settings, database, departures, fo
     departures.end(b"one", "closed", 7)
     departures.end(b"two", "deleted")
     copy = make_generation(database, departures.journal, folder, CLOCK).journal
-    other = Settings(database=settings.database, departures=f"sqlite:///{tmp_path}/other.db")
+    other = Settings(database=settings.database, withdrawal_log=f"sqlite:///{tmp_path}/other.db")
     with closing(Departures.open(other)) as merged:
         leave(merged, 2, 3)
         merged.end(b"one", "closed", 9)

@@ -98,7 +98,7 @@ def test_who_waits_for_the_table_of_the_revision_is_not_waited_for(database, pro
 def journal(new_database, tmp_path, monkeypatch):
     """Return what probes a database that can be written, and a journal on either database."""
     monkeypatch.setattr(health, "_EVERY", 0.0)
-    settings = Settings(database=f"sqlite:///{tmp_path}/campaigns.db", departures=new_database)
+    settings = Settings(database=f"sqlite:///{tmp_path}/campaigns.db", withdrawal_log=new_database)
     database, departures = Database.open(settings.database), Departures.open(settings)
     migrate(database)
     yield WriteProbe(database=database, departures=departures)

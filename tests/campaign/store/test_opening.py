@@ -216,7 +216,7 @@ def test_a_file_does_not_tell_who_came_before_whom_once_its_server_has_ended(tmp
     ]
     files = []
     for name, order in (("one", rows), ("another", rows[::-1])):
-        settings = Settings(database=f"sqlite:///{tmp_path}/{name}.db", departures="none")
+        settings = Settings(database=f"sqlite:///{tmp_path}/{name}.db", withdrawal_log="none")
         with ready_database(settings) as database:
             with database.write() as connection:
                 connection.execute(update(tables.identity).values(id=b"the same"))
@@ -239,7 +239,7 @@ WITHDRAWALS = 60
 
 @pytest.fixture
 def settings(new_database, tmp_path):
-    return Settings(database=new_database, departures=f"sqlite:///{tmp_path}/left.db")
+    return Settings(database=new_database, withdrawal_log=f"sqlite:///{tmp_path}/left.db")
 
 
 def leave(settings, count):
@@ -286,7 +286,7 @@ def test_a_first_start_needs_no_option(settings):
 
 
 def test_a_first_start_that_failed_is_tried_again(settings):
-    wrong = settings.model_copy(update={"departures": settings.database})
+    wrong = settings.model_copy(update={"withdrawal_log": settings.database})
     with pytest.raises(ParameterError, match="another database"):
         start(wrong)
     start(settings)
@@ -315,7 +315,7 @@ def test_a_database_that_only_has_a_key_is_empty(settings, lose):
     leave(settings, 1)
     lost = lose()
     with closing(Database.open(lost.database)) as database:
-        migrate(database)  # as `campaign key` without --departures
+        migrate(database)  # as `campaign key` without --withdrawal-log
     refused(lost, "has 1 entries")
 
 
@@ -333,7 +333,7 @@ def test_new_overrides_and_says_what_it_leaves_behind(settings, lose):
 @pytest.fixture
 def alone(tmp_path):
     """Return settings without a journal."""
-    settings = Settings(database=f"sqlite:///{tmp_path}/q.db", departures="none")
+    settings = Settings(database=f"sqlite:///{tmp_path}/q.db", withdrawal_log="none")
     start(settings)
     return settings
 

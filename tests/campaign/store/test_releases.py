@@ -279,7 +279,7 @@ def test_what_older_servers_stored_is_counted(database):
 
 
 def test_a_server_counts_as_it_starts(database, new_database):
-    with ready_database(Settings(database=new_database, departures="none")):
+    with ready_database(Settings(database=new_database, withdrawal_log="none")):
         assert kept(database) == [(2, 2, 2, 2, 4), (2, 2, 0, 0, 0)]
 
 

@@ -36,7 +36,7 @@ YEARS = 4_000 * 86_400
 def settings(new_database, tmp_path):
     return Settings(
         database=new_database,
-        departures=f"sqlite:///{tmp_path}/who left.db",
+        withdrawal_log=f"sqlite:///{tmp_path}/who left.db",
         infer=False,
         requests_per_second=0,
     )
@@ -67,7 +67,7 @@ def copied(settings, tmp_path):
 def put_back(settings, copy, request):
     """Return settings with a database that is what the copy holds."""
     if settings.database.startswith("sqlite"):
-        restore(copy, settings.model_copy(update={"departures": "none"}), time.time())
+        restore(copy, settings.model_copy(update={"withdrawal_log": "none"}), time.time())
         return settings
     url = request.getfixturevalue("postgresql_server").new_database()
     finished(find_programs() / "pg_restore", "--no-owner", "-d", url, copy, check=True)
@@ -168,7 +168,7 @@ def test_where_all_is_done_nothing_is_changed(serve, settings):
 
 def test_closings_from_before_are_kept_too(serve, settings, tmp_path, request):
     """A database that was served without knows itself which of its campaigns are closed."""
-    server = serve(departures="none")
+    server = serve(withdrawal_log="none")
     desk = new_desk(server)
     campaign = desk.campaign(join_mode="open")
     copy = copied(settings, tmp_path)
@@ -257,7 +257,7 @@ if moment == "before the answer":
 
     participants.erase_participant = erase_and_tell
     Database.write = and_die
-settings = Settings(database=database, departures=departures, port=int(port), infer=False)
+settings = Settings(database=database, withdrawal_log=departures, port=int(port), infer=False)
 serve(settings)
 """
 
@@ -278,7 +278,7 @@ def test_killed_at_any_moment_who_was_told_stays_away(serve, settings, tmp_path,
     told.client.delete("/me").raise_for_status()
     server.stop()
     port = free_port()
-    words = (sys.executable, "-c", KILLED, settings.database, settings.departures, port, moment)
+    words = (sys.executable, "-c", KILLED, settings.database, settings.withdrawal_log, port, moment)
     with running(*words) as killed:
         wait_until_ready(base_url(port), lambda: not killed.has_ended)
         client = Running(settings, url=f"http://127.0.0.1:{port}").client(asks.credential)
@@ -302,7 +302,7 @@ def test_killed_at_any_moment_who_was_told_stays_away(serve, settings, tmp_path,
 def test_servers_replay_beside_each_other(postgresql_server):
     """One starts while another lets workers leave: nobody leaves twice, and no request fails."""
     url, other = postgresql_server.new_database(), postgresql_server.new_database()
-    settings = Settings(database=url, departures=other, infer=False, requests_per_second=0)
+    settings = Settings(database=url, withdrawal_log=other, infer=False, requests_per_second=0)
     opened = Database.open(url)
     migrate(opened)
     server = Running(settings).start()

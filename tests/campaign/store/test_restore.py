@@ -112,10 +112,10 @@ def test_what_a_server_has_is_left_alone(settings, copy, tmp_path):
 def test_without_knowing_who_left_nothing_is_restored(settings, copy, tmp_path):
     with pytest.raises(ParameterError, match="withdrawals since"):
         restore(copy, settings, NOW)
-    there = Settings(database=settings.database, departures=f"sqlite:///{tmp_path}/other.db")
+    there = Settings(database=settings.database, withdrawal_log=f"sqlite:///{tmp_path}/other.db")
     with pytest.raises(ParameterError, match=r"other\.db"):
         restore(copy, there, NOW)
-    none = Settings(database=settings.database, departures="none")
+    none = Settings(database=settings.database, withdrawal_log="none")
     assert restore(copy, none, NOW)[0].workers == 0
 
 
@@ -165,7 +165,7 @@ def test_a_copy_of_the_other_kind_is_refused(settings, copy, tmp_path):
 def test_postgresql_is_restored_into_an_empty_database(postgresql_server, tmp_path, journal):
     """Copies of the journal bring back nobody who withdrew before they were made."""
     settings = Settings(
-        database=postgresql_server.new_database(), departures=postgresql_server.new_database()
+        database=postgresql_server.new_database(), withdrawal_log=postgresql_server.new_database()
     )
     load_first(settings.database)
     then = said_at_first(settings.database)
@@ -182,8 +182,8 @@ def test_postgresql_is_restored_into_an_empty_database(postgresql_server, tmp_pa
     with pytest.raises(ParameterError, match="not empty"):
         restore(made[0].place, settings, NOW)
     if journal == "lost":
-        again = again.model_copy(update={"departures": postgresql_server.new_database()})
-        with pytest.raises(ParameterError, match="--departures-lost"):
+        again = again.model_copy(update={"withdrawal_log": postgresql_server.new_database()})
+        with pytest.raises(ParameterError, match="--accept-lost-withdrawal-log"):
             restore(made[0].place, again, NOW)
         again = again.model_copy(update={"database": postgresql_server.new_database()})
     done, former = restore(made[0].place, again, NOW, lost=journal == "lost")

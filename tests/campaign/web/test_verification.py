@@ -154,7 +154,7 @@ def test_a_server_below_a_path_has_to_know_it():
 
     [found] = verify_server(f"{SERVER}/below", transport=Below()).differences
     assert found.reason == (
-        "holds another address of the server: quietcrowd serve --address tells it"
+        "holds another address of the server: quietcrowd serve --public-url tells it"
     )
     assert verify_server(f"{SERVER}/below", transport=Below(server=f"{SERVER}/below")).same
 

@@ -35,7 +35,7 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
     file.write_text(TASKS)
     made = run(
         "campaign", "create", "Birds", "--tasks", file, "--labels", "no,yes", "-e", 2,
-        "--method", "majority", "--linked", 2, *WORDS,
+        "--method", "majority", "--max-linked", 2, *WORDS,
     )  # fmt: skip
     assert made[0] == 0, made
     one = made[1]
@@ -236,7 +236,7 @@ def test_a_config_of_label_studio_goes_in_and_comes_out(run, at_desk, server, tm
     (tmp_path / "c.xml").write_text(f'<View><Text name="t" value="$question"/>{asked}</View>')
     (tmp_path / "t.csv").write_text(TASKS)
     words = ("--tasks", tmp_path / "t.csv", "--label-config", tmp_path / "c.xml")
-    status, one, errors = run("campaign", "create", "T", *words, "--for-all", *WORDS)
+    status, one, errors = run("campaign", "create", "T", *words, "--open-to-all", *WORDS)
     assert status == 0, errors
     domain = qc.Categorical(["no", "yes"])
     held = at_desk.client.get(f"/campaigns/{one}").json()["mechanism"]["domain"]
@@ -288,8 +288,8 @@ def test_what_goes_wrong_with_a_config_is_one_sentence(
         ),
         (
             "name,truth\nb1,yes\n",
-            "1 task, numbered, as the file has no task, external_id or id (--id names another "
-            "column); 0 with known truths; workers see: name, truth",
+            "1 task, numbered, as the file has no column task, external_id or id (see "
+            "--task-column); 0 with known truths; workers see: name, truth",
         ),
     ],
 )
@@ -306,8 +306,8 @@ def test_tasks_that_differ_in_numbers_alone_are_told_unless_declared(run, at_des
     words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes", *WORDS)
     for more, told in (
         ((), "Up to 3 answers of a worker count as answers to one question"),
-        (("--answers", 2), "Up to 2 answers of a worker count as answers to one question"),
-        (("--linked", 3), None),
+        (("--max-answers", 2), "Up to 2 answers of a worker count as answers to one question"),
+        (("--max-linked", 3), None),
     ):
         status, _, errors = run("campaign", "create", "T", *words, *more)
         assert status == 0
@@ -321,7 +321,7 @@ def test_tasks_that_look_alike_are_named(run, at_desk, tmp_path):
     rows = "".join(f"t{place},{form}\n" for place, form in enumerate(forms))
     (tmp_path / "t.csv").write_text("id,question\n" + rows, "utf-8")
     words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes", *WORDS)
-    for more in ((), ("--linked", 4)):
+    for more in ((), ("--max-linked", 4)):
         status, _, errors = run("campaign", "create", "T", *words, *more)
         assert status == 0
         assert "Tasks t0, t1, t2 and 1 more look alike" in " ".join(errors.split())
@@ -346,7 +346,7 @@ def test_what_workers_are_told_is_said_when_a_campaign_is_made(run, at_desk, tmp
     status, _, errors = run("campaign", "open", one)
     assert status == 2
     assert "campaign create has --requester, --contact, --purpose" in " ".join(errors.split())
-    status, one, errors = run(*words, *WORDS, "--at-least", 3, "--completion-code", "C1 É")
+    status, one, errors = run(*words, *WORDS, "--min-batch", 3, "--completion-code", "C1 É")
     assert "reports of at least 3 new workers" in " ".join(errors.split())
     assert "cannot be opened" not in errors
     assert run("campaign", "open", one)[0] == 0
@@ -355,7 +355,9 @@ def test_what_workers_are_told_is_said_when_a_campaign_is_made(run, at_desk, tmp
     assert held["completion_code"] == "C1 É"
 
 
-@pytest.mark.parametrize("words", [("--at-least", 0), ("--keep-days", 0), ("--keep-days", 9_999)])
+@pytest.mark.parametrize(
+    "words", [("--min-batch", 0), ("--retention-days", 0), ("--retention-days", 9_999)]
+)
 def test_what_cannot_be_promised_is_refused(run, tmp_path, words):
     (tmp_path / "t.csv").write_text(TASKS)
     made = ("campaign", "create", "T", "--tasks", tmp_path / "t.csv", "--labels", "no,yes", *words)
@@ -367,7 +369,7 @@ def test_what_cannot_be_promised_is_refused(run, tmp_path, words):
 def test_each_worker_is_given_some_of_the_tasks(run, at_desk, tmp_path):
     (tmp_path / "t.csv").write_text(TASKS)
     words = ("campaign", "create", "T", "--tasks", tmp_path / "t.csv", "--labels", "no,yes", *WORDS)
-    status, one, errors = run(*words, "--answers-each", 2)
+    status, one, errors = run(*words, "--answers-per-worker", 2)
     assert status == 0, errors
     assert "You are asked 2 of the 3 questions" in " ".join(run("campaign", "open", one)[2].split())
     held = at_desk.client.get(f"/campaigns/{one}").json()
@@ -377,16 +379,16 @@ def test_each_worker_is_given_some_of_the_tasks(run, at_desk, tmp_path):
 def test_tasks_can_be_handed_out_as_results_suggest(run, at_desk, tmp_path):
     (tmp_path / "t.csv").write_text(TASKS)
     words = ("campaign", "create", "T", "--tasks", tmp_path / "t.csv", "--labels", "no,yes", *WORDS)
-    some = ("--answers-each", 2, "--hand-out")
-    status, one, errors = run(*words, *some, "suggested")
+    some = ("--answers-per-worker", 2, "--assign")
+    status, one, errors = run(*words, *some, "adaptive")
     assert status == 0, errors
     assert at_desk.client.get(f"/campaigns/{one}").json()["allotment"] == "suggested"
     _, even, _ = run(*words, *some, "evenly")
     assert at_desk.client.get(f"/campaigns/{even}").json()["allotment"] == "random"
     for more, told in (
-        (("--hand-out", "suggested"), "--hand-out requires --answers-each"),
-        ((*some, "suggested", "--method", "majority"), "majority does not say where"),
-        ((*some, "chosen"), "--hand-out"),
+        (("--assign", "adaptive"), "--assign requires --answers-per-worker"),
+        ((*some, "adaptive", "--method", "majority"), "majority does not say where"),
+        ((*some, "chosen"), "--assign"),
     ):
         status, _, errors = run(*words, *more)
         assert (status, told in " ".join(errors.split())) == (2, True), errors
@@ -395,9 +397,12 @@ def test_tasks_can_be_handed_out_as_results_suggest(run, at_desk, tmp_path):
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        (("--answers-each", 4), "must be 1 to 3 of 3 tasks; got 4"),
-        (("--answers-each", 2, "--answers", 2), "use --answers, or --answers-each"),
-        (("--answers-each", 2, "-m", "matrix-factorization"), "reports every task"),
+        (("--answers-per-worker", 4), "must be 1 to 3 of 3 tasks; got 4"),
+        (
+            ("--answers-per-worker", 2, "--max-answers", 2),
+            "use --max-answers, or --answers-per-worker",
+        ),
+        (("--answers-per-worker", 2, "-m", "matrix-factorization"), "reports every task"),
     ],
 )
 def test_tasks_that_cannot_be_handed_out_are_told_before_a_draft_is_made(
@@ -424,7 +429,9 @@ def test_answers_are_not_taken_for_tasks(run, at_desk, tmp_path, table, told):
     (tmp_path / "t.csv").write_text(table)
     words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes")
     status, printed, errors = run("campaign", "create", "T", *words, *WORDS)
-    assert (status, printed, told in errors, "--show" in errors) == (2, "", True, True), errors
+    assert (status, printed, told in errors, "--shown-columns" in errors) == (2, "", True, True), (
+        errors
+    )
     assert len(errors.strip().splitlines()) == 1
     assert at_desk.client.get("/campaigns").json()["items"] == []
 
@@ -434,7 +441,14 @@ def test_columns_that_are_named_are_what_workers_see(run, at_desk, tmp_path):
     (tmp_path / "t.csv").write_text(table)
     words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes", *WORDS)
     status, one, errors = run(
-        "campaign", "create", "T", *words, "--show", "rater, guess", "--id", "Picture ID"
+        "campaign",
+        "create",
+        "T",
+        *words,
+        "--shown-columns",
+        "rater, guess",
+        "--task-column",
+        "Picture ID",
     )
     assert (status, errors.strip()) == (
         0,
@@ -446,8 +460,11 @@ def test_columns_that_are_named_are_what_workers_see(run, at_desk, tmp_path):
         ("p8", {"guess": "yes", "rater": "bob"}),
     ]
     for named, told in (
-        (("--show", "gues"), "--show names 'gues', which is not a column"),
-        (("--show", "guess", "--id", "ID"), "the column 'ID' with the names of tasks is missing"),
+        (("--shown-columns", "gues"), "--shown-columns names 'gues', which is not a column"),
+        (
+            ("--shown-columns", "guess", "--task-column", "ID"),
+            "the column 'ID' with the names of tasks is missing",
+        ),
     ):
         status, _, errors = run("campaign", "create", "T", *words, *named)
         assert (status, told in " ".join(errors.split())) == (2, True), errors

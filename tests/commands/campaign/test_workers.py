@@ -88,7 +88,7 @@ def test_invites_are_revoked_by_presenting_them(run, at_desk, monkeypatch, by):
         (("revoke", ANY, f"http://h/j/{'0' * 32}#i={new_token('qci_')}"), "to another campaign"),
         (("revoke", ANY, new_token("qci_")), "There is no such thing here"),
         (("revoke", ANY), "name the links to revoke"),
-        (("close", ANY, "--on", "2099-12-31"), "There is no such thing here"),
+        (("close", ANY, "--closes-on", "2099-12-31"), "There is no such thing here"),
     ],
 )
 def test_what_goes_wrong_is_one_sentence(run, monkeypatch, words, told):
@@ -121,7 +121,7 @@ def test_a_last_day_is_named_changed_and_taken_back(run, at_desk, tmp_path):
     file.write_text("task,question\na,A?\n")
     made = run(
         "campaign", "create", "Birds", "--tasks", file, "--labels", "no,yes", *WORDS,
-        "--closes", "2099-12-31", "--for-all", "--participants", 70,
+        "--closes-on", "2099-12-31", "--open-to-all", "--max-workers", 70,
     )  # fmt: skip
     campaign = made[1].strip()
     assert "anyone who has the link can take part" in made[2]
@@ -129,11 +129,11 @@ def test_a_last_day_is_named_changed_and_taken_back(run, at_desk, tmp_path):
     document = at_desk.client.get(url).json()
     assert (document["closes_on"], document["max_participants"]) == ("2099-12-31", 70)
     run("campaign", "open", campaign)
-    changed = run("campaign", "close", campaign, "--on", "2100-01-31")
+    changed = run("campaign", "close", campaign, "--closes-on", "2100-01-31")
     assert changed == (0, "", "It closes when 2100-01-31 is over (UTC).\n")
     assert at_desk.client.get(url).json()["closes_on"] == "2100-01-31"
-    assert run("campaign", "close", campaign, "--on", "never")[0] == 0
+    assert run("campaign", "close", campaign, "--closes-on", "never")[0] == 0
     document = at_desk.client.get(url).json()
     assert (document["closes_on"], document["state"]) == (None, "open")
-    refused = run("campaign", "close", campaign, "--on", "2020-01-01")
+    refused = run("campaign", "close", campaign, "--closes-on", "2020-01-01")
     assert (refused[0], "The day is over" in refused[2]) == (2, True)

@@ -17,7 +17,7 @@ def run(run):
 
 @pytest.mark.nightly
 def test_the_printed_two_layer_mechanism(run):
-    status, text, errors = run("two-layer", "--epsilon", 1, "--answers", 277)
+    status, text, errors = run("two-layer", "--epsilon", 1, "--answers-per-worker", 277)
     assert (status, errors) == (0, "")
     assert max(map(len, text.splitlines())) <= 80
     assert "Claimed: epsilon = 1; it does not hold.\n" in text
@@ -30,7 +30,7 @@ def test_the_printed_two_layer_mechanism(run):
 def test_json_and_a_picture(run, tmp_path):
     picture = tmp_path / "curve.png"
     status, text, _ = run(
-        "laplace:participation=released", "--between", "0,10", "--simulate", 1, "--draws", 2000,
+        "laplace:participation=released", "--between", "0,10", "--simulate", 1, "--samples", 2000,
         *("--json", "--plot", picture),
     )  # fmt: skip
     data = json.loads(text)
@@ -43,15 +43,15 @@ def test_json_and_a_picture(run, tmp_path):
 
 @pytest.mark.slow
 def test_labels_and_slow_noise(run, monkeypatch):
-    assert "'a', 'b', 'c'" in run("one-layer", "--labels", "a,b,c", "--draws", 500)[1]
+    assert "'a', 'b', 'c'" in run("one-layer", "--labels", "a,b,c", "--samples", 500)[1]
     monkeypatch.setattr("quietcrowd.commands.printing.SLOW", 0.1)
-    _, _, errors = run("laplace", "--epsilon", 2, "--answers", 1, "--draws", 10_000)
+    _, _, errors = run("laplace", "--epsilon", 2, "--answers-per-worker", 1, "--samples", 10_000)
     assert errors == "Drawing 49,200 exact numbers of noise: about 0 s.\n"
 
 
 @pytest.mark.slow
 def test_twenty_answers_unless_it_says_otherwise(run):
-    assert "one-layer, 20 answers a worker" in run("one-layer", "--draws", 500)[1]
+    assert "one-layer, 20 answers a worker" in run("one-layer", "--samples", 500)[1]
 
 
 @pytest.mark.slow
@@ -62,7 +62,7 @@ def test_a_broken_mechanism_ends_with_a_status_of_its_own(run, monkeypatch):
         "guarantee",
         lambda self, answers=1, tasks=None: evolve(honest(self, answers, tasks), epsilon=0.5),
     )
-    status, text, errors = run("one-layer", "--draws", 5000)
+    status, text, errors = run("one-layer", "--samples", 5000)
     assert (status, errors) == (1, "")
     assert "Verdict: BROKEN; the mechanism loses more than its guarantee states." in text
 
@@ -72,10 +72,10 @@ def test_a_broken_mechanism_ends_with_a_status_of_its_own(run, monkeypatch):
     [
         (("two-layr",), "did you mean 'two-layer'?"),
         (("laplace:fil=1",), "did you mean 'fill'?"),
-        (("one-layer", "--answers", 0), "--answers"),
-        (("one-layer", "--draws", 3), "draws must be a whole number, at least 100; got 3"),
+        (("one-layer", "--answers-per-worker", 0), "--answers-per-worker"),
+        (("one-layer", "--samples", 3), "draws must be a whole number, at least 100; got 3"),
         (("one-layer", "--confidence", 1), "confidence must be above 0 and below 1; got 1.0"),
-        (("one-layer", "--answers", 20_000), "at most 10,000 answers; got 20,000"),
+        (("one-layer", "--answers-per-worker", 20_000), "at most 10,000 answers; got 20,000"),
         (("one-layer", "--plot", "curve.pdf"), "must end in .png"),
         (("one-layer", "--between", "0,1"), "domain must be Categorical or Ordinal"),
     ],
@@ -91,5 +91,5 @@ def test_errors_are_one_line(run, words, message):
 def test_help_fits_and_has_examples(run):
     status, text, _ = run("--help")
     assert status == 0
-    assert "Example: quietcrowd audit two-layer --epsilon 1 --answers 277" in text
+    assert "Example: quietcrowd audit two-layer --epsilon 1 --answers-per-worker 277" in text
     assert max(map(len, text.splitlines())) <= 80

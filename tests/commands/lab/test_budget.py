@@ -47,7 +47,7 @@ def test_one_file_into_a_pipe(run, files):
 
 @pytest.mark.slow
 def test_several_files_with_a_delta_and_a_budget(run, files):
-    status, output, errors = run(*files, "--delta", "1e-6", "--budget", 12)
+    status, output, errors = run(*files, "--delta", "1e-6", "--total-epsilon", 12)
     frame = pd.read_csv(io.StringIO(output))
     plain = pd.read_csv(io.StringIO(run(*files)[1]))
     assert status == 0
@@ -87,7 +87,7 @@ def test_simulated_reports_are_told_once(run, files):
 
 
 def test_json(run, files):
-    status, output, _ = run(*files, "--json", "--budget", 10.9)
+    status, output, _ = run(*files, "--json", "--total-epsilon", 10.9)
     told = json.loads(output)
     assert status == 0
     assert told["most"]["answer_epsilon"] == pytest.approx(1.5)
@@ -104,13 +104,13 @@ def test_three_files_of_a_tenth_are_within_three_tenths(run, tmp_path):
     for path in paths:
         qc.write_reports(mechanism.randomize(crowd.answers), path)
     for budget, over in ((0.3, False), (math.nextafter(0.3, 0), True)):
-        output = run(*paths, "--budget", budget)[1]
+        output = run(*paths, "--total-epsilon", budget)[1]
         assert pd.read_csv(io.StringIO(output))["over_budget"].tolist() == [over, over]
 
 
 def test_a_terminal_gets_those_who_spent_most(run, files, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    status, output, _ = run(*files, "--budget", 14)
+    status, output, _ = run(*files, "--total-epsilon", 14)
     assert status == 0
     assert "… and 5 more" in output
     assert "†" in output
@@ -134,7 +134,7 @@ def test_simulations_are_told(run, tmp_path):
     [
         (("--delta", "1"), "delta must be at least 0 and below 1"),
         (("--delta", "-1"), "--delta must be a finite number, at least 0"),
-        (("--budget", "-1"), "--budget must be a finite number, at least 0"),
+        (("--total-epsilon", "-1"), "--total-epsilon must be a finite number, at least 0"),
     ],
 )
 def test_messages(run, files, words, message):
@@ -166,7 +166,7 @@ def test_sketches_cost_what_the_profiles_of_their_tasks_add_up_to(run, tmp_path)
 def test_budget_of_plain_answers_names_commands_that_take_them(run, folder):
     status, _, errors = run(folder / "answers.csv")
     assert status == 2
-    assert "infer, partition and rank with --plain" in errors
+    assert "infer, partition and rank with --non-private" in errors
 
 
 def test_a_poll_with_shuffling_has_a_second_number(run, tmp_path):
@@ -175,14 +175,14 @@ def test_a_poll_with_shuffling_has_a_second_number(run, tmp_path):
     mechanism = qc.RandomizedResponse(domain=domain, epsilon=1.0)
     path = tmp_path / "poll.parquet"
     qc.write_reports(mechanism.randomize(qc.Answers.from_frame(frame, domain=domain)), path)
-    status, output, errors = run(path, "--delta", "1e-4", "--honest", 50)
+    status, output, errors = run(path, "--delta", "1e-4", "--min-honest", 50)
     told = pd.read_csv(io.StringIO(output))
     expected = qc.shuffled_guarantee(mechanism, honest=50, delta=1e-4).epsilon
     assert status == 0
     assert told["shuffled_epsilon"].tolist() == [expected] * 60
     assert errors.index("in total") < errors.index("Only if in each file the shuffler is honest")
-    data = json.loads(run(path, "--delta", "1e-4", "--honest", 50, "--json")[1])
+    data = json.loads(run(path, "--delta", "1e-4", "--min-honest", 50, "--json")[1])
     assert data["shuffled"]["honest"] == 50
     assert "honest" in data["shuffled"]["assumption"]
-    assert "requires a --delta" in run(path, "--honest", 50)[2]
-    assert "--honest must be 1 to 60" in run(path, "--delta", "1e-4", "--honest", 61)[2]
+    assert "requires a --delta" in run(path, "--min-honest", 50)[2]
+    assert "--min-honest must be 1 to 60" in run(path, "--delta", "1e-4", "--min-honest", 61)[2]

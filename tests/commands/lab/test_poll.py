@@ -28,7 +28,7 @@ def reports(tmp_path):
 
 
 def test_shares_into_a_pipe_and_both_losses(run, reports):
-    status, output, errors = run(reports, "--honest", 80)
+    status, output, errors = run(reports, "--min-honest", 80)
     frame = pd.read_csv(io.StringIO(output))
     assert status == 0
     assert frame["label"].tolist() == ["no", "yes"]
@@ -44,13 +44,13 @@ def test_shares_into_a_pipe_and_both_losses(run, reports):
 
 def test_what_is_assumed_is_said(run, reports):
     errors = run(reports, "--delta", 0.02)[2]
-    assert "It is assumed that all 90 reports are honest" in errors
+    assert "This assumes that all 90 reports are honest" in errors
     assert "Delta = 0.02 is not below 1 in 90" in errors
 
 
 def test_json_and_a_file(run, reports, tmp_path):
     target = tmp_path / "shares.csv"
-    status, output, _ = run(reports, "--honest", 50, "--json", "-o", target)
+    status, output, _ = run(reports, "--min-honest", 50, "--json", "-o", target)
     told = json.loads(output)
     assert status == 0
     assert told["local_epsilon"] == pytest.approx(2.0)
@@ -73,7 +73,7 @@ def test_sets_of_labels_and_from_where_on_shuffling_adds(run, tmp_path):
     mechanism = qc.SubsetSelection(domain=domain, epsilon=2.0)
     path = tmp_path / "sets.parquet"
     qc.write_reports(mechanism.randomize(qc.Answers.from_frame(frame, domain=domain)), path)
-    status, output, errors = run(path, "--honest", 20, "--json")
+    status, output, errors = run(path, "--min-honest", 20, "--json")
     told = json.loads(output)
     assert status == 0
     assert sum(row["share"] for row in told["shares"]) == pytest.approx(1)
@@ -83,7 +83,7 @@ def test_sets_of_labels_and_from_where_on_shuffling_adds(run, tmp_path):
         f"Shuffling is not shown to add anything with 20 honest reports, but from {number:,} on."
         in " ".join(errors.split())
     )
-    _, output, errors = run(path, "--honest", number, "--json")
+    _, output, errors = run(path, "--min-honest", number, "--json")
     assert json.loads(output)["shuffled"]["adds"]
     assert "not shown to add" not in errors
 
@@ -108,6 +108,6 @@ def test_one_question(run, tmp_path):
 
 @pytest.mark.parametrize("number", [0, 91])
 def test_no_more_can_be_honest_than_there_are(run, reports, number):
-    status, _, errors = run(reports, "--honest", number)
+    status, _, errors = run(reports, "--min-honest", number)
     assert status == 2
-    assert "--honest must be 1 to 90" in errors
+    assert "--min-honest must be 1 to 90" in errors

@@ -101,7 +101,7 @@ def test_no_part_of_what_is_published_is_published_again(run, everyone, tmp_path
     path = write(everyone, tmp_path / "r.parquet")
     assert run(path)[0] == 0
     write(everyone[:-3], path)
-    status, _, errors = run(path, "--honest", 500)
+    status, _, errors = run(path, "--min-honest", 500)
     assert status == 2
     assert "597 of these 597 reports were published before, in 1 output" in errors
     assert "reveal the counts of 3 reports" in errors

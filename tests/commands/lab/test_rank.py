@@ -48,7 +48,7 @@ def reports(table, tmp_path):
 
 
 def test_plain_comparisons_into_a_pipe(run, table):
-    status, output, errors = run(table, "--plain")
+    status, output, errors = run(table, "--non-private")
     assert status == 0
     frame = pd.read_csv(io.StringIO(output))
     pd.testing.assert_frame_equal(frame, qc.rank_items(pd.read_csv(table)).to_frame())
@@ -59,7 +59,7 @@ def test_plain_comparisons_into_a_pipe(run, table):
 
 def test_reports_as_json_and_into_a_file(run, reports, tmp_path):
     target = tmp_path / "ranking.csv"
-    status, output, _ = run(reports, "--json", "--spread", 1, "-o", target)
+    status, output, _ = run(reports, "--json", "--prior-sd", 1, "-o", target)
     assert status == 0
     told = json.loads(output)
     assert told["mechanism"]["mechanism"] == "one-layer"
@@ -81,7 +81,7 @@ def test_standard_input_and_output(run, reports, monkeypatch):
 
 
 def test_an_early_end_is_told_once(run, table):
-    status, _, errors = run(table, "--plain", "--max-iter", 1)
+    status, _, errors = run(table, "--non-private", "--max-iter", 1)
     assert status == 0
     assert errors.count("onverged") == 1
     assert "NOT converged: try more with --max-iter." in errors
@@ -90,10 +90,10 @@ def test_an_early_end_is_told_once(run, table):
 def test_columns_and_a_row_in_error_are_those_of_the_file(run, table):
     frame = pd.read_csv(table).set_axis(["who", "a", "b", "won"], axis=1)
     frame.to_csv(table, index=False)
-    assert run(table, "--plain", "--columns", "who,a,b,won")[0] == 0
+    assert run(table, "--non-private", "--columns", "who,a,b,won")[0] == 0
     frame.loc[2, "won"] = "sake"
     frame.to_csv(table, index=False)
-    status, _, errors = run(table, "--plain", "--columns", "who,a,b,won")
+    status, _, errors = run(table, "--non-private", "--columns", "who,a,b,won")
     assert status == 2
     assert "comparisons.csv: row 2, column 'won': 'sake' is neither" in errors
     assert "row 0 is line 2 of the file" in errors
@@ -103,16 +103,16 @@ def test_columns_and_a_row_in_error_are_those_of_the_file(run, table):
     ("words", "told"),
     [
         (["{table}"], "the mechanism of these reports is unknown"),
-        (["{reports}", "--plain"], "these are randomized reports"),
-        (["{table}", "{table}", "--plain"], "--plain accepts one file"),
+        (["{reports}", "--non-private"], "these are randomized reports"),
+        (["{table}", "{table}", "--non-private"], "--non-private accepts one file"),
         (["-", "-"], "only one file can be - (standard input)"),
-        (["{table}", "--plain", "--columns", "a,b"], "must be four names"),
-        (["{reports}", "--duplicates", "last"], "require --plain"),
-        (["{table}", "--plain", "-o", "-", "--json"], "both print on standard output"),
-        (["{table}", "--plain", "--columns", "a,b,c,a"], "--columns names 'a' twice"),
-        (["{table}", "--plain", "-o", "{table}"], "is the input"),
-        (["{table}", "--plain", "--spread", "0"], "spread must be a finite number above 0"),
-        (["{table}", "--plain", "--duplicates", "all"], "duplicates must be one of"),
+        (["{table}", "--non-private", "--columns", "a,b"], "must be four names"),
+        (["{reports}", "--duplicates", "last"], "require --non-private"),
+        (["{table}", "--non-private", "-o", "-", "--json"], "both print on standard output"),
+        (["{table}", "--non-private", "--columns", "a,b,c,a"], "--columns names 'a' twice"),
+        (["{table}", "--non-private", "-o", "{table}"], "is the input"),
+        (["{table}", "--non-private", "--prior-sd", "0"], "spread must be a finite number above 0"),
+        (["{table}", "--non-private", "--duplicates", "all"], "duplicates must be one of"),
     ],
 )
 def test_what_is_wrong_is_one_line(run, table, reports, words, told):

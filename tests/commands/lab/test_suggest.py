@@ -17,7 +17,7 @@ def run(run):
 
 
 def test_tasks_into_a_pipe(run, reports):
-    status, output, errors = run(reports, "--answers", 12)
+    status, output, errors = run(reports, "--count", 12)
     frame = pd.read_csv(io.StringIO(output))
     assert status == 0
     assert list(frame.columns) == ["task", "answers", "value", "error"]
@@ -28,7 +28,7 @@ def test_tasks_into_a_pipe(run, reports):
 def test_a_worker_json_and_a_file(run, reports, tmp_path):
     target = tmp_path / "next.csv"
     worker = qc.read_reports(reports).table.workers[0].as_py()
-    status, output, _ = run(reports, "--worker", worker, "--answers", 5, "--json", "-o", target)
+    status, output, _ = run(reports, "--worker", worker, "--count", 5, "--json", "-o", target)
     assert status == 0
     rows = json.loads(output)["tasks"]
     assert [row["answers"] for row in rows] == [1] * 5

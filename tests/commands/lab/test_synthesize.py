@@ -99,7 +99,7 @@ def test_the_same_seed_simulates_the_same_claims(run, claims, tmp_path):
 
 
 def test_per_user_bounds_all_claims_together(run, claims, tmp_path):
-    words = (*ASKED[:-1], "1", "--k", "20", "--gamma", "4", "-e", "12", "--per", "user")
+    words = (*ASKED[:-1], "1", "--k", "20", "--gamma", "4", "-e", "12", "--epsilon-per", "user")
     status, text, errors = run(claims, *words, "--json", "-o", tmp_path / "s.csv")
     assert status == 0, errors
     assert json.loads(text)["guarantee"]["worker_epsilon"] <= 12
@@ -139,7 +139,7 @@ def test_pictures_of_chosen_tasks(run, claims, tmp_path):
     (tmp_path / "truth.csv").write_text("task,label\na/b,5\n")
     (tmp_path / "pictures").mkdir()
     status, _, errors = run(
-        *(claims, *GIVEN, "-o", tmp_path / "s.csv", "--truths", tmp_path / "truth.csv"),
+        *(claims, *GIVEN, "-o", tmp_path / "s.csv", "--gold", tmp_path / "truth.csv"),
         *("--plot", "a/b", "--plot", "drug 03", "--plot-folder", tmp_path / "pictures"),
     )
     assert status == 0, errors
@@ -230,7 +230,7 @@ def test_the_loop_as_printed_warns(run, claims, tmp_path):
         ([*GIVEN, "-o", "claims.csv"], "is the input"),
         ([*GIVEN, "--plan"], "--plan requires --epsilon"),
         ([*PLANNED, "--plan", "--plot", "a/b"], "--plan writes no files: omit --plot"),
-        ([*GIVEN, "-o", "s.csv", "--truths", "t.csv"], "--truths requires --plot TASK"),
+        ([*GIVEN, "-o", "s.csv", "--gold", "t.csv"], "--gold requires --plot TASK"),
         ([*GIVEN, "-o", "s.csv", "--plot", "drug 1"], "task 'drug 1'; did you mean 'drug "),
         ([*GIVEN, "-o", "s.csv", "--plot", "a/b", "--plot-folder", "no/p"], "no such folder"),
         ([*PUBLIC[:2], "--epsilon0", "1", "-o", "s.csv"], "with --bandwidth NUMBER"),
@@ -241,7 +241,10 @@ def test_the_loop_as_printed_warns(run, claims, tmp_path):
         ([*PUBLIC, "--epsilon0", "nan", "-o", "s.csv"], "epsilon0 must be a finite number"),
         ([*PUBLIC, "--epsilon", "-1", "-o", "s.csv"], "epsilon must be"),
         ([*PLANNED, "--release", "paper", "-o", "s.csv"], "--release paper is unbounded"),
-        ([*PLANNED, "--per", "usr", "-o", "s.csv"], "one of claim, user; got 'usr'; did you mean"),
+        (
+            [*PLANNED, "--epsilon-per", "usr", "-o", "s.csv"],
+            "one of claim, user; got 'usr'; did you mean",
+        ),
         ([*GIVEN, "--weights", "even", "-o", "s.csv"], "weights must be one of 'uniform'"),
         ([*GIVEN, "--kernel", "box", "-o", "s.csv"], "kernel must be one of"),
         ([*GIVEN, "--delta", "1", "-o", "s.csv"], "delta must be at least 0 and below 1"),
@@ -271,7 +274,7 @@ def test_missing_claims_are_errors(run, tmp_path):
 @pytest.mark.slow
 def test_bad_known_truths_are_errors(run, claims, tmp_path):
     (tmp_path / "truth.csv").write_text("task,label\nnone,5\n")
-    words = (*GIVEN, "-o", tmp_path / "s.csv", "--plot", "a/b", "--truths", tmp_path / "truth.csv")
+    words = (*GIVEN, "-o", tmp_path / "s.csv", "--plot", "a/b", "--gold", tmp_path / "truth.csv")
     status, _, errors = run(claims, *words)
     assert status == 2
     assert "truth.csv: row 0 (the first is row 0): task 'none' is not in the answers" in errors

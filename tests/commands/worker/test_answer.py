@@ -102,7 +102,7 @@ def test_the_file_of_an_image_is_shown_beside_its_question(run, types, desk, tmp
 
 def test_a_worker_answers_goes_back_and_sends(run, types, link):
     left, _ = types("y", "2", "no", "<", "yes", "1", "2", "no", "", "send")
-    status, output, errors = run(link, "--budget", 5)
+    status, output, errors = run(link, "--total-epsilon", 5)
     assert (status, left) == (0, [])
     shown = " ".join(output.split())
     assert "Whoever asks wrote what stands behind |: | Birds | Look at | the sky." in shown
@@ -136,7 +136,7 @@ def test_a_worker_answers_goes_back_and_sends(run, types, link):
 
 def test_no_more_is_asked_than_the_budget_allows(run, types, link):
     left, _ = types("y", "2", "2", "2", "", "send")
-    status, output, _ = run(link, "--budget", 2)
+    status, output, _ = run(link, "--total-epsilon", 2)
     assert (status, left) == (0, [])
     shown = " ".join(output.split())
     assert "of a budget of 2; after this campaign it will be at most 2." in shown
@@ -149,7 +149,7 @@ def test_no_more_is_asked_than_the_budget_allows(run, types, link):
 def test_who_has_no_budget_left_is_not_asked(run, types, desk, name):
     link = desk.link(desk.campaign(MECHANISMS[name]))
     left, prompts = types("y")
-    status, output, errors = run(link, "--budget", 0.5)
+    status, output, errors = run(link, "--total-epsilon", 0.5)
     assert (status, output, left, prompts) == (2, "", ["y"], [])
     count = 3 if "NULL" in name else 1
     assert "of a budget of 0.5 at delta = " in errors
@@ -166,7 +166,7 @@ def test_answers_that_the_budget_no_longer_allows_can_be_taken_back(run, types, 
 
     typed = ("2", "2", "1", send_after_another_campaign)
     left, _ = types("y", *typed, "2", "-", "", "send")
-    status, output, errors = run(link, "--budget", 3)
+    status, output, errors = run(link, "--total-epsilon", 3)
     assert (status, left) == (0, [])
     told = " ".join(errors.split())
     assert "(3) would increase it to 4. Nothing was sent." in told
@@ -216,18 +216,18 @@ def through(transport):
 def test_a_file_is_answered_without_a_question(run, link, tmp_path, types):
     left, prompts = types()
     file = write(tmp_path / "mine.csv", "t0,yes", "t2,no", "t1,")
-    status, output, _ = run(link, "--answers", file, "--yes", "--json")
+    status, output, _ = run(link, "--file", file, "--yes", "--json")
     assert (status, left, prompts) == (0, [], [])
     told = json.loads(output)
     assert (told["accepted"], told["duplicates"]) == (2, 0)
     assert told["spent"] == pytest.approx(2)
     assert {report["task"] for report in told["reports"]} == {"t0", "t2"}
     assert told["consent"]
-    shown = json.loads(run(link, "--show", "--json")[1])
+    shown = json.loads(run(link, "--status", "--json")[1])
     assert shown["as_sent"]
     assert shown["reports"] == told["reports"]
-    assert "shows the reports that this device sent, and no others" in run(link, "--show")[2]
-    status, output, errors = run(link, "--answers", file, "--yes", "--json")
+    assert "shows the reports that this device sent, and no others" in run(link, "--status")[2]
+    status, output, errors = run(link, "--file", file, "--yes", "--json")
     assert (status, json.loads(output)) == (0, told)
     assert "You have answered this campaign" in errors
 
@@ -236,7 +236,7 @@ def test_a_completion_code_is_told_as_often_as_it_is_asked_for(run, desk, tmp_pa
     link = desk.link(desk.campaign(completion_code="C1 É"))
     file = write(tmp_path / "mine.csv", "t0,yes")
     for _ in range(2):
-        status, output, errors = run(link, "--answers", file, "--yes", "--json")
+        status, output, errors = run(link, "--file", file, "--yes", "--json")
         assert status == 0
         assert json.loads(output)["completion_code"] == "C1 É"
         assert "Completion code, the same for all who answered: C1 É\n" in errors
@@ -248,10 +248,10 @@ def test_other_mechanisms_are_shown_as_they_were_sent(run, desk, tmp_path, name)
     link = desk.link(desk.campaign(MECHANISMS[name], tasks=25))
     label = {"two-layer": "maybe", "matrix factorisation": 3}.get(name, 2.5)
     file = write(tmp_path / "mine.csv", *(f"t{place},{label}" for place in range(25)))
-    status, output, errors = run(link, "--answers", file, "--yes")
+    status, output, errors = run(link, "--file", file, "--yes")
     assert (status, "error" in errors) == (0, False), errors
     assert "a sketch of" not in output
-    status, output, _ = run(link, "--show")
+    status, output, _ = run(link, "--status")
     assert status == 0
     if name == "matrix factorisation":
         assert "a sketch of 4 numbers: " in output
@@ -302,9 +302,9 @@ def test_what_was_committed_is_sent_by_the_same_command(run, types, link, tmp_pa
     assert (status, left) == (2, [])
     assert "Your reports are on their way. The same command sends them again" in errors
     file = write(tmp_path / "mine.csv", "t0,yes")
-    refused = run(link, "--answers", file, "--yes")
+    refused = run(link, "--file", file, "--yes")
     assert refused[0] == 2
-    assert "your reports are being sent. Omit --answers" in refused[2]
+    assert "your reports are being sent. Omit --file" in refused[2]
     status, output, errors = run(link)
     assert (status, output) == (2, ""), "they are not shown"
     unreachable()
@@ -341,8 +341,8 @@ def test_nothing_that_is_printed_before_sending_depends_on_what_is_drawn(
         types("y", *["1"] * 12, "send")
         words = {
             "questions": (),
-            "file": ("--answers", file, "--yes"),
-            "json": ("--answers", file, "--yes", "--json"),
+            "file": ("--file", file, "--yes"),
+            "json": ("--file", file, "--yes", "--json"),
         }[way]
         status, *printed = run(NOWHERE, *words, "--folder", tmp_path / str(place))
         assert status == 2
@@ -367,26 +367,26 @@ def test_what_is_on_its_way_can_be_taken_back_unseen(run, types, link, unreachab
 def test_what_was_not_sent_is_not_missing(run, types, link, unreachable):
     types("y")
     run(link)
-    status, output, errors = run(link, "--show")
+    status, output, errors = run(link, "--status")
     assert (status, output) == (0, "")
     assert errors.strip().endswith("The server holds no report of you.")
     unreachable()
     types("y", "2", "1", "", "send")
     assert run(link)[0] == 2
-    status, output, errors = run(link, "--show")
+    status, output, errors = run(link, "--status")
     assert (status, output) == (0, "")
     assert " ".join(errors.split()).endswith(
         "The server holds no report of you. Yours are on their way; the same command without "
-        "--show sends them, and --show shows them then."
+        "--status sends them, and --status shows them then."
     )
-    told = json.loads(run(link, "--show", "--json")[1])
+    told = json.loads(run(link, "--status", "--json")[1])
     assert told == {
         **{"held": 0, "reports": [], "sketch": None, "sent": False},
         **{"as_sent": True, "missing": 0, "strange": 0},
     }
     unreachable()
     assert run(link, "--yes")[0] == 0
-    told = json.loads(run(link, "--show", "--json")[1])
+    told = json.loads(run(link, "--status", "--json")[1])
     assert (told["sent"], told["as_sent"], told["held"]) == (True, True, len(told["reports"]))
     assert told["held"] == 2
 
@@ -395,14 +395,14 @@ def test_what_was_not_sent_is_not_missing(run, types, link, unreachable):
 def again(run, desk, tmp_path):
     """Return a campaign with the questions of one that got reports on t0 and t1, and less noise."""
     file = write(tmp_path / "first.csv", "t0,yes", "t1,no")
-    assert run(desk.link(desk.campaign()), "--answers", file, "--yes")[0] == 0
+    assert run(desk.link(desk.campaign()), "--file", file, "--yes")[0] == 0
     other = qc.RandomizedResponse(domain=qc.Categorical(["no", "yes"]), epsilon=1.5)
     return desk.link(desk.campaign(other))
 
 
 def test_who_is_asked_again_is_told(run, types, again):
     left, _ = types("y", "n")
-    status, output, errors = run(again, "--budget", 9)
+    status, output, errors = run(again, "--total-epsilon", 9)
     assert (status, left) == (1, [])
     told = " ".join(errors.split())
     assert "This device has reported on 2 of the 3 questions in another campaign," in told
@@ -419,12 +419,12 @@ def test_who_is_asked_again_is_told(run, types, again):
 
 def test_who_is_asked_again_and_says_yes_to_all_needs_a_budget(run, again, tmp_path):
     file = write(tmp_path / "mine.csv", "t1,yes", "t2,yes")
-    status, _, errors = run(again, "--answers", file, "--yes")
+    status, _, errors = run(again, "--file", file, "--yes")
     assert status == 2
     assert "1 of the 3 questions" in errors
-    assert "Nothing was sent. Set a --budget, or omit --yes" in errors
+    assert "Nothing was sent. Set a --total-epsilon, or omit --yes" in errors
     assert not Client(again).committed
-    assert run(again, "--answers", file, "--yes", "--budget", 9)[0] == 0
+    assert run(again, "--file", file, "--yes", "--total-epsilon", 9)[0] == 0
 
 
 @pytest.fixture
@@ -432,14 +432,14 @@ def once_more(run, desk, tmp_path):
     """Return a campaign that asks like one that got reports on t0 and t1."""
     file = write(tmp_path / "first.csv", "t0,yes", "t1,no")
     first = desk.link(desk.campaign())
-    assert run(first, "--answers", file, "--yes")[0] == 0
+    assert run(first, "--file", file, "--yes")[0] == 0
     return first, desk.link(desk.campaign())
 
 
 def test_the_same_report_is_sent_again_and_the_worker_is_told(run, types, once_more):
     first, again = once_more
     left, _ = types("y", "no", "no", "no", "send")
-    status, output, errors = run(again, "--budget", 3)
+    status, output, errors = run(again, "--total-epsilon", 3)
     assert (status, left) == (0, [])
     assert output.count("This device sends the report again that it sent before") == 2
     told = " ".join(errors.split())
@@ -454,7 +454,7 @@ def test_the_same_report_is_sent_again_and_the_worker_is_told(run, types, once_m
 
 def test_a_file_with_questions_that_had_reports_needs_no_budget(run, once_more, tmp_path):
     file = write(tmp_path / "mine.csv", "t0,no", "t1,yes")
-    status, output, _ = run(once_more[1], "--answers", file, "--yes", "--json")
+    status, output, _ = run(once_more[1], "--file", file, "--yes", "--json")
     assert (status, json.loads(output)["spent"]) == (0, pytest.approx(2))
 
 
@@ -489,7 +489,7 @@ def test_copies_are_told_while_asking(run, types, desk, name):
 
 def test_other_questions_are_not_asked_again(run, again, tmp_path):
     file = write(tmp_path / "mine.csv", "t2,yes")
-    status, _, errors = run(again, "--answers", file, "--yes")
+    status, _, errors = run(again, "--file", file, "--yes")
     assert (status, "another campaign" in errors) == (0, False)
 
 
@@ -497,7 +497,7 @@ def test_a_server_that_holds_something_else_is_told_of(run, server, desk, tmp_pa
     campaign = desk.campaign()
     link = desk.link(campaign)
     file = write(tmp_path / "mine.csv", "t0,yes", "t1,no", "t2,no")
-    assert run(link, "--answers", file, "--yes")[0] == 0
+    assert run(link, "--file", file, "--yes")[0] == 0
     report = tables.report.c
     mine = select(report.report_id).where(report.campaign_id == bytes.fromhex(campaign))
     with server.database.write() as connection:
@@ -505,7 +505,7 @@ def test_a_server_that_holds_something_else_is_told_of(run, server, desk, tmp_pa
         connection.execute(delete(tables.report).where(report.report_id == lost))
         other = update(tables.report).where(report.report_id == changed)
         connection.execute(other.values(value=1 - report.value))
-    assert run(link, "--show")[2] == (
+    assert run(link, "--status")[2] == (
         "The server does not hold what this device sent: 2 reports missing or changed, 1 not sent "
         "from here.\n"
     )
@@ -513,7 +513,7 @@ def test_a_server_that_holds_something_else_is_told_of(run, server, desk, tmp_pa
 
 def test_withdrawing(run, types, link, tmp_path):
     file = write(tmp_path / "mine.csv", "t0,yes")
-    assert run(link, "--answers", file, "--yes")[0] == 0
+    assert run(link, "--file", file, "--yes")[0] == 0
     types("no")
     status, _, errors = run(link, "--withdraw")
     assert (status, "Nothing was changed" in errors) == (1, True)
@@ -522,7 +522,7 @@ def test_withdrawing(run, types, link, tmp_path):
         in " ".join(errors.split())
     )
     assert run(link, "--withdraw", "--yes")[0] == 0
-    status, _, errors = run(link, "--answers", file, "--yes")
+    status, _, errors = run(link, "--file", file, "--yes")
     assert status == 2
     assert "you have withdrawn" in errors
 
@@ -531,7 +531,7 @@ def test_withdrawing_from_a_folder_that_never_joined_deletes_nothing_and_says_so
     run, link, tmp_path
 ):
     file = write(tmp_path / "mine.csv", "t0,yes")
-    assert run(link, "--answers", file, "--yes")[0] == 0
+    assert run(link, "--file", file, "--yes")[0] == 0
     other = tmp_path / "other"
     status, _, errors = run(link, "--folder", other, "--withdraw", "--yes")
     assert status == 2
@@ -545,7 +545,7 @@ def test_withdrawing_from_a_folder_that_never_joined_deletes_nothing_and_says_so
 def test_a_file_may_still_be_asked_about(run, types, link, tmp_path):
     file = write(tmp_path / "mine.csv", "t0,yes")
     left, prompts = types("y", "n")
-    status, _, errors = run(link, "--answers", file)
+    status, _, errors = run(link, "--file", file)
     assert (status, left) == (1, [])
     assert prompts[-1] == "Randomise and send 1 answer? [y/N] "
     assert "Nothing was sent." in errors
@@ -563,7 +563,7 @@ def test_a_file_may_still_be_asked_about(run, types, link, tmp_path):
 )
 def test_errors_are_one_line_and_hold_no_answer(run, link, tmp_path, rows, told):
     file = write(tmp_path / "mine.csv", *rows)
-    status, _, errors = run(link, "--answers", file, "--yes")
+    status, _, errors = run(link, "--file", file, "--yes")
     [line] = [line for line in errors.splitlines() if line.startswith("quietcrowd:")]
     assert status == 2
     assert told in line
@@ -573,16 +573,16 @@ def test_errors_are_one_line_and_hold_no_answer(run, link, tmp_path, rows, told)
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--show", "--withdraw"), "use one of --show and --withdraw"),
+        (("--status", "--withdraw"), "use one of --status and --withdraw"),
         (("--json",), "--json requires"),
-        (("--withdraw", "--json"), "--json requires --show, or --answers and --yes"),
-        (("--budget", "-1"), "budget must be a finite number"),
+        (("--withdraw", "--json"), "--json requires --status, or --file and --yes"),
+        (("--total-epsilon", "-1"), "budget must be a finite number"),
         (
-            ("--budget", "2", "--answers", "FILE", "--yes"),
+            ("--total-epsilon", "2", "--file", "FILE", "--yes"),
             "would increase it to 3. Nothing was sent",
         ),
-        (("--answers", "none.csv", "--yes"), "none.csv: there is no such file"),
-        (("--show",), "join it first"),
+        (("--file", "none.csv", "--yes"), "none.csv: there is no such file"),
+        (("--status",), "join it first"),
     ],
 )
 def test_what_goes_wrong_is_one_line(run, link, tmp_path, words, told):
@@ -603,7 +603,7 @@ def test_a_link_that_is_none_is_not_repeated_whole(run):
 def test_the_help_shows_examples(run):
     status, output, _ = run("--help")
     assert status == 0
-    assert "quietcrowd answer LINK --answers mine.csv --yes" in " ".join(output.split())
+    assert "quietcrowd answer LINK --file mine.csv --yes" in " ".join(output.split())
     assert max(map(len, output.splitlines())) <= 80
 
 
@@ -621,7 +621,7 @@ def test_a_server_that_is_gone_costs_no_answers(run, tmp_path, start, monkeypatc
 
     monkeypatch.setattr(CampaignFolder, "keep_upload", keep_upload)
     monkeypatch.setattr("quietcrowd.campaign.device.http_client.FIRST_PAUSE", 1e9)
-    status, _, errors = run(link, "--answers", file, "--yes")
+    status, _, errors = run(link, "--file", file, "--yes")
     assert status == 2
     assert "Your reports are on their way. The same command sends them again" in errors
     assert "cannot be reached" in errors.strip().splitlines()[-1]
@@ -654,7 +654,7 @@ def test_a_device_loads_nothing_that_infers_draws_or_stores(program, desk, tmp_p
     code = f"""
 import sys
 from quietcrowd.commands.app import run
-for words in (["--answers", {str(given)!r}, "--yes"], ["--show"], ["--withdraw", "--yes"]):
+for words in (["--file", {str(given)!r}, "--yes"], ["--status"], ["--withdraw", "--yes"]):
     assert run(["answer", {made!r}, *words]) == 0
 print(*sys.modules)
 """
@@ -700,7 +700,7 @@ def test_a_worker_is_asked_some_of_the_questions(run, types, desk):
 def test_answers_to_other_questions_are_left_out_and_told(run, desk, tmp_path):
     campaign = desk.campaign(tasks=5, answers_per_participant=2, allotment="random")
     file = write(tmp_path / "a.csv", *(f"t{place},yes" for place in range(5)))
-    status, output, errors = run(desk.link(campaign), "--answers", file, "--yes", "--json")
+    status, output, errors = run(desk.link(campaign), "--file", file, "--yes", "--json")
     assert status == 0, errors
     assert "Left out: 3 answers to questions that you are not asked." in " ".join(errors.split())
     assert json.loads(output)["accepted"] == 2

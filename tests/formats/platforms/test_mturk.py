@@ -54,7 +54,7 @@ def test_a_hit_is_a_task_and_rejected_answers_are_told(tmp_path, ends, mark):
 def test_one_of_several_fields_is_named(tmp_path):
     rows = (("H1", "A1", "Approved", "cat", "3"),)
     path = batch(tmp_path / "b.csv", *rows, fields=("animal", "sure"))
-    with pytest.raises(FormatError, match=r"several questions, 'animal', 'sure'.*--field"):
+    with pytest.raises(FormatError, match=r"several questions, 'animal', 'sure'.*--question"):
         qc.read_answers(path, DOMAIN)
     for name in ("animal", "Answer.animal"):
         assert len(qc.read_answers(path, DOMAIN, field=name)) == 1
@@ -153,7 +153,7 @@ def test_the_answer_of_a_form_is_the_label_and_not_its_json(tmp_path, values, ex
 
 def test_one_of_several_fields_of_a_form_is_named(tmp_path):
     path = forms(tmp_path / "b.csv", {"animal": "cat", "sure": {"yes": True, "no": False}})
-    with pytest.raises(FormatError, match=r"several questions, 'animal', 'sure'.*--field"):
+    with pytest.raises(FormatError, match=r"several questions, 'animal', 'sure'.*--question"):
         labels(path)
     assert labels(path, "sure") == ["yes"]
 

@@ -79,9 +79,7 @@ def test_against_dense_arrays(labels, one_coin, priors):
     codes = {int(task): label for task, label in zip(known["task"], known["label"], strict=True)}
     for n_iter, (frame, gold) in itertools.product((1, 2, 6), ((None, {}), (known, codes))):
         method = DawidSkene(one_coin=one_coin, max_iter=n_iter, tol=0, **priors)
-        gamma, theta, frequencies, history = dense_em(
-            crowd.answers, labels, method, n_iter, gold
-        )
+        gamma, theta, frequencies, history = dense_em(crowd.answers, labels, method, n_iter, gold)
         estimate = method.fit(crowd.answers, gold=frame)
         inferred = ~estimate.known
         np.testing.assert_allclose(estimate.state.confusion, theta, atol=1e-8)

@@ -97,7 +97,7 @@ def create_app(
     app.router.routes.extend(pages.routes)
     app.add_route(DOCUMENT, ApiDocument(app).answer, include_in_schema=False)
     door = open_door(settings, database, counted.tally)
-    app.state.address, app.state.door, app.state.metrics = settings.address, door, counted
+    app.state.address, app.state.door, app.state.metrics = settings.public_url, door, counted
     in_flight = InFlight(
         requests=settings.at_once, size=settings.bytes_at_once, each=settings.at_once_each
     )
@@ -173,12 +173,12 @@ def _jobs(settings: Settings, database: Database, tally: Tally) -> InferenceJobs
     return InferenceJobs(
         database=database,
         debounce=settings.debounce,
-        longest=settings.longest_inference,
+        longest=settings.inference_timeout,
         tally=tally,
         large=LargeCampaigns(
             memory=settings.inference_memory,
             folder=settings.inference_folder,
-            scheduler=settings.scheduler,
+            scheduler=settings.dask,
         ),
     )
 

@@ -58,7 +58,7 @@ def open_door(settings: Settings, database: Database, tally: Tally) -> Door:
             limits=RateLimits(
                 rate=settings.source_requests_per_second, burst=settings.source_burst
             ),
-            sources=Sources(proxy=settings.proxy),
+            sources=Sources(proxy=settings.trusted_proxy),
         ),
         incoming=IncomingBodies(size=settings.bytes_at_once, patience=settings.body_seconds),
         turning_away=TurningAway(),

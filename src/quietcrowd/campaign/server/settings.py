@@ -157,7 +157,7 @@ class Settings(BaseSettings):
         description="The database of the campaigns: `sqlite:///FILE` or "
         "`postgresql://USER@HOST/NAME`.",
     )
-    departures: str | None = Field(
+    withdrawal_log: str | None = Field(
         None,
         repr=False,
         description="The journal of who left, outside of the database and its copies: "
@@ -170,7 +170,7 @@ class Settings(BaseSettings):
         False,
         description="Allow an address that is not this machine: what is sent is not encrypted.",
     )
-    address: Annotated[str | None, _given(address_in_page)] = Field(
+    public_url: Annotated[str | None, _given(address_in_page)] = Field(
         None,
         description="The address at which workers reach the server; it is written into the "
         "page that they save. Without it: the host name of the request.",
@@ -183,7 +183,7 @@ class Settings(BaseSettings):
         description="Delay from the first change of a campaign to its inference, which "
         "includes all changes until then.",
     )
-    longest_inference: Annotated[float, Unit("seconds")] = Field(
+    inference_timeout: Annotated[float, Unit("seconds")] = Field(
         600.0,
         ge=1,
         le=_DAY,
@@ -201,7 +201,7 @@ class Settings(BaseSettings):
         description="The folder for these files, and for the state of the next inference; "
         "it is tested at the start. Without it: the system's folder for temporary files.",
     )
-    scheduler: Annotated[str | None, _given(_scheduler)] = Field(
+    dask: Annotated[str | None, _given(_scheduler)] = Field(
         None,
         description="A Dask cluster that reads these files, as `tcp://HOST:PORT`; its "
         "workers must see the folder under the same path. Without it: this machine alone.",
@@ -256,7 +256,7 @@ class Settings(BaseSettings):
     joins_at_once: Annotated[int, Unit("workers")] = Field(
         100, ge=1, le=10**6, description="New workers from one source at once."
     )
-    proxy: Annotated[str | None, _given(_network)] = Field(
+    trusted_proxy: Annotated[str | None, _given(_network)] = Field(
         None,
         description="The address or network of the proxy in front of this server: sources are "
         "the addresses that it states in `X-Forwarded-For`. Without it, sources are the "

@@ -210,13 +210,13 @@ def opened_resources(settings: Settings) -> Iterator[Resources]:
 
 def start_lines(settings: Settings, resources: Resources, limits: OpenConnections) -> list[str]:
     """Return the lines of the start report, without passwords."""
-    one = settings
+    one, proxy = settings, settings.trusted_proxy
     each = _rate(one.requests_per_second, one.burst)
     each_at_once = min(one.at_once_each, one.at_once)
     source = _rate(one.source_requests_per_second, one.source_burst)
     infer = "left to other servers"
     if one.infer:
-        infer = f"in a process of its own, ended after {one.longest_inference:g} seconds"
+        infer = f"in a process of its own, ended after {one.inference_timeout:g} seconds"
     metrics = "none"
     if resources.metrics.port is not None:
         metrics = f"http://{place_of(one.metrics_host, resources.metrics.port)}/metrics"
@@ -229,14 +229,14 @@ def start_lines(settings: Settings, resources: Resources, limits: OpenConnection
         joins = f"{one.joins_per_minute:g} a minute, {one.joins_at_once:,} at once"
     return [
         f"Serving campaigns on http://{place_of(one.host, port)}; stop with Ctrl+C.",
-        f"  Workers reach it at: {one.address or 'the name under which it is asked'}",
+        f"  Workers reach it at: {one.public_url or 'the name under which it is asked'}",
         f"  Database: {_database_line(database.url, one.pool_size, resources.connections)}",
         f"  Who left: {_journal_line(resources.departures)}",
         f"  Requests: {one.at_once:,} at once, {each_at_once:,} with one key or credential;",
         f"    with one key or credential, or from one source without: {each};",
         f"    from one source: {source}",
         f"  Joins of what is open to all, from one source: {joins};",
-        f"    a source is {'who connects' if one.proxy is None else f'what {one.proxy} says'}",
+        f"    a source is {'who connects' if proxy is None else f'what {proxy} says'}",
         f"  Memory: {memory}",
         f"  Connections: {limits.most:,}, {limits.each:,} of them from one source; "
         f"open files: {files}",

@@ -133,7 +133,7 @@ def _promises(row: Any) -> Promises:
             "Workers are told before they join who asks, how to reach them, what for, and for how "
             "many days after closing all is kept: change requester, contact, purpose and "
             "retention_days of the draft, and open it again; campaign create has --requester, "
-            "--contact, --purpose and --keep-days.",
+            "--contact, --purpose and --retention-days.",
         ) from None
 
 

@@ -91,7 +91,7 @@ class Places(Protocol):
         """URL of the campaigns."""
 
     @property
-    def departures(self) -> str | None:
+    def withdrawal_log(self) -> str | None:
         """URL of the journal, or ``none``; None means a file next to an SQLite database."""
 
     @property

@@ -172,7 +172,7 @@ def _compare(path: str, answer: _Answer, file: PageFile, server: str) -> Iterato
         there = PageFile(content=answer.content, media_type="").integrity
         reason = f"is another file: {there}, in this release {file.integrity}"
         if path == _SAVED and answer.content in _saved_elsewhere(server):
-            reason = "holds another address of the server: quietcrowd serve --address tells it"
+            reason = "holds another address of the server: quietcrowd serve --public-url tells it"
     elif answer.headers["content-type"] != file.media_type:
         reason = f"is said to be {one_line(answer.headers['content-type'])!r}"
     if reason is not None:

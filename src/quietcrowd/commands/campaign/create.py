@@ -41,50 +41,49 @@ from quietcrowd.formats.platforms.label_studio_config import read_label_config
 from quietcrowd.mechanisms import Mechanism
 
 
-class HandingOut(StrEnum):
-    """Assignment of tasks, as on the command line."""
+class Assignment(StrEnum):
+    """How tasks are assigned, as on the command line."""
 
     EVENLY = "evenly"
-    SUGGESTED = "suggested"
+    ADAPTIVE = "adaptive"
 
     @property
     def allotment(self) -> AllotmentKind:
         """Value in the configuration of a campaign."""
-        return "random" if self is HandingOut.EVENLY else "suggested"
+        return "random" if self is Assignment.EVENLY else "suggested"
 
 
 @option_group("Workers")
 class WorkerOptions:
     """Options for who answers, and how many questions."""
 
-    answers: int | None = option(
-        min=1, metavar="NUMBER", help="Most answers of a worker.", default=None
+    max_answers: int | None = option(
+        min=1, metavar="NUMBER", help="Maximum number of answers per worker.", default=None
     )
-    answers_each: int | None = option(
+    answers_per_worker: int | None = option(
         min=1,
         metavar="NUMBER",
-        help="Instead of --answers: each worker is asked so many of the tasks, drawn as they "
-        "join, so that all are asked equally often.",
+        help="Instead of --max-answers: number of tasks assigned to each worker who joins.",
         default=None,
     )
-    hand_out: HandingOut | None = option(
-        help="With --answers-each: evenly, or those where further reports are expected to help "
-        "most, by the results that you are shown. Default: evenly.",
+    assign: Assignment | None = option(
+        help="With --answers-per-worker: all tasks equally often, or first the tasks where more "
+        "reports help most. Default: evenly.",
         default=None,
     )
-    participants: int | None = option(
+    max_workers: int | None = option(
         min=1,
         metavar="NUMBER",
-        help="Full from the release on that shows so many workers. Default with --for-all: 10,000.",
+        help="The campaign is full once so many workers are released. Default with "
+        "--open-to-all: 10,000.",
         default=None,
     )
-    for_all: bool = option(
-        help="Nobody needs an invite: anyone who has the link can invent workers.", default=False
+    open_to_all: bool = option(
+        help="Require no invites. Anyone with the link can invent workers.", default=False
     )
     completion_code: str | None = option(
         metavar="TEXT",
-        help="One code for all workers, shown to each once the reports are stored: for a "
-        "platform that pays.",
+        help="A code for a paying platform, shown to each worker after the reports are stored.",
         default=None,
     )
 
@@ -94,29 +93,27 @@ class Promises:
     """Options for what workers agree to."""
 
     requester: str = option(
-        metavar="TEXT", help="Who asks. Workers are told before they join.", default=""
+        metavar="TEXT", help="Name of the requester, shown to workers before they join.", default=""
     )
-    contact: str = option(metavar="TEXT", help="How workers reach whoever asks.", default="")
-    purpose: str = option(metavar="TEXT", help="What the answers are for.", default="")
-    keep_days: int = option(
+    contact: str = option(metavar="TEXT", help="How workers can reach the requester.", default="")
+    purpose: str = option(metavar="TEXT", help="Purpose of the answers.", default="")
+    retention_days: int = option(
         min=1,
         max=MAX_RETENTION_DAYS,
         metavar="NUMBER",
-        help="Days after closing until the server deletes all that it holds of workers.",
+        help="Days after closing until the server deletes the workers' data.",
         default=USUAL_RETENTION_DAYS,
     )
-    at_least: int = option(
+    min_batch: int = option(
         min=1,
         max=MAX_AT_LEAST,
         metavar="NUMBER",
-        help="You are shown reports of so many new workers at a time, or more; fewer that are "
-        "left at closing are never shown. 1: each worker's at once.",
+        help="Minimum number of new workers per release; a smaller rest is never released.",
         default=USUAL_AT_LEAST,
     )
-    closes: str | None = option(
+    closes_on: str | None = option(
         metavar="DATE",
-        help="Last day on which anything is taken in, in UTC, as 2026-12-31: the server closes "
-        "it then. Default: it closes when you close it.",
+        help="Last day in UTC, such as 2026-12-31, after which the server closes the campaign.",
         default=None,
     )
 
@@ -137,10 +134,8 @@ class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
 
     Example: quietcrowd campaign create Birds --tasks tasks.json --label-config project.xml
 
-    Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes --answers-each 5
-
-    Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes --answers-each 5
-    --hand-out suggested
+    Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes
+    --answers-per-worker 5 --assign adaptive
     """
 
     title: str = argument(metavar="TITLE", help="What workers see first.")
@@ -149,14 +144,13 @@ class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
         help="Ends in .csv, .tsv, .jsonl or .json, also Label Studio's: id and gold where "
         "there are such, all else is shown; a column image names files beside it.",
     )
-    show: str | None = option(
+    shown_columns: str | None = option(
         metavar="COLUMNS",
         help="The columns of that file that workers see, by commas. Default: all but id and gold; "
         "a file that looks like answers is refused then.",
         default=None,
     )
-    id_column: str | None = option(
-        "--id",
+    task_column: str | None = option(
         metavar="COLUMN",
         help="The column that names a task. Default: the first of task, external_id and id that "
         "is there; without one, tasks are numbered.",
@@ -169,7 +163,7 @@ class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
     )
     description: str = option(metavar="TEXT", help="What workers see below the title.", default="")
     method: str | None = method_option()
-    linked: int | None = option(
+    max_linked: int | None = option(
         min=1,
         metavar="NUMBER",
         help="Most answers of a worker that share one fact, if more than there are copies and "
@@ -184,7 +178,7 @@ class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
     )
     planned: bool = option(
         "--plan",
-        help="First print the expected error with --participants: quietcrowd plan.",
+        help="First print the expected error with --max-workers: quietcrowd plan.",
         default=False,
     )
 
@@ -195,15 +189,15 @@ class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
         """
         self._check()
         body, written, chosen = self._body(), self._rows, self._chosen
-        if self.answers_each is not None:
+        if self.answers_per_worker is not None:
             kind = body["allotment"]
             Allotment.of(
-                kind, mechanism=self._chosen, answers=self.answers_each, tasks=len(written)
+                kind, mechanism=self._chosen, answers=self.answers_per_worker, tasks=len(written)
             )
         if self.planned:
             from quietcrowd.commands.plan_table import tell_plan
 
-            size = {"workers": self.participants, "answers": self._most}
+            size = {"workers": self.max_workers, "answers": self._most}
             tell_plan(chosen, self.mechanism, tasks=len(written), **size)
         images, rows = TaskImages.read(self.tasks, written)
         made = self._send(body, images, rows)
@@ -211,21 +205,21 @@ class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
         if images.contents:
             note(images.summary)
         tell_no_signal(chosen)
-        tell_alike_tasks(rows, chosen, self._most, linked=self.linked)
+        tell_alike_tasks(rows, chosen, self._most, linked=self.max_linked)
         _tell_promises(body)
         typer.echo(made)
 
     def _check(self) -> None:
         if self.as_of is not None:
             check_as_of(self.as_of)
-        if self.answers is not None and self.answers_each is not None:
+        if self.max_answers is not None and self.answers_per_worker is not None:
             raise ParameterError("commands.answers-option-missing")
-        if self.hand_out is not None and self.answers_each is None:
-            raise ParameterError("commands.hand-out-needs-answers-each")
+        if self.assign is not None and self.answers_per_worker is None:
+            raise ParameterError("commands.assign-needs-answers-per-worker")
 
     @property
     def _most(self) -> int | None:
-        return self.answers if self.answers_each is None else self.answers_each
+        return self.max_answers if self.answers_per_worker is None else self.answers_per_worker
 
     @cached_property
     def _domain(self) -> Domain:
@@ -241,8 +235,8 @@ class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
 
     @cached_property
     def _columns(self) -> TaskColumns:
-        shown = None if self.show is None else tuple(options.split(self.show))
-        return TaskColumns(name=self.id_column, shown=shown)
+        shown = None if self.shown_columns is None else tuple(options.split(self.shown_columns))
+        return TaskColumns(name=self.task_column, shown=shown)
 
     @cached_property
     def _rows(self) -> list[TaskRow]:
@@ -255,7 +249,7 @@ class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
         most = self._most
         if isinstance(maker, BestMechanism):
             count = len(self._rows)
-            maker = maker.for_campaign(tasks=count, workers=self.participants, answers=most)
+            maker = maker.for_campaign(tasks=count, workers=self.max_workers, answers=most)
         open_low = TwoLayerChoice.of(maker)
         if open_low is not None:
             count = len(self._rows)
@@ -263,24 +257,24 @@ class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
         return maker(domain=domain, epsilon=self.epsilon)
 
     def _body(self) -> dict[str, Any]:
-        handed_out = self.hand_out or HandingOut.EVENLY
+        handed_out = self.assign or Assignment.EVENLY
         return {
             "title": self.title,
             "description": self.description,
             "mechanism": self._chosen.to_dict(),
             "method": None if self.method is None else choose_method(self.method).to_dict(),
-            "join_mode": "open" if self.for_all else "invite",
+            "join_mode": "open" if self.open_to_all else "invite",
             "answers_per_participant": self._most,
-            "allotment": None if self.answers_each is None else handed_out.allotment,
-            "linked": self.linked,
-            "max_participants": self.participants,
+            "allotment": None if self.answers_per_worker is None else handed_out.allotment,
+            "linked": self.max_linked,
+            "max_participants": self.max_workers,
             "requester": self.requester,
             "contact": self.contact,
             "purpose": self.purpose,
-            "retention_days": self.keep_days,
-            "at_least": self.at_least,
+            "retention_days": self.retention_days,
+            "at_least": self.min_batch,
             "completion_code": self.completion_code,
-            "closes_on": self.closes,
+            "closes_on": self.closes_on,
             "as_of": self.as_of,
         }
 

@@ -104,10 +104,10 @@ class Close(OnCampaign):
 
     Example: quietcrowd campaign close 0123456789abcdef0123456789abcdef
 
-    Example: quietcrowd campaign close 0123456789abcdef0123456789abcdef --on 2026-12-31
+    Example: quietcrowd campaign close 0123456789abcdef0123456789abcdef --closes-on 2026-12-31
     """
 
-    on: str | None = option(
+    closes_on: str | None = option(
         metavar="DATE",
         help="Not now, but when this day is over, in UTC, as 2026-12-31; never: until you "
         "close it.",
@@ -118,19 +118,19 @@ class Close(OnCampaign):
         """Close it, or fix the day."""
         url = f"/campaigns/{self.campaign_id}"
         with self.client() as client:
-            if self.on is None:
+            if self.closes_on is None:
                 closed = checked(client.post(f"{url}/close")).json()
                 note(
                     f"Closed: {closed['reports']:,} reports of {closed['participants']:,} workers."
                 )
                 return
             version = checked(client.get(url)).headers["ETag"]
-            change = {"closes_on": None if self.on == "never" else self.on}
+            change = {"closes_on": None if self.closes_on == "never" else self.closes_on}
             checked(client.patch(url, json=change, headers={"If-Match": version}))
         note(
             "It closes when you close it."
-            if self.on == "never"
-            else f"It closes when {self.on} is over (UTC)."
+            if self.closes_on == "never"
+            else f"It closes when {self.closes_on} is over (UTC)."
         )
 
 

@@ -100,7 +100,7 @@ class TaskFile:
         found = {name for row in rows for name in json.loads(row.data)}
         for name in columns.shown or ():
             if name not in found and name.strip()[len("input:") :] not in found:
-                raise ParameterError("commands.show-column-missing", path=self.path, name=name)
+                raise ParameterError("commands.shown-column-missing", path=self.path, name=name)
 
     def parts(self) -> Iterator[bytes]:
         """Split the content into requests; quoted cells with line breaks stay whole."""
@@ -137,7 +137,7 @@ def summarize_tasks(rows: Sequence[TaskRow]) -> str:
 def _naming(rows: Sequence[TaskRow]) -> str:
     named = [row.name for row in rows if row.name is not None]
     if not named:
-        return "numbered, as the file has no task, external_id or id (--id names another column)"
+        return "numbered, as the file has no column task, external_id or id (see --task-column)"
     examples = one_line(", ".join(named[:_EXAMPLES])) + ", ..." * (len(named) > _EXAMPLES)
     columns = one_line(" or ".join({row.named_by: None for row in rows if row.named_by}))
     if len(named) < len(rows):

@@ -33,7 +33,7 @@ class Audit(PossibleAnswers):
     Two answers, 0 and 1, are possible unless you say otherwise. Ends with status 1 where the
     mechanism loses more than its guarantee states.
 
-    Example: quietcrowd audit two-layer --epsilon 1 --answers 277
+    Example: quietcrowd audit two-layer --epsilon 1 --answers-per-worker 277
 
     Example: quietcrowd audit laplace:participation=released --between 0,10
     --plot curve.png
@@ -45,13 +45,13 @@ class Audit(PossibleAnswers):
         autocompletion=lambda: list(MECHANISMS),
     )
     epsilon: float = options.EPSILON
-    answers: int = option(
+    answers_per_worker: int = option(
         min=1,
         metavar="NUMBER",
         help="Answers a worker gives, or tasks it reports.",
         default=ANSWERS,
     )
-    draws: int = option(
+    samples: int = option(
         metavar="NUMBER", help="Workers for each of two inputs, at most.", default=DRAWS
     )
     confidence: float = option(
@@ -77,9 +77,11 @@ class Audit(PossibleAnswers):
         audited = maker(domain=domain, epsilon=self.epsilon)
         rng = None if self.simulate is None else np.random.default_rng(self.simulate)
         if rng is None:
-            announce_exact_noise(noise_of_audit(audited, self.answers, self.draws), NOISE_A_SECOND)
+            announce_exact_noise(
+                noise_of_audit(audited, self.answers_per_worker, self.samples), NOISE_A_SECOND
+            )
         report = run_audit(
-            audited, self.answers, self.confidence, draws=self.draws, random_state=rng
+            audited, self.answers_per_worker, self.confidence, draws=self.samples, random_state=rng
         )
         if self.as_json:
             typer.echo(json.dumps(report.to_dict(), allow_nan=False))

@@ -37,9 +37,9 @@ class Budget:
 
     Example: quietcrowd budget reports.parquet
 
-    Example: quietcrowd budget spring.parquet autumn.parquet --delta 1e-6 --budget 40
+    Example: quietcrowd budget spring.parquet autumn.parquet --delta 1e-6 --total-epsilon 40
 
-    Example: quietcrowd budget poll.parquet --delta 1e-6 --honest 500
+    Example: quietcrowd budget poll.parquet --delta 1e-6 --min-honest 500
     """
 
     reports: list[Path] = argument(
@@ -50,10 +50,10 @@ class Budget:
         help="Delta of the epsilon columns, chance of the tail columns.",
         default=0.0,
     )
-    most: float | None = option(
-        "--budget", metavar="EPSILON", help="Say who has spent more in total.", default=None
+    total_epsilon: float | None = option(
+        metavar="EPSILON", help="Say who has spent more in total.", default=None
     )
-    honest: int | None = option(
+    min_honest: int | None = option(
         metavar="NUMBER",
         help="Where each file is a poll with shuffling: at least so many of its reports are "
         "honest. Tells a second number, with its assumption; needs --delta.",
@@ -63,33 +63,34 @@ class Budget:
 
     def run(self) -> None:
         """Print the losses."""
-        if self.most is not None:
-            check_real("--budget", self.most, 0)
+        if self.total_epsilon is not None:
+            check_real("--total-epsilon", self.total_epsilon, 0)
         check_real("--delta", self.delta, 0)
         if len({path.resolve() for path in self.reports}) < len(self.reports):
             raise ParameterError("commands.file-twice")
         parts = [read_reports(path) for path in self.reports]
         ledger = PrivacyLedger.of_reports(*parts)
         frame = ledger.to_frame(self.delta)
-        if self.most is not None:
+        if self.total_epsilon is not None:
             totals = zip(frame["worker"], frame["total_epsilon"], strict=True)
             frame["over_budget"] = [
-                total > self.most and ledger.used(worker, self.most) > self.most
+                total > self.total_epsilon
+                and ledger.used(worker, self.total_epsilon) > self.total_epsilon
                 for worker, total in totals
             ]
-        if self.honest is not None:
-            frame["shuffled_epsilon"] = _shuffled(ledger, parts, self.honest, self.delta)
+        if self.min_honest is not None:
+            frame["shuffled_epsilon"] = _shuffled(ledger, parts, self.min_honest, self.delta)
         if self.as_json:
-            typer.echo(_as_json(frame, self.delta, self.most, self.honest))
+            typer.echo(_as_json(frame, self.delta, self.total_epsilon, self.min_honest))
         elif sys.stdout.isatty():
             _print_table(frame, self.delta)
         else:
             print_csv(frame)
-        _tell_totals(frame, len(self.reports), self.delta, self.most)
-        if self.honest is not None and len(frame):
+        _tell_totals(frame, len(self.reports), self.delta, self.total_epsilon)
+        if self.min_honest is not None and len(frame):
             note(
-                f"Only if in each file {shuffled_assumption(self.honest)}: who sees one output of "
-                "each alone learns (epsilon, delta) = "
+                f"Only if in each file {shuffled_assumption(self.min_honest)}: who sees one "
+                "output of each alone learns (epsilon, delta) = "
                 f"({show_loss(frame['shuffled_epsilon'].max())}, {self.delta:.12g}) in total at "
                 "most."
             )
@@ -99,10 +100,10 @@ def _shuffled(
     ledger: PrivacyLedger, parts: list[Reports], honest: int, delta: float
 ) -> list[float]:
     if not delta:
-        raise ParameterError("commands.honest-needs-delta")
+        raise ParameterError("commands.min-honest-needs-delta")
     least = min(len(part) for part in parts)
     if not 1 <= honest <= least:
-        raise ParameterError("commands.honest-exceeds-rows", least=least, honest=honest)
+        raise ParameterError("commands.min-honest-exceeds-rows", least=least, honest=honest)
     return [ledger.shuffled(who, honest=honest, delta=delta) for who in ledger.workers]
 
 

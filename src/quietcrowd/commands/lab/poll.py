@@ -41,7 +41,7 @@ class Poll:
     all reports are there. Files NAME.published.json beside the reports guard against mistakes; they
     do not recognize copies of the reports.
 
-    Example: quietcrowd poll reports.parquet --honest 500
+    Example: quietcrowd poll reports.parquet --min-honest 500
 
     Example: quietcrowd poll ann.csv ben.csv cem.csv --delta 1e-8 -o shares.csv
     """
@@ -49,7 +49,7 @@ class Poll:
     reports: list[Path] = argument(
         metavar="REPORTS", help="Files of reports of one question and one mechanism."
     )
-    honest: int | None = option(
+    min_honest: int | None = option(
         metavar="NUMBER",
         help="How many reports are honest at least, each worker's own among them. Default: "
         "all, which is then said to be assumed.",
@@ -68,12 +68,12 @@ class Poll:
                 refuse_overwriting(path, self.output)
             check_new(self.output)
         found = shuffled_poll(read_reports(*self.reports))
-        if self.honest is not None and not 1 <= self.honest <= found.workers:
+        if self.min_honest is not None and not 1 <= self.min_honest <= found.workers:
             raise ParameterError(
-                "commands.honest-exceeds-workers", workers=found.workers, honest=self.honest
+                "commands.min-honest-exceeds-workers", workers=found.workers, honest=self.min_honest
             )
         told = shuffled_guarantee(
-            found.mechanism, honest=self.honest or found.workers, delta=self.delta
+            found.mechanism, honest=self.min_honest or found.workers, delta=self.delta
         )
         _publish(self.reports, found, told)
         fewest = None
@@ -82,10 +82,10 @@ class Poll:
         if self.output is not None:
             write_table(found.to_frame(), self.output)
         if self.as_json:
-            typer.echo(_as_json(found, told, fewest, assumed=self.honest is None))
+            typer.echo(_as_json(found, told, fewest, assumed=self.min_honest is None))
         elif self.output is None:
             print_frame(found.to_frame(), "--output shares.csv")
-        _tell(found, told, fewest, assumed=self.honest is None)
+        _tell(found, told, fewest, assumed=self.min_honest is None)
 
 
 def _publish(reports: Sequence[Path], found: ShuffledPoll, told: ShuffledGuarantee) -> None:
@@ -160,7 +160,7 @@ def _tell(
         )
     if assumed:
         note(
-            f"It is assumed that all {found.workers:,} reports are honest. Say --honest with the "
+            f"This assumes that all {found.workers:,} reports are honest. Set --min-honest to the "
             "number that you can vouch for."
         )
     if told.delta >= 1 / found.workers:

@@ -35,7 +35,7 @@ class Rank:
 
     Example: quietcrowd rank reports.parquet -o ranking.csv
 
-    Example: quietcrowd rank comparisons.csv --plain
+    Example: quietcrowd rank comparisons.csv --non-private
 
     Example: quietcrowd convert comparisons.csv - | quietcrowd randomize - --labels left,right -e 1
     -o reports.parquet
@@ -44,9 +44,9 @@ class Rank:
     reports: list[Path] = argument(
         metavar="REPORTS",
         help="Files of reports of left and right, made alike; or one of comparisons, with "
-        "--plain. - is standard input.",
+        "--non-private. - is standard input.",
     )
-    plain: bool = option(
+    non_private: bool = option(
         help="The file holds plain comparisons: columns worker, left, right, and label, the "
         "item that was chosen.",
         default=False,
@@ -59,12 +59,12 @@ class Rank:
     duplicates: str = options.duplicates_option(
         "Where a worker compared a pair twice in the same order: stop, or keep one."
     )
-    spread: float | None = option(
+    prior_sd: float | None = option(
         metavar="NUMBER",
         help="Standard deviation of the normal prior of each score. Default: 2.5.",
         default=None,
     )
-    max_iter: int | None = options.MAX_ITERATIONS
+    max_iter: int | None = options.MAX_ITER
     output: Path | None = options.OUTPUT
     as_json: bool = options.JSON
 
@@ -75,8 +75,8 @@ class Rank:
         if self.reports.count(STREAM) > 1:
             raise ParameterError("commands.standard-input-twice")
         files = [from_stdin(path) for path in self.reports]
-        data = _read(files, self.columns, self.duplicates, plain=self.plain)
-        found = _ranked(data, self.spread, self.max_iter)
+        data = _read(files, self.columns, self.duplicates, plain=self.non_private)
+        found = _ranked(data, self.prior_sd, self.max_iter)
         _show(found, self.output, as_json=self.as_json)
         end = "converged" if found.converged else "NOT converged: try more with --max-iter"
         note(
@@ -90,10 +90,10 @@ class Rank:
 def _read(files: list[Path], columns: str, duplicates: str, *, plain: bool) -> Reports | Answers:
     if not plain:
         if (columns, duplicates) != (_USUAL_COLUMNS, options.USUAL_DUPLICATES):
-            raise ParameterError("commands.columns-need-plain")
+            raise ParameterError("commands.columns-need-non-private")
         return read_reports(*files)
     if len(files) > 1:
-        raise ParameterError("commands.plain-takes-a-file")
+        raise ParameterError("commands.non-private-takes-a-file")
     return read_comparisons(files[0], options.four_columns(columns), duplicates=duplicates)  # type: ignore[arg-type]
 
 

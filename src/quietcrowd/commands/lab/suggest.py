@@ -26,14 +26,14 @@ class Suggest:
     follows from the reports alone; who is asked what then depends on them, so fix beforehand how
     many answers each worker gives. Of reports that noise-aware reads.
 
-    Example: quietcrowd suggest reports.parquet --answers 200 -o next.csv
+    Example: quietcrowd suggest reports.parquet --count 200 -o next.csv
 
-    Example: quietcrowd suggest reports.parquet --worker ann --answers 5
+    Example: quietcrowd suggest reports.parquet --worker ann --count 5
     """
 
     reports: list[Path] = argument(metavar="REPORTS", help="Files of reports of one mechanism.")
-    answers: int = option(min=1, metavar="NUMBER", help="How many answers to allot.", default=100)
-    per_task: int | None = option(
+    count: int = option(min=1, metavar="NUMBER", help="How many answers to allot.", default=100)
+    max_per_task: int | None = option(
         min=1,
         metavar="NUMBER",
         help="Most of them for one task. Default: three times the even share.",
@@ -64,7 +64,7 @@ class Suggest:
         except KnownTruthError as error:
             raise error.in_file(self.gold) from None
         found = suggest_tasks(
-            estimate, self.answers, per_task=self.per_task, worker=self.worker, backend="pandas"
+            estimate, self.count, per_task=self.max_per_task, worker=self.worker, backend="pandas"
         )
         if self.output is not None:
             write_table(found, self.output)

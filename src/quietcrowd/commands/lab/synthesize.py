@@ -90,7 +90,7 @@ class Synthesize:
     epsilon: float | None = _number(
         "Of one claim, at --delta; finds k, gamma, epsilon0.", "--epsilon", "-e", default=None
     )
-    per: str = _words(
+    epsilon_per: str = _words(
         *BUDGETS, text="What --epsilon bounds: a claim, or all of a user.", default="claim"
     )
     delta: float = _number("Of the pair (epsilon, delta) of the bound.", default=1e-6)
@@ -118,7 +118,7 @@ class Synthesize:
     plot_folder: Path | None = option(
         metavar="FOLDER", help="Of the pictures. Default: collector-only.", default=None
     )
-    truths: Path | None = option(
+    gold: Path | None = option(
         metavar="FILE", help="Known truths for --plot, columns task and label.", default=None
     )
     simulate: int | None = options.SIMULATE
@@ -129,7 +129,7 @@ class Synthesize:
         """Make a release, or print those that are possible."""
         from quietcrowd.synthesis import PrisCrowd, plan_for_claims
 
-        budget = choose(self.per, BUDGETS, "--per")
+        budget = choose(self.epsilon_per, BUDGETS, "--epsilon-per")
         _check_budget(
             self.epsilon, self.epsilon0, self.release, plan=self.plan, plot=bool(self.plot)
         )
@@ -147,10 +147,10 @@ class Synthesize:
             self.plot or [], self.plot_folder or target.parent / "collector-only"
         )
         if not self.plan:
-            _check_files((self.source, self.truths), target, pictures, force=self.force)
+            _check_files((self.source, self.gold), target, pictures, force=self.force)
         answers = self._read_claims()
         _check_bandwidth(parameters["bandwidth"], answers)
-        drawn = _truths_of(pictures, self.truths, answers)
+        drawn = _truths_of(pictures, self.gold, answers)
         progress, expected = sys.stderr.isatty(), None
         if self.epsilon is None:
             method = PrisCrowd(epsilon0=self.epsilon0, **parameters)
@@ -170,7 +170,7 @@ class Synthesize:
             density.guarantee(self.delta), self.epsilon, budget, method.release, self.simulate
         )
         if pictures:
-            _draw(density, pictures, drawn, self.truths)
+            _draw(density, pictures, drawn, self.gold)
         rng = None if self.simulate is None else np.random.default_rng(self.simulate)
         synthetic = density.release(random_state=rng, delta=self.delta, progress=progress)
         write_table(synthetic.claims_as("pyarrow"), target)
@@ -261,7 +261,7 @@ def _check_files(
     sources: tuple[Path, Path | None], output: Path, pictures: dict[str, Path], *, force: bool
 ) -> None:
     if sources[1] is not None and not pictures:
-        raise ParameterError("commands.truths-need-plot")
+        raise ParameterError("commands.gold-needs-plot")
     for picture in pictures.values():
         if not picture.parent.is_dir():
             check_folder(picture.parent)

@@ -43,13 +43,13 @@ class Answer:
 
     You see what you agree to and how often which answer becomes which report, you answer, look
     over your answers, and send: drawing and sending are one step. Questions that were reported on
-    before are told; where they get fresh noise, --yes needs a --budget.
+    before are told; where they get fresh noise, --yes needs a --total-epsilon.
 
-    Example: quietcrowd answer 'https://example.org/j/0123...#i=qci_...' --budget 20
+    Example: quietcrowd answer 'https://example.org/j/0123...#i=qci_...' --total-epsilon 20
 
-    Example: quietcrowd answer LINK --answers mine.csv --yes
+    Example: quietcrowd answer LINK --file mine.csv --yes
 
-    Example: quietcrowd answer LINK --show
+    Example: quietcrowd answer LINK --status
 
     Example: quietcrowd answer LINK --withdraw
     """
@@ -59,13 +59,13 @@ class Answer:
         envvar="QUIETCROWD_LINK",
         help="As it was given to you: https://.../j/...#i=...",
     )
-    answers: Path | None = option(
+    file: Path | None = option(
         metavar="FILE", help="Answers, columns task and label, instead of questions.", default=None
     )
     yes: bool = option(help="Agree, randomise and send without being asked.", default=False)
-    budget: float | None = option(
+    total_epsilon: float | None = option(
         metavar="EPSILON",
-        envvar="QUIETCROWD_BUDGET",
+        envvar="QUIETCROWD_TOTAL_EPSILON",
         help="The most that you want to lose in all campaigns together.",
         default=None,
     )
@@ -79,7 +79,7 @@ class Answer:
         help="The folder of this device, instead of your own data folder.",
         default=None,
     )
-    show: bool = option(help="Show what the server holds about you.", default=False)
+    status: bool = option(help="Show what the server holds about you.", default=False)
     withdraw: bool = option(help="Leave, and have all that you sent deleted.", default=False)
     as_json: bool = options.JSON
 
@@ -88,27 +88,27 @@ class Answer:
         require_client()
         from quietcrowd.campaign.device.client import Client
 
-        if self.show and self.withdraw:
-            raise ParameterError("commands.show-and-withdraw")
+        if self.status and self.withdraw:
+            raise ParameterError("commands.status-and-withdraw")
         if self.as_json and (
-            self.withdraw or not (self.show or (self.yes and self.answers is not None))
+            self.withdraw or not (self.status or (self.yes and self.file is not None))
         ):
-            raise ParameterError("commands.json-needs-show")
-        client = Client(self.link, folder=self.folder, budget=self.budget, delta=self.delta)
+            raise ParameterError("commands.json-needs-status")
+        client = Client(self.link, folder=self.folder, budget=self.total_epsilon, delta=self.delta)
         if self.withdraw:
             _withdraw(client, yes=self.yes)
-        elif self.show:
+        elif self.status:
             show_held(client, as_json=self.as_json)
         elif client.sent:
             receipt = client.resume()
-            note("You have answered this campaign. --show shows what the server holds of you.")
+            note("You have answered this campaign. --status shows what the server holds of you.")
             _tell_code(receipt)
             if self.as_json:
                 typer.echo(receipt_as_json(client, receipt))
         elif client.committed:
-            _send_again(client, self.answers, as_json=self.as_json)
+            _send_again(client, self.file, as_json=self.as_json)
         else:
-            _take_part(client, self.answers, yes=self.yes, as_json=self.as_json)
+            _take_part(client, self.file, yes=self.yes, as_json=self.as_json)
 
 
 def _send_again(client: Client, file: Path | None, *, as_json: bool) -> None:
@@ -219,7 +219,7 @@ def _tell_sent(client: Client, receipt: WorkerReceipt, *, as_json: bool) -> None
     what = counted(receipt.accepted + receipt.duplicates, "report")
     note(
         f"Sent: {what}. {_told_so_far(client)} --withdraw asks the server to delete them; what "
-        "they revealed is not undone. --show shows what was sent."
+        "they revealed is not undone. --status shows what was sent."
     )
     _tell_code(receipt)
     if as_json:

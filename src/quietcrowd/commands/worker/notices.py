@@ -281,7 +281,7 @@ def _tell_held(held: HeldReports, client: Client) -> None:
         what = counted(held.count, "report") if held.count else "no report"
         note(
             f"The server holds {what} of you. Yours are on their way; the same command without "
-            "--show sends them, and --show shows them then."
+            "--status sends them, and --status shows them then."
         )
     elif held.empty:
         note("The server holds no report of you.")

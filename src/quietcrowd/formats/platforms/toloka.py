@@ -77,7 +77,8 @@ def _handed_in(path: Path, table: pa.Table, *, rejected: bool) -> pa.Table:
     warn_left_out(
         path,
         {
-            "rejected answers (convert --rejected takes them)": pc.sum(refused).as_py() or 0,
+            "rejected answers (convert --include-rejected takes them)": pc.sum(refused).as_py()
+            or 0,
             "rows that were not handed in": pc.sum(missing).as_py() or 0,
         },
     )

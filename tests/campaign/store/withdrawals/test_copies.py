@@ -26,11 +26,11 @@ NOW = 1_800_000_000.0
 
 @pytest.fixture
 def settings(new_database, tmp_path):
-    return Settings(database=new_database, departures=f"sqlite:///{tmp_path}/who left.db")
+    return Settings(database=new_database, withdrawal_log=f"sqlite:///{tmp_path}/who left.db")
 
 
 def elsewhere(settings, place):
-    return settings.model_copy(update={"departures": place})
+    return settings.model_copy(update={"withdrawal_log": place})
 
 
 def start(settings):
@@ -47,13 +47,13 @@ def id_at(place):
 def refused(settings, match):
     with pytest.raises(ParameterError, match=match) as caught, ready_database(settings):
         pass
-    assert "--departures-lost" in str(caught.value)
+    assert "--accept-lost-withdrawal-log" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_a_database_and_its_journal_have_one_id(settings):
     first = start(settings)
-    assert first == start(settings) == id_at(settings.departures)
+    assert first == start(settings) == id_at(settings.withdrawal_log)
     assert len(first) == 16
 
 
@@ -65,7 +65,7 @@ def test_a_journal_that_is_lost_is_asked_for(settings, tmp_path):
     file.touch()
     refused(settings, "is a new journal")
     other = elsewhere(settings, f"sqlite:///{tmp_path}/other.db")
-    start(Settings(database=f"sqlite:///{tmp_path}/q.db", departures=other.departures))
+    start(Settings(database=f"sqlite:///{tmp_path}/q.db", withdrawal_log=other.withdrawal_log))
     refused(other, "is another journal")
     kept.replace(file)
     assert start(settings) == first
@@ -77,7 +77,7 @@ def test_it_can_be_said_that_it_was_lost(settings, tmp_path):
     file.rename(tmp_path / "kept.db")
     assert accept_loss(settings)
     assert not accept_loss(settings)
-    assert first != start(settings) == id_at(settings.departures)
+    assert first != start(settings) == id_at(settings.withdrawal_log)
     refused(elsewhere(settings, f"sqlite:///{tmp_path}/kept.db"), "is another journal")
 
 
@@ -109,7 +109,7 @@ def test_an_older_database_gets_the_id_of_its_journal(settings):
         migrate(database)
         assert journal_of(database) is None
         first = start(settings)
-        assert first == journal_of(database) == id_at(settings.departures)
+        assert first == journal_of(database) == id_at(settings.withdrawal_log)
         with closing(matching_departures(settings, database)) as departures:
             assert departures.left(campaign, [worker]) == {worker: KEPT}
 
@@ -120,7 +120,8 @@ def test_an_older_database_gets_the_id_of_its_journal(settings):
 def test_servers_that_start_at_once_agree(postgresql_server, times):
     for _ in range(times):
         settings = Settings(
-            database=postgresql_server.new_database(), departures=postgresql_server.new_database()
+            database=postgresql_server.new_database(),
+            withdrawal_log=postgresql_server.new_database(),
         )
         gate, found = Barrier(4), []
 
@@ -133,7 +134,7 @@ def test_servers_that_start_at_once_agree(postgresql_server, times):
             thread.start()
         for thread in threads:
             thread.join()
-        assert found == [id_at(settings.departures)] * 4
+        assert found == [id_at(settings.withdrawal_log)] * 4
 
 
 @pytest.fixture
@@ -160,7 +161,7 @@ def test_a_copy_has_the_journal_of_its_database(copied, tmp_path):
 def test_a_copy_is_not_restored_with_a_journal_that_does_not_know_who_left(copied, tmp_path):
     settings, copy = copied
     (tmp_path / "q.db.departures").unlink()
-    with pytest.raises(ParameterError, match="--departures-lost"):
+    with pytest.raises(ParameterError, match="--accept-lost-withdrawal-log"):
         restore(copy, settings, NOW)
     with (
         closing(Departures.open(settings)),

@@ -62,7 +62,7 @@ def test_a_journal_in_another_schema_of_the_database_is_refused(postgresql_serve
         connection.execute(text("CREATE SCHEMA elsewhere"))
     there = with_query(url, options="-csearch_path=elsewhere")
     with pytest.raises(ParameterError, match="another database"):
-        Departures.open(Settings(database=url, departures=there), database)
+        Departures.open(Settings(database=url, withdrawal_log=there), database)
     database.close()
 
 
@@ -73,7 +73,7 @@ HEAD = 100
 @pytest.fixture
 def departures(new_database, tmp_path):
     """Return a journal on SQLite, and once more on PostgreSQL."""
-    settings = Settings(database=f"sqlite:///{tmp_path}/campaigns.db", departures=new_database)
+    settings = Settings(database=f"sqlite:///{tmp_path}/campaigns.db", withdrawal_log=new_database)
     with closing(Departures.open(settings)) as opened:
         yield opened
 
@@ -88,7 +88,7 @@ def test_what_is_kept_is_there_for_the_next_server(departures, tmp_path):
         departures.leave(campaign, worker, KEPT)
     departures.end(campaign, "closed", 17)
     url = departures.journal.url.render_as_string(hide_password=False)
-    again = Settings(database=f"sqlite:///{tmp_path}/campaigns.db", departures=url)
+    again = Settings(database=f"sqlite:///{tmp_path}/campaigns.db", withdrawal_log=url)
     with closing(Departures.open(again)) as next_one:
         assert next_one.campaigns_left() == {trace_of(campaign)}
         assert next_one.left(campaign, [new_id(), worker]) == {worker: KEPT}
@@ -176,23 +176,25 @@ def test_a_journal_that_lies_in_the_database_is_refused(tmp_path):
     url = f"sqlite:///{tmp_path}/q.db"
     for one in (url, f"sqlite:///{tmp_path}/../{tmp_path.name}/q.db"):
         with pytest.raises(ParameterError, match="another database"):
-            place_of_departures(Settings(database=url, departures=one))
+            place_of_departures(Settings(database=url, withdrawal_log=one))
     base = "postgresql://me@host/"
     with pytest.raises(ParameterError, match="another database"):
-        place_of_departures(Settings(database=f"{base}one", departures=f"{base}one"))
-    other = Settings(database=f"{base}one", departures=f"{base}two")
+        place_of_departures(Settings(database=f"{base}one", withdrawal_log=f"{base}one"))
+    other = Settings(database=f"{base}one", withdrawal_log=f"{base}two")
     assert place_of_departures(other) == f"{base}two"
 
 
 def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path):
     (tmp_path / "no.db").write_bytes(b"a text that is no database" * 100)
     for place in (f"sqlite:///{tmp_path}/no.db", "postgresql://me:secret@127.0.0.1:1/other"):
-        with pytest.raises(ParameterError, match="--departures") as caught:
-            Departures.open(Settings(database=f"sqlite:///{tmp_path}/q.db", departures=place))
+        with pytest.raises(ParameterError, match="--withdrawal-log") as caught:
+            Departures.open(Settings(database=f"sqlite:///{tmp_path}/q.db", withdrawal_log=place))
         assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize("settings", [{"departures": "none"}, {"database": "postgresql://me@h/n"}])
+@pytest.mark.parametrize(
+    "settings", [{"withdrawal_log": "none"}, {"database": "postgresql://me@h/n"}]
+)
 def test_where_nothing_is_kept_nothing_is_known(tmp_path, settings):
     with closing(
         Departures.open(Settings(**{"database": f"sqlite:///{tmp_path}/q.db", **settings}))
@@ -213,7 +215,7 @@ def test_a_journal_that_turns_out_to_be_a_database_of_campaigns_is_refused(tmp_p
     database.close()
     (tmp_path / "other.db").hardlink_to(tmp_path / "q.db")
     settings = Settings(
-        database=f"sqlite:///{tmp_path}/q.db", departures=f"sqlite:///{tmp_path}/other.db"
+        database=f"sqlite:///{tmp_path}/q.db", withdrawal_log=f"sqlite:///{tmp_path}/other.db"
     )
     with pytest.raises(ParameterError, match="another database"):
         Departures.open(settings)

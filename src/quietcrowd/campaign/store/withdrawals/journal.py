@@ -130,13 +130,13 @@ def place_of_departures(settings: Places) -> str | None:
     """Return the URL of the journal, which must not be the database of campaigns, or None."""
     database = Database.open(settings.database)
     try:
-        if settings.departures == NOWHERE:
+        if settings.withdrawal_log == NOWHERE:
             return None
-        if settings.departures is None:
+        if settings.withdrawal_log is None:
             if database.path is None:
                 return None
             return f"sqlite:///{database.path}.departures"
-        other = Database.open(settings.departures)
+        other = Database.open(settings.withdrawal_log)
         other.close()
         same = ("host", "port", "database")
         if database.path is None:
@@ -145,7 +145,7 @@ def place_of_departures(settings: Places) -> str | None:
             one, two = [database.path], [other.path]
         if one == two:
             raise ParameterError("campaign.departures-in-same-database")
-        return settings.departures
+        return settings.withdrawal_log
     finally:
         database.close()
 

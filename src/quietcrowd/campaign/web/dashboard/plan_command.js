@@ -32,10 +32,10 @@ export function commandFor(order, expected, title) {
     answers(order),
     option("--mechanism", expected.mechanism),
     option("--epsilon", expected.claimed_epsilon),
-    option("--participants", expected.workers),
+    option("--max-workers", expected.workers),
   ];
   if (expected.answers < order.tasks) {
-    words.push(option("--answers-each", expected.answers));
+    words.push(option("--answers-per-worker", expected.answers));
   }
   return [...words, option("--server", SERVER)].join(" ");
 }
