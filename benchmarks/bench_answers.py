@@ -26,7 +26,7 @@ def test_frame_with_text_ids(benchmark, million, crowd_kit, compare):
 @pytest.fixture(scope="module")
 def big_file(tmp_path_factory):
     """Return a Parquet file of 10^7 rows: text ids, 10^6 tasks, random order."""
-    crowd = qc.synthetic_crowd(
+    crowd = qc.make_crowd(
         tasks=1_000_000, workers=100_000, answers_per_task=10, labels=range(4), seed=1
     )
     path = tmp_path_factory.mktemp("big") / "answers.parquet"

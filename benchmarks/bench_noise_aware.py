@@ -31,7 +31,7 @@ def passes(method, reports):
 @pytest.mark.parametrize("answers", WANTED)
 def test_one_pass(answers, compare):
     """One sweep and update of 10^6 reports, on one core each, in turn."""
-    crowd = qc.synthetic_crowd(
+    crowd = qc.make_crowd(
         tasks=100_000,
         workers=10**6 // answers,
         answers_per_task=PER_TASK,

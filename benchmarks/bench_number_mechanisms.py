@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.datasets import number_crowd
+from quietcrowd.datasets import make_crowd
 from quietcrowd_research.transforms import log10_dataset
 
 PAGE = Path(__file__).parent.parent / "docs/theory/bounded-number-mechanisms.md"
@@ -88,7 +88,7 @@ def drawn_crowd(options):
     """Return what draws a crowd of a family, another one in every draw."""
 
     def draw(seed):
-        crowd = number_crowd(**options, seed=seed)
+        crowd = make_crowd(kind="numbers", **options, seed=seed)
         return crowd.answers, crowd.truths, error_of(crowd.answers, crowd.truths)
 
     return draw

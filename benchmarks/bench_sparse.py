@@ -13,8 +13,13 @@ from timing import least_seconds
 @pytest.fixture(scope="module")
 def wide():
     """Return a crowd of the size of AdultContent: 825 workers, 11,040 tasks, 1 % answered."""
-    return qc.sparse_crowd(
-        workers=825, tasks=11_040, sparsity=1 - 89_796 / (825 * 11_040), levels=range(5), seed=0
+    return qc.make_crowd(
+        kind="sparse",
+        workers=825,
+        tasks=11_040,
+        sparsity=1 - 89_796 / (825 * 11_040),
+        levels=range(5),
+        seed=0,
     ).answers
 
 

@@ -18,8 +18,8 @@ def main() -> None:
     print("day   plain mean   mean of reports   noise-aware")
     sent = []
     for day in range(DAYS):
-        crowd = qc.sensor_crowd(
-            tasks=PLACES, workers=PHONES, share=0.2, sigmas=(0.3, 2.0), seed=day
+        crowd = qc.make_crowd(
+            kind="sensors", tasks=PLACES, workers=PHONES, share=0.2, sigmas=(0.3, 2.0), seed=day
         )
         phone = qc.LaplaceMechanism(domain=crowd.answers.domain, epsilon=EPSILON, fill=None)
         reports = phone.simulate(crowd.answers, random_state=day)

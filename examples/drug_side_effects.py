@@ -11,7 +11,7 @@ PATIENTS, DRUGS, EPSILON = 1_000, 40, 3.0
 
 def main() -> None:
     """Simulate the crowd, randomise its answers, and print what is found."""
-    patients = qc.synthetic_crowd(
+    patients = qc.make_crowd(
         tasks=DRUGS,
         workers=PATIENTS,
         answers_per_task=150,  # a patient knows 6 of 40 drugs

@@ -15,7 +15,7 @@ EPSILON, GRADED = 2.0, 8
 
 def main() -> None:
     """Simulate the class, randomise its grades by both mechanisms, and print what is found."""
-    crowd = qc.synthetic_crowd(
+    crowd = qc.make_crowd(
         tasks=60, workers=120, answers_per_task=16, labels=GRADES, accuracy=(0.4, 0.9), seed=2
     )
     domain = crowd.answers.domain

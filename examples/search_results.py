@@ -14,7 +14,9 @@ RATERS, PAGES, EPSILON = 1_000, 60, 4.0
 
 def main() -> None:
     """Simulate the raters, randomise by both mechanisms, and print what is found."""
-    crowd = qc.sparse_crowd(tasks=PAGES, workers=RATERS, sparsity=0.9, truths="uniform", seed=3)
+    crowd = qc.make_crowd(
+        kind="sparse", tasks=PAGES, workers=RATERS, sparsity=0.9, truths="uniform", seed=3
+    )
     domain = crowd.answers.domain
     factors = qc.MatrixFactorization(domain=domain, epsilon=EPSILON, variant="fill", rank=30)
     bits = qc.LaplaceMechanism(domain=domain, epsilon=EPSILON, participation="released")

@@ -132,7 +132,7 @@ SECONDS_EACH = {"demo", "evaluate", "audit"}
 def test_the_commands_of_the_page_on_commands_run(run, tmp_path, monkeypatch, left_out):
     """Warnings are printed, as in a shell: whether the noise hides the truths is up to the draw."""
     monkeypatch.chdir(tmp_path)
-    crowd = qc.synthetic_crowd(
+    crowd = qc.make_crowd(
         tasks=30, workers=20, answers_per_task=5, labels=["safe", "harmful"], seed=2
     )
     folder = tmp_path / "FOLDER"
@@ -146,7 +146,9 @@ def test_the_commands_of_the_page_on_commands_run(run, tmp_path, monkeypatch, le
     answer = pd.DataFrame({"task": ["drug A"], "worker": ["ann"], "label": [7.5]})
     qc.write_table(answer, tmp_path / "ann.csv")
     qc.write_table(answer[["worker"]], tmp_path / "ann_alone.csv")
-    qc.write_answers(qc.sensor_crowd(tasks=2, workers=300).answers, tmp_path / "claims.csv")
+    qc.write_answers(
+        qc.make_crowd(kind="sensors", tasks=2, workers=300).answers, tmp_path / "claims.csv"
+    )
     ran = 0
     for language, text in blocks(DOCS / "how-to" / "command-line.md"):
         for line in text.splitlines() if language == "console" else []:

@@ -32,7 +32,7 @@ OWN_SAMPLERS = {"noise.sample", "channel.sample", "law.sample", "channel.noise.s
 
 SIMULATIONS = {
     "datasets/drawn.py": "makes synthetic crowds",
-    "datasets/label_crowd.py": "makes synthetic crowds",
+    "datasets/guessing_crowd.py": "makes synthetic crowds",
     "datasets/number_crowd.py": "makes synthetic crowds",
     "datasets/synthetic.py": "makes synthetic crowds",
     "inference/further_report.py": "plays out what further reports might be; reads reports alone",

@@ -326,7 +326,7 @@ def test_estimates_are_compared_in_any_order_and_without_tied_tasks():
 def test_equal_estimates_are_equal_and_others_not():
     import quietcrowd as qc
 
-    crowd = qc.synthetic_crowd(tasks=30, workers=10, answers_per_task=5)
+    crowd = qc.make_crowd(tasks=30, workers=10, answers_per_task=5)
     one, other = (WeightedVote(smoothing=s).fit(crowd.answers) for s in (1.0, 2.0))
     assert_estimates_equal(one, one)
     with pytest.raises(AssertionError):

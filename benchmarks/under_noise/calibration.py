@@ -21,7 +21,7 @@ DRAWN = {
     "weak, 2 labels": ({"accuracy": (0.35, 0.9)}, 0.05),
     "weak, 5 labels": ({"accuracy": (0.35, 0.9), "labels": FIVE}, 0.05),
 }
-"""What `label_crowd` is given, and the bar."""
+"""What `make_crowd(kind="guessing")` is given, and the bar."""
 
 GOLD = 0.1
 GROUPS = 10
@@ -57,7 +57,7 @@ def drawn_records(name, epsilon, draws, kept):
     """Return the records of drawn crowds."""
 
     def simulate(rng, draw):
-        crowd = qc.label_crowd(**DRAWN[name][0], seed=draw)
+        crowd = qc.make_crowd(kind="guessing", **DRAWN[name][0], seed=draw)
         score = KnownLabels(crowd.answers, crowd.truths)
         return Scene(reports=label_reports(crowd, epsilon, rng), score=score, about=crowd.law)
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 import quietcrowd as qc
-from quietcrowd.datasets import label_crowd, number_crowd
+from quietcrowd.datasets import make_crowd
 from quietcrowd.evaluation.metrics import KnownLabels, KnownNumbers
 from quietcrowd_research.label_oracle import label_posterior
 from quietcrowd_research.number_oracle import number_posterior, quantiles
@@ -36,14 +36,14 @@ LABEL_FAMILIES = {
     "weak crowd, 5 classes": {"accuracy": (0.35, 0.9), "labels": FIVE},
     "shared errors": {"misled": 0.2, "labels": FIVE[:3]},
 }
-"""What `label_crowd` is given, by family."""
+"""What `make_crowd(kind="guessing")` is given, by family."""
 
 NUMBER_FAMILIES = {
     "heavy tails": {"outliers": 0.1},
     "shared bias": {"bias": 1.0},
     "compressed scales": {"scales": (0.4, 1.0)},
 }
-"""What `number_crowd` is given: 40 workers each."""
+"""What `make_crowd(kind="numbers")` is given: 40 workers each."""
 
 SKEWED = ("88 % of truths alike", "95 % of truths alike", "guesses alike")
 """Families that the prior, or some known truths, tell apart."""
@@ -111,7 +111,7 @@ def label_cell(family, options, epsilon, draws, kept, *, gold=0.0):
     name = f"{family} with {gold:.0%} gold" if gold else family
 
     def simulate(rng, draw):
-        crowd = label_crowd(**options, seed=draw)
+        crowd = make_crowd(kind="guessing", **options, seed=draw)
         told, rest = known_share(rng, crowd.truths, gold) if gold else (None, crowd.truths)
         score = KnownLabels(crowd.answers, rest)
         reports = label_reports(crowd, epsilon, rng)
@@ -129,7 +129,7 @@ def told_cell(family, options, epsilon, draws, kept):
     """
 
     def simulate(rng, draw):
-        crowd = label_crowd(**options, seed=draw)
+        crowd = make_crowd(kind="guessing", **options, seed=draw)
         score = KnownLabels(crowd.answers, crowd.truths)
         return Scene(reports=label_reports(crowd, epsilon, rng), score=score, about=crowd.law)
 
@@ -149,7 +149,7 @@ def number_cell(family, options, epsilon, draws, kept):
     """Return the cell of a family of numbers, and all records."""
 
     def simulate(rng, draw):
-        crowd = number_crowd(**options, seed=draw)
+        crowd = make_crowd(kind="numbers", **options, seed=draw)
         score = KnownNumbers(crowd.answers, crowd.truths)
         return Scene(reports=number_reports(crowd, epsilon, rng), score=score, about=crowd.law)
 

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 import quietcrowd as qc
-from quietcrowd.datasets import label_crowd
+from quietcrowd.datasets import make_crowd
 from quietcrowd.evaluation.metrics import KnownLabels
 from quietcrowd_research.label_oracle import counted_confusions, label_posterior
 from under_noise.cells import Cell
@@ -58,7 +58,8 @@ def crowd_of(name, draw):
     if name in BUSIEST:
         return busiest(BUSIEST[name])
     labels, share = DRAWN[name]
-    crowd = label_crowd(
+    crowd = make_crowd(
+        kind="guessing",
         tasks=TASKS,
         workers=WORKERS,
         answers_per_task=round(share * WORKERS),

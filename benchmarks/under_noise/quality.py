@@ -18,7 +18,7 @@ DRAWN = {
     "2 labels": {"accuracy": ACCURACY},
     "5 labels": {"accuracy": ACCURACY, "labels": ("a", "b", "c", "d", "e")},
 }
-"""What `label_crowd` is given: 100 workers of 100 reports each."""
+"""What `make_crowd(kind="guessing")` is given: 100 workers of 100 reports each."""
 
 COLUMNS = ("quality_low", "quality_high")
 """Ends of the 90 % intervals in `TruthEstimate.workers`, of a method that has them."""
@@ -72,7 +72,7 @@ def quality_cell(name, epsilon, draws, kept):
     """Return the cell of honest crowds, and all records."""
 
     def simulate(rng, draw):
-        crowd = qc.label_crowd(**DRAWN[name], seed=draw)
+        crowd = qc.make_crowd(kind="guessing", **DRAWN[name], seed=draw)
         score = KnownLabels(crowd.answers, crowd.truths)
         return Scene(reports=label_reports(crowd, epsilon, rng), score=score, about=(crowd.law,))
 
@@ -85,7 +85,7 @@ def flagged_shares(name, kind, draws, kept, subject):
     """Return the shares of hostile and of honest workers that a method flags."""
 
     def simulate(rng, draw):
-        crowd = qc.label_crowd(**DRAWN[name], seed=draw)
+        crowd = qc.make_crowd(kind="guessing", **DRAWN[name], seed=draw)
         score = KnownLabels(crowd.answers, crowd.truths)
         turned, bad, _ = turn(crowd.answers, kind, rng)
         mechanism = qc.RandomizedResponse(domain=turned.domain, epsilon=FLAG_EPSILON)

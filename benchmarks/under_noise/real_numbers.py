@@ -27,7 +27,7 @@ POINTS = 128
 AGAINST = "moon-normal"
 
 DRAWN = "drawn crowd"
-"""40 workers with normal errors, 200 tasks, by the defaults of `number_crowd`."""
+"""40 workers with normal errors, 200 tasks, by the defaults of `make_crowd(kind="numbers")`."""
 
 
 @cache

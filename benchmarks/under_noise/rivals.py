@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import quietcrowd as qc
-from quietcrowd.datasets import label_crowd, number_crowd
+from quietcrowd.datasets import make_crowd
 from quietcrowd.exceptions import AnswerError, QuietcrowdWarning
 from quietcrowd.inference import METHODS
 from quietcrowd.inference.model import HasPosterior
@@ -37,7 +37,9 @@ def _judged(answers):
     return {SUBJECT: METHODS[SUBJECT]()}
 
 
-LABEL_METHODS = _judged(label_crowd(tasks=9, workers=9, answers_per_task=3).answers) | {
+LABEL_METHODS = _judged(
+    make_crowd(kind="guessing", tasks=9, workers=9, answers_per_task=3).answers
+) | {
     "majority": qc.MajorityVote(),
     "weighted": qc.WeightedVote(),
     "dawid-skene": qc.DawidSkene(),
@@ -46,7 +48,9 @@ LABEL_METHODS = _judged(label_crowd(tasks=9, workers=9, answers_per_task=3).answ
     "mace": qc.MACE(),
 }
 
-NUMBER_METHODS = _judged(number_crowd(tasks=9, workers=9, answers_per_task=3).answers) | {
+NUMBER_METHODS = _judged(
+    make_crowd(kind="numbers", tasks=9, workers=9, answers_per_task=3).answers
+) | {
     "mean": qc.Mean(),
     "median": qc.Median(),
     "weighted-mean": qc.WeightedMean(),

@@ -11,7 +11,7 @@ from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.commands.app import app
-from quietcrowd.datasets import opinion_crowd
+from quietcrowd.datasets import make_crowd
 from quietcrowd.evaluation.plots import new_figure, save_picture
 from quietcrowd.exceptions import FormatError
 from quietcrowd_research import quick
@@ -132,7 +132,7 @@ def test_a_figure_is_reproduced(run, tmp_path, monkeypatch):
             parts = figure.parts(2, 0)[:1]
             small = attrs.evolve(
                 parts[0].experiment(),
-                dataset=qc.sparse_crowd(tasks=15, workers=30, sparsity=0.5),
+                dataset=qc.make_crowd(kind="sparse", tasks=15, workers=30, sparsity=0.5),
                 epsilons=[1.0],
             )
             assert options == {"trials": 2, "seed": 0, "progress": False}
@@ -155,7 +155,7 @@ def test_a_figure_is_reproduced(run, tmp_path, monkeypatch):
 def test_a_figure_about_densities_is_reproduced(run, tmp_path, monkeypatch):
     def measure(_):
         experiment = DensityExperiment(
-            datasets=[opinion_crowd(tasks=5)],
+            datasets=[make_crowd(kind="opinions", tasks=5)],
             truths={"all claims": lambda crowd, _: crowd.densities()},
             methods={"even density": EvenGuess()},
             bandwidth=1.0,

@@ -16,7 +16,9 @@ AT_CORNERS = {"epsilons": [0.1, 10.0], "trials": 2, "random_state": 5}
 
 def experiment(sparsity, mechanisms=MECHANISMS, methods=None, **options):
     drawn = options.pop("crowd", {})
-    crowds = [qc.sparse_crowd(sparsity=sparsity, seed=seed, **drawn) for seed in (1, 2)]
+    crowds = [
+        qc.make_crowd(kind="sparse", sparsity=sparsity, seed=seed, **drawn) for seed in (1, 2)
+    ]
     return qc.Experiment(
         dataset=crowds,
         mechanisms=mechanisms,
@@ -84,7 +86,9 @@ def test_scores_of_numbers_and_what_each_method_can_read():
 
 
 def test_each_trial_takes_the_next_crowd():
-    crowds = [qc.sparse_crowd(tasks=20, workers=30, sparsity=0.2, seed=s) for s in (1, 2, 3)]
+    crowds = [
+        qc.make_crowd(kind="sparse", tasks=20, workers=30, sparsity=0.2, seed=s) for s in (1, 2, 3)
+    ]
     silent = {"almost none": lambda **at: qc.RandomizedResponse(**at | {"epsilon": 16.0})}
     options = {"mechanisms": silent, "epsilons": [1.0], "methods": {"mean": qc.Mean()}}
     frame = qc.Experiment(dataset=crowds, trials=3, equal_exact=False, **options).run().frame
@@ -159,7 +163,10 @@ def test_crowds_of_figure_2_where_nothing_is_filled_in():
         "uniform truths, 90% missing",
         "uniform truths, 50% missing",
     ]
-    crowds = [qc.sparse_crowd(tasks=15, workers=30, sparsity=0.5, seed=seed) for seed in (0, 1)]
+    crowds = [
+        qc.make_crowd(kind="sparse", tasks=15, workers=30, sparsity=0.5, seed=seed)
+        for seed in (0, 1)
+    ]
     frame = attrs.evolve(parts[0].experiment(), dataset=crowds, epsilons=[1.0]).run().frame
     sent = frame[frame["mechanism"] == "laplace"].set_index("method")
     assert list(sent.index) == ["mean", "weighted-mean", "noise-aware"]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.datasets import label_crowd
+from quietcrowd.datasets import make_crowd
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd_research.label_oracle import counted_confusions, label_posterior
 
@@ -30,7 +30,8 @@ def by_hand(reports, law, table):
 @pytest.mark.parametrize("misled", [0.0, 0.3])
 @pytest.mark.parametrize("epsilon", [None, 1.0])
 def test_the_posterior_is_that_of_bayes(misled, epsilon):
-    crowd = label_crowd(
+    crowd = make_crowd(
+        kind="guessing",
         tasks=10,
         workers=6,
         answers_per_task=4,
@@ -55,7 +56,7 @@ def test_the_posterior_is_that_of_bayes(misled, epsilon):
 
 
 def test_a_channel_of_each_worker():
-    crowd = label_crowd(tasks=20, workers=6, answers_per_task=4)
+    crowd = make_crowd(kind="guessing", tasks=20, workers=6, answers_per_task=4)
     law, table = crowd.law, np.array([[0.7, 0.3], [0.3, 0.7]])
     found = [
         label_posterior(crowd.answers, confusions=law.confusions, prior=law.prior, channel=channel)
@@ -65,7 +66,7 @@ def test_a_channel_of_each_worker():
 
 
 def test_a_task_without_reports_has_the_prior():
-    crowd = label_crowd(tasks=3, workers=2, answers_per_task=1, truths=(0.9, 0.1))
+    crowd = make_crowd(kind="guessing", tasks=3, workers=2, answers_per_task=1, truths=(0.9, 0.1))
     frame = crowd.answers.to_frame()
     answers = qc.Answers.from_frame(
         frame[frame["task"] > 0], crowd.answers.domain, tasks=range(3), workers=range(2)
@@ -75,7 +76,7 @@ def test_a_task_without_reports_has_the_prior():
 
 
 def test_confidences_are_right_on_its_own_crowds():
-    crowd = label_crowd(tasks=4_000, workers=50, misled=0.2)
+    crowd = make_crowd(kind="guessing", tasks=4_000, workers=50, misled=0.2)
     law = crowd.law
     found = label_posterior(
         crowd.answers,
@@ -105,7 +106,7 @@ def test_counts_are_smoothed_by_the_crowd():
 
 
 def test_what_does_not_fit():
-    crowd = label_crowd(tasks=5, workers=4, answers_per_task=2)
+    crowd = make_crowd(kind="guessing", tasks=5, workers=4, answers_per_task=2)
     law, answers = crowd.law, crowd.answers
     with pytest.raises(ParameterError, match="confusions"):
         label_posterior(answers, confusions=law.confusions[1:], prior=law.prior)
@@ -114,6 +115,6 @@ def test_what_does_not_fit():
     never = np.tile([[1.0, 0.0], [1.0, 0.0]], (4, 1, 1))
     with pytest.raises(ParameterError, match="cannot be"):
         label_posterior(answers, confusions=never, prior=law.prior)
-    numbers = qc.sensor_crowd(tasks=3, workers=2)
+    numbers = qc.make_crowd(kind="sensors", tasks=3, workers=2)
     with pytest.raises(AnswerError, match="labels"):
         counted_confusions(numbers.answers, numbers.truths)

@@ -2,14 +2,19 @@ import numpy as np
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.datasets import number_crowd
+from quietcrowd.datasets import make_crowd
 from quietcrowd.exceptions import AnswerError
 from quietcrowd_research.number_oracle import counted_number_law, number_posterior, quantiles
 
 
 def test_plain_normal_answers_have_the_normal_posterior():
-    crowd = number_crowd(
-        tasks=5, workers=6, answers_per_task=4, sigmas=(0.2, 0.4), domain=qc.Interval(low=0, high=9)
+    crowd = make_crowd(
+        kind="numbers",
+        tasks=5,
+        workers=6,
+        answers_per_task=4,
+        sigmas=(0.2, 0.4),
+        domain=qc.Interval(low=0, high=9),
     )
     truths, posterior = number_posterior(crowd.answers, crowd.law, points=900)
     weights = crowd.law.sigma[crowd.answers.worker_codes].reshape(5, 4) ** -2.0
@@ -27,7 +32,7 @@ def test_plain_normal_answers_have_the_normal_posterior():
 )
 @pytest.mark.parametrize("epsilon", [None, 3.0])
 def test_intervals_cover_on_its_own_crowds(options, epsilon):
-    crowd = number_crowd(tasks=400, **options)
+    crowd = make_crowd(kind="numbers", tasks=400, **options)
     reports, shift = crowd.answers, None
     if epsilon is not None:
         mechanism = qc.LaplaceMechanism(domain=reports.domain, epsilon=epsilon, fill=None)
@@ -45,7 +50,7 @@ def test_intervals_cover_on_its_own_crowds(options, epsilon):
     "kind", [qc.PiecewiseMechanism, qc.DuchiMechanism], ids=["piecewise", "duchi"]
 )
 def test_intervals_cover_where_reports_are_bounded(kind):
-    crowd = number_crowd(tasks=400)
+    crowd = make_crowd(kind="numbers", tasks=400)
     mechanism = kind(domain=crowd.answers.domain, epsilon=3.0)
     reports = mechanism.simulate(crowd.answers, random_state=0).table
     law = mechanism.channel.bounded_law
@@ -57,7 +62,7 @@ def test_intervals_cover_where_reports_are_bounded(kind):
 
 
 def test_a_counted_law():
-    crowd = number_crowd(tasks=400, workers=10, sigmas=(0.2, 0.8))
+    crowd = make_crowd(kind="numbers", tasks=400, workers=10, sigmas=(0.2, 0.8))
     law = counted_number_law(crowd.answers, crowd.truths)
     assert law.sigma == pytest.approx(crowd.law.sigma, rel=0.25)
     known = crowd.truths["label"].to_numpy()
@@ -65,10 +70,10 @@ def test_a_counted_law():
 
 
 def test_a_counted_law_of_few_answers_is_that_of_the_crowd():
-    crowd = number_crowd(tasks=2, workers=40, answers_per_task=2)
+    crowd = make_crowd(kind="numbers", tasks=2, workers=40, answers_per_task=2)
     law = counted_number_law(crowd.answers, crowd.truths)
     silent = law.sigma[crowd.answers.answers_per_worker == 0]
     assert np.ptp(silent) == 0
-    labels = qc.synthetic_crowd(tasks=3, workers=10)
+    labels = qc.make_crowd(tasks=3, workers=10)
     with pytest.raises(AnswerError, match="interval"):
         counted_number_law(labels.answers, labels.truths)

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from quietcrowd.answers import Answers
-from quietcrowd.datasets import Dataset, sensor_crowd, synthetic_crowd
+from quietcrowd.datasets import Dataset, make_crowd
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.evaluation import mean_absolute_error
 from quietcrowd.exceptions import AnswerError, ParameterError
@@ -40,11 +40,11 @@ def test_logarithms_of_small_numbers_are_refused():
     with pytest.raises(AnswerError, match="Interval"):
         log10_dataset(dataset([("a", "u", 2)], [("a", 2)], Ordinal([1, 2])))
     with pytest.raises(AnswerError, match="numbers"):
-        log10_dataset(synthetic_crowd(tasks=5, workers=20))
+        log10_dataset(make_crowd(tasks=5, workers=20))
 
 
 def test_standardised_tasks_have_mean_0_and_deviation_1():
-    moved = standardised_dataset(sensor_crowd(seed=1), bound=50)
+    moved = standardised_dataset(make_crowd(kind="sensors", seed=1), bound=50)
     grouped = pd.Series(moved.answers.values).groupby(moved.answers.task_codes)
     assert grouped.mean().to_numpy() == pytest.approx(np.zeros(100), abs=1e-9)
     assert grouped.std(ddof=0).to_numpy() == pytest.approx(np.ones(100))
@@ -67,7 +67,9 @@ def test_tasks_whose_answers_do_not_differ_are_left_out():
 
 
 def test_tasks_and_workers_without_answers_stay():
-    crowd = sensor_crowd(tasks=50, workers=3, share=0.2, domain=Interval(low=1, high=1000))
+    crowd = make_crowd(
+        kind="sensors", tasks=50, workers=3, share=0.2, domain=Interval(low=1, high=1000)
+    )
     assert (crowd.answers.answers_per_task == 0).any()
     moved = log10_dataset(crowd)
     assert len(moved.answers.tasks) == 50
@@ -76,7 +78,7 @@ def test_tasks_and_workers_without_answers_stay():
 
 
 def test_standardised_truths_are_those_of_the_tasks_that_are_kept():
-    moved = standardised_dataset(sensor_crowd(tasks=50, workers=8, share=0.2))
+    moved = standardised_dataset(make_crowd(kind="sensors", tasks=50, workers=8, share=0.2))
     tasks = moved.answers.tasks.to_pylist()
     assert pa.table(moved.truths)["task"].to_pylist() == tasks
     assert 0 < len(tasks) < 50
@@ -106,4 +108,4 @@ def test_no_task_is_left():
     with pytest.raises(AnswerError, match="no task has 2 answers and a known truth"):
         selected_tasks(some, least_answers=2, known=True)
     with pytest.raises(AnswerError, match="Interval"):
-        selected_tasks(synthetic_crowd(tasks=3, workers=4, answers_per_task=2, labels=["1", "2"]))
+        selected_tasks(make_crowd(tasks=3, workers=4, answers_per_task=2, labels=["1", "2"]))

@@ -6,12 +6,8 @@ from quietcrowd.comparisons import comparison_answers as comparison_answers
 from quietcrowd.datasets import Dataset as Dataset
 from quietcrowd.datasets import Description as Description
 from quietcrowd.datasets import describe as describe
-from quietcrowd.datasets import label_crowd as label_crowd
 from quietcrowd.datasets import load_dataset as load_dataset
-from quietcrowd.datasets import number_crowd as number_crowd
-from quietcrowd.datasets import sensor_crowd as sensor_crowd
-from quietcrowd.datasets import sparse_crowd as sparse_crowd
-from quietcrowd.datasets import synthetic_crowd as synthetic_crowd
+from quietcrowd.datasets import make_crowd as make_crowd
 from quietcrowd.domains import Categorical as Categorical
 from quietcrowd.domains import Domain as Domain
 from quietcrowd.domains import Interval as Interval

@@ -146,7 +146,7 @@ def test_a_charge_may_use_a_budget_up(mechanism, before, count, delta):
 
 
 def test_reports_charge_their_workers():
-    crowd = qc.synthetic_crowd(tasks=30, workers=12, answers_per_task=4, seed=1)
+    crowd = qc.make_crowd(tasks=30, workers=12, answers_per_task=4, seed=1)
     domain = crowd.answers.domain
     one = qc.RandomizedResponse(domain=domain, epsilon=1.0)
     null = qc.RandomizedResponse(domain=domain, epsilon=0.5, null="category")
@@ -168,7 +168,7 @@ def test_reports_charge_their_workers():
 
 
 def test_simulated_reports_are_called_so_by_their_campaigns():
-    crowd = qc.synthetic_crowd(tasks=3, workers=2, answers_per_task=2)
+    crowd = qc.make_crowd(tasks=3, workers=2, answers_per_task=2)
     one = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
     real = one.randomize(crowd.answers)
     simulated = one.simulate(crowd.answers, random_state=0)

@@ -265,7 +265,7 @@ LABELS_THAT_OCCUR = {
 @pytest.mark.parametrize("labels", LABELS_THAT_OCCUR.values(), ids=LABELS_THAT_OCCUR)
 @pytest.mark.parametrize("method", [None, "majority", "dawid-skene"])
 def test_without_labels_plain_answers_are_of_what_occurs(run, tmp_path, labels, method):
-    answers = qc.synthetic_crowd(tasks=30, workers=9, answers_per_task=4, labels=labels).answers
+    answers = qc.make_crowd(tasks=30, workers=9, answers_per_task=4, labels=labels).answers
     qc.write_answers(answers, tmp_path / "a.csv")
     words = (
         "infer",
@@ -282,7 +282,7 @@ def test_without_labels_plain_answers_are_of_what_occurs(run, tmp_path, labels, 
 
 
 def test_without_a_domain_numbers_are_any_numbers(run, tmp_path):
-    frame = qc.sensor_crowd(tasks=10, workers=8).answers.to_frame()
+    frame = qc.make_crowd(kind="sensors", tasks=10, workers=8).answers.to_frame()
     frame.to_csv(tmp_path / "a.csv", index=False)
     expected = qc.WeightedMean().fit(frame).truths["truth"]
     for more in ((), ("--method", "weighted-mean")):

@@ -117,7 +117,7 @@ def test_ctrl_c_is_one_line(program):
 
 @pytest.mark.slow
 def test_a_pilot_of_reports_or_answers_is_planned_by(run, tmp_path):
-    crowd = qc.label_crowd(tasks=30, workers=10, answers_per_worker=15)
+    crowd = qc.make_crowd(kind="guessing", tasks=30, workers=10, answers_per_worker=15)
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0)
     qc.write_reports(mechanism.randomize(crowd.answers), tmp_path / "reports.parquet")
     qc.write_answers(crowd.answers, tmp_path / "answers.csv")

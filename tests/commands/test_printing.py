@@ -9,7 +9,7 @@ from quietcrowd.commands.printing import note, print_frame
 
 
 def test_markup_in_data_is_data(run, tmp_path, monkeypatch):
-    crowd = qc.synthetic_crowd(tasks=20, workers=8, answers_per_task=4, labels=["[/b]", "[red]"])
+    crowd = qc.make_crowd(tasks=20, workers=8, answers_per_task=4, labels=["[/b]", "[red]"])
     qc.write_answers(crowd.answers, tmp_path / "answers.csv")
     qc.write_table(crowd.truths, tmp_path / "truth.csv")
     (tmp_path / "dataset.json").write_text(

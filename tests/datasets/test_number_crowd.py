@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from quietcrowd.datasets import number_crowd
+from quietcrowd.datasets import make_crowd
 from quietcrowd.domains import Interval
 from quietcrowd.exceptions import ParameterError
 
@@ -15,45 +15,55 @@ def errors_of(crowd):
 
 
 def test_a_seed_gives_the_same_crowd():
-    one, same, other = (number_crowd(tasks=20, seed=seed) for seed in (1, 1, 2))
+    one, same, other = (make_crowd(kind="numbers", tasks=20, seed=seed) for seed in (1, 1, 2))
     assert np.array_equal(one.answers.values, same.answers.values)
     assert one.truths.equals(same.truths)
     assert not np.array_equal(one.answers.values, other.answers.values)
 
 
 def test_truths_and_answers_lie_in_the_domain():
-    crowd = number_crowd(spread=20.0, sigmas=(5.0, 9.0))
+    crowd = make_crowd(kind="numbers", spread=20.0, sigmas=(5.0, 9.0))
     for numbers in (crowd.answers.values, crowd.truths["label"].to_numpy()):
         assert numbers.min() >= 0
         assert numbers.max() <= 10
 
 
 def test_errors_are_as_large_as_drawn():
-    crowd = number_crowd(tasks=4_000, workers=10, domain=WIDE, sigmas=(2.0, 2.0))
+    crowd = make_crowd(kind="numbers", tasks=4_000, workers=10, domain=WIDE, sigmas=(2.0, 2.0))
     assert np.std(errors_of(crowd)) == pytest.approx(2.0, rel=0.02)  # 40,000: 1e-6 beyond 1.8 %
 
 
 def test_a_shared_bias_is_in_all_answers_to_a_task():
-    crowd = number_crowd(tasks=2_000, workers=10, domain=WIDE, sigmas=(0.1, 0.1), bias=3.0)
+    crowd = make_crowd(
+        kind="numbers", tasks=2_000, workers=10, domain=WIDE, sigmas=(0.1, 0.1), bias=3.0
+    )
     assert np.std(errors_of(crowd).mean(axis=1)) == pytest.approx(3.0, rel=0.1)
     assert np.std(errors_of(crowd), axis=1).max() < 0.6
 
 
 def test_scales_are_about_the_middle():
-    crowd = number_crowd(domain=WIDE, spread=100.0, sigmas=(0.01, 0.01), scales=(0.5, 0.5))
+    crowd = make_crowd(
+        kind="numbers", domain=WIDE, spread=100.0, sigmas=(0.01, 0.01), scales=(0.5, 0.5)
+    )
     truths = crowd.truths["label"].to_numpy()
     assert crowd.answers.values.reshape(len(truths), -1)[:, 0] == pytest.approx(truths / 2, abs=0.1)
 
 
 def test_outliers_are_as_many_as_drawn():
-    crowd = number_crowd(
-        tasks=2_000, domain=WIDE, sigmas=(0.1, 0.1), outliers=0.25, outlier_factor=500.0
+    crowd = make_crowd(
+        kind="numbers",
+        tasks=2_000,
+        domain=WIDE,
+        sigmas=(0.1, 0.1),
+        outliers=0.25,
+        outlier_factor=500.0,
     )
     assert np.mean(np.abs(errors_of(crowd)) > 0.6) == pytest.approx(0.25 * 0.99, abs=0.02)
 
 
 def test_the_law_is_that_of_the_answers():
-    crowd = number_crowd(
+    crowd = make_crowd(
+        kind="numbers",
         tasks=20_000,
         workers=4,
         answers_per_task=1,
@@ -94,11 +104,12 @@ def test_the_law_is_that_of_the_answers():
 )
 def test_bad_parameters(options, words):
     with pytest.raises(ParameterError, match=words):
-        number_crowd(**options)
+        make_crowd(kind="numbers", **options)
 
 
 def test_errors_and_answers_of_every_worker_can_be_given():
-    crowd = number_crowd(
+    crowd = make_crowd(
+        kind="numbers",
         tasks=50,
         workers=4,
         answers_per_worker=30,

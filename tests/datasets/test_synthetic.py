@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.datasets import opinion_crowd, sensor_crowd, sparse_crowd
+from quietcrowd.datasets import make_crowd
 from quietcrowd.domains import Interval
 from quietcrowd.exceptions import ParameterError
 
 
 def test_a_seed_gives_the_same_crowd():
-    one, same, other = (qc.synthetic_crowd(tasks=20, workers=30, seed=seed) for seed in (1, 1, 2))
+    one, same, other = (qc.make_crowd(tasks=20, workers=30, seed=seed) for seed in (1, 1, 2))
     assert np.array_equal(one.answers.values, same.answers.values)
     assert one.truths.equals(same.truths)
     assert not np.array_equal(one.answers.values, other.answers.values)
@@ -16,7 +16,7 @@ def test_a_seed_gives_the_same_crowd():
 
 @pytest.mark.parametrize(("workers", "per_task"), [(10, 10), (10, 3), (1000, 5), (1, 1)])
 def test_every_task_has_that_many_different_workers(workers, per_task):
-    answers = qc.synthetic_crowd(tasks=300, workers=workers, answers_per_task=per_task).answers
+    answers = qc.make_crowd(tasks=300, workers=workers, answers_per_task=per_task).answers
     assert (answers.answers_per_task == per_task).all()
     pairs = answers.task_codes.astype(np.int64) * workers + answers.worker_codes
     assert len(np.unique(pairs)) == len(answers)
@@ -24,7 +24,7 @@ def test_every_task_has_that_many_different_workers(workers, per_task):
 
 
 def test_workers_are_as_accurate_as_drawn():
-    crowd = qc.synthetic_crowd(
+    crowd = qc.make_crowd(
         tasks=4_000, workers=5, answers_per_task=5, labels=range(3), accuracy=(0.7, 0.7), seed=9
     )
     known = np.repeat(np.array(crowd.truths["label"].to_pylist()), 5)
@@ -47,7 +47,7 @@ def test_workers_are_as_accurate_as_drawn():
 )
 def test_bad_sizes(options):
     with pytest.raises(ParameterError):
-        qc.synthetic_crowd(**options)
+        qc.make_crowd(**options)
 
 
 def errors_of(crowd):
@@ -56,7 +56,9 @@ def errors_of(crowd):
 
 
 def test_claims_follow_the_two_densities():
-    crowd = opinion_crowd(tasks=4_000, workers=10, unreliable=0.3, spread=2.0, reach=9.0, seed=1)
+    crowd = make_crowd(
+        kind="opinions", tasks=4_000, workers=10, unreliable=0.3, spread=2.0, reach=9.0, seed=1
+    )
     errors, workers = errors_of(crowd), crowd.answers.worker_codes
     for worker in range(10):
         mine = errors[workers == worker]
@@ -67,7 +69,7 @@ def test_claims_follow_the_two_densities():
 
 @pytest.mark.parametrize(("spread", "reach", "low"), [(1.0, 15.0, -15.0), (3.0, 1.0, -24.0)])
 def test_the_public_range_holds_all_claims(spread, reach, low):
-    crowd = opinion_crowd(spread=spread, reach=reach, seed=2)
+    crowd = make_crowd(kind="opinions", spread=spread, reach=reach, seed=2)
     assert crowd.answers.domain.low == low
     assert crowd.answers.domain.high == 10 - low
     assert crowd.answers.values.min() > low
@@ -75,15 +77,17 @@ def test_the_public_range_holds_all_claims(spread, reach, low):
 
 
 def test_everybody_claims_something_about_everything():
-    crowd = opinion_crowd(tasks=7, workers=3)
+    crowd = make_crowd(kind="opinions", tasks=7, workers=3)
     assert (crowd.answers.answers_per_task == 3).all()
     assert (crowd.answers.answers_per_worker == 7).all()
 
 
 def test_the_seed_of_opinions_says_it_all():
-    one, other = opinion_crowd(seed=4), opinion_crowd(seed=4)
+    one, other = make_crowd(kind="opinions", seed=4), make_crowd(kind="opinions", seed=4)
     assert np.array_equal(one.answers.values, other.answers.values)
-    assert not np.array_equal(one.answers.values, opinion_crowd(seed=5).answers.values)
+    assert not np.array_equal(
+        one.answers.values, make_crowd(kind="opinions", seed=5).answers.values
+    )
 
 
 @pytest.mark.parametrize(
@@ -101,33 +105,35 @@ def test_the_seed_of_opinions_says_it_all():
 )
 def test_bad_opinions(parameters):
     with pytest.raises(ParameterError, match=next(iter(parameters))):
-        opinion_crowd(**parameters)
+        make_crowd(kind="opinions", **parameters)
 
 
 def test_half_of_the_sensors_are_good():
-    crowd = sensor_crowd(tasks=2_000, workers=10, domain=Interval(low=-1e4, high=1e4), seed=1)
+    crowd = make_crowd(
+        kind="sensors", tasks=2_000, workers=10, domain=Interval(low=-1e4, high=1e4), seed=1
+    )
     for worker in range(10):
         deviation = errors_of(crowd)[crowd.answers.worker_codes == worker].std()
         assert deviation == pytest.approx(0.3 if worker < 5 else 3.0, rel=0.1)
 
 
 def test_answers_stay_in_the_domain():
-    crowd = sensor_crowd(sigmas=(1.0, 100.0), seed=2)
+    crowd = make_crowd(kind="sensors", sigmas=(1.0, 100.0), seed=2)
     assert crowd.answers.values.min() == 0
     assert crowd.answers.values.max() == 10
 
 
 def test_the_share_is_answered():
-    crowd = sensor_crowd(tasks=200, workers=500, share=0.2, seed=3)
+    crowd = make_crowd(kind="sensors", tasks=200, workers=500, share=0.2, seed=3)
     assert len(crowd.answers) == pytest.approx(0.2 * 200 * 500, rel=0.03)
     assert len(crowd.answers.tasks) == 200
     assert len(crowd.answers.workers) == 500
 
 
 def test_the_seed_of_sensors_says_it_all():
-    one, other = sensor_crowd(seed=4), sensor_crowd(seed=4)
+    one, other = make_crowd(kind="sensors", seed=4), make_crowd(kind="sensors", seed=4)
     assert np.array_equal(one.answers.values, other.answers.values)
-    assert not np.array_equal(one.answers.values, sensor_crowd(seed=5).answers.values)
+    assert not np.array_equal(one.answers.values, make_crowd(kind="sensors", seed=5).answers.values)
 
 
 @pytest.mark.parametrize(
@@ -148,31 +154,39 @@ def test_the_seed_of_sensors_says_it_all():
 )
 def test_bad_sensors(parameters):
     with pytest.raises(ParameterError, match=next(iter(parameters))):
-        sensor_crowd(**parameters)
+        make_crowd(kind="sensors", **parameters)
 
 
 def test_sizes_and_sparsity():
-    crowd = sparse_crowd(tasks=100, workers=500, sparsity=0.9, seed=1)
+    crowd = make_crowd(kind="sparse", tasks=100, workers=500, sparsity=0.9, seed=1)
     share = len(crowd.answers) / (100 * 500)
     assert abs(share - 0.1) < 5 * np.sqrt(0.1 * 0.9 / 50_000)
     assert len(crowd.answers.tasks) == 100
     assert len(crowd.answers.workers) == 500
-    full = sparse_crowd(tasks=5, workers=7, sparsity=0.0)
+    full = make_crowd(kind="sparse", tasks=5, workers=7, sparsity=0.0)
     assert len(full.answers) == 35
-    empty = sparse_crowd(tasks=5, workers=7, sparsity=1.0)
+    empty = make_crowd(kind="sparse", tasks=5, workers=7, sparsity=1.0)
     assert len(empty.answers) == 0
 
 
 def test_answers_are_rounded_and_clipped_around_the_truth():
-    crowd = sparse_crowd(
-        tasks=50, workers=400, sparsity=0.5, truths="uniform", sigmas=(0.0, 0.0), seed=2
+    crowd = make_crowd(
+        kind="sparse",
+        tasks=50,
+        workers=400,
+        sparsity=0.5,
+        truths="uniform",
+        sigmas=(0.0, 0.0),
+        seed=2,
     )
     truths = crowd.truths["label"].to_numpy()[crowd.answers.task_codes]
     assert np.array_equal(crowd.answers.values, np.clip(np.rint(truths), 0, 9))
 
 
 def test_half_of_the_sparse_workers_are_good():
-    crowd = sparse_crowd(tasks=400, workers=100, sparsity=0.0, truths="uniform", seed=3)
+    crowd = make_crowd(
+        kind="sparse", tasks=400, workers=100, sparsity=0.0, truths="uniform", seed=3
+    )
     truths = crowd.truths["label"].to_numpy()[crowd.answers.task_codes]
     errors = np.bincount(crowd.answers.worker_codes, np.abs(crowd.answers.values - truths)) / 400
     assert (errors < 1.2).sum() == 50
@@ -181,17 +195,23 @@ def test_half_of_the_sparse_workers_are_good():
 
 @pytest.mark.slow
 def test_truths_as_in_the_paper_and_spread_out():
-    normal = sparse_crowd(tasks=4_000, workers=2, seed=4).truths["label"].to_numpy()
+    normal = make_crowd(kind="sparse", tasks=4_000, workers=2, seed=4).truths["label"].to_numpy()
     assert abs(normal.mean()) < 0.1
     assert normal.std() == pytest.approx(1.0, abs=0.07)
-    spread = sparse_crowd(tasks=4_000, workers=2, truths="uniform", seed=4).truths["label"]
+    spread = make_crowd(kind="sparse", tasks=4_000, workers=2, truths="uniform", seed=4).truths[
+        "label"
+    ]
     assert spread.to_numpy().mean() == pytest.approx(4.5, abs=0.25)
-    clipped = sparse_crowd(tasks=4_000, workers=2, clip_truths=True, seed=4).truths["label"]
+    clipped = make_crowd(kind="sparse", tasks=4_000, workers=2, clip_truths=True, seed=4).truths[
+        "label"
+    ]
     assert np.array_equal(clipped.to_numpy(), np.clip(normal, 0, 9))
 
 
 def test_the_seed_of_a_sparse_crowd_repeats():
-    one, other, third = (sparse_crowd(tasks=20, workers=30, seed=seed) for seed in (1, 1, 2))
+    one, other, third = (
+        make_crowd(kind="sparse", tasks=20, workers=30, seed=seed) for seed in (1, 1, 2)
+    )
     assert np.array_equal(one.answers.values, other.answers.values)
     assert one.truths.equals(other.truths)
     assert not one.truths.equals(third.truths)
@@ -214,4 +234,4 @@ def test_the_seed_of_a_sparse_crowd_repeats():
 )
 def test_bad_sparse_crowds(options):
     with pytest.raises(ParameterError):
-        sparse_crowd(**{"tasks": 5, "workers": 5, **options})
+        make_crowd(kind="sparse", **{"tasks": 5, "workers": 5, **options})

@@ -9,7 +9,7 @@ import quietcrowd as qc
 from quietcrowd.evaluation import plots
 from quietcrowd.exceptions import AnswerError, ParameterError
 
-CROWD = qc.synthetic_crowd(tasks=100, workers=20, answers_per_task=8, seed=8)
+CROWD = qc.make_crowd(tasks=100, workers=20, answers_per_task=8, seed=8)
 METHODS = {"majority": qc.MajorityVote(), "weighted-vote": qc.WeightedVote()}
 BOTH = [qc.RandomizedResponse, qc.TwoLayerRandomizedResponse]
 
@@ -104,7 +104,7 @@ def test_exact_losses_are_written_inside_of_the_picture(tmp_path, monkeypatch):
     figure = plots.new_figure()
     monkeypatch.setattr(plots, "new_figure", lambda: figure)
     qc.Experiment(
-        dataset=qc.synthetic_crowd(tasks=60, workers=60, answers_per_task=20),
+        dataset=qc.make_crowd(tasks=60, workers=60, answers_per_task=20),
         mechanisms=BOTH,
         epsilons=[1.0, 0.1],
         methods=METHODS,
@@ -128,7 +128,7 @@ def test_a_picture_is_a_png_or_svg_file(tmp_path):
 
 
 def test_what_is_impossible_is_left_out_and_said():
-    crowd = qc.synthetic_crowd(tasks=30, workers=10, answers_per_task=5, labels=range(5))
+    crowd = qc.make_crowd(tasks=30, workers=10, answers_per_task=5, labels=range(5))
     options = {"dataset": crowd, "methods": METHODS, "trials": 2}
     result = qc.Experiment(mechanisms=BOTH, epsilons=[2.0, 1.0], **options).run()
     assert len(result.skipped) == 1
@@ -162,7 +162,7 @@ def test_bad_experiments(options):
 @pytest.mark.parametrize("method", [qc.CRH(), qc.Mean(), qc.MOON()])
 def test_methods_for_numbers_are_refused_where_answers_are_labels(method):
     experiment = qc.Experiment(
-        dataset=qc.synthetic_crowd(tasks=20, workers=10),
+        dataset=qc.make_crowd(tasks=20, workers=10),
         mechanisms=[qc.RandomizedResponse],
         epsilons=[1.0],
         methods={"majority": qc.MajorityVote(), "other": method},
@@ -217,7 +217,7 @@ def test_rows_that_are_left_out_are_not_part_of_the_data_set():
 @pytest.mark.slow
 def test_the_method_that_knows_the_noise_stands_beside_others(tmp_path):
     methods = {"majority": qc.MajorityVote(), "noise-aware": qc.NoiseAware()}
-    crowd = qc.synthetic_crowd(tasks=60, workers=20, answers_per_task=8, seed=1)
+    crowd = qc.make_crowd(tasks=60, workers=20, answers_per_task=8, seed=1)
     mechanisms = [qc.RandomizedResponse, qc.TwoLayerRandomizedResponse]
     result = qc.Experiment(
         dataset=crowd, mechanisms=mechanisms, epsilons=[2.0], methods=methods, trials=2

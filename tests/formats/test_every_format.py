@@ -19,7 +19,7 @@ from quietcrowd.testing import crowds
 
 SUFFIXES = [".csv", ".csv.gz", ".tsv", ".parquet", ".jsonl", ".jsonl.gz"]
 DOMAIN = qc.Categorical(["no", "yes"])
-CROWD = qc.synthetic_crowd(tasks=30, workers=20, answers_per_task=5)
+CROWD = qc.make_crowd(tasks=30, workers=20, answers_per_task=5)
 
 
 def rows_of(answers):

@@ -3,7 +3,7 @@ import polars as pl
 import quietcrowd as qc
 from quietcrowd.inference import WeightedVote
 
-CROWD = qc.synthetic_crowd(tasks=20, workers=10, answers_per_task=3)
+CROWD = qc.make_crowd(tasks=20, workers=10, answers_per_task=3)
 
 
 def test_columns_and_one_row_per_task_and_worker():

@@ -12,8 +12,10 @@ from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference.model import Extension, Tally
 from quietcrowd.report_domains import Reals
 
-LABELS = qc.synthetic_crowd(tasks=600, workers=30, answers_per_task=8, labels=range(3), seed=5)
-NUMBERS = qc.sparse_crowd(tasks=400, workers=40, sparsity=0.7, truths="uniform", seed=5)
+LABELS = qc.make_crowd(tasks=600, workers=30, answers_per_task=8, labels=range(3), seed=5)
+NUMBERS = qc.make_crowd(
+    kind="sparse", tasks=400, workers=40, sparsity=0.7, truths="uniform", seed=5
+)
 NOISY = qc.LaplaceMechanism(domain=NUMBERS.answers.domain, epsilon=4.0, fill=None)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.campaign.waiting import LONG, in_time
 
-from quietcrowd.datasets import synthetic_crowd
+from quietcrowd.datasets import make_crowd
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import MajorityVote, WeightedVote
 from quietcrowd.inference import loop as sweep_module
@@ -22,7 +22,7 @@ from quietcrowd.inference.loop import (
 )
 from quietcrowd.inference.partition import Partition, Summary
 
-CROWD = synthetic_crowd(tasks=300, workers=30, answers_per_task=5, seed=4)
+CROWD = make_crowd(tasks=300, workers=30, answers_per_task=5, seed=4)
 SUMMARY = Summary.of(CROWD.answers)
 
 

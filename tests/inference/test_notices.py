@@ -10,7 +10,7 @@ import quietcrowd as qc
 from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 from quietcrowd.scale import infer_store, partition_parquet
 
-CROWD = qc.synthetic_crowd(tasks=20, workers=10, answers_per_task=5, seed=1)
+CROWD = qc.make_crowd(tasks=20, workers=10, answers_per_task=5, seed=1)
 DOMAIN = CROWD.answers.domain
 MECHANISM = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0)
 REAL = MECHANISM.randomize(CROWD.answers)
@@ -47,7 +47,7 @@ def test_reports_that_are_extended_by_are_told_too():
 
 
 def test_a_method_that_knows_the_noise_tells_of_simulations_too():
-    numbers = qc.sparse_crowd(tasks=20, workers=300, sparsity=0.5, seed=1).answers
+    numbers = qc.make_crowd(kind="sparse", tasks=20, workers=300, sparsity=0.5, seed=1).answers
     mechanism = qc.LaplaceMechanism(domain=numbers.domain, epsilon=50.0, participation="released")
     reports = mechanism.simulate(numbers, random_state=0)
     assert told(qc.RatioMean().fit, reports) == [qc.SimulatedNoiseWarning]
@@ -130,7 +130,7 @@ def test_an_epsilon_of_0_is_told(method, null):
 def test_an_epsilon_of_0_is_told_once(mechanism, tmp_path):
     crowd, more = CROWD, {}
     if mechanism is qc.LaplaceMechanism:
-        crowd, more = qc.number_crowd(tasks=30, workers=12), {"fill": None}
+        crowd, more = qc.make_crowd(kind="numbers", tasks=30, workers=12), {"fill": None}
     nothing = mechanism(domain=crowd.answers.domain, epsilon=1e-9, **more)
     reports = nothing.randomize(crowd.answers)
     assert told(qc.NoiseAware().fit, reports) == [qc.NoSignalWarning]
@@ -147,7 +147,7 @@ def test_a_secret_probability_around_a_half_is_not_called_nothing():
     assert told(qc.MajorityVote().fit, reports) == [qc.NoiseIgnoredWarning]
 
 
-SLOW = qc.synthetic_crowd(tasks=80, workers=20, answers_per_task=5, seed=2).answers
+SLOW = qc.make_crowd(tasks=80, workers=20, answers_per_task=5, seed=2).answers
 
 
 def test_a_fit_that_stops_before_it_rests_says_so_and_how_to_go_on():

@@ -11,7 +11,7 @@ from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.reading import Observations
 from quietcrowd.mechanisms import RandomizedResponse, TableChannel
 
-CROWD = qc.synthetic_crowd(tasks=120, workers=30, answers_per_task=12, seed=1)
+CROWD = qc.make_crowd(tasks=120, workers=30, answers_per_task=12, seed=1)
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
 

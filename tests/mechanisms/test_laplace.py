@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quietcrowd.answers import Answers
-from quietcrowd.datasets import sparse_crowd
+from quietcrowd.datasets import make_crowd
 from quietcrowd.domains import Categorical, Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.mechanisms import LaplaceMechanism, Mechanism
 from quietcrowd.report_domains import Lattice
 
 STARS = Ordinal(range(10))
-CROWD = sparse_crowd(tasks=30, workers=40, sparsity=0.7, seed=2)
+CROWD = make_crowd(kind="sparse", tasks=30, workers=40, sparsity=0.7, seed=2)
 
 
 @given(st.floats(1e-3, 50.0), st.floats(-100, 100), st.floats(1e-3, 1e4))

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from quietcrowd.answers import Answers
-from quietcrowd.datasets import sparse_crowd
+from quietcrowd.datasets import make_crowd
 from quietcrowd.domains import Categorical, Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.mechanisms import MatrixFactorization, Mechanism, factor_solve
@@ -17,7 +17,7 @@ from quietcrowd.mechanisms.channels import sketch
 from quietcrowd.mechanisms.channels.sketch import UNIT, TaskProfile
 
 STARS = Ordinal(range(10))
-CROWD = sparse_crowd(tasks=30, workers=25, sparsity=0.3, seed=2)
+CROWD = make_crowd(kind="sparse", tasks=30, workers=25, sparsity=0.3, seed=2)
 LOUD = {"domain": STARS, "epsilon": 300.0}  # hardly any noise: formulas can be seen
 
 

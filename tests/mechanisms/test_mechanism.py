@@ -13,7 +13,7 @@ from tests.mechanisms.added import added
 from tests.removed_mechanism import REMOVED, SENTENCE
 
 from quietcrowd.answers import Answers, DroppedRows
-from quietcrowd.datasets import synthetic_crowd
+from quietcrowd.datasets import make_crowd
 from quietcrowd.domains import Categorical, Interval
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError, RemovedMechanismError
 from quietcrowd.frames import as_frame, mark_of
@@ -190,14 +190,14 @@ def test_others_tell_something(mechanism):
 
 
 def test_reports_lie_in_the_report_domain():
-    crowd = synthetic_crowd(tasks=5, workers=10)
+    crowd = make_crowd(tasks=5, workers=10)
     mechanism = RandomizedResponse(domain=Categorical([0, 1]), epsilon=1.0)
     with pytest.raises(AnswerError, match="the mechanism produces"):
         Reports(table=crowd.answers, mechanism=mechanism)
 
 
 def test_reports_show_their_size():
-    crowd = synthetic_crowd(tasks=5, workers=10, answers_per_task=4)
+    crowd = make_crowd(tasks=5, workers=10, answers_per_task=4)
     reports = RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0).randomize(crowd.answers)
     assert len(reports) == 20
     assert repr(reports).startswith("Reports(20 reports, 5 tasks, 10 workers, mechanism=Randomized")

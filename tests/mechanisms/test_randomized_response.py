@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from quietcrowd.answers import Answers
-from quietcrowd.datasets import synthetic_crowd
+from quietcrowd.datasets import make_crowd
 from quietcrowd.domains import Categorical, Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.mechanisms import Mechanism, RandomizedResponse
@@ -65,7 +65,7 @@ def test_a_worker_loses_the_sum_of_the_answers():
 
 @pytest.mark.parametrize("labels", [2, 3, 5])
 def test_empirical_channel(labels):
-    crowd = synthetic_crowd(
+    crowd = make_crowd(
         tasks=20_000, workers=50, answers_per_task=10, labels=range(labels), seed=labels
     )
     mechanism = RandomizedResponse(domain=crowd.answers.domain, epsilon=1.2)
@@ -77,7 +77,7 @@ def test_empirical_channel(labels):
 
 
 def test_real_noise_differs_each_time_and_has_the_same_law():
-    crowd = synthetic_crowd(tasks=5_000, workers=50, seed=3)
+    crowd = make_crowd(tasks=5_000, workers=50, seed=3)
     mechanism = RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
     one, other = (mechanism.randomize(crowd.answers).table.values for _ in range(2))
     assert not np.array_equal(one, other)
@@ -118,7 +118,7 @@ def test_bad_domains(domain):
 
 
 def test_answers_in_another_domain_and_a_bad_generator():
-    crowd = synthetic_crowd(tasks=3, workers=10)
+    crowd = make_crowd(tasks=3, workers=10)
     mechanism = RandomizedResponse(domain=Categorical(["yes", "no"]), epsilon=1.0)
     with pytest.raises(AnswerError, match=r"the answers are in Categorical\(\['no', 'yes'\]\)"):
         mechanism.randomize(crowd.answers)
@@ -133,7 +133,7 @@ def test_answers_in_another_domain_and_a_bad_generator():
 
 
 def test_a_frame_is_randomized_and_a_seed_is_a_generator():
-    crowd = synthetic_crowd(tasks=3, workers=10)
+    crowd = make_crowd(tasks=3, workers=10)
     mechanism = RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
     frame = crowd.answers.to_frame()
     assert len(mechanism.randomize(frame).table) == len(crowd.answers)
@@ -171,7 +171,7 @@ def test_descriptions_round_trip_and_are_checked():
 
 
 def test_memory_of_reports_is_that_of_labels():
-    crowd = synthetic_crowd(tasks=100, workers=20)
+    crowd = make_crowd(tasks=100, workers=20)
     reports = RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0).randomize(crowd.answers)
     assert reports.table.values.dtype == np.uint8
     assert isinstance(reports.table, Answers)

@@ -5,7 +5,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.answers import Answers
-from quietcrowd.datasets import sparse_crowd, synthetic_crowd
+from quietcrowd.datasets import make_crowd
 from quietcrowd.domains import Ordinal
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import (
@@ -42,7 +42,7 @@ def test_what_a_worker_draws_once(mechanism, shape):
 
 
 def test_what_was_drawn_is_what_is_used():
-    answers = synthetic_crowd(tasks=40, workers=30, seed=1).answers.canonical
+    answers = make_crowd(tasks=40, workers=30, seed=1).answers.canonical
     mechanism = qc.TwoLayerRandomizedResponse(domain=answers.domain, low=0.0, high=1.0)
     drawn = np.zeros((1, 30), np.uint64)
     drawn[0, 15:] = 2**32
@@ -69,7 +69,7 @@ HIDING = [
 @pytest.mark.parametrize("block", [1, 7, 10**6])
 def test_blocks_of_workers_make_up_the_table(monkeypatch, block):
     monkeypatch.setattr(taskwise, "BLOCK", block)
-    answers = sparse_crowd(tasks=9, workers=13, sparsity=0.6, seed=1).answers
+    answers = make_crowd(kind="sparse", tasks=9, workers=13, sparsity=0.6, seed=1).answers
     values = answers.values.astype(np.int16)
     table = np.full((13, 9), -7)
     for workers, cells in taskwise.dense_blocks(answers, values, null=-1):
@@ -111,7 +111,7 @@ def test_ten_billion_cells_are_refused_before_anything_is_allocated(mechanism):
 
 
 def test_reports_take_the_smallest_types():
-    answers = sparse_crowd(tasks=50, workers=30, sparsity=0.9, levels=range(5)).answers
+    answers = make_crowd(kind="sparse", tasks=50, workers=30, sparsity=0.9, levels=range(5)).answers
     labels = HIDING[0].randomize(answers).table
     assert (labels.values.dtype, labels.worker_codes.dtype) == (np.uint8, np.int32)
     assert HIDING[2].randomize(answers).table.values.dtype == np.int32

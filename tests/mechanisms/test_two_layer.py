@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from quietcrowd.answers import Answers
-from quietcrowd.datasets import synthetic_crowd
+from quietcrowd.datasets import make_crowd
 from quietcrowd.domains import Categorical, Ordinal
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import Mechanism, RandomizedResponse, TwoLayerRandomizedResponse
@@ -99,7 +99,7 @@ def test_the_law_of_reports_is_the_mixture():
 
 @pytest.mark.slow
 def test_the_marginal_channel_is_met_and_nobody_knows_a_workers_own():
-    crowd = synthetic_crowd(tasks=200, workers=20_000, answers_per_task=200, labels=range(3))
+    crowd = make_crowd(tasks=200, workers=20_000, answers_per_task=200, labels=range(3))
     mechanism = TwoLayerRandomizedResponse(domain=crowd.answers.domain, low=0.2, high=0.8)
     assert mechanism.worker_channel is None
     first = np.unique(crowd.answers.worker_codes, return_index=True)[1]  # one answer per worker
@@ -112,7 +112,7 @@ def test_the_marginal_channel_is_met_and_nobody_knows_a_workers_own():
 
 
 def test_the_flip_probability_never_leaves():
-    crowd = synthetic_crowd(tasks=10, workers=20)
+    crowd = make_crowd(tasks=10, workers=20)
     reports = TwoLayerRandomizedResponse(domain=crowd.answers.domain, low=0.1, high=0.5).randomize(
         crowd.answers
     )

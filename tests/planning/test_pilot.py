@@ -10,8 +10,8 @@ SIZE = CrowdSize(tasks=60, workers=20, answers=30)
 
 
 def label_pilot(accuracy):
-    return qc.label_crowd(
-        tasks=60, workers=20, answers_per_worker=30, skills=[accuracy] * 20, seed=1
+    return qc.make_crowd(
+        kind="guessing", tasks=60, workers=20, answers_per_worker=30, skills=[accuracy] * 20, seed=1
     )
 
 
@@ -69,8 +69,14 @@ def test_the_same_pilot_and_seed_give_the_same_laws():
 @pytest.mark.slow
 @pytest.mark.parametrize("noisy", [False, True], ids=["plain", "reports"])
 def test_numbers_are_learnt_from_too(noisy):
-    crowd = qc.number_crowd(
-        tasks=60, workers=20, answers_per_worker=30, middle=4.0, worker_sigmas=[0.5] * 20, spread=1
+    crowd = qc.make_crowd(
+        kind="numbers",
+        tasks=60,
+        workers=20,
+        answers_per_worker=30,
+        middle=4.0,
+        worker_sigmas=[0.5] * 20,
+        spread=1,
     )
     pilot = crowd.answers
     if noisy:
@@ -100,7 +106,7 @@ def test_an_even_crowd_stands_for_the_pilots():
 def test_what_is_no_pilot_is_refused():
     with pytest.raises(ParameterError, match="pilot must be Answers or Reports"):
         assumption_of_pilot([1, 2])
-    crowd = qc.number_crowd(tasks=5, workers=4, answers_per_task=2)
+    crowd = qc.make_crowd(kind="numbers", tasks=5, workers=4, answers_per_task=2)
     reports = qc.LaplaceMechanism(domain=crowd.answers.domain, epsilon=1.0).simulate(
         crowd.answers, random_state=0
     )

@@ -248,7 +248,7 @@ def test_a_device_that_left_tasks_out_is_refused(crowd_files, tmp_path, partitio
 
 
 def test_sketches_cannot_be_partitioned(tmp_path):
-    crowd = qc.sparse_crowd(tasks=8, workers=9, sparsity=0.5, seed=1)
+    crowd = qc.make_crowd(kind="sparse", tasks=8, workers=9, sparsity=0.5, seed=1)
     mechanism = qc.MatrixFactorization(domain=crowd.answers.domain, epsilon=1.0)
     reports = mechanism.simulate(crowd.answers, random_state=1)
     qc.write_reports(reports, tmp_path / "r.parquet")
@@ -351,7 +351,7 @@ def test_there_are_no_more_partitions_than_rows(write, tmp_path):
 
 
 def test_a_file_made_of_a_frame_of_reports_is_none_of_answers(tmp_path):
-    crowd = qc.synthetic_crowd(tasks=5, workers=10)
+    crowd = qc.make_crowd(tasks=5, workers=10)
     domain = crowd.answers.domain
     reports = qc.RandomizedResponse(domain=domain, epsilon=1.0).randomize(crowd.answers)
     path = tmp_path / "a.parquet"

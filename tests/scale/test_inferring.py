@@ -412,7 +412,7 @@ def test_threads_are_counted(stores, tmp_path):
 
 
 def test_simulated_reports_and_an_epsilon_of_0_are_told(tmp_path):
-    crowd = qc.synthetic_crowd(tasks=20, workers=10)
+    crowd = qc.make_crowd(tasks=20, workers=10)
     told = {}
     for name, epsilon in (("real", 1.0), ("simulated", 0.0)):
         mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=epsilon)

@@ -30,7 +30,7 @@ def label_posterior(
     """Return how probable each label is for each task, to one who knows how every worker answers.
 
     Workers answer independently of each other, given the truth and, where a task misleads, its
-    lure; see `label_crowd`.
+    lure; see `make_crowd(kind="guessing")`.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def label_posterior(
     Examples
     --------
     >>> import quietcrowd as qc
-    >>> crowd = qc.label_crowd(tasks=4, workers=3, answers_per_task=3)
+    >>> crowd = qc.make_crowd(kind="guessing", tasks=4, workers=3, answers_per_task=3)
     >>> law = crowd.law
     >>> label_posterior(crowd.answers, confusions=law.confusions, prior=law.prior).sum(axis=1)
     array([1., 1., 1., 1.])

@@ -55,7 +55,7 @@ def number_posterior(
     Examples
     --------
     >>> import quietcrowd as qc
-    >>> crowd = qc.number_crowd(tasks=4)
+    >>> crowd = qc.make_crowd(kind="numbers", tasks=4)
     >>> truths, posterior = number_posterior(crowd.answers, crowd.law, points=100)
     >>> posterior.shape
     (4, 100)

@@ -70,7 +70,7 @@ def test_too_many_bins_are_refused():
 
 
 def test_labels_are_no_claims():
-    from quietcrowd.datasets import synthetic_crowd
+    from quietcrowd.datasets import make_crowd
 
     with pytest.raises(AnswerError, match="claims must be numbers"):
-        Basic(epsilon=1.0).release(synthetic_crowd().answers)
+        Basic(epsilon=1.0).release(make_crowd().answers)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.nightly import by_day
 
-from quietcrowd.datasets import load_dataset, opinion_crowd
+from quietcrowd.datasets import load_dataset, make_crowd
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.synthesis import PrisCrowd
 from quietcrowd_research.figure import TablePart
@@ -116,7 +116,10 @@ def quick(monkeypatch):
     """Make every crowd small, and the real ones drawn."""
 
     def small(trials, seed):
-        return [opinion_crowd(tasks=8, workers=12, seed=seed + trial) for trial in range(trials)]
+        return [
+            make_crowd(kind="opinions", tasks=8, workers=12, seed=seed + trial)
+            for trial in range(trials)
+        ]
 
     def shrunk(crowd):
         return attrs.evolve(crowd, datasets=small, bandwidth=1.0)
@@ -178,7 +181,7 @@ def test_densities_of_single_tasks_are_drawn(tmp_path, capsys):
 
 def test_printed_weights_favour_outliers():
     """Hampel's loss rises with the distance: what lies apart weighs most, against the text."""
-    crowd = opinion_crowd(tasks=20)
+    crowd = make_crowd(kind="opinions", tasks=20)
     density = PrisCrowd(release="paper", epsilon0=1.0, bandwidth=1.0).fit(crowd.answers)
     unreliable = density.claims.worker_codes >= 10
     for kind, more in (("combined", False), ("printed", True)):

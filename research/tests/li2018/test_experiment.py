@@ -85,9 +85,11 @@ def test_figure_2_shows_the_draws_beside_the_weights(tmp_path):
 
 def test_a_worker_who_draws_little_gets_the_larger_weight():
     """Many answers of equally good workers: weights are in the order of the draws."""
-    from quietcrowd import label_crowd
+    from quietcrowd import make_crowd
 
-    crowd = label_crowd(tasks=400, workers=40, answers_per_task=40, accuracy=(0.9, 0.9), seed=2)
+    crowd = make_crowd(
+        kind="guessing", tasks=400, workers=40, answers_per_task=40, accuracy=(0.9, 0.9), seed=2
+    )
     frame = drawn_weights(crowd, epsilon=1.0, trials=2, seed=1)
     for _, draw in frame.groupby("trial"):
         assert draw["private"].corr(draw["flip"], method="spearman") < -0.9

@@ -7,7 +7,7 @@ from quietcrowd_research.moon2025.fit_times import fit_times
 
 
 def test_a_row_for_each_epsilon_and_method():
-    crowd = qc.sensor_crowd(tasks=10, workers=8)
+    crowd = qc.make_crowd(kind="sensors", tasks=10, workers=8)
     laplace = partial(qc.LaplaceMechanism, domain=crowd.answers.domain, fill=None)
     frame = fit_times(
         crowd,

@@ -1,10 +1,10 @@
 """Synthetic crowds, and loaders of data sets."""
 
+from quietcrowd.datasets.crowds import make_crowd
 from quietcrowd.datasets.dataset import Dataset, dataset_domain, load_dataset
 from quietcrowd.datasets.description import Description, describe
-from quietcrowd.datasets.label_crowd import LabelLaw, SampledLabels, label_crowd
-from quietcrowd.datasets.number_crowd import NumberLaw, SampledNumbers, number_crowd
-from quietcrowd.datasets.synthetic import opinion_crowd, sensor_crowd, sparse_crowd, synthetic_crowd
+from quietcrowd.datasets.guessing_crowd import LabelLaw, SampledLabels
+from quietcrowd.datasets.number_crowd import NumberLaw, SampledNumbers
 
 __all__ = [
     "Dataset",
@@ -15,11 +15,6 @@ __all__ = [
     "SampledNumbers",
     "dataset_domain",
     "describe",
-    "label_crowd",
     "load_dataset",
-    "number_crowd",
-    "opinion_crowd",
-    "sensor_crowd",
-    "sparse_crowd",
-    "synthetic_crowd",
+    "make_crowd",
 ]

@@ -93,53 +93,12 @@ def number_crowd(
 ) -> SampledNumbers:
     """Sample a crowd that measures numbers, with its distribution.
 
-    Truths are normal, truncated to the domain. All answers to a task share an error, which is added
-    to the truth. The worker's scale multiplies the distance of this sum from the middle, an
-    individual error is added, and the answer is clipped to the domain. Scales are uniform between
-    two bounds, and standard deviations of individual errors are log-uniform. All workers give
-    equally many answers, to within one. Ids are integers from 0.
-
-    Parameters
-    ----------
-    tasks, workers, answers_per_task : int
-        At least 1; ``answers_per_task <= workers``.
-    answers_per_worker : int, optional
-        Answers of every worker instead of `answers_per_task`, assigned evenly to tasks.
-    domain : Interval, optional
-        Default: 0 to 10. Its unit is that of all lengths below.
-    middle, spread : float, optional
-        Mean and standard deviation (above 0) of the truths before truncation. Default mean: the
-        middle of the domain.
-    sigmas : (float, float)
-        Bounds of the standard deviations of individual errors, above 0.
-    scales : (float, float)
-        Bounds of the factors of distances from the middle, above 0. Below 1 a worker avoids the
-        ends.
-    worker_sigmas, worker_scales : sequence of float, optional
-        Values of every worker instead of random ones. Sigmas are at least 10^-9 times the width of
-        the domain, scales at least 0. A worker of scale 0 knows only the middle.
-    bias : float
-        Standard deviation of the error that all answers to a task share.
-    outliers, outlier_factor : float
-        Fraction of the answers with an individual error `outlier_factor`, at least 1, times as
-        large.
-    seed : int
-        The same seed gives the same crowd.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter is out of its range.
-
-    Examples
-    --------
-    A crowd with heavy tails:
-
-    >>> crowd = number_crowd(tasks=50, outliers=0.1)
-    >>> crowd.answers
-    Answers(500 answers, 50 tasks, 40 workers, domain=Interval(low=0.0, high=10.0))
-    >>> crowd.law.sigma.shape
-    (40,)
+    Truths are normal, truncated to the domain, whose unit is that of all lengths. All answers to a
+    task share an error, which is added to the truth. The worker's scale multiplies the distance of
+    this sum from the middle, an individual error is added, and the answer is clipped to the domain.
+    Scales are uniform between two bounds; below 1 a worker avoids the ends, and at 0 knows only the
+    middle. Standard deviations of individual errors are log-uniform, and at least 10^-9 times the
+    width of the domain. All workers give equally many answers, to within one.
     """
     check_assigned_sizes(
         tasks, workers, answers_per_task if answers_per_worker is None else 1, seed

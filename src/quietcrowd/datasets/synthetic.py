@@ -31,7 +31,7 @@ SPREADS = 8.0
 """Standard deviations from the middle at which normal claims are clipped."""
 
 
-def synthetic_crowd(
+def one_coin_crowd(
     *,
     tasks: int = 1_000,
     workers: int = 100,
@@ -42,25 +42,8 @@ def synthetic_crowd(
 ) -> Dataset:
     """Sample a crowd of one-coin workers.
 
-    Each worker has an accuracy, uniform between two bounds. Each task has a uniform truth and
-    answers of random workers. An answer is the truth with the worker's accuracy, otherwise uniform
-    on the other labels. Ids are integers from 0.
-
-    Parameters
-    ----------
-    tasks, workers, answers_per_task : int
-        At least 1; ``answers_per_task <= workers``.
-    labels : sequence
-        At least two labels.
-    accuracy : (float, float)
-        Bounds of the workers' accuracies.
-    seed : int
-        The same seed gives the same crowd.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter is out of its range.
+    Each task has a uniform truth and answers of random workers. An answer is the truth with the
+    worker's accuracy, otherwise uniform on the other labels.
     """
     check_assigned_sizes(tasks, workers, answers_per_task, seed)
     domain = Categorical(labels)
@@ -129,31 +112,7 @@ def sensor_crowd(
 
     Truths are uniform on the domain. A worker answers each task with probability `share`,
     independently. The answer is the truth plus normal noise, clipped to the domain. The first half
-    of the workers has the first standard deviation of noise, the others have the second. Ids are
-    integers from 0.
-
-    Parameters
-    ----------
-    tasks, workers : int
-        At least 1.
-    share : float
-        Probability that a worker answers a task, above 0 and at most 1.
-    sigmas : (float, float)
-        Standard deviations of good and of bad workers, in the unit of the domain; at least 0.
-    domain : Interval, optional
-        Default: 0 to 10.
-    seed : int
-        The same seed gives the same crowd.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter is out of its range.
-
-    Examples
-    --------
-    >>> sensor_crowd(tasks=5, workers=4).answers
-    Answers(20 answers, 5 tasks, 4 workers, domain=Interval(low=0.0, high=10.0))
+    of the workers has the first standard deviation of noise, the others have the second.
     """
     bounds = Interval(low=0, high=10) if domain is None else domain
     check_sizes(tasks, workers, seed)
@@ -200,31 +159,11 @@ def sparse_crowd(
 
     A worker answers each task with probability ``1 - sparsity``, independently. The answer is the
     truth plus normal noise, rounded to the nearest level. A random half of the workers has the
-    first standard deviation of noise, the others have the second. Ids are integers from 0. Memory
-    is proportional to the answers. Source: H. Sun et al., IEEE Big Data 2018, section VI-A.
-
-    Parameters
-    ----------
-    tasks, workers : int
-        At least 1.
-    sparsity : float
-        Fraction of missing answers.
-    truths : {"normal", "uniform"}
-        "normal" has mean 0 and variance 1, as in the paper. Then half of the truths are below all
-        levels 0 to 9, and a constant guess is hard to beat. "uniform" covers the whole domain.
-    clip_truths : bool
-        Whether truths are clipped to the domain before answers are sampled; the paper does not say.
-    levels : sequence of numbers
-        At least two, increasing.
-    sigmas : (float, float)
-        Standard deviations of good and of bad workers.
-    seed : int
-        The same seed gives the same crowd.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter is out of its range.
+    first standard deviation of noise, the others have the second. "normal" truths have mean 0 and
+    variance 1, as in the paper. Then half of the truths are below all levels 0 to 9, and a constant
+    guess is hard to beat. "uniform" truths cover the whole domain. The paper does not say whether
+    truths are clipped. Memory is proportional to the answers. Source: H. Sun et al., IEEE Big Data
+    2018, section VI-A.
     """
     domain = Ordinal(levels)
     check_sizes(tasks, workers, seed)

@@ -175,7 +175,7 @@ class Experiment:
     --------
     >>> import quietcrowd as qc
     >>> experiment = Experiment(
-    ...     dataset=qc.synthetic_crowd(tasks=50, workers=20),
+    ...     dataset=qc.make_crowd(tasks=50, workers=20),
     ...     mechanisms=[qc.RandomizedResponse],
     ...     epsilons=[1.0],
     ...     methods={"majority": qc.MajorityVote()},

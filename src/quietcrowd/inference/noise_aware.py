@@ -83,7 +83,7 @@ class NoiseAware(FittingMethod):
     >>> import numpy as np
     >>> import quietcrowd as qc
     >>> warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
-    >>> crowd = qc.synthetic_crowd(tasks=300, workers=50, seed=1)
+    >>> crowd = qc.make_crowd(tasks=300, workers=50, seed=1)
     >>> mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
     >>> reports = mechanism.simulate(crowd.answers, random_state=1)
     >>> estimate = qc.NoiseAware().fit(reports)

@@ -130,7 +130,7 @@ def ignores_noise() -> Iterator[None]:
     Examples
     --------
     >>> import quietcrowd as qc
-    >>> crowd = qc.synthetic_crowd(tasks=5, workers=10)
+    >>> crowd = qc.make_crowd(tasks=5, workers=10)
     >>> mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
     >>> with ignores_noise():
     ...     estimate = qc.MajorityVote().fit(mechanism.randomize(crowd.answers))

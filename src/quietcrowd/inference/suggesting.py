@@ -95,7 +95,7 @@ def suggest_tasks(
     >>> import numpy as np
     >>> import quietcrowd as qc
     >>> warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
-    >>> crowd = qc.synthetic_crowd(tasks=50, workers=30, answers_per_task=6, seed=1)
+    >>> crowd = qc.make_crowd(tasks=50, workers=30, answers_per_task=6, seed=1)
     >>> mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0)
     >>> reports = mechanism.simulate(crowd.answers, random_state=1)
     >>> asked = suggest_tasks(qc.NoiseAware().fit(reports), answers=20)

@@ -13,7 +13,7 @@ from attrs.validators import instance_of, optional
 from typing_extensions import override
 
 from quietcrowd.datasets.dataset import Dataset
-from quietcrowd.datasets.label_crowd import label_crowd
+from quietcrowd.datasets.guessing_crowd import guessing_crowd
 from quietcrowd.datasets.number_crowd import LEAST_SIGMA, number_crowd
 from quietcrowd.domains import Domain, FiniteDomain, Interval
 from quietcrowd.exceptions import ParameterError
@@ -153,7 +153,7 @@ class LabelCrowd(CrowdAssumption):
             guesses = rng.random(size.workers) < self.guessers
             own = self.accuracy + self.accuracy_sd * drawn[:, 0]
             skills = np.clip(np.where(guesses, 1 / self.domain.size, own), 0.0, 1.0)
-        crowd = label_crowd(
+        crowd = guessing_crowd(
             tasks=size.tasks,
             workers=size.workers,
             answers_per_worker=size.answers,

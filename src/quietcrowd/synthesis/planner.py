@@ -233,8 +233,8 @@ def plan_for_claims(
 
     Examples
     --------
-    >>> from quietcrowd.datasets import sensor_crowd
-    >>> claims = sensor_crowd(tasks=5, workers=200).answers
+    >>> from quietcrowd import make_crowd
+    >>> claims = make_crowd(kind="sensors", tasks=5, workers=200).answers
     >>> best = plan_for_claims(claims, 3.0, bandwidth=0.4, claims=5, k=80)[0]
     >>> best.guarantee.answers, best.guarantee.epsilon <= 3 < best.guarantee.worker_epsilon
     (5, True)

@@ -79,8 +79,8 @@ class PrisCrowd(Parameters):
 
     Examples
     --------
-    >>> from quietcrowd.datasets import sensor_crowd
-    >>> claims = sensor_crowd(tasks=5, workers=200, sigmas=(0.5, 0.5)).answers
+    >>> from quietcrowd import make_crowd
+    >>> claims = make_crowd(kind="sensors", tasks=5, workers=200, sigmas=(0.5, 0.5)).answers
     >>> method = PrisCrowd(epsilon0=0.5, bandwidth=0.3, claims=5, gamma=1.5, k=25)
     >>> density = method.fit(claims)
     >>> round(density.guarantee(delta=1e-6).epsilon, 2)

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from quietcrowd.answers import Answers
-from quietcrowd.datasets.synthetic import synthetic_crowd
+from quietcrowd.datasets.crowds import make_crowd
 from quietcrowd.domains import Categorical, check_finite
 from quietcrowd.frames import positions_by_text
 from quietcrowd.inference.estimate import LabelEstimate
@@ -28,7 +28,7 @@ SPLIT = 10**6
 def check_label_method(method: FittingMethod, feed: shared.Feed) -> None:
     """Run all checks; see `check_method`."""
     for labels in (("no", "yes"), (1, 2, 3, 4, 5)):
-        crowd = synthetic_crowd(tasks=60, workers=15, answers_per_task=4, labels=labels, seed=SEED)
+        crowd = make_crowd(tasks=60, workers=15, answers_per_task=4, labels=labels, seed=SEED)
         answers = crowd.answers
         shared.check_row_order(method, answers, feed)
         shared.check_names(method, answers)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from quietcrowd.answers import Answers
-from quietcrowd.datasets.synthetic import sparse_crowd
+from quietcrowd.datasets.crowds import make_crowd
 from quietcrowd.domains import Interval
 from quietcrowd.inference.estimate import NumericEstimate
 from quietcrowd.inference.fitting import FittingMethod
@@ -20,7 +20,9 @@ SEED = 20_181_210
 
 def check_numeric_method(method: FittingMethod, feed: shared.Feed, *, plain: bool) -> None:
     """Run all checks; see `check_method`. `plain`: the method reads non-private answers."""
-    crowd = sparse_crowd(tasks=40, workers=23, sparsity=0.5, truths="uniform", seed=SEED)
+    crowd = make_crowd(
+        kind="sparse", tasks=40, workers=23, sparsity=0.5, truths="uniform", seed=SEED
+    )
     answers = crowd.answers
     shared.check_row_order(method, answers, feed)
     shared.check_partitions(method, answers, feed)

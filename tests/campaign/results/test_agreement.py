@@ -224,7 +224,7 @@ def test_reports_that_tell_nothing_are_not_corrected():
 
 
 def crowd_of(labels, accuracy, workers=400):
-    return qc.synthetic_crowd(
+    return qc.make_crowd(
         tasks=2_000,
         workers=workers,
         answers_per_task=20,

@@ -22,7 +22,7 @@ def run(run):
 @pytest.fixture
 def files(tmp_path):
     """Return files of two campaigns with the same workers, 5 answers each or 20 tasks."""
-    crowd = qc.synthetic_crowd(tasks=20, workers=25, answers_per_task=5, seed=3)
+    crowd = qc.make_crowd(tasks=20, workers=25, answers_per_task=5, seed=3)
     domain = crowd.answers.domain
     mechanisms = (
         qc.RandomizedResponse(domain=domain, epsilon=1.0),
@@ -98,7 +98,7 @@ def test_json(run, files):
 
 
 def test_three_files_of_a_tenth_are_within_three_tenths(run, tmp_path):
-    crowd = qc.sensor_crowd(tasks=1, workers=2)
+    crowd = qc.make_crowd(kind="sensors", tasks=1, workers=2)
     mechanism = qc.LaplaceMechanism(domain=crowd.answers.domain, epsilon=0.1, fill=None)
     paths = [tmp_path / f"{place}.csv" for place in range(3)]
     for path in paths:
@@ -118,7 +118,7 @@ def test_a_terminal_gets_those_who_spent_most(run, files, monkeypatch):
 
 
 def test_simulations_are_told(run, tmp_path):
-    crowd = qc.sensor_crowd(tasks=3, workers=4)
+    crowd = qc.make_crowd(kind="sensors", tasks=3, workers=4)
     mechanism = qc.PiecewiseMechanism(domain=crowd.answers.domain, epsilon=1.0)
     path = tmp_path / "reports.jsonl"
 
@@ -150,7 +150,7 @@ def test_a_file_is_named_once(run, files):
 
 
 def test_sketches_cost_what_the_profiles_of_their_tasks_add_up_to(run, tmp_path):
-    answers = qc.sparse_crowd(tasks=100, workers=6, sparsity=0.5, seed=1).answers
+    answers = qc.make_crowd(kind="sparse", tasks=100, workers=6, sparsity=0.5, seed=1).answers
     mechanism = qc.MatrixFactorization(domain=answers.domain, epsilon=1.0, rank=12)
     path = tmp_path / "reports.parquet"
     qc.write_reports(mechanism.randomize(answers), path)

@@ -49,7 +49,7 @@ def test_options_may_be_repeated_or_hold_commas(run, folder):
 
 
 def test_what_is_impossible_is_left_out_of_an_evaluation(run, tmp_path):
-    crowd = qc.synthetic_crowd(
+    crowd = qc.make_crowd(
         tasks=20, workers=8, answers_per_task=4, labels=range(5), accuracy=(0.2, 0.3)
     )
     qc.write_answers(crowd.answers, tmp_path / "answers.csv")
@@ -64,7 +64,9 @@ def test_what_is_impossible_is_left_out_of_an_evaluation(run, tmp_path):
 
 @pytest.mark.slow
 def test_an_experiment_on_numbers(run, ratings, tmp_path):
-    crowd = qc.sparse_crowd(tasks=20, workers=15, sparsity=0.5, truths="uniform", seed=1)
+    crowd = qc.make_crowd(
+        kind="sparse", tasks=20, workers=15, sparsity=0.5, truths="uniform", seed=1
+    )
     qc.write_table(crowd.truths, ratings / "truth.csv")
     description = {"kind": "ordinal", "domain": list(range(10))}
     (ratings / "dataset.json").write_text(json.dumps(description))
@@ -133,7 +135,9 @@ def test_evaluate_fits_80_columns_and_names_every_reference(run, folder, tmp_pat
 
 
 def test_long_names_of_methods_fit_80_columns(run, ratings):
-    crowd = qc.sparse_crowd(tasks=20, workers=15, sparsity=0.5, truths="uniform", seed=1)
+    crowd = qc.make_crowd(
+        kind="sparse", tasks=20, workers=15, sparsity=0.5, truths="uniform", seed=1
+    )
     qc.write_table(crowd.truths, ratings / "truth.csv")
     description = {"kind": "ordinal", "domain": list(range(10))}
     (ratings / "dataset.json").write_text(json.dumps(description))

@@ -24,7 +24,7 @@ BAD = 10
 def flags_of(how, labels="ab", seed=0, epsilon=EPSILON):
     """Return the flags of a crowd whose first workers answer in a way of their own."""
     rng = np.random.default_rng(seed)
-    crowd = qc.synthetic_crowd(
+    crowd = qc.make_crowd(
         tasks=TASKS, workers=WORKERS, answers_per_task=PER_TASK, labels=list(labels), seed=seed
     )
     frame = crowd.answers.to_frame()
@@ -64,8 +64,8 @@ def test_workers_who_do_not_answer(how, flag, labels):
 def test_those_who_always_give_one_label_are_accused_and_nobody_else(mechanism):
     """They stand scattered among the others, the first and the last one among them."""
     steady = {0, 3, 7, 8, 15, 22, 29}
-    crowd = qc.label_crowd(
-        tasks=300, workers=30, answers_per_task=20, labels=list("abcdef"), seed=6
+    crowd = qc.make_crowd(
+        kind="guessing", tasks=300, workers=30, answers_per_task=20, labels=list("abcdef"), seed=6
     )
     frame = crowd.answers.to_frame()
     frame.loc[frame["worker"].astype(int).isin(steady), "label"] = "c"
@@ -86,7 +86,7 @@ def test_workers_who_turn_two_labels():
 def test_workers_who_skip_the_randomiser():
     """At epsilon 1 a report says the truth three times in four at most."""
     rng = np.random.default_rng(3)
-    crowd = qc.synthetic_crowd(
+    crowd = qc.make_crowd(
         tasks=TASKS, workers=WORKERS, answers_per_task=PER_TASK, accuracy=(0.9, 0.95), seed=3
     )
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
@@ -104,7 +104,7 @@ def test_workers_who_skip_the_randomiser():
 
 
 def test_plain_answers_and_single_labels():
-    crowd = qc.synthetic_crowd(tasks=30, workers=10, seed=1)
+    crowd = qc.make_crowd(tasks=30, workers=10, seed=1)
     assert NOT_RANDOMISED not in set(qc.NoiseAware().fit(crowd.answers).workers["flag"])
     frame = crowd.answers.to_frame().assign(label="no")
     alone = qc.Answers.from_frame(frame, qc.Categorical(["no"]))

@@ -13,7 +13,7 @@ from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterErr
 from quietcrowd.inference import MajorityVote, WeightedVote, ignores_noise
 from quietcrowd.testing import crowds
 
-CROWD = qc.synthetic_crowd(tasks=2_000, workers=40, answers_per_task=10, seed=6)
+CROWD = qc.make_crowd(tasks=2_000, workers=40, answers_per_task=10, seed=6)
 
 
 @pytest.mark.parametrize("method", [MajorityVote(), WeightedVote()])
@@ -59,7 +59,7 @@ def test_quality_is_that_of_answers_though_flips_are_secret():
 @pytest.mark.parametrize("labels", [2, 3, nightly(4), 5, nightly(7)])
 @pytest.mark.filterwarnings("ignore::quietcrowd.NoSignalWarning")
 def test_quality_is_missing_where_reports_tell_nothing(labels):
-    crowd = qc.synthetic_crowd(tasks=30, workers=20, labels=range(labels))
+    crowd = qc.make_crowd(tasks=30, workers=20, labels=range(labels))
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=0.0)
     with ignores_noise():
         workers = MajorityVote().fit(mechanism.randomize(crowd.answers)).workers
@@ -91,7 +91,7 @@ def test_a_warm_start_of_another_method_is_refused():
     MajorityVote().fit(CROWD.answers, start=MajorityVote().fit(CROWD.answers))
     with pytest.raises(ParameterError, match="start must be a TruthEstimate; got str"):
         WeightedVote().fit(CROWD.answers, start="warm")
-    three = qc.synthetic_crowd(tasks=20, workers=40, labels=range(3)).answers
+    three = qc.make_crowd(tasks=20, workers=40, labels=range(3)).answers
     with pytest.raises(
         ParameterError, match=r"start must be an estimate for Categorical\(\[0, 1, 2"
     ):

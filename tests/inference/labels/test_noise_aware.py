@@ -34,7 +34,9 @@ VOTE = 2.0**-24
 ROUNDING = 1e-10
 """What the objective per answer may fall by: what rounding of the sums does is about 1e-13."""
 
-CROWD = qc.label_crowd(tasks=150, workers=24, answers_per_task=5, labels=["a", "b", "c"], seed=1)
+CROWD = qc.make_crowd(
+    kind="guessing", tasks=150, workers=24, answers_per_task=5, labels=["a", "b", "c"], seed=1
+)
 DOMAIN = CROWD.answers.domain
 
 MECHANISMS = {
@@ -71,7 +73,8 @@ def prepared(data, method, gold=None):
 
 
 crowds = st.builds(
-    lambda labels, seed, workers, answers, low: qc.label_crowd(
+    lambda labels, seed, workers, answers, low: qc.make_crowd(
+        kind="guessing",
         tasks=40,
         workers=workers,
         answers_per_task=min(answers, workers),
@@ -137,8 +140,13 @@ def test_of_any_table_the_objective_rises_and_votes_are_bounded(seed, shape, sha
     table = rng.dirichlet(np.ones(reports), labels).clip(1e-3)
     channel = TableChannel.rounded(table / table.sum(axis=1, keepdims=True))
     assume(channel.epsilon > 0)
-    crowd = qc.label_crowd(
-        tasks=40, workers=12, answers_per_task=5, labels=range(labels), seed=seed % 1000
+    crowd = qc.make_crowd(
+        kind="guessing",
+        tasks=40,
+        workers=12,
+        answers_per_task=5,
+        labels=range(labels),
+        seed=seed % 1000,
     )
     answers = crowd.answers
     law = channel.probabilities[answers.values]
@@ -291,8 +299,8 @@ def sharpened(crowd, known):
 
 @pytest.mark.slow
 def test_known_truths_tell_how_sure_estimates_should_be():
-    together = qc.label_crowd(
-        tasks=1200, workers=60, answers_per_task=12, misled=0.5, pull=0.7, seed=5
+    together = qc.make_crowd(
+        kind="guessing", tasks=1200, workers=60, answers_per_task=12, misled=0.5, pull=0.7, seed=5
     )
     blind, told = sharpened(together, 0), sharpened(together, 200)
     assert blind[0] == 1.0
@@ -300,13 +308,13 @@ def test_known_truths_tell_how_sure_estimates_should_be():
     assert told[0] < 0.6
     assert told[1] < blind[1] - 0.05
     assert told[2] < 0.6 * blind[2]
-    alone = qc.label_crowd(tasks=1200, workers=60, answers_per_task=12, seed=5)
+    alone = qc.make_crowd(kind="guessing", tasks=1200, workers=60, answers_per_task=12, seed=5)
     assert 0.7 < sharpened(alone, 200)[0] < 1.5
 
 
 @pytest.mark.parametrize("epsilon", [None, 3.0])
 def test_workers_who_always_give_one_label_are_told_apart(epsilon):
-    crowd = qc.label_crowd(tasks=300, workers=30, answers_per_task=10, seed=6)
+    crowd = qc.make_crowd(kind="guessing", tasks=300, workers=30, answers_per_task=10, seed=6)
     frame = crowd.answers.to_frame()
     constant = frame["worker"].astype(int) >= 24
     frame.loc[constant, "label"] = "yes"
@@ -340,8 +348,9 @@ def test_it_is_clearly_better_on_skewed_and_on_weak_crowds(options, epsilon, fac
     methods = {"aware": qc.NoiseAware(), "dawid-skene": qc.DawidSkene()}
     methods["majority"] = qc.MajorityVote()
     for seed in range(3):
-        crowd = qc.label_crowd(
-            **{"tasks": 1000, "workers": 60, "answers_per_task": 12, "seed": seed, **options}
+        crowd = qc.make_crowd(
+            kind="guessing",
+            **{"tasks": 1000, "workers": 60, "answers_per_task": 12, "seed": seed, **options},
         )
         mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=epsilon)
         reports = mechanism.simulate(crowd.answers, random_state=seed)
@@ -455,7 +464,7 @@ def test_units_are_those_of_a_tally_after_an_extension():
     assert tally.classes.sum() / unit == pytest.approx(estimate.summary.tasks, rel=1e-6)
 
 
-HIDDEN = qc.synthetic_crowd(tasks=300, workers=40, answers_per_task=10, seed=2)
+HIDDEN = qc.make_crowd(tasks=300, workers=40, answers_per_task=10, seed=2)
 
 
 def one_layer(answers, epsilon):

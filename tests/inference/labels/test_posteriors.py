@@ -8,7 +8,7 @@ import quietcrowd as qc
 from quietcrowd.inference import METHODS
 from quietcrowd.inference.labels.model import CategoricalMethod
 
-CROWD = qc.synthetic_crowd(tasks=40, workers=12, answers_per_task=4, labels=[*"abc"], seed=3)
+CROWD = qc.make_crowd(tasks=40, workers=12, answers_per_task=4, labels=[*"abc"], seed=3)
 FRAME = CROWD.answers.to_frame()
 WITH = [
     *(

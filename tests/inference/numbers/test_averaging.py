@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quietcrowd.answers import Answers
-from quietcrowd.datasets import sparse_crowd, synthetic_crowd
+from quietcrowd.datasets import make_crowd
 from quietcrowd.domains import Interval
 from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
 from quietcrowd.inference import MajorityVote, Mean, Median, WeightedMean, ignores_noise
@@ -18,7 +18,7 @@ from quietcrowd.mechanisms import LaplaceMechanism, RandomizedResponse
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
 
-CROWD = sparse_crowd(tasks=40, workers=30, sparsity=0.6, truths="uniform", seed=3)
+CROWD = make_crowd(kind="sparse", tasks=40, workers=30, sparsity=0.6, truths="uniform", seed=3)
 
 
 @st.composite
@@ -159,7 +159,7 @@ def test_null_reports_are_dropped_and_counted():
 
 
 def test_labels_are_not_averaged():
-    crowd = synthetic_crowd(tasks=5, workers=10)
+    crowd = make_crowd(tasks=5, workers=10)
     with pytest.raises(AnswerError, match="Mean needs numbers"):
         Mean().fit(crowd.answers)
     numbers = CROWD.answers.with_values(Interval(low=0, high=9), CROWD.answers.values)
@@ -190,7 +190,9 @@ def test_a_start_from_other_workers():
 
 
 def test_standard_errors_say_how_far_means_are_off():
-    crowd = sparse_crowd(tasks=400, workers=500, sparsity=0.8, truths="uniform", seed=8)
+    crowd = make_crowd(
+        kind="sparse", tasks=400, workers=500, sparsity=0.8, truths="uniform", seed=8
+    )
     mechanism = LaplaceMechanism(domain=crowd.answers.domain, epsilon=2.0, fill=None)
     reports = mechanism.simulate(crowd.answers, random_state=0)
     plain = Mean().fit(crowd.answers).estimates.truths

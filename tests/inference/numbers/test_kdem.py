@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import median_abs_deviation
 
-from quietcrowd.datasets import sparse_crowd
+from quietcrowd.datasets import make_crowd
 from quietcrowd.exceptions import NoiseIgnoredWarning, ParameterError
 from quietcrowd.inference import CRH, METHODS, KDEm
 from quietcrowd.mechanisms import LaplaceMechanism
 
-CROWD = sparse_crowd(tasks=40, workers=30, sparsity=0.6, truths="uniform", seed=3)
+CROWD = make_crowd(kind="sparse", tasks=40, workers=30, sparsity=0.6, truths="uniform", seed=3)
 
 
 def frame_of(*rows):

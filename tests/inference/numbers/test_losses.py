@@ -9,14 +9,14 @@ from scipy import stats
 import quietcrowd as qc
 import quietcrowd.inference.numbers.losses as catd_module
 from quietcrowd.answers import Answers
-from quietcrowd.datasets import sparse_crowd, synthetic_crowd
+from quietcrowd.datasets import make_crowd
 from quietcrowd.domains import Categorical, Interval
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference import CATD, CRH, Mean, WeightedMean
 from quietcrowd.inference.partition import Partition, Summary
 
-CROWD = sparse_crowd(tasks=40, workers=30, sparsity=0.6, truths="uniform", seed=3)
-LABELS = synthetic_crowd(tasks=80, workers=20, answers_per_task=6, labels=("a", "b", "c"), seed=5)
+CROWD = make_crowd(kind="sparse", tasks=40, workers=30, sparsity=0.6, truths="uniform", seed=3)
+LABELS = make_crowd(tasks=80, workers=20, answers_per_task=6, labels=("a", "b", "c"), seed=5)
 SWEEPS = 4
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.core.held_weights import held_weights
 
 import quietcrowd as qc
-from quietcrowd.datasets import number_crowd, sensor_crowd, sparse_crowd
+from quietcrowd.datasets import make_crowd
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference.loop import run_loop
 from quietcrowd.inference.numbers import noise_aware as noise_aware_numbers
@@ -17,7 +17,7 @@ from quietcrowd.inference.reading import Observations
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
 
-CROWD = sensor_crowd(tasks=60, workers=30, share=0.5, seed=1)
+CROWD = make_crowd(kind="sensors", tasks=60, workers=30, share=0.5, seed=1)
 DOMAIN = CROWD.answers.domain
 
 
@@ -109,7 +109,7 @@ def test_filled_in_reports_are_told_from_answers():
 
 @pytest.mark.nightly
 def test_where_all_tasks_were_answered_the_crowds_share_says_so():
-    crowd = sensor_crowd(tasks=100, workers=30, share=1.0, seed=2)
+    crowd = make_crowd(kind="sensors", tasks=100, workers=30, share=1.0, seed=2)
     reports = noisy(10.0, crowd, fill="uniform")
     with qc.ignores_noise():
         moon = qc.MOON(truth_prior="normal").fit(reports)
@@ -158,7 +158,7 @@ def test_an_earlier_estimate_is_a_start_and_can_be_extended():
 def test_intervals_hold_nine_tenths_of_the_truths():
     inside = []
     for seed in range(4):  # 1200 truths: beyond 85 to 95 % by chance in less than 1 of 10^6
-        crowd = sensor_crowd(tasks=300, workers=30, share=0.5, seed=seed)
+        crowd = make_crowd(kind="sensors", tasks=300, workers=30, share=0.5, seed=seed)
         reports = noisy(4.0, crowd)
         estimate = numbers().fit(reports)
         levels, quantiles = estimate.model.posterior(estimate.partition, estimate.state)
@@ -174,7 +174,7 @@ def test_intervals_hold_nine_tenths_of_the_truths():
 @pytest.mark.parametrize("options", [{"scales": (0.4, 1.0)}, {"bias": 1.0}])
 @pytest.mark.parametrize("epsilon", [20.0, None])
 def test_no_worker_holds_half_of_a_task_unless_others_bear_it_out(options, epsilon):
-    crowd = number_crowd(**options, seed=3)
+    crowd = make_crowd(kind="numbers", **options, seed=3)
     reports = crowd.answers if epsilon is None else noisy(epsilon, crowd)
     estimate = numbers().fit(reports)
     partition = estimate.partition
@@ -205,7 +205,7 @@ def test_what_nobody_bears_out_is_not_followed():
 def test_answers_that_are_cut_off_are_told_from_others():
     inside = []
     for seed in range(4):  # 1200 truths: .80 without laws of the ends, .87 with them
-        crowd = sparse_crowd(tasks=300, workers=300, truths="uniform", seed=seed)
+        crowd = make_crowd(kind="sparse", tasks=300, workers=300, truths="uniform", seed=seed)
         levels = crowd.answers.domain.levels
         between = qc.Interval(low=levels[0], high=levels[-1])
         frame = crowd.answers.to_frame()

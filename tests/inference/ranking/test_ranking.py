@@ -183,7 +183,7 @@ def test_laws_that_a_comparison_does_not_have_are_refused():
     with pytest.raises(
         qc.AnswerError, match=r"comparisons must be answers in Categorical\(\['left'"
     ):
-        rank_items(qc.synthetic_crowd(tasks=3, workers=10).answers)
+        rank_items(qc.make_crowd(tasks=3, workers=10).answers)
     numbers = qc.LaplaceMechanism(domain=qc.Interval(low=0, high=1), epsilon=1.0)
     with pytest.raises(qc.AnswerError, match="got Interval"):
         rank_items(crowd(), mechanism=numbers)

@@ -19,7 +19,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::quietcrowd.NoSignalWarning"),  # has a test of its own
 ]
 
-CROWD = qc.label_crowd(tasks=150, workers=30, answers_per_task=12, labels=range(6), seed=3)
+CROWD = qc.make_crowd(
+    kind="guessing", tasks=150, workers=30, answers_per_task=12, labels=range(6), seed=3
+)
 
 
 def reported(crowd=CROWD, epsilon=2.0, seed=2, **parameters):
@@ -96,7 +98,9 @@ class SetsByTable(qc.SubsetSelection):
 @pytest.mark.parametrize("size", [nightly(1), 2])
 def test_posteriors_are_those_by_a_table_of_all_sets(epsilon, size):
     """Mistakes are learnt in another order, and the table is rounded: it is nearly the same."""
-    crowd = qc.label_crowd(tasks=200, workers=20, answers_per_task=9, labels=range(4), seed=1)
+    crowd = qc.make_crowd(
+        kind="guessing", tasks=200, workers=20, answers_per_task=9, labels=range(4), seed=1
+    )
     sets = reported(crowd, epsilon, set_size=size)
     table = SetsByTable(domain=crowd.answers.domain, epsilon=epsilon, set_size=size)
     by_table = Reports(table=sets.table, mechanism=table, simulated=True)
@@ -113,8 +117,8 @@ def test_posteriors_are_those_by_a_table_of_all_sets(epsilon, size):
 @pytest.mark.parametrize(("labels", "epsilon"), [(2, 1.0), (5, 0.5), (12, 2.0), (5, 8.0)])
 def test_the_objective_rises(labels, epsilon, seed):
     """But a little after mistakes were learnt, from the same pass as the workers were."""
-    crowd = qc.label_crowd(
-        tasks=60, workers=20, answers_per_task=8, labels=range(labels), seed=seed
+    crowd = qc.make_crowd(
+        kind="guessing", tasks=60, workers=20, answers_per_task=8, labels=range(labels), seed=seed
     )
     method = qc.NoiseAware(max_iter=20, tol=0.0)
     history = np.array(method.fit(reported(crowd, epsilon)).history)
@@ -127,8 +131,14 @@ def test_the_objective_rises(labels, epsilon, seed):
 @pytest.mark.nightly
 def test_it_finds_more_than_randomised_response_tells():
     """100 reports a task, 20 labels, epsilon 1: a third of the errors, and not by chance."""
-    crowd = qc.label_crowd(
-        tasks=300, workers=150, answers_per_task=100, labels=range(20), accuracy=(0.7, 0.7), seed=4
+    crowd = qc.make_crowd(
+        kind="guessing",
+        tasks=300,
+        workers=150,
+        answers_per_task=100,
+        labels=range(20),
+        accuracy=(0.7, 0.7),
+        seed=4,
     )
     labels = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
     found = [
@@ -144,7 +154,9 @@ def test_it_finds_more_than_randomised_response_tells():
 
 @pytest.mark.slow
 def test_confidences_are_as_high_as_truths_are_often_right():
-    crowd = qc.label_crowd(tasks=2000, workers=100, answers_per_task=20, labels=range(8), seed=5)
+    crowd = qc.make_crowd(
+        kind="guessing", tasks=2000, workers=100, answers_per_task=20, labels=range(8), seed=5
+    )
     estimate = qc.NoiseAware().fit(reported(crowd, 1.0))
     right = 1.0 - qc.error_rate(estimate, crowd.truths)
     assert 0.3 < right < 0.9
@@ -153,7 +165,9 @@ def test_confidences_are_as_high_as_truths_are_often_right():
 
 @pytest.mark.slow
 def test_workers_who_always_give_one_label_are_flagged():
-    crowd = qc.label_crowd(tasks=300, workers=30, answers_per_task=20, labels=range(6), seed=6)
+    crowd = qc.make_crowd(
+        kind="guessing", tasks=300, workers=30, answers_per_task=20, labels=range(6), seed=6
+    )
     frame = crowd.answers.to_frame()
     steady = frame["worker"].isin(sorted(frame["worker"].unique())[:6])
     frame.loc[steady, "label"] = 2
@@ -168,8 +182,14 @@ def test_workers_who_always_give_one_label_are_flagged():
 
 @pytest.mark.slow
 def test_intervals_of_quality_hold_how_often_workers_are_right():
-    crowd = qc.label_crowd(
-        tasks=600, workers=40, answers_per_task=12, labels=range(6), accuracy=(0.5, 0.95), seed=7
+    crowd = qc.make_crowd(
+        kind="guessing",
+        tasks=600,
+        workers=40,
+        answers_per_task=12,
+        labels=range(6),
+        accuracy=(0.5, 0.95),
+        seed=7,
     )
     workers = qc.NoiseAware().fit(reported(crowd, 3.0)).workers.set_index("worker")
     told = workers["quality"].notna()
@@ -196,7 +216,9 @@ def test_known_truths_priors_and_starts(estimate):
 
 @pytest.mark.slow
 def test_new_tasks_are_told_by_what_is_known_of_the_workers():
-    crowd = qc.label_crowd(tasks=300, workers=20, answers_per_task=10, labels=range(5), seed=8)
+    crowd = qc.make_crowd(
+        kind="guessing", tasks=300, workers=20, answers_per_task=10, labels=range(5), seed=8
+    )
     frame = crowd.answers.to_frame()
     new = frame["task"].isin(frame["task"].unique()[:60])
     mechanism = qc.SubsetSelection(domain=crowd.answers.domain, epsilon=3.0)

@@ -45,8 +45,10 @@ class Basic:
 
     Examples
     --------
-    >>> from quietcrowd.datasets import sensor_crowd
-    >>> Basic(epsilon=1.0).release(sensor_crowd(tasks=5).answers, np.random.default_rng(0))
+    >>> from quietcrowd import make_crowd
+    >>> Basic(epsilon=1.0).release(make_crowd(
+    ...     kind="sensors", tasks=5
+    ... ).answers, np.random.default_rng(0))
     SyntheticClaims(300 claims about 5 tasks, 0 refused, simulated)
     """
 
@@ -113,9 +115,9 @@ class Histogram:
 
     Examples
     --------
-    >>> from quietcrowd.datasets import sensor_crowd
+    >>> from quietcrowd import make_crowd
     >>> method = Histogram(epsilon=1.0, bin_width=0.5)
-    >>> method.release(sensor_crowd(tasks=5).answers, np.random.default_rng(0))
+    >>> method.release(make_crowd(kind="sensors", tasks=5).answers, np.random.default_rng(0))
     SyntheticClaims(150 claims about 5 tasks, 0 refused, simulated)
     """
 

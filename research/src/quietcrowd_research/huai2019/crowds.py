@@ -12,8 +12,8 @@ from functools import partial
 
 from attrs import evolve, frozen
 
+from quietcrowd.datasets import make_crowd
 from quietcrowd.datasets.dataset import Dataset, load_dataset
-from quietcrowd.datasets.synthetic import opinion_crowd
 from quietcrowd.synthesis.density import CrowdDensity
 from quietcrowd.synthesis.kde import KernelDensities
 from quietcrowd_research.huai2019.density_experiment import (
@@ -57,7 +57,7 @@ class Crowd:
 
 def _drawn(tasks: int, unreliable: float, trials: int, seed: int) -> list[Dataset]:
     return [
-        opinion_crowd(tasks=tasks, unreliable=unreliable, seed=seed + trial)
+        make_crowd(kind="opinions", tasks=tasks, unreliable=unreliable, seed=seed + trial)
         for trial in range(trials)
     ]
 

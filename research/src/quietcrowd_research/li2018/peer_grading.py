@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from quietcrowd.datasets import make_crowd
 from quietcrowd.datasets.dataset import Dataset
-from quietcrowd.datasets.label_crowd import label_crowd
 
 PEER_GRADING = "peers (drawn)"
 """Its name in every table and picture: no answer of the real set is in it."""
@@ -31,7 +31,8 @@ def drawn_peer_grading(seed: int) -> Dataset:
     >>> drawn_peer_grading(0).answers
     Answers(360 answers, 26 tasks, 72 workers, domain=Categorical([0, 1]))
     """
-    crowd = label_crowd(
+    crowd = make_crowd(
+        kind="guessing",
         tasks=TASKS,
         workers=WORKERS,
         answers_per_worker=ANSWERS_EACH,

@@ -320,7 +320,9 @@ class TeslaLike(NumericMethod):
     >>> import numpy as np
     >>> import quietcrowd as qc
     >>> warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
-    >>> crowd = qc.sparse_crowd(tasks=100, workers=60, sparsity=0.5, truths="uniform", seed=1)
+    >>> crowd = qc.make_crowd(
+    ...     kind="sparse", tasks=100, workers=60, sparsity=0.5, truths="uniform", seed=1
+    ... )
     >>> mechanism = qc.LaplaceMechanism(domain=crowd.answers.domain, epsilon=10.0, fill=None)
     >>> reports = mechanism.simulate(crowd.answers, random_state=1)
     >>> filtered = TeslaLike().fit(reports)
@@ -405,7 +407,9 @@ class PrivTDSILike(Mechanism):
     >>> from functools import partial
     >>> import quietcrowd as qc
     >>> experiment = qc.Experiment(
-    ...     dataset=qc.sparse_crowd(tasks=20, workers=100, sparsity=0.5, truths="uniform"),
+    ...     dataset=qc.make_crowd(
+    ...         kind="sparse", tasks=20, workers=100, sparsity=0.5, truths="uniform"
+    ...     ),
     ...     mechanisms={"privtdsi-like": partial(PrivTDSILike, tasks_per_worker=2)},
     ...     epsilons=[5.0],
     ...     methods={"crh": qc.CRH()},

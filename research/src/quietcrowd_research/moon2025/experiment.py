@@ -13,8 +13,8 @@ from typing import Any
 
 import pandas as pd
 
+from quietcrowd.datasets import make_crowd
 from quietcrowd.datasets.dataset import Dataset, load_dataset
-from quietcrowd.datasets.synthetic import sensor_crowd
 from quietcrowd.evaluation.experiment import Experiment
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.noise_aware import NoiseAware
@@ -130,8 +130,13 @@ def _drawn(
     ) -> Experiment:
         return Experiment(
             dataset=[
-                sensor_crowd(
-                    workers=workers, tasks=tasks, share=share, sigmas=SIGMAS, seed=seed + trial
+                make_crowd(
+                    kind="sensors",
+                    workers=workers,
+                    tasks=tasks,
+                    share=share,
+                    sigmas=SIGMAS,
+                    seed=seed + trial,
                 )
                 for trial in range(trials)
             ],
@@ -193,7 +198,7 @@ TIMED: Mapping[str, FittingMethod] = {
 
 TIMED_CROWDS: Mapping[str, Callable[[int], Dataset]] = MappingProxyType(
     {
-        "60 x 100, all": lambda seed: sensor_crowd(sigmas=SIGMAS, seed=seed),
+        "60 x 100, all": lambda seed: make_crowd(kind="sensors", sigmas=SIGMAS, seed=seed),
         "emotion": lambda _: load_dataset("emotion"),
         "weather_temperature": lambda _: load_dataset("weather_temperature"),
         "flight_20111201": lambda _: load_dataset("flight_20111201"),

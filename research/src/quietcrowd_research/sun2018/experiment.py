@@ -13,8 +13,9 @@ from typing import get_args
 
 import pandas as pd
 
+from quietcrowd.datasets import make_crowd
 from quietcrowd.datasets.dataset import Dataset
-from quietcrowd.datasets.synthetic import Truths, sparse_crowd
+from quietcrowd.datasets.synthetic import Truths
 from quietcrowd.evaluation.experiment import Experiment
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.inference.numbers.averaging import Mean
@@ -48,8 +49,13 @@ def _crowds(
     """Return a drawn crowd for each trial."""
     workers, tasks = size
     return [
-        sparse_crowd(
-            workers=workers, tasks=tasks, sparsity=sparsity, truths=truths, seed=seed + trial
+        make_crowd(
+            kind="sparse",
+            workers=workers,
+            tasks=tasks,
+            sparsity=sparsity,
+            truths=truths,
+            seed=seed + trial,
         )
         for trial in range(trials)
     ]

@@ -26,7 +26,8 @@ from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.requesters import issue_key
 from quietcrowd.commands.demo.requester import DemoCampaign, requester_of
 from quietcrowd.commands.printing import console, plain_table
-from quietcrowd.datasets import Dataset, synthetic_crowd
+from quietcrowd.datasets import Dataset
+from quietcrowd.datasets.crowds import make_crowd
 from quietcrowd.domains import Label, check_finite
 from quietcrowd.evaluation.metrics import constant_error_rate
 from quietcrowd.formats import read_reports
@@ -203,9 +204,7 @@ def _print_lines(what: RenderableType) -> None:
 
 def draw_crowd(seed: int) -> Dataset:
     """Simulate workers of different accuracy and their answers to statements."""
-    crowd = synthetic_crowd(
-        tasks=TASKS, workers=WORKERS, answers_per_task=ANSWERS_PER_TASK, seed=seed
-    )
+    crowd = make_crowd(tasks=TASKS, workers=WORKERS, answers_per_task=ANSWERS_PER_TASK, seed=seed)
     names = pa.array([f"statement {place + 1:02d}" for place in range(TASKS)])
     truths = crowd.truths.set_column(0, "task", names)
     return evolve(crowd, answers=evolve(crowd.answers, tasks=names), truths=truths)

@@ -294,7 +294,9 @@ class CRH(LossMethod):
     Examples
     --------
     >>> import quietcrowd as qc
-    >>> crowd = qc.sparse_crowd(tasks=100, workers=60, sparsity=0.5, truths="uniform", seed=1)
+    >>> crowd = qc.make_crowd(
+    ...     kind="sparse", tasks=100, workers=60, sparsity=0.5, truths="uniform", seed=1
+    ... )
     >>> weighted, plain = CRH().fit(crowd.answers), qc.Mean().fit(crowd.answers)
     >>> qc.mean_absolute_error(weighted, crowd.truths) < qc.mean_absolute_error(plain, crowd.truths)
     True
@@ -361,7 +363,9 @@ class CATD(LossMethod):
     Examples
     --------
     >>> import quietcrowd as qc
-    >>> crowd = qc.sparse_crowd(tasks=100, workers=60, sparsity=0.5, truths="uniform", seed=1)
+    >>> crowd = qc.make_crowd(
+    ...     kind="sparse", tasks=100, workers=60, sparsity=0.5, truths="uniform", seed=1
+    ... )
     >>> weighted, plain = CATD().fit(crowd.answers), qc.Mean().fit(crowd.answers)
     >>> qc.mean_absolute_error(weighted, crowd.truths) < qc.mean_absolute_error(plain, crowd.truths)
     True

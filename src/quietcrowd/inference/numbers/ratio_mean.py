@@ -246,7 +246,9 @@ class RatioMean(NumericMethod):
     >>> import warnings
     >>> import quietcrowd as qc
     >>> warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
-    >>> crowd = qc.sparse_crowd(tasks=50, workers=2000, sparsity=0.5, truths="uniform", seed=1)
+    >>> crowd = qc.make_crowd(
+    ...     kind="sparse", tasks=50, workers=2000, sparsity=0.5, truths="uniform", seed=1
+    ... )
     >>> domain = crowd.answers.domain
     >>> released = qc.LaplaceMechanism(domain=domain, epsilon=1.0, participation="released")
     >>> estimate = RatioMean().fit(released.simulate(crowd.answers, random_state=0))

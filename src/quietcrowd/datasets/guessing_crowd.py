@@ -51,7 +51,7 @@ class SampledLabels(Dataset):
     law: LabelLaw
 
 
-def label_crowd(
+def guessing_crowd(
     *,
     tasks: int = 1_000,
     workers: int = 100,
@@ -72,42 +72,7 @@ def label_crowd(
     distributed as g, a worker knows the truth with probability ``s = (c - 1/k) / (1 - 1/k)`` and
     guesses otherwise. With uniform guesses c is the accuracy. Below 1/k an answer is the truth t
     with probability ``c k g(t)``, otherwise a wrong label in proportion to g. All workers give
-    equally many answers, to within one, to random tasks. Ids are integers from 0.
-
-    Parameters
-    ----------
-    tasks, workers, answers_per_task : int
-        At least 1; ``answers_per_task <= workers``.
-    answers_per_worker : int, optional
-        Answers of every worker instead of `answers_per_task`, assigned evenly to tasks.
-    labels : sequence
-        At least two labels.
-    accuracy : (float, float)
-        Bounds of the skills, 0 to 1.
-    skills : sequence of float, optional
-        Skill of every worker, 0 to 1, instead of `accuracy`.
-    truths, guesses : sequence of float, optional
-        Probabilities of the labels among truths and guesses; uniform by default.
-    misled, pull : float
-        Probability that a task has a lure, a random wrong label on which workers err together; and
-        probability that an answer to such a task is the lure.
-    seed : int
-        The same seed gives the same crowd.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter is out of its range.
-
-    Examples
-    --------
-    Nine truths in ten alike, with three answers a task:
-
-    >>> crowd = label_crowd(tasks=500, answers_per_task=3, truths=(0.9, 0.1))
-    >>> crowd.answers
-    Answers(1,500 answers, 500 tasks, 100 workers, domain=Categorical(['no', 'yes']))
-    >>> crowd.law.confusions.shape
-    (100, 2, 2)
+    equally many answers, to within one, to random tasks.
     """
     check_assigned_sizes(
         tasks, workers, answers_per_task if answers_per_worker is None else 1, seed

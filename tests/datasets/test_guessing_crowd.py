@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from quietcrowd.datasets import label_crowd
+from quietcrowd.datasets import make_crowd
 from quietcrowd.exceptions import ParameterError
 
 FOUR = ("a", "b", "c", "d")
@@ -18,7 +18,9 @@ def shares(crowd):
 
 
 def test_a_seed_gives_the_same_crowd():
-    one, same, other = (label_crowd(tasks=20, workers=30, seed=seed) for seed in (1, 1, 2))
+    one, same, other = (
+        make_crowd(kind="guessing", tasks=20, workers=30, seed=seed) for seed in (1, 1, 2)
+    )
     assert np.array_equal(one.answers.values, same.answers.values)
     assert one.truths.equals(same.truths)
     assert not np.array_equal(one.answers.values, other.answers.values)
@@ -35,7 +37,7 @@ def test_a_seed_gives_the_same_crowd():
     ],
 )
 def test_answers_follow_the_law(options):
-    crowd = label_crowd(tasks=4_000, workers=40, **options)
+    crowd = make_crowd(kind="guessing", tasks=4_000, workers=40, **options)
     law = crowd.law
     assert np.allclose(law.confusions.sum(axis=2), 1)
     assert (law.confusions >= 0).all()
@@ -45,7 +47,7 @@ def test_answers_follow_the_law(options):
 
 def test_with_even_guesses_the_skill_is_the_accuracy():
     for labels in (("a", "b"), FOUR):
-        law = label_crowd(tasks=5, labels=labels, accuracy=(0.1, 0.9)).law
+        law = make_crowd(kind="guessing", tasks=5, labels=labels, accuracy=(0.1, 0.9)).law
         right = np.diagonal(law.confusions, axis1=1, axis2=2)
         assert law.accuracy == pytest.approx(right[:, 0])
         assert right == pytest.approx(np.repeat(right[:, :1], len(labels), axis=1))
@@ -54,14 +56,20 @@ def test_with_even_guesses_the_skill_is_the_accuracy():
 
 
 def test_truths_follow_their_law():
-    crowd = label_crowd(tasks=5_000, truths=(0.9, 0.1))
+    crowd = make_crowd(kind="guessing", tasks=5_000, truths=(0.9, 0.1))
     share = np.mean(np.array(crowd.truths["label"].to_pylist()) == "yes")
     assert share == pytest.approx(0.1, abs=0.025)  # beyond five standard deviations: 1e-6
 
 
 def test_a_lure_pulls_all_workers():
-    crowd = label_crowd(
-        tasks=2_000, labels=FOUR, accuracy=(1, 1), misled=1.0, pull=0.5, answers_per_task=20
+    crowd = make_crowd(
+        kind="guessing",
+        tasks=2_000,
+        labels=FOUR,
+        accuracy=(1, 1),
+        misled=1.0,
+        pull=0.5,
+        answers_per_task=20,
     )
     found = shares(crowd)
     assert np.diagonal(found) == pytest.approx(0.5, abs=0.03)
@@ -70,9 +78,11 @@ def test_a_lure_pulls_all_workers():
 
 
 def test_guesses_of_one_label_alone():
-    crowd = label_crowd(tasks=50, workers=20, accuracy=(0.5, 0.5), guesses=(1.0, 0.0))
+    crowd = make_crowd(
+        kind="guessing", tasks=50, workers=20, accuracy=(0.5, 0.5), guesses=(1.0, 0.0)
+    )
     assert (crowd.answers.values == 0).all()
-    low = label_crowd(tasks=5, accuracy=(0.2, 0.2), guesses=(1.0, 0.0)).law
+    low = make_crowd(kind="guessing", tasks=5, accuracy=(0.2, 0.2), guesses=(1.0, 0.0)).law
     assert np.allclose(low.confusions.sum(axis=2), 1)
 
 
@@ -96,12 +106,14 @@ def test_guesses_of_one_label_alone():
 )
 def test_bad_parameters(options, words):
     with pytest.raises(ParameterError, match=words):
-        label_crowd(**options)
+        make_crowd(kind="guessing", **options)
 
 
 def test_skills_and_answers_of_every_worker_can_be_given():
     skills = np.linspace(0.3, 1.0, 30)
-    crowd = label_crowd(tasks=50, workers=30, answers_per_worker=7, labels=FOUR, skills=skills)
+    crowd = make_crowd(
+        kind="guessing", tasks=50, workers=30, answers_per_worker=7, labels=FOUR, skills=skills
+    )
     assert set(crowd.answers.answers_per_worker) == {7}
     assert set(crowd.answers.answers_per_task) == {4, 5}
     assert np.allclose(crowd.law.accuracy, skills)
