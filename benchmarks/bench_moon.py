@@ -52,30 +52,30 @@ def sensors(request):
     return partition, summary, truths
 
 
-def sweep_of(method, partition, summary, pool, threads):
+def sweep_of(method, partition, summary, pool, n_jobs):
     """Return a function that makes one sweep, with the state after three."""
     model = type(method)(max_iter=3).bind(summary)
-    state = run_loop(model, [partition], threads=threads).state
+    state = run_loop(model, [partition], n_jobs=n_jobs).state
     model = method.bind(summary)
-    runs = partition.split(threads)
+    runs = partition.split(n_jobs)
     return lambda: list(pool.map(lambda run: model.sweep(run, state, None), runs))
 
 
 def test_a_sweep(benchmark, sensors, compare, remark):
     """One sweep of MOON, against its limit and against CRH's."""
     partition, summary, _ = sensors
-    threads = available_threads()
-    with ThreadPoolExecutor(threads) as pool:
-        moon = sweep_of(qc.MOON(truth_prior=None), partition, summary, pool, threads)
-        crh = sweep_of(qc.CRH(), partition, summary, pool, threads)
+    n_jobs = available_threads()
+    with ThreadPoolExecutor(n_jobs) as pool:
+        moon = sweep_of(qc.MOON(truth_prior=None), partition, summary, pool, n_jobs)
+        crh = sweep_of(qc.CRH(), partition, summary, pool, n_jobs)
         benchmark.pedantic(moon, rounds=5, warmup_rounds=1)
         ours, theirs = benchmark.stats.stats.min, least_seconds(crh, rounds=5)
     crowd = f"10^7 reports of 10^{round(np.log10(summary.workers))} workers"
-    name = f"MOON, a sweep over {crowd}, {threads} threads"
+    name = f"MOON, a sweep over {crowd}, {n_jobs} threads"
     compare(name, ours, "the limit of 40 ns a report", LIMIT * REPORTS, 1)
     remark(
         f"MOON, {crowd}: {ours / REPORTS * 1e9:.3g} ns per report and sweep, "
-        f"{ours / theirs:.3g} times CRH's {theirs / REPORTS * 1e9:.3g} ns, on {threads} threads."
+        f"{ours / theirs:.3g} times CRH's {theirs / REPORTS * 1e9:.3g} ns, on {n_jobs} threads."
     )
 
 

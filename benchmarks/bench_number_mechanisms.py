@@ -71,7 +71,7 @@ def error_of(data, truths):
     """Return the mean absolute error of the method that knows the noise."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        estimate = qc.NoiseAware().fit(data, threads=1)
+        estimate = qc.NoiseAware().fit(data, n_jobs=1)
     return qc.mean_absolute_error(estimate, truths)
 
 

@@ -74,11 +74,11 @@ def run_ours(method, answers, iterations):
 
 def seconds_per_iteration(method, answers):
     """Return the least time of a sweep and an update, on all cores."""
-    threads = available_threads()
+    n_jobs = available_threads()
     model = method.bind(Summary.of(answers))
-    runs = Partition.of(answers).split(threads)
+    runs = Partition.of(answers).split(n_jobs)
     state = run_ours(method, answers, 2)[0].state
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(n_jobs) as pool:
 
         def iteration():
             tallies = pool.map(lambda run: model.sweep(run, state, None), runs)

@@ -25,10 +25,10 @@ PANELS = {}
 """Seconds per answer by method and number, by what is varied."""
 
 
-def nanoseconds(name, answers, workers, labels, threads=None):
+def nanoseconds(name, answers, workers, labels, n_jobs=None):
     """Return those of a sweep per answer."""
     partition, summary = drawn(answers, workers, 0 if name == "weighted mean" else labels)
-    return sweep_seconds(METHODS[name], partition, summary, threads) / answers * 1e9
+    return sweep_seconds(METHODS[name], partition, summary, n_jobs) / answers * 1e9
 
 
 def note(tabulate, what, name, times):

@@ -23,10 +23,10 @@ def test_weighted_vote(benchmark, million, state, crowd_kit, compare):
     """One sweep over 10^6 answers on all cores, against NumPy and against crowd-kit."""
     answers = million.answers
     summary = Summary.of(answers)
-    threads = available_threads()
-    runs = Partition.of(answers).split(threads)
+    n_jobs = available_threads()
+    runs = Partition.of(answers).split(n_jobs)
     model = WeightedVote().bind(summary)
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(n_jobs) as pool:
 
         def sweep():
             tallies = pool.map(lambda run: model.sweep(run, state, None), runs)
@@ -36,7 +36,7 @@ def test_weighted_vote(benchmark, million, state, crowd_kit, compare):
     plain = numpy_pass(answers, state)
     np.testing.assert_allclose(agreed / 2**30, plain(), atol=1e-6)
     ours = benchmark.stats.stats.min
-    name = f"weighted-vote sweep over 10^6 answers, {threads} threads"
+    name = f"weighted-vote sweep over 10^6 answers, {n_jobs} threads"
     compare(name, ours, "the same with NumPy's bincount", least_seconds(plain), 5)
     peer = crowd_kit["ZeroBasedSkill, integer ids"]
     compare(name, ours, "one iteration of crowd-kit's ZeroBasedSkill", peer, 100)

@@ -49,13 +49,13 @@ def drawn(answers, workers, labels):
     return partition, summary
 
 
-def sweep_seconds(method, partition, summary, threads=None, rounds=7):
+def sweep_seconds(method, partition, summary, n_jobs=None, rounds=7):
     """Return the least seconds of a sweep, tallies added up, with the state after two updates."""
-    threads = threads or available_threads()
+    n_jobs = n_jobs or available_threads()
     start = evolve(method, max_iter=2).bind(summary)
-    state = run_loop(start, [partition], threads=threads).state
-    runs = partition.split(threads)
-    with ThreadPoolExecutor(threads) as pool:
+    state = run_loop(start, [partition], n_jobs=n_jobs).state
+    runs = partition.split(n_jobs)
+    with ThreadPoolExecutor(n_jobs) as pool:
 
         def sweep():
             tallies = pool.map(lambda run: start.sweep(run, state, None), runs)
@@ -66,8 +66,8 @@ def sweep_seconds(method, partition, summary, threads=None, rounds=7):
 
 def copy_seconds(size):
     """Return the least seconds to copy so many bytes, on all cores."""
-    threads = available_threads()
-    source = np.ones(size // threads * threads, np.uint8).reshape(threads, -1)
+    n_jobs = available_threads()
+    source = np.ones(size // n_jobs * n_jobs, np.uint8).reshape(n_jobs, -1)
     target = np.empty_like(source)
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(n_jobs) as pool:
         return least_seconds(lambda: list(pool.map(np.copyto, target, source)))

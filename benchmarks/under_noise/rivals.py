@@ -99,7 +99,7 @@ def fit(method, scene):
     """Return an estimate; warnings of noise and simulation say nothing new here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", QuietcrowdWarning)
-        return method.fit(scene.reports, gold=scene.gold, threads=1)
+        return method.fit(scene.reports, gold=scene.gold, n_jobs=1)
 
 
 def label_record(method):

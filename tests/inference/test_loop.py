@@ -30,8 +30,8 @@ def bound(method):
     return method.bind(SUMMARY)
 
 
-def loop(method, threads=1, start=None):
-    return run_loop(bound(method), [Partition.of(CROWD.answers)], start=start, threads=threads)
+def loop(method, n_jobs=1, start=None):
+    return run_loop(bound(method), [Partition.of(CROWD.answers)], start=start, n_jobs=n_jobs)
 
 
 def test_a_method_without_state_passes_once():
@@ -78,8 +78,8 @@ def test_threads_and_partitions_change_no_bit(method, n_iter):
     whole = loop(method)
     assert whole.n_iter >= n_iter
     parts = Partition.of(CROWD.answers).split(3)
-    for threads in (1, 2, 5):
-        again = run_loop(bound(method), parts, threads=threads)
+    for n_jobs in (1, 2, 5):
+        again = run_loop(bound(method), parts, n_jobs=n_jobs)
         assert again.history == whole.history
         assert again.n_iter == whole.n_iter
         assert np.array_equal(again.tally.agreed, whole.tally.agreed)
@@ -162,20 +162,20 @@ def test_nothing_is_learned_from_the_pass_before_the_first_state(monkeypatch):
 def test_by_default_a_thread_is_worth_its_answers(monkeypatch, available, share, expected):
     started = []
 
-    def pool(threads):
-        started.append(threads)
-        return ThreadPoolExecutor(threads)
+    def pool(n_jobs):
+        started.append(n_jobs)
+        return ThreadPoolExecutor(n_jobs)
 
     monkeypatch.setattr(sweep_module, "ThreadPoolExecutor", pool)
     monkeypatch.setattr(sweep_module, "available_threads", lambda: available)
     monkeypatch.setattr(sweep_module, "SMALLEST_SHARE", share)
     assert SUMMARY.answers == 1500
-    loop(MajorityVote(), threads=None)
+    loop(MajorityVote(), n_jobs=None)
     assert started == [expected]
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_one_thread_is_that_of_the_caller(monkeypatch, threads):
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_one_thread_is_that_of_the_caller(monkeypatch, n_jobs):
     seen, pass_over = set(), MajorityModel.sweep
 
     def sweep(*arguments):
@@ -183,14 +183,14 @@ def test_one_thread_is_that_of_the_caller(monkeypatch, threads):
         return pass_over(*arguments)
 
     monkeypatch.setattr(MajorityModel, "sweep", sweep)
-    loop(MajorityVote(), threads=threads)
-    assert (threading.get_ident() in seen) is (threads == 1)
+    loop(MajorityVote(), n_jobs=n_jobs)
+    assert (threading.get_ident() in seen) is (n_jobs == 1)
 
 
-@pytest.mark.parametrize("threads", [0, -1, 1.5, True])
-def test_threads_are_a_whole_number(threads):
-    with pytest.raises(ParameterError, match="threads must be a whole number"):
-        loop(MajorityVote(), threads=threads)
+@pytest.mark.parametrize("n_jobs", [0, -2, 1.5, True])
+def test_threads_are_a_whole_number(n_jobs):
+    with pytest.raises(ParameterError, match="n_jobs must be a whole number"):
+        loop(MajorityVote(), n_jobs=n_jobs)
 
 
 def test_there_is_a_thread(monkeypatch):

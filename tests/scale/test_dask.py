@@ -71,7 +71,7 @@ def test_every_method_finds_there_what_threads_find(cluster, stores, tmp_path, n
     )
     with qc.ignores_noise():
         run = partial(infer_store, stores[kind], method)
-        expected = run(tmp_path / "here.parquet", threads=2)
+        expected = run(tmp_path / "here.parquet", n_jobs=2)
         assert_same(run(tmp_path / "there.parquet", executor=cluster), expected)
 
 
@@ -259,7 +259,7 @@ def test_stores_are_randomised_there_as_here(cluster, stores, tmp_path):
     }.items():
         store = stores["numbers" if mechanism.domain == NUMBERS else "labels"]
         run = partial(randomize_store, store, mechanism, seed=5)
-        here = run(tmp_path / f"{name} here", threads=2)
+        here = run(tmp_path / f"{name} here", n_jobs=2)
         there = run(tmp_path / f"{name} there", executor=cluster)
         assert there.fingerprint == here.fingerprint
         assert Store.open(there.folder).fingerprint == here.fingerprint

@@ -281,7 +281,7 @@ def test_files_that_are_no_parquet(tmp_path):
     ("parameters", "words"),
     [
         ({"partitions": 0}, "partitions must be a whole number"),
-        ({"threads": 0}, "threads must be a whole number"),
+        ({"n_jobs": 0}, "n_jobs must be a whole number"),
         ({"duplicates": "both"}, "duplicates must be one of"),
         ({"out_of_domain": "keep"}, "out_of_domain must be one of"),
         ({"domain": ["a", "b"]}, "domain must be Categorical"),

@@ -116,7 +116,7 @@ def test_every_method_finds_what_it_finds_in_memory(stores, in_memory, tmp_path,
                     method,
                     tmp_path / "truths.parquet",
                     gold=gold,
-                    threads=1 + number % 2,
+                    n_jobs=1 + number % 2,
                 )
             )
             assert_same(found, expected)
@@ -362,7 +362,7 @@ def test_accuracies_are_told_of_some_workers_after_the_other(
     monkeypatch.setattr("quietcrowd.inference.labels.flags.WORKERS_AT_ONCE", 5)
     method = METHODS[name](max_iter=3)
     truths = tmp_path / "truths.parquet"
-    found = infer_store(stores(source, 3), method, truths, threads=2)
+    found = infer_store(stores(source, 3), method, truths, n_jobs=2)
     assert_same(found, method.fit(in_memory(source)))
     assert list(tmp_path.iterdir()) == [truths]
 
@@ -406,8 +406,8 @@ def test_starts_that_do_not_fit_are_refused(stores, in_memory, tmp_path):
 
 
 def test_threads_are_counted(stores, tmp_path):
-    with pytest.raises(qc.ParameterError, match="threads must be a whole number"):
-        infer_store(stores("labels", 1), qc.MajorityVote(), tmp_path / "t.parquet", threads=0)
+    with pytest.raises(qc.ParameterError, match="n_jobs must be a whole number"):
+        infer_store(stores("labels", 1), qc.MajorityVote(), tmp_path / "t.parquet", n_jobs=0)
     assert os.listdir(tmp_path) == []
 
 

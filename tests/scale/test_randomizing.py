@@ -133,10 +133,8 @@ def test_threads_change_nothing_and_seeds_do(stores, tmp_path, name):
     mechanism = MECHANISMS[name]
     answers = stores[mechanism.domain]
     made = [
-        randomize_store(
-            answers, mechanism, tmp_path / f"{place}", random_state=seed, threads=threads
-        )
-        for place, (seed, threads) in enumerate([(1, 1), (1, 3), (2, 1)])
+        randomize_store(answers, mechanism, tmp_path / f"{place}", random_state=seed, n_jobs=n_jobs)
+        for place, (seed, n_jobs) in enumerate([(1, 1), (1, 3), (2, 1)])
     ]
     assert made[0].fingerprint == made[1].fingerprint != made[2].fingerprint
 
@@ -233,7 +231,7 @@ def test_public_lists_name_tasks_and_workers_without_an_answer(stores, tmp_path)
             "task 'task .*' of the store is not in the list of tasks",
         ),
         ({"random_state": -1}, qc.ParameterError, "random_state"),
-        ({"threads": 0}, qc.ParameterError, "threads"),
+        ({"n_jobs": 0}, qc.ParameterError, "n_jobs"),
     ],
 )
 def test_what_does_not_go_together(stores, tmp_path, lists, error, words):

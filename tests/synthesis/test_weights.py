@@ -253,11 +253,11 @@ def test_threads_change_no_bit(kernel):
     one, *several = (
         (
             global_weights(
-                OFFSETS, CODES, VALUES, BANDWIDTHS, kernel=kernel, workers=WORKERS, threads=threads
+                OFFSETS, CODES, VALUES, BANDWIDTHS, kernel=kernel, workers=WORKERS, n_jobs=n_jobs
             ).weights,
-            local_weights(OFFSETS, VALUES, BANDWIDTHS, kernel=kernel, threads=threads),
+            local_weights(OFFSETS, VALUES, BANDWIDTHS, kernel=kernel, n_jobs=n_jobs),
         )
-        for threads in (1, 2, 3, 7)
+        for n_jobs in (1, 2, 3, 7)
     )
     for other in several:
         np.testing.assert_array_equal(one[0], other[0])
@@ -319,7 +319,7 @@ GLOBAL = {
         ({"kernel": "gaussian"}, "kernel must be one of"),
         ({"max_iter": 0}, "max_iter must be"),
         ({"tol": -1.0}, "tol must be"),
-        ({"threads": 0}, "threads must be"),
+        ({"n_jobs": 0}, "n_jobs must be"),
     ],
 )
 def test_global_weights_refuse(change, message):

@@ -63,9 +63,9 @@ def test_a_density_is_at_no_distance_from_itself(kernel):
 def test_threads_change_no_bit(kernel):
     sizes = np.random.default_rng(5).integers(0, 30, 300)
     first, second = crowd(kernel, 0, sizes), crowd(kernel, 1, sizes[::-1])
-    one = integrated_squared_errors(first, second, threads=1)
-    for threads in (2, 3, 7):
-        several = integrated_squared_errors(first, second, threads=threads)
+    one = integrated_squared_errors(first, second, n_jobs=1)
+    for n_jobs in (2, 3, 7):
+        several = integrated_squared_errors(first, second, n_jobs=n_jobs)
         np.testing.assert_array_equal(one, several)
 
 
@@ -147,5 +147,5 @@ def test_densities_of_different_tasks_or_kernels_are_not_compared():
         integrated_squared_errors(one, other)
     with pytest.raises(ParameterError, match="'gaussian' and second has 'epanechnikov'"):
         integrated_squared_errors(one, crowd(EPANECHNIKOV))
-    with pytest.raises(ParameterError, match="threads"):
-        integrated_squared_errors(one, one, threads=0)
+    with pytest.raises(ParameterError, match="n_jobs"):
+        integrated_squared_errors(one, one, n_jobs=0)

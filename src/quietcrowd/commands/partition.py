@@ -92,7 +92,7 @@ class Partition(PossibleAnswers, OnServer):
                 duplicates=self.duplicates,  # type: ignore[arg-type]
                 out_of_domain="skip" if self.drop_invalid else "error",
                 # one thread, as the download is slower; saves memory
-                threads=None if self.campaign is None else 1,
+                n_jobs=None if self.campaign is None else 1,
                 progress=sys.stderr.isatty(),
             )
         _tell(store)

@@ -259,7 +259,7 @@ class Experiment:
         plain = {}
         for name, method in self.methods.items():
             if method.reads_answers:
-                plain[name] = method.fit(answers, threads=1)
+                plain[name] = method.fit(answers, n_jobs=1)
         return _Crowd(dataset=dataset, score=score, plain=plain)
 
     def _read_by_a_method(self, cell: _Cell, skipped: list[str]) -> bool:
@@ -308,7 +308,7 @@ class Experiment:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", QuietcrowdWarning)
             return {
-                name: crowd.score_of(name, method.fit(reports, threads=1))
+                name: crowd.score_of(name, method.fit(reports, n_jobs=1))
                 for name, method in self.methods.items()
                 if method.reads_reports(cell.mechanism.channel)
             }

@@ -46,7 +46,7 @@ class FittingMethod(TruthInference):
         start: TruthEstimate[Any] | None = None,
         *,
         gold: Any = None,
-        threads: int | None = None,
+        n_jobs: int | None = None,
     ) -> TruthEstimate[pd.DataFrame]: ...
     @overload
     def fit(
@@ -55,7 +55,7 @@ class FittingMethod(TruthInference):
         start: TruthEstimate[Any] | None = None,
         *,
         gold: Any = None,
-        threads: int | None = None,
+        n_jobs: int | None = None,
     ) -> TruthEstimate[pl.DataFrame]: ...
     @overload
     def fit(
@@ -64,7 +64,7 @@ class FittingMethod(TruthInference):
         start: TruthEstimate[Any] | None = None,
         *,
         gold: Any = None,
-        threads: int | None = None,
+        n_jobs: int | None = None,
     ) -> TruthEstimate[pa.Table]: ...
 
     def fit(
@@ -73,7 +73,7 @@ class FittingMethod(TruthInference):
         start: TruthEstimate[Any] | None = None,
         *,
         gold: Any = None,
-        threads: int | None = None,
+        n_jobs: int | None = None,
     ) -> TruthEstimate[Any]:
         """Infer the truths and the workers' quality.
 
@@ -90,8 +90,9 @@ class FittingMethod(TruthInference):
         gold : mapping, pandas Series, dataframe or TruthEstimate, optional
             Known truths: labels by task, or indexed by task, or columns ``task`` and ``label``, or
             those of an estimate. They are kept, and count for the workers like inferred truths.
-        threads : int, optional
-            By default as many as the process may use and the number of answers justifies.
+        n_jobs : int, optional
+            Threads; -1 for all that the process may use. By default at most as many as the
+            number of answers justifies.
 
         Returns
         -------
@@ -119,7 +120,7 @@ class FittingMethod(TruthInference):
         DroppedRowsWarning
             If some known truths belong to no task of the answers.
         """
-        return self._fit(data, start, gold, threads)
+        return self._fit(data, start, gold, n_jobs)
 
     @overload
     def fit_predict(
@@ -185,7 +186,7 @@ class FittingMethod(TruthInference):
         return estimate.probabilities()
 
     def _fit(
-        self, data: Any, start: TruthEstimate[Any] | None, gold: Any, threads: int | None
+        self, data: Any, start: TruthEstimate[Any] | None, gold: Any, n_jobs: int | None
     ) -> TruthEstimate[Any]:
         observed = Observations.read(data, self)
         if start is not None:
@@ -197,7 +198,7 @@ class FittingMethod(TruthInference):
             first = model.start_from(earlier, start.method)
         warn_about_source(self, observed, 3)
         with Progress(type(self).__name__) as progress:
-            result = run_loop(model, [partition], first, threads, progress.count)
+            result = run_loop(model, [partition], first, n_jobs, progress.count)
         warn_about_result(model, observed.mechanism, result, 3)
         return self._estimate(model, observed, known, result, partition.draws, partition)
 

@@ -104,11 +104,24 @@ def available_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def threads_of(n_jobs: int | None, justified: int | None = None) -> int:
+    """Return the number of threads: all for -1, at most `justified` for None.
+
+    Raises ParameterError for other numbers below 1.
+    """
+    if n_jobs is None and justified is not None:
+        return min(available_threads(), max(1, justified))
+    if n_jobs in (None, -1):
+        return available_threads()
+    check_whole("n_jobs", n_jobs, 1)
+    return n_jobs
+
+
 def run_loop(
     model: AnyModel,
     partitions: Sequence[Partition],
     start: State | None = None,
-    threads: int | None = None,
+    n_jobs: int | None = None,
     save: Callable[[LoopProgress], None] | None = None,
 ) -> LoopResult:
     """Run a model on partitions in memory.
@@ -121,15 +134,13 @@ def run_loop(
         All answers; each task is in one partition.
     start : State, optional
         The first state.
-    threads : int, optional
-        By default as many as the process may use and the number of answers justifies.
+    n_jobs : int, optional
+        Threads; -1 for all that the process may use. By default at most as many as the number of
+        answers justifies.
     save : callable, optional
         As for `iterate`.
     """
-    if threads is None:
-        threads = min(available_threads(), max(1, model.summary.answers // SMALLEST_SHARE))
-    else:
-        check_whole("threads", threads, 1)
+    threads = threads_of(n_jobs, model.summary.answers // SMALLEST_SHARE)
     runs = [run for partition in partitions for run in partition.split(threads)]
     with ThreadPoolExecutor(threads) as pool:
         map_runs = map if threads == 1 else pool.map

@@ -131,19 +131,19 @@ def usual_method(domain: Domain, mechanism: Mechanism | None = None) -> str:
 
 @overload
 def fit(
-    data: pd.DataFrame | Answers | Reports, *, gold: Any = None, threads: int | None = None
+    data: pd.DataFrame | Answers | Reports, *, gold: Any = None, n_jobs: int | None = None
 ) -> TruthEstimate[pd.DataFrame]: ...
 @overload
 def fit(
-    data: pl.DataFrame | pl.LazyFrame, *, gold: Any = None, threads: int | None = None
+    data: pl.DataFrame | pl.LazyFrame, *, gold: Any = None, n_jobs: int | None = None
 ) -> TruthEstimate[pl.DataFrame]: ...
 @overload
 def fit(
-    data: pa.Table, *, gold: Any = None, threads: int | None = None
+    data: pa.Table, *, gold: Any = None, n_jobs: int | None = None
 ) -> TruthEstimate[pa.Table]: ...
 
 
-def fit(data: Any, *, gold: Any = None, threads: int | None = None) -> TruthEstimate[Any]:
+def fit(data: Any, *, gold: Any = None, n_jobs: int | None = None) -> TruthEstimate[Any]:
     """Infer the truths and the workers' quality by the default method for the data.
 
     That is `NoiseAware` for labels, and for reports whose noise it models: of all methods it has
@@ -165,7 +165,7 @@ def fit(data: Any, *, gold: Any = None, threads: int | None = None) -> TruthEsti
     if not isinstance(data, (Reports, Answers)):
         data = collected(data, [*ALIASES, *chain(*ALIASES.values())])
     method: FittingMethod = METHODS[usual_method_of(data)]()
-    return method.fit(data, gold=gold, threads=threads)
+    return method.fit(data, gold=gold, n_jobs=n_jobs)
 
 
 def usual_method_of(data: Any) -> str:

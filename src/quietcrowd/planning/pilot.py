@@ -127,7 +127,7 @@ def assumption_of_pilot(
     domain = table.domain if mechanism is None else mechanism.domain
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", QuietcrowdWarning)
-        found = _law(domain, NoiseAware().fit(pilot, threads=1), rng, certain=True)
+        found = _law(domain, NoiseAware().fit(pilot, n_jobs=1), rng, certain=True)
         if isinstance(found, LabelCrowd) and mechanism is not None:
             laws = _laws_by_reports(found, size, mechanism, worlds, rng)
         else:
@@ -148,7 +148,7 @@ def _simulated(
     answers: Any = law.crowd(size, rng).answers
     if mechanism is not None:
         answers = mechanism.simulate(answers, random_state=rng)
-    return _law(law.domain, NoiseAware().fit(answers, threads=1), rng, certain=False)
+    return _law(law.domain, NoiseAware().fit(answers, n_jobs=1), rng, certain=False)
 
 
 def _again(

@@ -64,7 +64,7 @@ def simulate(
     source: Any = answers
     if mechanism is not None:
         source = mechanism.simulate(answers, random_state=np.random.default_rng(seed))
-    estimate = used.fit(source, threads=1)
+    estimate = used.fit(source, n_jobs=1)
     score = score_for(answers, crowd.truths, [used])
     if isinstance(score, KnownNumbers):
         apart = np.abs(score.estimated(estimate) - score.known)

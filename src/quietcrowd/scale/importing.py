@@ -28,7 +28,7 @@ from quietcrowd.frames import (
     positions_by_text,
     sort_rows,
 )
-from quietcrowd.inference.loop import available_threads
+from quietcrowd.inference.loop import threads_of
 from quietcrowd.inference.partition import hash_ids
 from quietcrowd.scale.executor import in_order
 from quietcrowd.scale.reading import SKIPPED, Reader, Spill
@@ -128,7 +128,7 @@ def partition_parquet(
     partitions: int | None = None,
     duplicates: Duplicates = "error",
     out_of_domain: OutOfDomain = "error",
-    threads: int | None = None,
+    n_jobs: int | None = None,
     progress: bool = False,
 ) -> Store:
     """Make a store from Parquet files that need not fit into memory.
@@ -149,8 +149,8 @@ def partition_parquet(
         At most the number of rows. Default: about 2 million rows per partition.
     duplicates, out_of_domain
         As in `Answers.from_frame`, for non-private answers.
-    threads : int, optional
-        Default: all that the process may use.
+    n_jobs : int, optional
+        Threads. Default, and -1: all that the process may use.
     progress : bool
         Whether to show a progress bar on standard error.
 
@@ -169,8 +169,7 @@ def partition_parquet(
     check_choice("out_of_domain", out_of_domain, ("error", "skip"))
     if domain is None and (duplicates != "error" or out_of_domain != "error"):
         raise ParameterError("scale.options-need-a-domain")
-    threads = available_threads() if threads is None else threads
-    check_whole("threads", threads, 1)
+    threads = threads_of(n_jobs)
     source = _source([paths] if isinstance(paths, str | Path) else paths, domain, columns)
     rows = len(source)
     if partitions is None:

@@ -24,7 +24,7 @@ from quietcrowd.frames import positions_by_text
 from quietcrowd.inference.estimate import worker_columns
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.labels.accuracies import histogram_bytes
-from quietcrowd.inference.loop import LoopProgress, available_threads, iterate
+from quietcrowd.inference.loop import LoopProgress, iterate, threads_of
 from quietcrowd.inference.model import State, Tally, add_up
 from quietcrowd.inference.notices import report_warnings, signal_warnings, warn_each
 from quietcrowd.scale.checkpoint import Checkpoint
@@ -33,7 +33,6 @@ from quietcrowd.scale.histograms import HistogramFile, worker_blocks
 from quietcrowd.scale.partition_job import EstimatedPartition, Job, LastPass, LastTally
 from quietcrowd.scale.store import Store
 from quietcrowd.scale.stored_truths import match_truths, truth_domain
-from quietcrowd.validation import check_whole
 
 
 @frozen(kw_only=True, eq=False)
@@ -117,7 +116,7 @@ def infer_store(
     start: EarlierEstimate | None = None,
     gold: Any = None,
     checkpoint: str | Path | None = None,
-    threads: int | None = None,
+    n_jobs: int | None = None,
     executor: Executor | None = None,
     progress: bool = False,
 ) -> StoreEstimate:
@@ -143,8 +142,8 @@ def infer_store(
     checkpoint : str or Path, optional
         File for the state after every iteration. A run that finds a checkpoint of the same store,
         method and known truths continues from it, with the result of an uninterrupted run.
-    threads : int, optional
-        Default: all that the process may use.
+    n_jobs : int, optional
+        Threads. Default, and -1: all that the process may use.
     executor : Executor, optional
         Used instead of threads, such as a cluster from `quietcrowd.scale.connect`.
     progress : bool
@@ -169,8 +168,7 @@ def infer_store(
     """
     kept = None if checkpoint is None else Path(checkpoint)
     target = _check_targets(store, truths, workers, kept)
-    threads = available_threads() if threads is None else threads
-    check_whole("threads", threads, 1)
+    threads = threads_of(n_jobs)
     job = _job(store, method, gold)
     states = None if kept is None else _checkpoint(job, kept)
     reached = LoopProgress(state=_first_state(job, start, states is None))

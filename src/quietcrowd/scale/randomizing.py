@@ -20,14 +20,13 @@ from quietcrowd.answers import Answers
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats.files import new_folder, refuse_overwriting
 from quietcrowd.frames import offsets_of, positions_by_text, sort_rows
-from quietcrowd.inference.loop import available_threads
+from quietcrowd.inference.loop import threads_of
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.randomness import seed_of
 from quietcrowd.mechanisms.taskwise import TaskwiseMechanism, check_cells
 from quietcrowd.scale.executor import Executor, ThreadExecutor
 from quietcrowd.scale.store import Store, partition_name
 from quietcrowd.scale.writing import SortedPartition, whole_store, write_sorted
-from quietcrowd.validation import check_whole
 
 OF_WORKERS, OF_PARTITIONS = 0, 1
 """Indices of random streams of a seed: all workers, and the first partition."""
@@ -45,7 +44,7 @@ def randomize_store(
     tasks: Iterable[Any] | None = None,
     workers: Iterable[Any] | None = None,
     participation_public: bool = False,
-    threads: int | None = None,
+    n_jobs: int | None = None,
     executor: Executor | None = None,
     progress: bool = False,
 ) -> Store:
@@ -71,8 +70,8 @@ def randomize_store(
         that hides participation needs them, because ids from the store reveal who answered.
     participation_public : bool
         As in `Mechanism.randomize`, for rows that were dropped when the store was made.
-    threads : int, optional
-        Default: all that the process may use.
+    n_jobs : int, optional
+        Threads. Default, and -1: all that the process may use.
     executor : Executor, optional
         Used instead of threads. A cluster sees the answers and the workers' random draws.
     progress : bool
@@ -94,8 +93,7 @@ def randomize_store(
     OSError
         If a file cannot be opened or written.
     """
-    threads = available_threads() if threads is None else threads
-    check_whole("threads", threads, 1)
+    threads = threads_of(n_jobs)
     seed = None if random_state is None else seed_of(random_state)
     taskwise = check_randomizable(store, mechanism, participation_public=participation_public)
     refuse_overwriting(store.folder, Path(folder))

@@ -16,8 +16,7 @@ import numpy.typing as npt
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.inference.loop import available_threads
-from quietcrowd.validation import check_whole
+from quietcrowd.inference.loop import threads_of
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Offsets: TypeAlias = npt.NDArray[np.int64]
@@ -160,16 +159,14 @@ SMALLEST_RUN = 200_000
 """Fewest pairs of claims that justify a thread."""
 
 
-def task_runs(offsets: Offsets, threads: int | None) -> list[tuple[int, int]]:
+def task_runs(offsets: Offsets, n_jobs: int | None) -> list[tuple[int, int]]:
     """Divide tasks into runs (first, last + 1) with about equal numbers of pairs of claims.
 
-    There is at least one run and at most `threads`; None allows as many threads as the pairs
+    There is at least one run and at most `n_jobs`; None allows as many threads as the pairs
     justify.
     """
     pairs = np.concatenate([[0.0], np.cumsum(np.diff(offsets).astype(np.float64) ** 2)])
-    if threads is None:
-        threads = min(available_threads(), max(1, int(pairs[-1] / SMALLEST_RUN)))
-    check_whole("threads", threads, 1)
+    threads = threads_of(n_jobs, int(pairs[-1] / SMALLEST_RUN))
     targets = pairs[-1] * np.arange(1, threads) / threads
     cuts = np.unique([0, *np.searchsorted(pairs, targets), len(offsets) - 1])
     return [(int(first), int(last)) for first, last in pairwise(cuts)] or [(0, 0)]

@@ -70,7 +70,7 @@ def global_weights(
     per_claim: bool = True,
     max_iter: int = 50,
     tol: float = 1e-6,
-    threads: int | None = None,
+    n_jobs: int | None = None,
 ) -> GlobalWeights:
     """Estimate weights of workers by the proximity of their claims to weighted densities.
 
@@ -83,7 +83,7 @@ def global_weights(
 
     D is a mean if `per_claim`, so that more claims do not reduce a weight, and the paper's sum
     otherwise. `bandwidths`, shape (tasks,), are in the unit of the values. The loop ends if no
-    weight changes by more than `tol` of the largest. The result does not depend on `threads`.
+    weight changes by more than `tol` of the largest. The result does not depend on `n_jobs`.
     """
     check_choice("kernel", kernel, list(KERNELS.values()))
     check_whole("workers", workers, 1)
@@ -93,7 +93,7 @@ def global_weights(
     codes = checked_codes(worker_codes, begins, workers)
     claims = checked_rows("values", values, begins)
     widths = checked_bandwidths(bandwidths, begins)
-    runs = task_runs(begins, threads)
+    runs = task_runs(begins, n_jobs)
     unit = integer_sums.unit_for(MOST_DISTANCE * len(claims))
     counts = np.bincount(codes, minlength=workers)
     weights, n_iter, converged = (counts > 0).astype(np.float64), 0, False
@@ -132,7 +132,7 @@ def local_weights(
     printed: bool = False,
     max_iter: int = 50,
     tol: float = 1e-6,
-    threads: int | None = None,
+    n_jobs: int | None = None,
 ) -> Floats:
     """Estimate weights of claims by proximity to their task's density, with weight 0 for outliers.
 
@@ -172,7 +172,7 @@ def local_weights(
             weights,
         )
 
-    runs = task_runs(begins, threads)
+    runs = task_runs(begins, n_jobs)
     with ThreadPoolExecutor(len(runs)) as pool:
         list(pool.map(fill, runs))
     return weights

@@ -87,17 +87,17 @@ def check_partitions(method: AnyMethod, answers: Answers, feed: Feed) -> None:
     """Check that the number of partitions and threads does not change a bit."""
     with ignores_noise():
         model, partition, _ = method.prepare(Observations.read(feed(answers), method))
-    whole = run_loop(model, [partition], threads=1)
+    whole = run_loop(model, [partition], n_jobs=1)
     for parts in (1, 2, 7):
-        for threads in (1, 2):
+        for n_jobs in (1, 2):
             split = partition.split(parts)
             assert len(split) == parts, f"{parts} partitions wanted, {len(split)} made"
-            again = run_loop(model, split, threads=threads)
+            again = run_loop(model, split, n_jobs=n_jobs)
             for name in attrs.fields_dict(type(whole.estimates)):
                 left, right = getattr(whole.estimates, name), getattr(again.estimates, name)
                 same = np.array_equal(left, right, equal_nan=left.dtype.kind == "f")
-                assert same, f"{name}: {parts} parts, {threads} threads"
-            assert whole.history == again.history, f"history: {parts} parts, {threads} threads"
+                assert same, f"{name}: {parts} parts, {n_jobs} threads"
+            assert whole.history == again.history, f"history: {parts} parts, {n_jobs} threads"
 
 
 def check_libraries(method: AnyMethod, answers: Answers, *, numbers: bool = False) -> None:
@@ -207,7 +207,7 @@ def _check_gold_partitions(
 ) -> None:
     with ignores_noise():
         model, partition, _ = method.prepare(Observations.read(data, method), known)
-    again = run_loop(model, partition.split(5), threads=2)
+    again = run_loop(model, partition.split(5), n_jobs=2)
     assert again.history == expected.history, "known truths depend on the partitions"
 
 

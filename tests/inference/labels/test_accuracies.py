@@ -153,8 +153,8 @@ def test_more_answers_make_the_interval_narrower():
 def test_neither_threads_nor_more_tasks_in_a_second_step_change_much_or_a_bit():
     answers, _, _ = crowd(tasks=400)
     method = qc.DawidSkene()
-    whole = judged(method, answers, threads=1)
-    pd.testing.assert_frame_equal(whole, judged(method, answers, threads=3), check_exact=True)
+    whole = judged(method, answers, n_jobs=1)
+    pd.testing.assert_frame_equal(whole, judged(method, answers, n_jobs=3), check_exact=True)
     frame = answers.to_frame()
     first = method.fit(frame[frame["task"] < 300])
     more = method.extend(first, frame[frame["task"] >= 300]).workers_as("pandas")

@@ -169,7 +169,7 @@ def test_of_any_table_the_objective_rises_and_votes_are_bounded(seed, shape, sha
         )
     summary = evolve(summary, other_reports=reports > labels)
     method = qc.NoiseAware(max_iter=20, tol=0.0)
-    result = run_loop(method.bind(summary), [noisy], threads=1)
+    result = run_loop(method.bind(summary), [noisy], n_jobs=1)
     assert np.diff(result.history).min(initial=0.0) > -ROUNDING
     counts = np.append(answers.answers_per_worker, 1)
     most = np.log1p(counts) if shared else np.full(len(counts), channel.epsilon)
@@ -181,9 +181,9 @@ def test_of_any_table_the_objective_rises_and_votes_are_bounded(seed, shape, sha
 def test_neither_threads_nor_partitions_change_a_bit(name):
     method = qc.NoiseAware(max_iter=5)
     model, partition = prepared(reported(CROWD, name), method, frame_of_truths(CROWD, 25))
-    whole = run_loop(model, [partition], threads=1)
-    for parts, threads in ((partition.split(7), 1), (partition.split(3), 3)):
-        split = run_loop(model, parts, threads=threads)
+    whole = run_loop(model, [partition], n_jobs=1)
+    for parts, n_jobs in ((partition.split(7), 1), (partition.split(3), 3)):
+        split = run_loop(model, parts, n_jobs=n_jobs)
         assert split.history == whole.history
         for found, expected in zip(split.estimates.arrays, whole.estimates.arrays, strict=True):
             np.testing.assert_array_equal(found, expected)
@@ -200,7 +200,7 @@ def test_a_store_with_a_checkpoint_gives_the_bits_of_memory(name, tmp_path):
     store = partition_parquet(tmp_path / "reports.parquet", tmp_path / "store", partitions=4)
     whole = qc.NoiseAware(max_iter=9, tol=0.0)
     expected = qc.NoiseAware(max_iter=9, tol=0.0).fit(reports, gold=gold)
-    run = {"gold": gold, "checkpoint": tmp_path / "run.checkpoint", "threads": 2}
+    run = {"gold": gold, "checkpoint": tmp_path / "run.checkpoint", "n_jobs": 2}
     for updates in (4, 9):  # the second run goes on from the first
         method = qc.NoiseAware(max_iter=updates, tol=0.0)
         found = infer_store(store, method, tmp_path / "t.parquet", **run)

@@ -63,9 +63,9 @@ def test_the_objective_rises_in_every_sweep(situation):
 def test_neither_threads_nor_partitions_change_a_bit(situation):
     method = numbers(max_iter=5)
     model, partition = prepared(SITUATIONS[situation](), method)
-    whole = run_loop(model, [partition], threads=1)
-    for parts, threads in ((partition.split(7), 1), (partition.split(3), 3)):
-        split = run_loop(model, parts, threads=threads)
+    whole = run_loop(model, [partition], n_jobs=1)
+    for parts, n_jobs in ((partition.split(7), 1), (partition.split(3), 3)):
+        split = run_loop(model, parts, n_jobs=n_jobs)
         assert split.history == whole.history
         for name in ("truths", "standard_error", "spread"):
             found = getattr(split.estimates, name)

@@ -51,9 +51,9 @@ def same(one, other):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("threads", [2, 7])
-def test_threads_change_no_bit(estimate, threads):
-    same(estimate, qc.NoiseAware().fit(reported(), threads=threads))
+@pytest.mark.parametrize("n_jobs", [2, 7])
+def test_threads_change_no_bit(estimate, n_jobs):
+    same(estimate, qc.NoiseAware().fit(reported(), n_jobs=n_jobs))
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from quietcrowd.validation import check_choice, check_real, check_whole
 
 
 def integrated_squared_errors(
-    first: KernelDensities, second: KernelDensities, *, threads: int | None = None
+    first: KernelDensities, second: KernelDensities, *, n_jobs: int | None = None
 ) -> Floats:
     """Return the integral of ``(f - g)^2`` over the line for each task's two densities f and g.
 
@@ -27,7 +27,7 @@ def integrated_squared_errors(
     ----------
     first, second : KernelDensities
         Of the same tasks, with one kernel; points and bandwidths may differ.
-    threads : int, optional
+    n_jobs : int, optional
         Default: as many as the process may use and the points are worth. They change no bit.
 
     Returns
@@ -62,7 +62,7 @@ def integrated_squared_errors(
             "compare densities of one kernel"
         )
     errors = np.empty(first.tasks)
-    runs = task_runs(first.offsets + second.offsets, threads)
+    runs = task_runs(first.offsets + second.offsets, n_jobs)
 
     def fill(run: tuple[int, int]) -> None:
         squared_errors(first.kernel.gaussian, *run, _arrays(first), _arrays(second), errors)

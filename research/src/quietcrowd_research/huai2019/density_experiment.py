@@ -277,7 +277,7 @@ def errors_from(truth: KernelDensities, found: KernelDensities, even: Floats) ->
     -------
     ndarray of float64, shape (known tasks,)
     """
-    errors = integrated_squared_errors(truth, found, threads=1)
+    errors = integrated_squared_errors(truth, found, n_jobs=1)
     filled = np.where(np.diff(found.offsets) > 0, errors, even)
     return filled[np.diff(truth.offsets) > 0]
 

@@ -114,7 +114,7 @@ def _error_bounds(crowd: Crowd, trials: int, seed: int, _: bool) -> pd.DataFrame
             released = density.release(random_state=seed + trial)
             of_raw = density.densities()
             found = released.densities(density.bandwidths)
-            errors.append(integrated_squared_errors(of_raw, found, threads=1).mean())
+            errors.append(integrated_squared_errors(of_raw, found, n_jobs=1).mean())
             bounds = np.array([_both(of_raw, density, task) for task in range(of_raw.tasks)])
             claimed.append(bounds[:, 0].mean())
             valid.append(bounds[:, 1].mean())

@@ -90,7 +90,7 @@ def drawn_weights(dataset: Dataset, *, epsilon: float, trials: int, seed: int) -
 
 def log_odds_weights(answers: Answers, method: WeightedVote) -> npt.NDArray[np.float64]:
     """Return the weights at the found truths, in the order of `answers.workers`."""
-    found = method.fit(answers, threads=1).workers.set_index("worker")
+    found = method.fit(answers, n_jobs=1).workers.set_index("worker")
     found = found.reindex(answers.workers.to_pylist())
     count = found["answers"].to_numpy(np.float64)
     agree = found["agreement"].to_numpy(np.float64) * count + method.smoothing

@@ -55,7 +55,7 @@ def fit_times(
     """
     answers = dataset.answers.canonical
     rng = np.random.default_rng(seed)
-    still = plain.fit(answers, threads=1)
+    still = plain.fit(answers, n_jobs=1)
     rows = []
     for epsilon, mechanism in mechanisms.items():
         found: dict[str, list[tuple[float, int]]] = {name: [] for name in methods}
@@ -88,6 +88,6 @@ def _seconds(method: FittingMethod, data: Any) -> tuple[float, int]:
         warnings.simplefilter("ignore", QuietcrowdWarning)
         for _ in range(REPEATS):
             begin = process_time()
-            estimate = method.fit(data, threads=1)
+            estimate = method.fit(data, n_jobs=1)
             times.append(process_time() - begin)
     return min(times), estimate.n_iter

@@ -55,7 +55,7 @@ def task_profiles(
     for trial, crowd in enumerate(crowds):
         answers, truths = crowd.answers.canonical, crowd.truths
         method = METHODS["weighted-mean"]
-        plain = mean_absolute_error(method.fit(answers, threads=1), truths)
+        plain = mean_absolute_error(method.fit(answers, n_jobs=1), truths)
         constant = _constant_error(truths) - plain
         cells = _cells(answers)
         rng = np.random.default_rng(np.random.SeedSequence((seed, trial)))
@@ -66,7 +66,7 @@ def task_profiles(
                 noise = rng.laplace(scale=_width(answers) / epsilon, size=(len(cells), rank))
                 for name, profile in zip(PROFILES, profiles, strict=True):
                     predicted = _predictions(cells, profile, noise)
-                    found = method.fit(dense_table(answers, Reals(), predicted), threads=1)
+                    found = method.fit(dense_table(answers, Reals(), predicted), n_jobs=1)
                     rows.append(
                         {
                             "claimed_epsilon": epsilon,

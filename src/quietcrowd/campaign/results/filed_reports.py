@@ -130,7 +130,7 @@ class FiledReports:
         """Fit a method to the reports; the result equals that of `StoredReports` bit for bit."""
         path = self.independent.path
         folder = path.parent
-        store = partition_parquet(path, folder / "store", threads=1)
+        store = partition_parquet(path, folder / "store", n_jobs=1)
         pa.default_memory_pool().release_unused()
         with self.large.executor() as executor:
             found = infer_store(
@@ -139,7 +139,7 @@ class FiledReports:
                 folder / "truths.parquet",
                 start=start,
                 gold=self.known_truths,
-                threads=1,
+                n_jobs=1,
                 executor=executor,
             )
         truths = pq.read_table(found.truths)

@@ -223,7 +223,7 @@ class StoredReports:
     def infer(self, method: Any, start: Any) -> Inferred:
         """Fit a method to the reports, from `start` if that is a `TruthEstimate`."""
         begun = start if isinstance(start, TruthEstimate) else None
-        estimate = method.fit(self.independent.reports, begun, gold=self.known_truths, threads=1)
+        estimate = method.fit(self.independent.reports, begun, gold=self.known_truths, n_jobs=1)
         return Inferred(
             method=method,
             iterations=estimate.n_iter,
