@@ -62,7 +62,7 @@ def test_labels_with_other_names_lose_the_same():
 )
 def test_other_mechanisms_count_by_their_loss_alone(mechanism):
     found = qc.shuffled_guarantee(mechanism, honest=2000, delta=1e-6)
-    local = mechanism.guarantee(answers=1, tasks=1).worker_epsilon
+    local = mechanism.guarantee(answers=1, tasks=1).total_epsilon
     assert found.epsilon == shuffled_loss(local, 1999, 1e-6).epsilon
     assert found.epsilon < local
 
@@ -72,7 +72,7 @@ def test_sets_count_by_their_loss_and_of_one_label_as_randomised_response():
     sets = qc.SubsetSelection(domain=domain, epsilon=1.0)
     found = qc.shuffled_guarantee(sets, honest=2000, delta=1e-6)
     assert sets.channel.law.members > 1
-    assert found.epsilon == shuffled_loss(found.local.worker_epsilon, 1999, 1e-6).epsilon
+    assert found.epsilon == shuffled_loss(found.local.total_epsilon, 1999, 1e-6).epsilon
     single = qc.SubsetSelection(domain=domain, epsilon=1.0, set_size=1)
     labels = qc.RandomizedResponse(domain=domain, epsilon=1.0)
     blanket, same = (
@@ -100,8 +100,8 @@ def test_from_so_many_honest_reports_on_shuffling_adds(mechanism):
         qc.shuffled_guarantee(mechanism, honest=honest, delta=1e-6)
         for honest in (number // 2, number, 10 * number)
     ]
-    assert losses[0].epsilon == losses[0].local.worker_epsilon
-    assert losses[2].epsilon < losses[1].epsilon < losses[1].local.worker_epsilon
+    assert losses[0].epsilon == losses[0].local.total_epsilon
+    assert losses[2].epsilon < losses[1].epsilon < losses[1].local.total_epsilon
 
 
 def test_where_no_number_is_large_enough_none_is_said():

@@ -260,7 +260,7 @@ class StatesTooLittle(RandomizedResponse):
 
     def guarantee(self, answers=1, tasks=None):
         true = super().guarantee(answers, tasks)
-        return attrs.evolve(true, epsilon=true.epsilon / 100, worker_epsilon=true.epsilon / 100)
+        return attrs.evolve(true, epsilon=true.epsilon / 100, total_epsilon=true.epsilon / 100)
 
 
 class TellsWhatWasDropped(RandomizedResponse):

@@ -332,7 +332,7 @@ def shuffled_guarantee(mechanism: Mechanism, *, honest: int, delta: float) -> Sh
         honest=int(honest),
         epsilon=pair.epsilon,
         delta=float(delta),
-        tail=min(local.worker_epsilon, tail_at(finer.epsilon, finer.delta, float(delta))),
+        tail=min(local.total_epsilon, tail_at(finer.epsilon, finer.delta, float(delta))),
         source=_SOURCES[pair.bound],
     )
 
@@ -354,17 +354,17 @@ def fewest_honest(mechanism: Mechanism, *, delta: float) -> int | None:
     check_mechanism(mechanism)
     check_proportion("delta", delta)
     local = _pure_guarantee(mechanism)
-    others = fewest_others(local.worker_epsilon, float(delta), _response_of(mechanism))
+    others = fewest_others(local.total_epsilon, float(delta), _response_of(mechanism))
     return None if others is None else others + 1
 
 
 def _pure_guarantee(mechanism: Mechanism) -> PrivacyGuarantee:
     local = mechanism.guarantee(answers=1, tasks=1)
-    if local.delta or math.isinf(local.worker_epsilon):
+    if local.delta or math.isinf(local.total_epsilon):
         raise ParameterError(
             "polls.poll-loss-unbounded",
             name=mechanism.name,
-            loss=show_loss(local.worker_epsilon),
+            loss=show_loss(local.total_epsilon),
             other_loss=show_loss(local.delta, 3),
         )
     return local
@@ -374,7 +374,7 @@ def _loss_at(
     mechanism: Mechanism, local: PrivacyGuarantee, honest: int, delta: float
 ) -> ShuffledLoss:
     return shuffled_loss(
-        local.worker_epsilon, int(honest) - 1, float(delta), _response_of(mechanism)
+        local.total_epsilon, int(honest) - 1, float(delta), _response_of(mechanism)
     )
 
 

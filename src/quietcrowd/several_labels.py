@@ -46,7 +46,7 @@ def binary_answers(
     the set. Which rows exist therefore reveals nothing about the sets. Each answer is randomized
     independently, and the privacy loss of a task's set adds up over the labels. To limit the loss
     of a set to epsilon, give the mechanism ``epsilon / len(labels)``. The loss of a set is
-    ``mechanism.guarantee(answers=len(labels)).worker_epsilon``, and in a list of many tasks the
+    ``mechanism.guarantee(answers=len(labels)).total_epsilon``, and in a list of many tasks the
     ``linked_epsilon`` at ``linked=len(labels)``.
 
     Parameters

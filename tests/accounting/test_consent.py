@@ -14,11 +14,11 @@ from quietcrowd.privacy.tails import TailBound
 YES_NO = qc.Categorical(["no", "yes"])
 
 
-def guarantee(epsilon=1.0, worker_epsilon=None, answers=20, **changes):
+def guarantee(epsilon=1.0, total_epsilon=None, answers=20, **changes):
     return qc.PrivacyGuarantee(
         answers=answers,
         epsilon=epsilon,
-        worker_epsilon=answers * epsilon if worker_epsilon is None else worker_epsilon,
+        total_epsilon=answers * epsilon if total_epsilon is None else total_epsilon,
         claimed_epsilon=epsilon,
         assumptions=("none",),
         source="none",
@@ -98,7 +98,7 @@ def test_answers_that_go_together_are_bounded_by_the_second_sentence_alone():
     """Three equal answers and three equal reports: surer of one answer than the first figure."""
     loss = qc.RandomizedResponse(domain=YES_NO, epsilon=1.0).guarantee(answers=3)
     surest = math.exp(3) / (1 + math.exp(3))
-    assert most_sure(loss.epsilon) < surest < most_sure(loss.worker_epsilon) + Fraction(1, 10**8)
+    assert most_sure(loss.epsilon) < surest < most_sure(loss.total_epsilon) + Fraction(1, 10**8)
     one, both, _ = consent_sentences(loss)
     assert "then the figure about all together is the limit" in one
     assert "95.3 %" in both
@@ -162,7 +162,7 @@ def test_participation_and_all_tasks():
     ],
 )
 def test_chance_is_told(delta, cases):
-    tail = TailBound(probability=delta, epsilon=1.2, linked_epsilon=1.2, worker_epsilon=3.0)
+    tail = TailBound(probability=delta, epsilon=1.2, linked_epsilon=1.2, total_epsilon=3.0)
     one, both, _, last = consent_sentences(guarantee(delta=delta, tail=tail))
     assert f"that is named beforehand: in at most {cases} of your device's noise more is" in last
     assert last.endswith("told of some one of your answers is likelier than that.")
@@ -172,7 +172,7 @@ def test_chance_is_told(delta, cases):
 
 
 def test_figures_beside_a_delta_are_those_of_the_tail():
-    tail = TailBound(probability=0.1, epsilon=1.665, linked_epsilon=1.665, worker_epsilon=9.0)
+    tail = TailBound(probability=0.1, epsilon=1.665, linked_epsilon=1.665, total_epsilon=9.0)
     one, *_ = consent_sentences(guarantee(delta=0.1, tail=tail), priors=(0.5, 0.9))
     assert "one other answer before is at most 84.1 % sure of it after" in one
     assert "was 90 % sure of it, and else of one other answer, before is at most 98 % sure" in one

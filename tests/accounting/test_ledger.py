@@ -46,10 +46,10 @@ def test_one_campaign_costs_what_the_guarantee_says(mechanism, answers):
     guarantee = mechanism.guarantee(answers=answers, tasks=answers)
     ledger = PrivacyLedger().charge("ann", mechanism, answers=answers, tasks=answers)
     spent = ledger.spent("ann")
-    assert spent.total_epsilon == pytest.approx(guarantee.worker_epsilon)
+    assert spent.total_epsilon == pytest.approx(guarantee.total_epsilon)
     assert spent.answer_epsilon == pytest.approx(guarantee.epsilon)
     composed = ledger.spent("ann", delta=1e-6)
-    assert composed.total_epsilon <= guarantee.worker_epsilon
+    assert composed.total_epsilon <= guarantee.total_epsilon
     assert composed.answer_epsilon <= guarantee.epsilon * (1 + 1e-9)
 
 
@@ -69,7 +69,7 @@ def test_answers_that_share_a_draw_are_accounted_together():
     spent = ledger.spent("ann")
     assert spent.answer_epsilon == TWO.guarantee(answers=277).epsilon
     assert round(spent.answer_epsilon, 2) == 5.62
-    assert spent.total_epsilon == TWO.guarantee(answers=277).worker_epsilon
+    assert spent.total_epsilon == TWO.guarantee(answers=277).total_epsilon
     assert ledger.spent("ann", delta=0.01).answer_epsilon < 4.24
 
 
@@ -79,7 +79,7 @@ def test_another_campaign_draws_again_and_may_ask_the_same():
     )
     one = TWO.guarantee(answers=5)
     assert ledger.spent("ann").answer_epsilon == pytest.approx(2 * one.epsilon)
-    assert ledger.spent("ann").total_epsilon == pytest.approx(2 * one.worker_epsilon)
+    assert ledger.spent("ann").total_epsilon == pytest.approx(2 * one.total_epsilon)
 
 
 def test_who_reports_every_task_is_charged_for_every_task():
@@ -99,7 +99,7 @@ def test_mechanisms_of_many_kinds_compose():
         .charge("ann", TWO, answers=4)
         .charge("bob", ONE, answers=3)
     )
-    summed = 20 + 15 + TWO.guarantee(answers=4).worker_epsilon
+    summed = 20 + 15 + TWO.guarantee(answers=4).total_epsilon
     assert total(ledger) == pytest.approx(summed, abs=1e-6)
     composed = total(ledger, delta=1e-5)
     assert composed < 0.85 * summed
@@ -439,7 +439,7 @@ def test_reports_charge_for_the_tasks_that_they_name():
         domain=SKETCHES.domain,
     )
     ledger = PrivacyLedger.of_reports(SKETCHES.randomize(answers))
-    named = SKETCHES.guarantee(tasks=range(40)).worker_epsilon
+    named = SKETCHES.guarantee(tasks=range(40)).total_epsilon
     assert named < 27
     for delta in (0.0, 1e-6):
         spent = ledger.spent("ann", delta)
@@ -504,7 +504,7 @@ def test_a_frame_says_what_each_worker_has_spent(delta):
 def test_a_tail_is_that_of_the_mechanism(mechanism):
     ledger = PrivacyLedger().charge("ann", mechanism, answers=9, tasks=9)
     tail, spent = mechanism.tail(1e-3, answers=9, tasks=9), ledger.spent("ann", 1e-3)
-    assert (spent.answer_tail, spent.total_tail) == (tail.epsilon, tail.worker_epsilon)
+    assert (spent.answer_tail, spent.total_tail) == (tail.epsilon, tail.total_epsilon)
     pure = ledger.spent("ann")
     assert (pure.answer_tail, pure.total_tail) == (pure.answer_epsilon, pure.total_epsilon)
 
@@ -524,8 +524,8 @@ def test_further_tasks_of_a_campaign_cost_what_any_tasks_cost():
     named = ledger.spent("ann").total_epsilon
     unnamed = ledger.charge("ann", SKETCHES, tasks=20).spent("ann").total_epsilon
     both = ledger.charge("ann", SKETCHES, tasks=range(40, 60)).spent("ann").total_epsilon
-    together = SKETCHES.guarantee(tasks=whole).worker_epsilon
-    rest = SKETCHES.guarantee(tasks=range(40, 60)).worker_epsilon
+    together = SKETCHES.guarantee(tasks=whole).total_epsilon
+    rest = SKETCHES.guarantee(tasks=range(40, 60)).total_epsilon
     assert unnamed == pytest.approx(named + 20)
     assert both == pytest.approx(named + rest)
     assert together <= both <= unnamed
@@ -576,8 +576,8 @@ def test_what_named_tasks_spare_is_rounded_down():
         mechanism = qc.MatrixFactorization(domain=NUMBERS, epsilon=0.3, rank=rank)
         for count in range(2, 30):
             names = [f"t{place}" for place in range(count)]
-            unnamed = mechanism.guarantee(count, count).worker_epsilon
-            named = mechanism.guarantee(count, names).worker_epsilon
+            unnamed = mechanism.guarantee(count, count).total_epsilon
+            named = mechanism.guarantee(count, names).total_epsilon
             exact = Fraction(unnamed) - Fraction(named)
             above += Fraction(unnamed - named) > exact
             [charge] = PrivacyLedger().charge("ann", mechanism, tasks=names).charges
@@ -592,7 +592,7 @@ def test_what_is_spared_adds_up_rounded_down_and_what_is_spent_rounded_up():
     [charge] = ledger.charge("ann", ONE, answers=4, spared=0.2).charges
     assert both - ulps(0.3) <= Fraction(charge.spared) <= both
     below = 0
-    whole = ONE.guarantee(answers=9).worker_epsilon
+    whole = ONE.guarantee(answers=9).total_epsilon
     for place in range(1, 60):
         less = place / 70
         left = Fraction(whole) - Fraction(less)

@@ -199,9 +199,11 @@ def test_laplace_noise_loses_no_more_than_the_decimal_that_was_entered(epsilon):
 def test_what_loses_more_than_was_entered_is_counted_as_it_loses():
     two_layer = qc.TwoLayerRandomizedResponse.from_claimed_epsilon(domain=YES_NO, epsilon=1.0)
     stated = two_layer.guarantee(answers=20)
-    assert stated.worker_epsilon > 10
-    assert counted_loss(two_layer, 20) == Fraction(stated.worker_epsilon)
-    wide = qc.LaplaceMechanism(domain=qc.Ordinal([0, 100]), epsilon=1.0, scale="paper", fill=None)
+    assert stated.total_epsilon > 10
+    assert counted_loss(two_layer, 20) == Fraction(stated.total_epsilon)
+    wide = qc.LaplaceMechanism(
+        domain=qc.Ordinal([0, 100]), epsilon=1.0, scale="paper", fill=None
+    )
     assert counted_loss(wide, 1) == 50
     printed = qc.LaplaceMechanism(
         domain=qc.Ordinal(range(11)), epsilon=1.0, scale="paper", fill=None

@@ -124,7 +124,7 @@ def test_finite_channels_are_exact(mechanism, n):
     report = audited(mechanism, n, draws=20_000)
     assert report.holds, str(report)
     assert report.exact_epsilon == pytest.approx(report.stated_epsilon, rel=1e-9, abs=1e-9)
-    assert report.exact_worker_epsilon == pytest.approx(report.guarantee.worker_epsilon, rel=1e-6)
+    assert report.exact_total_epsilon == pytest.approx(report.guarantee.total_epsilon, rel=1e-6)
     assert report.curve_exact
     assert np.interp(report.exact_epsilon + 1e-6, *report.curve) < 0.01
 

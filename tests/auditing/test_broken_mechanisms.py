@@ -114,7 +114,7 @@ class RoundedDown(RandomizedResponse):
 
     def guarantee(self, answers=1, tasks=None):
         stated = super().guarantee(answers, tasks)
-        return evolve(stated, epsilon=self.epsilon, worker_epsilon=answers * self.epsilon)
+        return evolve(stated, epsilon=self.epsilon, total_epsilon=answers * self.epsilon)
 
 
 @pytest.mark.slow
@@ -124,7 +124,7 @@ def test_weights_rounded_the_wrong_way_are_caught(domain, epsilon):
     """No number of samples could tell; the table of integers does, to the last of them."""
     report = audit(RoundedDown(domain=domain, epsilon=epsilon), 3, draws=1000)
     assert epsilon < report.exact_epsilon < epsilon + 1e-6
-    assert report.exact_worker_epsilon > 3 * epsilon
+    assert report.exact_total_epsilon > 3 * epsilon
     assert report.verdict == "broken"
     honest = audited(RandomizedResponse(domain=domain, epsilon=epsilon), 3, draws=1000)
     assert honest.exact_epsilon <= epsilon
@@ -233,7 +233,7 @@ def test_two_reports_of_one_random_word_are_enough(monkeypatch, domain, n):
 def test_one_answer_alone_has_no_other_to_share_a_word_with():
     """Its loss is as stated; but devices asked about many tasks show what they would do."""
     report = audited(one_word(RandomizedResponse, domain=LABELS, epsilon=1.0), 1, draws=DRAWS)
-    assert report.proven_epsilon <= report.proven_worker_epsilon <= report.stated_epsilon
+    assert report.proven_epsilon <= report.proven_total_epsilon <= report.stated_epsilon
     assert report.devices.reused
     assert report.verdict == "broken"
 

@@ -140,7 +140,7 @@ def test_two_layer_with_null(labels, tasks):
             loss[one_cell] = max(loss[one_cell], np.log(table[i] / table[j]).max())
     guarantee = mechanism.guarantee(tasks=tasks)
     assert guarantee.epsilon == pytest.approx(loss[True], abs=1e-9)
-    assert guarantee.worker_epsilon == pytest.approx(max(loss.values()), abs=1e-9)
+    assert guarantee.total_epsilon == pytest.approx(max(loss.values()), abs=1e-9)
     assert mechanism.participation_protected
 
 

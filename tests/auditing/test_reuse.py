@@ -262,25 +262,25 @@ def test_raw_rows_exceed_what_is_stated_of_a_worker():
     """Five answers of epsilon 0.2: a row of an honest worker tells at most 1."""
     mechanism = made(LaplaceMechanism, {"domain": NUMBERS, "fill": None}, 0.2, raw(0.01))
     report = audit(mechanism, 5, draws=50_000)
-    assert report.guarantee.worker_epsilon == pytest.approx(1.0)
-    assert report.proven_worker_epsilon > 2
+    assert report.guarantee.total_epsilon == pytest.approx(1.0)
+    assert report.proven_total_epsilon > 2
     assert report.verdict == "broken"
-    assert report.to_dict()["proven"]["worker_epsilon"] == report.proven_worker_epsilon
-    assert f"epsilon at least {report.proven_worker_epsilon:.3f} about all" in " ".join(
+    assert report.to_dict()["proven"]["total_epsilon"] == report.proven_total_epsilon
+    assert f"epsilon at least {report.proven_total_epsilon:.3f} about all" in " ".join(
         str(report).split()
     )
 
 
 @pytest.mark.nightly
 def test_what_is_stated_of_a_worker_is_put_to_the_test():
-    """Nothing but `worker_epsilon` is wrong here: as if answers did not add up."""
+    """Nothing but `total_epsilon` is wrong here: as if answers did not add up."""
 
     class Modest(RandomizedResponse):
         def guarantee(self, answers=1, tasks=None):
-            return evolve(super().guarantee(answers, tasks), worker_epsilon=self.channel.epsilon)
+            return evolve(super().guarantee(answers, tasks), total_epsilon=self.channel.epsilon)
 
     report = audit(Modest(domain=LABELS, epsilon=1.0))
-    assert report.proven_worker_epsilon > 4
+    assert report.proven_total_epsilon > 4
     assert report.proven_epsilon <= report.stated_epsilon
     assert report.verdict == "broken"
 

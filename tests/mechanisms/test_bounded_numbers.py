@@ -57,8 +57,8 @@ def test_what_is_stated_is_what_integers_give(kind):
     mechanism = kind(domain=qc.Ordinal(range(10)), epsilon=1.5)
     one, many = mechanism.guarantee(), mechanism.guarantee(answers=40)
     assert one.epsilon == mechanism.channel.epsilon <= 1.5 == one.claimed_epsilon
-    assert many.worker_epsilon == pytest.approx(40 * one.epsilon)
-    assert many.worker_epsilon >= 40 * one.epsilon
+    assert many.total_epsilon == pytest.approx(40 * one.epsilon)
+    assert many.total_epsilon >= 40 * one.epsilon
     assert not many.participation_protected
     assert not many.delta
 
@@ -68,8 +68,8 @@ def test_many_answers_lose_less_at_a_delta_than_coins_of_the_same_loss():
     numbers = qc.Ordinal(range(10))
     window = qc.PiecewiseMechanism(domain=numbers, epsilon=1.0).tail(1e-6, answers=50)
     coins = qc.DuchiMechanism(domain=numbers, epsilon=1.0).tail(1e-6, answers=50)
-    assert window.worker_epsilon < 0.93 * coins.worker_epsilon
-    assert coins.worker_epsilon < 0.97 * 50
+    assert window.total_epsilon < 0.93 * coins.total_epsilon
+    assert coins.total_epsilon < 0.97 * 50
 
 
 @every_kind

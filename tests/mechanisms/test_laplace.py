@@ -24,7 +24,7 @@ def test_the_loss_is_what_was_asked_for(epsilon, low, width):
         return
     guarantee = LaplaceMechanism(domain=domain, epsilon=epsilon).guarantee(tasks=7)
     assert epsilon * (1 - 1e-12) <= guarantee.epsilon <= epsilon
-    assert guarantee.worker_epsilon == pytest.approx(7 * epsilon)
+    assert guarantee.total_epsilon == pytest.approx(7 * epsilon)
     assert guarantee.claim_holds
     assert guarantee.participation_protected
 
@@ -52,7 +52,7 @@ def test_the_participation_bit_is_free(epsilon):
 def test_reports_of_answers_alone_do_not_hide_participation():
     mechanism = LaplaceMechanism(domain=STARS, epsilon=1.0, fill=None)
     assert not mechanism.participation_protected
-    assert mechanism.guarantee(answers=20).worker_epsilon == 20.0
+    assert mechanism.guarantee(answers=20).total_epsilon == 20.0
     assert len(mechanism.randomize(CROWD.answers)) == len(CROWD.answers)
 
 

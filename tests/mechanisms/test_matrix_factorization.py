@@ -244,8 +244,8 @@ def test_no_two_rows_of_named_tasks_are_farther_apart_than_stated(variant):
         if variant == "statistics":
             loss = loss + np.abs(moments - of_one).sum(axis=1) / (kappa / channel.moments_epsilon)
         worst = max(worst, float(loss.max()))
-    stated = mechanism.guarantee(answers=4, tasks=tasks).worker_epsilon
-    assert worst <= stated * (1 + 1e-12) < 0.95 * mechanism.guarantee(4, 4).worker_epsilon
+    stated = mechanism.guarantee(answers=4, tasks=tasks).total_epsilon
+    assert worst <= stated * (1 + 1e-12) < 0.95 * mechanism.guarantee(4, 4).total_epsilon
     if variant != "statistics":  # its bound adds two maxima of different rows
         assert worst == pytest.approx(stated)
 
@@ -257,13 +257,13 @@ def test_all_answers_to_named_tasks_lose_less_than_to_any():
             domain=Ordinal(range(10)), epsilon=1.0, rank=12, profile=profile
         )
         named = mechanism.guarantee(tasks=range(100))
-        assert round(named.worker_epsilon, 1) == largest
-        assert mechanism.guarantee(tasks=100).worker_epsilon == 100.0
-        assert mechanism.loss(tasks=range(100)).each.epsilon == named.worker_epsilon
+        assert round(named.total_epsilon, 1) == largest
+        assert mechanism.guarantee(tasks=100).total_epsilon == 100.0
+        assert mechanism.loss(tasks=range(100)).each.epsilon == named.total_epsilon
     usual = MatrixFactorization(domain=Ordinal(range(10)), epsilon=1.0)
-    assert usual.guarantee(tasks=range(1000)).worker_epsilon <= 313
+    assert usual.guarantee(tasks=range(1000)).total_epsilon <= 313
 
 
 def test_profiles_of_too_many_numbers_are_not_made_for_a_guarantee():
     mechanism = MatrixFactorization(domain=Ordinal(range(10)), epsilon=1.0, rank=4096)
-    assert mechanism.guarantee(tasks=range(20_000)).worker_epsilon == 20_000
+    assert mechanism.guarantee(tasks=range(20_000)).total_epsilon == 20_000

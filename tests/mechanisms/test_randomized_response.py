@@ -38,7 +38,7 @@ def test_flip_probabilities_of_theorem_6_2(epsilon, flip):
 @given(st.integers(2, 64))
 def test_epsilon_0_tells_nothing(labels):
     mechanism = RandomizedResponse(domain=Ordinal(range(labels)), epsilon=0.0)
-    assert mechanism.guarantee(answers=50).worker_epsilon == 0.0
+    assert mechanism.guarantee(answers=50).total_epsilon == 0.0
 
 
 def test_flipping_more_often_than_not_loses_too():
@@ -57,7 +57,7 @@ def test_rounding_of_a_flip_probability_never_loses_more(labels, flip):
 
 def test_a_worker_loses_the_sum_of_the_answers():
     guarantee = RandomizedResponse(domain=YES_NO, epsilon=0.5).guarantee(answers=20, tasks=100)
-    assert guarantee.worker_epsilon == pytest.approx(20 * guarantee.epsilon)
+    assert guarantee.total_epsilon == pytest.approx(20 * guarantee.epsilon)
     assert guarantee.delta == 0
     assert not guarantee.participation_protected
     assert guarantee.claim_holds

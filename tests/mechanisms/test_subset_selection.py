@@ -18,7 +18,7 @@ def test_at_one_label_a_set_it_is_randomised_response():
 
 def test_a_worker_loses_the_sum_of_the_answers():
     guarantee = qc.SubsetSelection(domain=LETTERS, epsilon=0.5).guarantee(answers=20, tasks=100)
-    assert guarantee.worker_epsilon == pytest.approx(20 * guarantee.epsilon)
+    assert guarantee.total_epsilon == pytest.approx(20 * guarantee.epsilon)
     assert guarantee.delta == 0
     assert not guarantee.participation_protected
     assert guarantee.claim_holds
@@ -26,7 +26,7 @@ def test_a_worker_loses_the_sum_of_the_answers():
 
 def test_most_of_the_loss_of_many_answers_is_rare():
     tail = qc.SubsetSelection(domain=LETTERS, epsilon=1.0).tail(1e-3, answers=50)
-    assert 20 < tail.worker_epsilon < 40
+    assert 20 < tail.total_epsilon < 40
 
 
 def test_the_labels_of_a_set_are_read_off_the_report_domain():

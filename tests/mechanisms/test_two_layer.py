@@ -72,7 +72,7 @@ def test_equal_bounds_are_the_one_layer_mechanism_at_any_number_of_answers(flip,
     two = TwoLayerRandomizedResponse(domain=domain, low=flip, high=flip).guarantee(answers=answers)
     one = RandomizedResponse(domain=domain, flip_probability=flip).guarantee(answers=answers)
     assert two.epsilon == pytest.approx(one.epsilon, abs=1e-7)
-    assert two.worker_epsilon == pytest.approx(one.worker_epsilon, abs=1e-6)
+    assert two.total_epsilon == pytest.approx(one.total_epsilon, abs=1e-6)
 
 
 def test_the_law_of_reports_is_the_mixture():
@@ -201,7 +201,7 @@ def test_claims_beyond_32_bits_are_refused(epsilon):
 def test_losses_are_plain_numbers(answers, law):
     mechanism = TwoLayerRandomizedResponse.from_claimed_epsilon(domain=BINARY, epsilon=1.0, law=law)
     guarantee = mechanism.guarantee(answers=answers)
-    assert {type(guarantee.epsilon), type(guarantee.worker_epsilon)} == {float}
+    assert {type(guarantee.epsilon), type(guarantee.total_epsilon)} == {float}
 
 
 BETA = {"law": "beta", "alpha": 2, "beta": 3}
@@ -230,7 +230,7 @@ def test_a_beta_law_loses_what_all_rows_of_reports_say(labels, low, high, shapes
     row = max(np.abs(start - log_chance(other)).max() for other in reports.tolist())
     stated = mechanism.guarantee(answers=n)
     assert stated.epsilon == pytest.approx(cell, rel=1e-9)
-    assert stated.worker_epsilon == pytest.approx(row, rel=1e-9)
+    assert stated.total_epsilon == pytest.approx(row, rel=1e-9)
     assert mechanism.guarantee().epsilon == pytest.approx(abs(mechanism.claimed_epsilon), abs=1e-8)
 
 

@@ -13,7 +13,7 @@ def row(workers=10, answers=5, error=0.2, epsilon=1.0, mechanism="one-layer"):
     return PlanRow(
         mechanism=mechanism,
         epsilon=epsilon,
-        worker_epsilon=epsilon * answers,
+        total_epsilon=epsilon * answers,
         workers=workers,
         answers=answers,
         error=error,
@@ -41,7 +41,7 @@ def test_a_row_that_does_no_better_than_a_guess_is_useless():
 def test_a_row_without_a_mechanism_has_no_loss_in_json():
     assert not PLAIN.private
     assert PLAIN.to_dict()["epsilon"] is None
-    assert row().to_dict()["worker_epsilon"] == 5.0
+    assert row().to_dict()["total_epsilon"] == 5.0
 
 
 def test_the_cheapest_rows_that_reach_the_target_come_first():

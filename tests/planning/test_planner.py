@@ -32,7 +32,7 @@ def test_rows_are_of_all_sizes_mechanisms_and_epsilons():
 
 def test_epsilon_of_a_worker_is_shared_out():
     found = plan(**{**SMALL, "answers": [1, 5]}, epsilon=2.0, per="worker")
-    assert [(round(row.epsilon, 3), round(row.worker_epsilon, 3)) for row in found.private] == [
+    assert [(round(row.epsilon, 3), round(row.total_epsilon, 3)) for row in found.private] == [
         (2.0, 2.0),
         (0.4, 2.0),
     ]

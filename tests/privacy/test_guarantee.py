@@ -36,7 +36,7 @@ def test_delta_and_participation_are_told():
     guarantee = PrivacyGuarantee(
         answers=2,
         epsilon=1.0,
-        worker_epsilon=2.0,
+        total_epsilon=2.0,
         delta=1e-6,
         participation_protected=True,
         claimed_epsilon=1.0,
@@ -56,7 +56,7 @@ def test_a_claim_may_be_a_pair(delta, holds):
     guarantee = PrivacyGuarantee(
         answers=2,
         epsilon=1.0,
-        worker_epsilon=2.0,
+        total_epsilon=2.0,
         delta=delta,
         participation_protected=False,
         claimed_epsilon=1.0,
@@ -97,7 +97,7 @@ def test_a_claim_holds_up_to_the_rounding_of_weights(beyond, holds):
     guarantee = PrivacyGuarantee(
         answers=1,
         epsilon=1.0 + beyond,
-        worker_epsilon=1.0 + beyond,
+        total_epsilon=1.0 + beyond,
         participation_protected=False,
         claimed_epsilon=1.0,
         assumptions=(),

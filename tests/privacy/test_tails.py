@@ -59,7 +59,7 @@ def test_a_guarantee_with_a_delta_has_a_tail():
     stated = qc.PrivacyGuarantee(
         answers=3,
         epsilon=1.0,
-        worker_epsilon=3.0,
+        total_epsilon=3.0,
         delta=0.01,
         participation_protected=False,
         claimed_epsilon=1.0,
@@ -68,7 +68,7 @@ def test_a_guarantee_with_a_delta_has_a_tail():
     )
     assert stated.tail == TailBound.of_pair(1.0, 1.0, 3.0, 0.01)
     assert stated.tail.probability == 0.02
-    assert stated.tail.worker_epsilon == pytest.approx(3 + math.log(2))
+    assert stated.tail.total_epsilon == pytest.approx(3 + math.log(2))
     pure = qc.RandomizedResponse(domain=YES_NO, epsilon=1.0).guarantee(answers=3)
     assert pure.tail is None
 
@@ -83,11 +83,11 @@ def test_tails_are_no_more_than_pure_losses(mechanism):
     for probability in (1e-9, 1e-3, 0.1, 0.6):
         tail = built.tail(probability, answers=4, tasks=6, linked=2)
         assert tail.probability == probability
-        assert 0 <= tail.worker_epsilon <= last
-        last = tail.worker_epsilon
+        assert 0 <= tail.total_epsilon <= last
+        last = tail.total_epsilon
         assert tail.epsilon <= stated.epsilon * (1 + 1e-9)
         assert tail.linked_epsilon <= stated.linked_epsilon * (1 + 1e-9)
-        assert tail.worker_epsilon <= stated.worker_epsilon * (1 + 1e-9)
+        assert tail.total_epsilon <= stated.total_epsilon * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("probability", [0, 1, -0.1, 2, math.nan, "0.1", True, None])
@@ -113,13 +113,13 @@ def test_a_fact_that_answers_share_is_between_one_and_all(mechanism):
     stated = built.guarantee(answers=6, tasks=6)
     assert losses[0] == stated.epsilon == stated.linked_epsilon
     assert losses == sorted(losses)
-    assert losses[-1] <= stated.worker_epsilon * (1 + 1e-12)
+    assert losses[-1] <= stated.total_epsilon * (1 + 1e-12)
     assert losses[2] > 1.5 * losses[0]
 
 
 def test_a_tail_is_told_in_a_sentence_with_figures_rounded_up():
     bound = TailBound(
-        probability=0.0123456789, epsilon=1.00001, linked_epsilon=2.0, worker_epsilon=math.inf
+        probability=0.0123456789, epsilon=1.00001, linked_epsilon=2.0, total_epsilon=math.inf
     )
     assert str(bound) == (
         "Each with probability at least 1 - 0.0123457, the loss is at most 1.001 about one answer, "
@@ -195,7 +195,7 @@ def test_every_tail_of_randomised_response_is_within_the_bound(labels, epsilon):
     mechanism = randomised(epsilon, labels)
     laws = [law for m in (1, 2, 3, 4) for law in laws_of_rows(mechanism.channel, m)]
     for probability in (0.001, 0.01, 0.1, 0.3, 0.6):
-        bound = mechanism.tail(probability, answers=4).worker_epsilon
+        bound = mechanism.tail(probability, answers=4).total_epsilon
         worst = max(exceeded(law, bound) for law in laws)
         assert worst <= probability
         tight = bound == 0 or max(exceeded(law, bound - epsilon / 2) for law in laws) > probability
@@ -278,11 +278,11 @@ def test_whole_rows_that_share_a_draw_have_the_tails_of_their_own_laws():
                     bound = getattr(tail, f"{name}_epsilon")
                     worst[name] = max(worst.get(name, 0.0), exceeded(own, bound))
         assert max(worst.values()) <= probability
-    assert tail.worker_epsilon < mechanism.guarantee(answers=n).worker_epsilon
+    assert tail.total_epsilon < mechanism.guarantee(answers=n).total_epsilon
 
 
 def test_own_laws_of_rows_say_more_than_the_curve():
     low, high = two_layer_bounds(1.0, 100, labels=2)
     mechanism = qc.TwoLayerRandomizedResponse(domain=qc.Ordinal([0, 1]), low=low, high=high)
     curve = composed_tail([(mechanism.loss(100).each, 1)], 0.01)
-    assert mechanism.tail(0.01, answers=100).worker_epsilon < curve - 1
+    assert mechanism.tail(0.01, answers=100).total_epsilon < curve - 1

@@ -56,4 +56,4 @@ def test_the_guarantee_is_that_of_the_public_numbers():
     guarantee = method.fit(claims).guarantee(1e-3)
     assert guarantee == method.guarantee(30, answers=3, tasks=3, delta=1e-3)
     assert guarantee.answers == 3
-    assert guarantee.epsilon < guarantee.worker_epsilon
+    assert guarantee.epsilon < guarantee.total_epsilon

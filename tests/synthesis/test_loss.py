@@ -17,8 +17,8 @@ def loss(method=METHOD, users=40, **given):
 
 def test_a_user_of_several_tasks_loses_more():
     one, three = loss(), loss(answers=3)
-    assert one.epsilon == one.worker_epsilon
-    assert one.worker_epsilon < three.worker_epsilon
+    assert one.epsilon == one.total_epsilon
+    assert one.total_epsilon < three.total_epsilon
     assert three.epsilon == pytest.approx(one.epsilon)
 
 

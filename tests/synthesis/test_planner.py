@@ -24,7 +24,7 @@ def test_every_plan_keeps_within_the_budget():
     assert len({plan.method.k for plan in plans}) == len(plans)
     assert [p.expected for p in plans] == sorted((p.expected for p in plans), reverse=True)
     for plan in plans:
-        assert plan.guarantee.worker_epsilon <= 8
+        assert plan.guarantee.total_epsilon <= 8
         assert plan.guarantee == plan.method.guarantee(100, answers=2, delta=1e-5)
 
 
@@ -103,7 +103,7 @@ def test_what_is_planned_is_what_the_release_loses(per, weights):
     for plan in plans:
         guarantee = plan.method.fit(answers).guarantee(1e-6)
         assert guarantee == plan.guarantee
-        assert (guarantee.epsilon if per == "claim" else guarantee.worker_epsilon) <= 100
+        assert (guarantee.epsilon if per == "claim" else guarantee.total_epsilon) <= 100
 
 
 @pytest.mark.slow
@@ -121,7 +121,7 @@ def test_a_larger_k_refuses_tasks_and_counts_on_the_users_of_the_others():
 def test_the_best_bounds_all_claims_of_a_user_and_gives_most_over_all_tasks():
     answers = claims_of(*[60] * 6)
     plans = plan_for_claims(answers, 8, bandwidth=0.4, claims=3)
-    finite = [np.isfinite(plan.guarantee.worker_epsilon) for plan in plans]
+    finite = [np.isfinite(plan.guarantee.total_epsilon) for plan in plans]
     assert finite == sorted(finite, reverse=True)
     fruits = [plan.expected for plan, bounded in zip(plans, finite, strict=True) if bounded]
     assert fruits == sorted(fruits, reverse=True)

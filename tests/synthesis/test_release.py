@@ -59,7 +59,7 @@ def test_the_loop_as_printed_loses_more_than_printed():
     assert guarantee.claimed_epsilon == pytest.approx(1 + math.log(5))
     audited = proven_delta(*found, draws, guarantee.claimed_epsilon)
     assert audited > 1.8 * guarantee.claimed_delta  # 0.035 against 0.018
-    assert guarantee.epsilon == guarantee.worker_epsilon == math.inf
+    assert guarantee.epsilon == guarantee.total_epsilon == math.inf
     assert not guarantee.claim_holds
 
 
@@ -285,7 +285,7 @@ def test_frames_say_what_is_public(released):
     [(False, 10.0, True), (True, 10.0, False), (False, 10.1, False)],
 )
 def test_real_claims_of_a_small_loss_may_be_shared(released, simulated, epsilon, may):
-    guarantee = evolve(released.guarantee, epsilon=epsilon, worker_epsilon=20.0, tail=None)
+    guarantee = evolve(released.guarantee, epsilon=epsilon, total_epsilon=20.0, tail=None)
     assert evolve(released, simulated=simulated, guarantee=guarantee).may_be_shared is may
 
 

@@ -14,7 +14,7 @@ def test_basic_is_laplace_noise_on_every_claim():
     assert len(released) == len(claims)
     assert np.abs(released.values).mean() == pytest.approx(20.0, rel=0.05)  # width 200 / 10
     assert released.guarantee.epsilon == 10
-    assert released.guarantee.worker_epsilon == 2000
+    assert released.guarantee.total_epsilon == 2000
     assert not len(released.refused)
 
 

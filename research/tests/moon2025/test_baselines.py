@@ -194,8 +194,8 @@ def test_the_budget_is_the_workers():
     mechanism = PrivTDSILike(domain=CROWD.answers.domain, epsilon=6.0, tasks_per_worker=4)
     guarantee = mechanism.guarantee(answers=50)
     assert guarantee.epsilon == pytest.approx(1.5, rel=1e-9)
-    assert guarantee.worker_epsilon == pytest.approx(6.0, rel=1e-9)
-    assert mechanism.guarantee(answers=3).worker_epsilon == pytest.approx(4.5, rel=1e-9)
+    assert guarantee.total_epsilon == pytest.approx(6.0, rel=1e-9)
+    assert mechanism.guarantee(answers=3).total_epsilon == pytest.approx(4.5, rel=1e-9)
     assert not guarantee.participation_protected
     assert "at most 4 answers are reported" in guarantee.assumptions
     alone = LaplaceMechanism(domain=CROWD.answers.domain, epsilon=1.5, fill=None)

@@ -63,7 +63,7 @@ def test_the_budget_of_sampling_is_that_of_the_others(drawn):
     sampling = DRAWN.parts(2, 0)[1].experiment()
     maker = sampling.mechanisms["privtdsi-like"]
     mechanism = maker(domain=sampling.dataset[0].answers.domain, epsilon=5.0)
-    assert mechanism.guarantee(answers=100).worker_epsilon == pytest.approx(500.0, rel=1e-3)
+    assert mechanism.guarantee(answers=100).total_epsilon == pytest.approx(500.0, rel=1e-3)
 
 
 @pytest.mark.grid

@@ -201,7 +201,7 @@ def _about_all(guarantee: PrivacyGuarantee, priors: Sequence[float]) -> tuple[st
         what = f"all {count:,} questions together, answered or not"
     if not guarantee.tail:
         what += ", and a fact that shows in every one of them, as a general opinion may"
-    epsilon = (guarantee.tail or guarantee).worker_epsilon
+    epsilon = (guarantee.tail or guarantee).total_epsilon
     if _hides_nothing(epsilon, priors):
         return (f"About {what}: {_NOT_HIDDEN}.",)
     limits = _limits(epsilon, priors, "one other list of answers" if guarantee.tail else "")

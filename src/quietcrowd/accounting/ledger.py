@@ -380,8 +380,8 @@ def _spared_by_names(mechanism: Mechanism, tasks: Tasks | None) -> float:
     if tasks is None or not mechanism.every_task or not are_named(tasks):
         return 0.0
     count = check_counts(1, tasks, every_task=True)
-    unnamed = mechanism.guarantee(count, count).worker_epsilon
-    named = mechanism.guarantee(count, tasks).worker_epsilon
+    unnamed = mechanism.guarantee(count, count).total_epsilon
+    named = mechanism.guarantee(count, tasks).total_epsilon
     return max(0.0, math.nextafter(unnamed - named, 0.0)) if named < unnamed else 0.0
 
 

@@ -219,7 +219,7 @@ def _composed(parts: tuple[_Part, ...], delta: float) -> tuple[float, float, flo
     if len(parts) == 1 and not parts[0][2]:
         ((mechanism, count, _),) = parts
         tail = mechanism.tail(delta, answers=count, tasks=count)
-        return *pairs, tail.epsilon, tail.worker_epsilon
+        return *pairs, tail.epsilon, tail.total_epsilon
     return *pairs, composed_tail(answer, delta), composed_tail(total, delta)
 
 
@@ -244,7 +244,7 @@ def counted_loss(mechanism: Mechanism, count: int, spared: float = 0.0) -> Fract
     is that of `Charge`.
     """
     stated = mechanism.guarantee(count, count)
-    if stated.delta or math.isinf(stated.worker_epsilon):
+    if stated.delta or math.isinf(stated.total_epsilon):
         return None
     one = Fraction(stated.epsilon)
     if stated.epsilon == mechanism.channel.epsilon:
@@ -253,7 +253,7 @@ def counted_loss(mechanism: Mechanism, count: int, spared: float = 0.0) -> Fract
         entered = as_entered(stated.claimed_epsilon)
         if entered * (1 - _OF_WEIGHTS) <= one <= entered:
             one = entered
-    whole = Fraction(stated.worker_epsilon)
+    whole = Fraction(stated.total_epsilon)
     if not spared and whole >= count * Fraction(stated.epsilon):  # losses only add up
         whole = count * one
     return max(one, whole - Fraction(spared))
@@ -271,7 +271,7 @@ def _summed(parts: tuple[_Part, ...]) -> tuple[float, float]:
     stated = [(mechanism.guarantee(count, count), spared) for mechanism, count, spared in parts]
     if any(one.delta for one, _ in stated):
         return math.inf, math.inf
-    whole = [_spared_of(one.worker_epsilon, spared, one.epsilon) for one, spared in stated]
+    whole = [_spared_of(one.total_epsilon, spared, one.epsilon) for one, spared in stated]
     return sum_losses([(one.epsilon, 1) for one, _ in stated]), sum_losses([(e, 1) for e in whole])
 
 

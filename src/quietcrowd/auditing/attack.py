@@ -62,13 +62,13 @@ MOST_PARTNERS = 256
 class ExactLoss:
     """Loss over all inputs and outputs, computed from a mechanism's public numbers.
 
-    Without `every_row`, `worker_epsilon` is only that of the worst pair of rows that was found.
+    Without `every_row`, `total_epsilon` is only that of the worst pair of rows that was found.
     `delta_at` returns the least delta at an epsilon for the worst pair of inputs. `rounding` is the
     relative error of all these; 0 if they are computed in integers and rounded up.
     """
 
     epsilon: float
-    worker_epsilon: float
+    total_epsilon: float
     every_row: bool = True
     delta_at: Callable[[float], float] | None = None
     rounding: float = 0.0
@@ -413,7 +413,7 @@ def taskwise_plan(
     """
     return AuditPlan(
         exact=ExactLoss(
-            epsilon=epsilon, worker_epsilon=add_losses(epsilon, answers), delta_at=delta_at
+            epsilon=epsilon, total_epsilon=add_losses(epsilon, answers), delta_at=delta_at
         ),
         attacks=taskwise_attacks(pairs, answers, plain, part),
         collisions=Collisions(answer=pairs[0].one, chance=lambda tasks: alike**tasks),

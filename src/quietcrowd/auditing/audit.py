@@ -102,7 +102,7 @@ def audit(
         Number of answers of a worker, or number of tasks if every task is reported.
     confidence : float
         Least probability that everything reported as proven is true: `proven_epsilon`,
-        `proven_delta`, `proven_worker_epsilon`, and reused randomness. A mechanism that is as
+        `proven_delta`, `proven_total_epsilon`, and reused randomness. A mechanism that is as
         stated is convicted by its reports with a probability of at most one minus that. Each proven
         point of the curve holds with this probability, not all together. The bounds assume that all
         workers are independent.
@@ -130,7 +130,7 @@ def audit(
     >>> from quietcrowd import Categorical, RandomizedResponse
     >>> mechanism = RandomizedResponse(domain=Categorical(["no", "yes"]), epsilon=1.0)
     >>> report = audit(mechanism, 20, draws=10_000, random_state=1)
-    >>> report.verdict, round(report.exact_epsilon, 6), round(report.exact_worker_epsilon, 6)
+    >>> report.verdict, round(report.exact_epsilon, 6), round(report.exact_total_epsilon, 6)
     ('holds', 1.0, 20.0)
     >>> 0.8 < report.proven_epsilon <= 1.0
     True
@@ -156,7 +156,7 @@ def audit(
         domain=mechanism.domain.example(),
         guarantee=guarantee,
         exact_epsilon=None if exact is None else exact.epsilon,
-        exact_worker_epsilon=None if exact is None else exact.worker_epsilon,
+        exact_total_epsilon=None if exact is None else exact.total_epsilon,
         every_row=exact is not None and exact.every_row,
         rounding=0.0 if exact is None else exact.rounding,
         **proven,
@@ -244,7 +244,7 @@ def _attack_all(
     proven = {
         "proven_epsilon": epsilon,
         "proven_delta": float(deltas[0]),
-        "proven_worker_epsilon": worker,
+        "proven_total_epsilon": worker,
         "attack": attack.name,
         "statistic": statistic.name,
         "draws": len(statistic.one),

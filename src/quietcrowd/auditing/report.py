@@ -28,17 +28,17 @@ class AuditReport:
         Description of the domain.
     guarantee : PrivacyGuarantee
         Claimed and stated losses, for the number of answers of the audit.
-    exact_epsilon, exact_worker_epsilon : float or None
+    exact_epsilon, exact_total_epsilon : float or None
         Loss about one answer and about all together, from the mechanism's public numbers; None if
         they do not determine it.
     every_row : bool
-        Whether `exact_worker_epsilon` covers all pairs of rows; otherwise the worst pair found.
+        Whether `exact_total_epsilon` covers all pairs of rows; otherwise the worst pair found.
     rounding : float
         Relative error of these losses.
     proven_epsilon, proven_delta : float
         Lower bounds from the reports: on epsilon at the stated delta, on delta at the stated
         epsilon.
-    proven_worker_epsilon : float
+    proven_total_epsilon : float
         Lower bound on the loss about all answers together, at the stated delta.
     attack, statistic : str
         The attack and the statistic that prove `proven_epsilon`.
@@ -63,12 +63,12 @@ class AuditReport:
     domain: str
     guarantee: PrivacyGuarantee
     exact_epsilon: float | None
-    exact_worker_epsilon: float | None
+    exact_total_epsilon: float | None
     every_row: bool
     rounding: float
     proven_epsilon: float
     proven_delta: float
-    proven_worker_epsilon: float
+    proven_total_epsilon: float
     attack: str
     statistic: str
     draws: int
@@ -105,10 +105,10 @@ class AuditReport:
         exact, row = (0.0, 0.0) if self.stated_delta else (self.exact_epsilon, self._exact_row)
         return (
             (exact or 0.0) <= self.stated_epsilon * slack
-            and row <= self.guarantee.worker_epsilon * slack
+            and row <= self.guarantee.total_epsilon * slack
             and self.proven_epsilon <= self.stated_epsilon
             and self.proven_delta <= self.stated_delta
-            and self.proven_worker_epsilon <= self.guarantee.worker_epsilon
+            and self.proven_total_epsilon <= self.guarantee.total_epsilon
             and not self._reused
         )
 
@@ -118,7 +118,7 @@ class AuditReport:
 
     @property
     def _exact_row(self) -> float:
-        return self.exact_worker_epsilon or 0.0
+        return self.exact_total_epsilon or 0.0
 
     @property
     def claim_holds(self) -> bool:
@@ -147,20 +147,20 @@ class AuditReport:
             "stated": {
                 "epsilon": finite_loss(guarantee.epsilon),
                 "delta": guarantee.delta,
-                "worker_epsilon": finite_loss(guarantee.worker_epsilon),
+                "total_epsilon": finite_loss(guarantee.total_epsilon),
                 "participation_protected": guarantee.participation_protected,
             },
             "exact": None
             if self.exact_epsilon is None
             else {
                 "epsilon": finite_loss(self.exact_epsilon),
-                "worker_epsilon": finite_loss(self._exact_row),
+                "total_epsilon": finite_loss(self._exact_row),
                 "every_row": self.every_row,
             },
             "proven": {
                 "epsilon": self.proven_epsilon,
                 "delta": self.proven_delta,
-                "worker_epsilon": self.proven_worker_epsilon,
+                "total_epsilon": self.proven_total_epsilon,
                 "confidence": self.confidence,
                 "draws": self.draws,
                 "attack": self.attack,
@@ -239,7 +239,7 @@ class AuditReport:
         guarantee = self.guarantee
         one, row = (
             self._pair(show_loss(epsilon))
-            for epsilon in (self.stated_epsilon, guarantee.worker_epsilon)
+            for epsilon in (self.stated_epsilon, guarantee.total_epsilon)
         )
         return f"{one} about one of them, {row} about all together; participation is " + (
             "protected alike" if guarantee.participation_protected else "not protected"
@@ -251,13 +251,13 @@ class AuditReport:
         return f"epsilon = {epsilon}"
 
     def _exact(self) -> str:
-        if self.exact_epsilon is None or self.exact_worker_epsilon is None:
+        if self.exact_epsilon is None or self.exact_total_epsilon is None:
             return "not known; the public numbers do not give it"
         text = f"epsilon = {show_loss(self.exact_epsilon)} about one"
         if self.stated_delta:
             text += " without any delta"
         least = "" if self.every_row else "at least "
-        row = show_loss(self.exact_worker_epsilon)
+        row = show_loss(self.exact_total_epsilon)
         return f"{text}, {least}{row} about all, from its public numbers"
 
     def _proven(self) -> str:
@@ -266,7 +266,7 @@ class AuditReport:
             text += f" at the stated delta, delta at least {self.proven_delta:.3g} at that epsilon"
         kind = "simulated" if self.simulated else "real"
         return (
-            f"{text}, and epsilon at least {self.proven_worker_epsilon:.3f} about all, with "
+            f"{text}, and epsilon at least {self.proven_total_epsilon:.3f} about all, with "
             f"{self.confidence:.4g} confidence; told apart best: {self.attack}, from the {kind} "
             f"reports of {self.draws:,} workers a side, by {self.statistic}"
         )

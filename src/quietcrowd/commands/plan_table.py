@@ -56,7 +56,7 @@ def print_plan(plan: CampaignPlan, *, errors: bool = False) -> None:
         table.add_row(
             row.mechanism if row.private else "not private",
             _loss(row.epsilon),
-            _loss(row.worker_epsilon),
+            _loss(row.total_epsilon),
             f"{row.workers:,}",
             f"{row.answers:,}",
             f"{_number(row.error)}{_mark(plan, row)}",

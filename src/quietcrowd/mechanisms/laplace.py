@@ -112,7 +112,7 @@ class LaplaceMechanism(TaskwiseMechanism):
     Examples
     --------
     >>> mechanism = LaplaceMechanism(domain=Ordinal(range(10)), epsilon=1.0)
-    >>> mechanism.guarantee(tasks=200).epsilon, mechanism.guarantee(tasks=200).worker_epsilon
+    >>> mechanism.guarantee(tasks=200).epsilon, mechanism.guarantee(tasks=200).total_epsilon
     (1.0, 200.0)
     >>> paper = LaplaceMechanism(domain=Ordinal([0, 100]), epsilon=1.0, scale="paper")
     >>> paper.guarantee(tasks=200).epsilon

@@ -153,7 +153,7 @@ class MatrixFactorization(Mechanism):
     >>> mechanism.guarantee(tasks=200).epsilon, mechanism.guarantee(tasks=200).claim_holds
     (1.0, True)
     >>> named = mechanism.guarantee(tasks=range(200))
-    >>> mechanism.guarantee(tasks=200).worker_epsilon, round(named.worker_epsilon, 1)
+    >>> mechanism.guarantee(tasks=200).total_epsilon, round(named.total_epsilon, 1)
     (200.0, 54.7)
     """
 
@@ -299,7 +299,7 @@ class MatrixFactorization(Mechanism):
         return PrivacyGuarantee(
             answers=answers,
             epsilon=one,
-            worker_epsilon=whole,
+            total_epsilon=whole,
             linked=linked,
             linked_epsilon=min(whole, add_losses(one, check_linked(linked, count))),
             participation_protected=hides,

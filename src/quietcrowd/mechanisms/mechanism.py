@@ -151,7 +151,7 @@ class Mechanism(ABC):
         """Whether reports are uninformative: the loss about two answers is at most `LEAST_LOSS`."""
         if self.channel.epsilon > LEAST_LOSS:
             return False
-        return self.guarantee(answers=2, tasks=2).worker_epsilon <= LEAST_LOSS
+        return self.guarantee(answers=2, tasks=2).total_epsilon <= LEAST_LOSS
 
     @property
     def loss_depends_on_tasks(self) -> bool:
@@ -301,7 +301,7 @@ class Mechanism(ABC):
             probability=float(probability),
             epsilon=composed_tail([(loss.answer, 1)], probability),
             linked_epsilon=min(pure, composed_tail(shared, probability)),
-            worker_epsilon=composed_tail([(loss.each, loss.count)], probability),
+            total_epsilon=composed_tail([(loss.each, loss.count)], probability),
         )
 
     def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
@@ -313,7 +313,7 @@ class Mechanism(ABC):
         guarantee = self.guarantee(answers, tasks)
         return ReleaseLoss(
             answer=pure_law(guarantee.epsilon, guarantee.delta),
-            each=pure_law(guarantee.worker_epsilon, guarantee.delta),
+            each=pure_law(guarantee.total_epsilon, guarantee.delta),
             count=1,
         )
 

@@ -85,7 +85,7 @@ class TaskwiseMechanism(Mechanism):
         return PrivacyGuarantee(
             answers=answers,
             epsilon=one,
-            worker_epsilon=add_losses(one, count),
+            total_epsilon=add_losses(one, count),
             linked=linked,
             linked_epsilon=add_losses(one, check_linked(linked, count)),
             participation_protected=self.every_task,

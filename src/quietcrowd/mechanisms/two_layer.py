@@ -336,7 +336,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         return PrivacyGuarantee(
             answers=answers,
             epsilon=cell,
-            worker_epsilon=row,
+            total_epsilon=row,
             linked=linked,
             linked_epsilon=cell if shared == 1 else min(row, add_losses(cell, shared)),
             participation_protected=self.every_task,
@@ -386,7 +386,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         return evolve(
             bound,
             linked_epsilon=min(bound.linked_epsilon, max(by_rows[:linked])),
-            worker_epsilon=min(bound.worker_epsilon, max(by_rows)),
+            total_epsilon=min(bound.total_epsilon, max(by_rows)),
         )
 
     def draw_workers(self, workers: int, rng: Randomness) -> npt.NDArray[np.uint64]:

@@ -18,14 +18,14 @@ class PlanRow:
     """Expected error of a campaign with one mechanism, epsilon and size.
 
     `mechanism` is a name with parameters; "none" for non-private answers. `epsilon` and
-    `worker_epsilon` are exact losses about one answer and about all of a worker; infinite without a
+    `total_epsilon` are exact losses about one answer and about all of a worker; infinite without a
     mechanism. Each worker gives `answers`. `error` to `high` are those of `ExpectedError`;
     `constant` is the expected error of the best constant guess.
     """
 
     mechanism: str
     epsilon: float
-    worker_epsilon: float
+    total_epsilon: float
     workers: int
     answers: int
     error: float
@@ -53,7 +53,7 @@ class PlanRow:
 
 
 def _row_key(row: PlanRow) -> tuple[Any, ...]:
-    return row.error, row.worker_epsilon, row.workers * row.answers
+    return row.error, row.total_epsilon, row.workers * row.answers
 
 
 @frozen(kw_only=True)
@@ -102,7 +102,7 @@ class CampaignPlan:
         if self.target is None:
             return ()
         reached = [row for row in self.private if row.error <= self.target]
-        return tuple(sorted(reached, key=lambda r: (r.workers * r.answers, r.worker_epsilon)))
+        return tuple(sorted(reached, key=lambda r: (r.workers * r.answers, r.total_epsilon)))
 
     @property
     def frame(self) -> pd.DataFrame:

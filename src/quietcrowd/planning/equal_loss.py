@@ -34,7 +34,7 @@ def exact_loss(mechanism: Mechanism, size: CrowdSize, per: Per) -> float:
     guarantee = mechanism.guarantee(answers=size.answers, tasks=size.tasks)
     if guarantee.delta:
         return math.inf
-    return guarantee.epsilon if per == "answer" else guarantee.worker_epsilon
+    return guarantee.epsilon if per == "answer" else guarantee.total_epsilon
 
 
 def mechanism_within(

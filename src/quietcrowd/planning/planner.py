@@ -325,7 +325,7 @@ def _row(cell: PlannedCell, error: ExpectedError, constant: float) -> PlanRow:
     return PlanRow(
         mechanism=cell.name,
         epsilon=losses[0],
-        worker_epsilon=losses[1],
+        total_epsilon=losses[1],
         workers=cell.size.workers,
         answers=cell.size.answers,
         error=error.error,

@@ -62,7 +62,7 @@ def _tail_of_pairs(guarantee: PrivacyGuarantee) -> TailBound | None:
     if not guarantee.delta:
         return None
     return TailBound.of_pair(
-        guarantee.epsilon, guarantee.linked_epsilon, guarantee.worker_epsilon, guarantee.delta
+        guarantee.epsilon, guarantee.linked_epsilon, guarantee.total_epsilon, guarantee.delta
     )
 
 
@@ -75,7 +75,7 @@ class PrivacyGuarantee:
     stays secret, unless an assumption states otherwise. Losses are natural logarithms.
 
     If `delta` is 0, no loss exceeds the stated bounds. Otherwise `epsilon`, `linked_epsilon` and
-    `worker_epsilon` each form a pair (epsilon, delta) of differential privacy. Such pairs compose,
+    `total_epsilon` each form a pair (epsilon, delta) of differential privacy. Such pairs compose,
     but do not state how likely a larger loss is; `tail` does.
 
     Attributes
@@ -84,7 +84,7 @@ class PrivacyGuarantee:
         Number of answers that the worker gives.
     epsilon : float
         Loss about one answer, given all others of the worker.
-    worker_epsilon : float
+    total_epsilon : float
         Loss about all answers together, between any two rows of the worker.
     linked : int
         Largest number of answers that may share one fact, as copies of a question do.
@@ -112,7 +112,7 @@ class PrivacyGuarantee:
 
     answers: int = field(converter=plain)
     epsilon: float
-    worker_epsilon: float
+    total_epsilon: float
     linked: int = field(default=1, converter=plain)
     linked_epsilon: float = field(default=Factory(lambda self: self.epsilon, takes_self=True))
     delta: float = 0.0
@@ -187,7 +187,7 @@ class PrivacyGuarantee:
         if self.linked > 1:
             shown = show_loss(losses.linked_epsilon)
             linked = f" {shown} about a fact that {self.linked:,} of them share,"
-        whole = show_loss(losses.worker_epsilon)
+        whole = show_loss(losses.total_epsilon)
         return f"{text}, given the others,{linked} and {whole} about all together"
 
     def _claim(self) -> tuple[str, ...]:

@@ -40,26 +40,26 @@ class TailBound:
     probability: float
     epsilon: float
     linked_epsilon: float
-    worker_epsilon: float
+    total_epsilon: float
 
     def __str__(self) -> str:
         return (
             f"Each with probability at least 1 - {show_loss(self.probability, 6)}, the loss is at "
             f"most {show_loss(self.epsilon)} about one answer, {show_loss(self.linked_epsilon)} "
-            f"about a fact that linked answers share, and {show_loss(self.worker_epsilon)} about "
+            f"about a fact that linked answers share, and {show_loss(self.total_epsilon)} about "
             "all together."
         )
 
     @classmethod
     def of_pair(
-        cls, epsilon: float, linked_epsilon: float, worker_epsilon: float, delta: float
+        cls, epsilon: float, linked_epsilon: float, total_epsilon: float, delta: float
     ) -> TailBound:
         """Return the tail at twice a delta, proved by pairs (epsilon, delta) alone.
 
         Examples
         --------
         >>> bound = TailBound.of_pair(1.0, 1.0, 5.0, delta=0.01)
-        >>> bound.probability, round(bound.epsilon, 4), round(bound.worker_epsilon, 4)
+        >>> bound.probability, round(bound.epsilon, 4), round(bound.total_epsilon, 4)
         (0.02, 1.6931, 5.6931)
         """
         probability = min(1.0, 2 * delta)
@@ -67,7 +67,7 @@ class TailBound:
             probability=probability,
             epsilon=tail_at(epsilon, delta, probability),
             linked_epsilon=tail_at(linked_epsilon, delta, probability),
-            worker_epsilon=tail_at(worker_epsilon, delta, probability),
+            total_epsilon=tail_at(total_epsilon, delta, probability),
         )
 
 

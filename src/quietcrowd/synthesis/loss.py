@@ -81,7 +81,7 @@ def release_guarantee(method: Parameters, size: ReleaseSize, delta: float) -> Pr
     return PrivacyGuarantee(
         answers=size.answers,
         epsilon=losses[1],
-        worker_epsilon=losses[size.answers],
+        total_epsilon=losses[size.answers],
         delta=delta if holds else 0.0,
         tail=_tail(method, size, delta) if holds and delta else None,
         participation_protected=False,
@@ -93,7 +93,7 @@ def release_guarantee(method: Parameters, size: ReleaseSize, delta: float) -> Pr
 
 
 def worker_loss(method: Parameters, size: ReleaseSize, delta: float) -> float:
-    """Return only the ``worker_epsilon`` of `release_guarantee`, without the slower tail bound."""
+    """Return only the ``total_epsilon`` of `release_guarantee`, without the slower tail bound."""
     check_delta("delta", delta)
     return _loss(method, size, delta, size.answers)
 
@@ -111,7 +111,7 @@ def _tail(method: Parameters, size: ReleaseSize, delta: float) -> TailBound:
         probability=delta,
         epsilon=losses[1],
         linked_epsilon=losses[1],
-        worker_epsilon=losses[size.answers],
+        total_epsilon=losses[size.answers],
     )
 
 

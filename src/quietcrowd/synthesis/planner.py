@@ -236,7 +236,7 @@ def plan_for_claims(
     >>> from quietcrowd import make_crowd
     >>> claims = make_crowd(kind="sensors", tasks=5, workers=200).answers
     >>> best = plan_for_claims(claims, 3.0, bandwidth=0.4, claims=5, k=80)[0]
-    >>> best.guarantee.answers, best.guarantee.epsilon <= 3 < best.guarantee.worker_epsilon
+    >>> best.guarantee.answers, best.guarantee.epsilon <= 3 < best.guarantee.total_epsilon
     (5, True)
     """
     check_choice("per", per, get_args(Budget))
@@ -276,4 +276,4 @@ def plan_for_claims(
 
 def _worth(pair: tuple[int, ReleasePlan]) -> tuple[bool, float]:
     tasks, plan = pair
-    return math.isfinite(plan.guarantee.worker_epsilon), tasks * plan.expected
+    return math.isfinite(plan.guarantee.total_epsilon), tasks * plan.expected

@@ -296,7 +296,7 @@ def _check_reports(mechanism: Mechanism, answers: Answers, reports: Reports) -> 
 
 def _check_guarantees(mechanism: Mechanism) -> None:
     one = mechanism.guarantee(tasks=1)
-    assert one.worker_epsilon == one.epsilon
+    assert one.total_epsilon == one.epsilon
     if one.delta:  # stated at an epsilon below the pure one
         assert one.epsilon <= mechanism.channel.epsilon
     else:
@@ -307,9 +307,9 @@ def _check_guarantees(mechanism: Mechanism) -> None:
         now = mechanism.guarantee(answers=answers, tasks=2 * answers)
         assert now.epsilon >= before.epsilon - 1e-9
         assert now.delta >= before.delta
-        assert now.worker_epsilon >= max(before.worker_epsilon, now.epsilon) - 1e-9
+        assert now.total_epsilon >= max(before.total_epsilon, now.epsilon) - 1e-9
         assert max(map(len, str(now).splitlines())) <= 80
         named = mechanism.guarantee(answers=answers, tasks=range(2 * answers))
         assert (named.epsilon, named.delta, named.tasks) == (now.epsilon, now.delta, now.tasks)
-        assert now.epsilon <= named.worker_epsilon <= now.worker_epsilon, "names cost nothing"
+        assert now.epsilon <= named.total_epsilon <= now.total_epsilon, "names cost nothing"
         before = now

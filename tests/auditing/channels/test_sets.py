@@ -23,7 +23,7 @@ def test_the_exact_loss_and_delta_are_those_of_all_sets():
     plan = plan_sets(law, answers=3)
     logs = law.log_likelihood(np.arange(law.count), np.arange(6)[:, np.newaxis])
     assert plan.exact.epsilon == pytest.approx(np.ptp(logs, axis=0).max())
-    assert plan.exact.worker_epsilon == pytest.approx(3 * plan.exact.epsilon)
+    assert plan.exact.total_epsilon == pytest.approx(3 * plan.exact.epsilon)
     for epsilon in (0.0, 0.4, 1.1):
         one, other = np.exp(logs[:2])
         expected = np.maximum(0.0, one - math.exp(epsilon) * other).sum()

@@ -35,9 +35,9 @@ def test_opposed_rows_are_nearly_the_worst(kind, rank, tasks):
 def test_the_loss_about_all_is_that_of_a_pair_of_rows(variant):
     mechanism = MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=4, variant=variant)
     one, many = (plan_audit(mechanism, n).exact for n in (1, 12))
-    assert (one.every_row, one.worker_epsilon) == (True, one.epsilon)
+    assert (one.every_row, one.total_epsilon) == (True, one.epsilon)
     assert not many.every_row
-    assert 2 < many.worker_epsilon <= 12 * many.epsilon * (1 + 1e-12)
+    assert 2 < many.total_epsilon <= 12 * many.epsilon * (1 + 1e-12)
 
 
 @pytest.mark.slow

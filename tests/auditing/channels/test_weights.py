@@ -28,7 +28,7 @@ def test_the_exact_loss_is_that_of_the_whole_table(kind, epsilon):
     worst = max(Fraction(int(column.max()), int(column.min())) for column in table.T)
     exact = plan_bounded(mechanism, law, 3).exact
     assert exact.epsilon == log_ratio_up(worst) == mechanism.guarantee().epsilon
-    assert exact.worker_epsilon == pytest.approx(3 * exact.epsilon)
+    assert exact.total_epsilon == pytest.approx(3 * exact.epsilon)
     if exact.delta_at is not None:
         for at in (0.0, 0.3, epsilon):
             found = max(

@@ -172,13 +172,13 @@ def test_what_these_very_tasks_lose_is_agreed_to_and_spent(tmp_path):
     fake = Fake.of(SKETCH, tasks=40)
     client = Client(NOWHERE, folder=tmp_path, transport=fake, budget=30)
     exact = SKETCH.guarantee(answers=40, tasks=[f"t{place}" for place in range(40)])
-    assert exact.worker_epsilon < 25 < SKETCH.guarantee(answers=40, tasks=40).worker_epsilon
-    assert client.guarantee.worker_epsilon == exact.worker_epsilon
-    assert fake.public["config"]["guarantee"]["worker_epsilon"] == exact.worker_epsilon
+    assert exact.total_epsilon < 25 < SKETCH.guarantee(answers=40, tasks=40).total_epsilon
+    assert client.guarantee.total_epsilon == exact.total_epsilon
+    assert fake.public["config"]["guarantee"]["worker_epsilon"] == exact.total_epsilon
     assert client.affordable() == 40
     client.answer({"t3": 4, "t5": 0})
     spent = client.spent().total_epsilon
-    assert exact.worker_epsilon <= spent <= exact.worker_epsilon * (1 + 1e-12)
+    assert exact.total_epsilon <= spent <= exact.total_epsilon * (1 + 1e-12)
     assert client.used_after() == spent
 
 
@@ -187,7 +187,7 @@ def test_tasks_that_lose_more_than_the_campaign_says_are_refused(tmp_path, monke
         server.setattr(configuration, "loss_of_tasks", lambda *_: 12.0)
         fake = Fake.of(SKETCH, tasks=40)
     client = Client(NOWHERE, folder=tmp_path, transport=fake)
-    assert client.guarantee.worker_epsilon == 12.0
+    assert client.guarantee.total_epsilon == 12.0
     with pytest.raises(CampaignError, match=r"epsilon = 19\.\d+, but the campaign states 12"):
         client.answer({"t3": 4})
     assert fake.posted == []
@@ -198,7 +198,7 @@ def test_a_campaign_says_no_more_than_any_tasks_lose(tmp_path, monkeypatch):
         server.setattr(configuration, "loss_of_tasks", lambda *_: 1e9)
         fake = Fake.of(SKETCH, tasks=40)
     client = Client(NOWHERE, folder=tmp_path, transport=fake)
-    assert client.guarantee.worker_epsilon == pytest.approx(40.0)
+    assert client.guarantee.total_epsilon == pytest.approx(40.0)
     assert client.answer({"t3": 4}).accepted == 1
 
 
@@ -287,7 +287,7 @@ def test_what_is_agreed_to_follows_from_the_tasks_of_a_worker():
     terms, every = (Terms.read(one.public, CAMPAIGN) for one in (some, Fake.of(mechanism, tasks=6)))
     assert (terms.allotment.answers, terms.allotment.tasks, terms.answers) == (2, 6, 2)
     assert terms.guarantee == mechanism.guarantee(answers=2, linked=2)
-    assert terms.guarantee.worker_epsilon < every.guarantee.worker_epsilon
+    assert terms.guarantee.total_epsilon < every.guarantee.total_epsilon
     assert "You are asked 2 of the 6 questions" in " ".join(terms.consent)
     assert "You are asked" not in " ".join(every.consent)
 

@@ -114,7 +114,7 @@ def test_nothing_is_known_before_joining(device):
 LIES = {
     "a hash": (lambda document: document["config"].update(title="Bees"), "hash"),
     "a smaller loss": (
-        lambda document: document["config"]["guarantee"].update(worker_epsilon=0.1),
+        lambda document: document["config"]["guarantee"].update(total_epsilon=0.1),
         r"guarantee; its privacy loss is up to epsilon = 3\.",
     ),
     "softer words": (lambda document: document["config"].update(consent=["Safe."]), "consent"),

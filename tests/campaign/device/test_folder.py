@@ -266,7 +266,7 @@ def test_another_channel_or_server_is_drawn_afresh_told_and_added_up(campaigns, 
     first.answer(answers_to(first))
     second, _ = campaigns(tasks=40, **OTHERS[name])
     assert (set(second.repeated), second.reused) == ({one.name for one in second.tasks}, ())
-    cost = second.terms.guarantee.worker_epsilon
+    cost = second.terms.guarantee.total_epsilon
     second.answer(answers_to(second))
     assert second.spent().total_epsilon == pytest.approx(40 + cost)
     values = [[value for value, _ in sent(one).values()] for one in (first, second)]

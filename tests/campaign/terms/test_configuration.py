@@ -53,7 +53,7 @@ def test_every_mechanism_has_a_configuration(name):
     promised = list(Promises(**PROMISES).sentences)
     assert told["consent"] == [*consent_sentences(guarantee), *promised]
     loss = told["guarantee"]["worker_epsilon"]
-    assert loss is None or loss >= guarantee.worker_epsilon
+    assert loss is None or loss >= guarantee.total_epsilon
 
 
 def test_the_hash_covers_all_that_is_agreed_to():

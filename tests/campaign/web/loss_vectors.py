@@ -21,7 +21,7 @@ def shared_losses(one):
     given = []
     for count in one["counts"]:
         loss = mechanism.guarantee(answers=count, tasks=count if mechanism.every_task else None)
-        given.append({"cell": loss.epsilon, "row": loss.worker_epsilon})
+        given.append({"cell": loss.epsilon, "row": loss.total_epsilon})
     return given
 
 

@@ -49,7 +49,7 @@ def guarantee_of(mechanism, answers, tasks):
         return {
             "epsilon": finite_loss(one.epsilon),
             "linkedEpsilon": finite_loss(one.linked_epsilon),
-            "workerEpsilon": finite_loss(one.worker_epsilon),
+            "workerEpsilon": finite_loss(one.total_epsilon),
         }
 
     return {

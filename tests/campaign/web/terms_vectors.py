@@ -30,7 +30,7 @@ def losses(one):
     mechanism = Mechanism.from_dict(one["mechanism"])
     counts = (one["answers_per_participant"], one["linked"], one["tasks"])
     guarantee = campaign_guarantee(mechanism, *counts, None)
-    losses = (guarantee.epsilon, guarantee.linked_epsilon, guarantee.worker_epsilon)
+    losses = (guarantee.epsilon, guarantee.linked_epsilon, guarantee.total_epsilon)
     return [*losses, guarantee.delta]
 
 
@@ -44,7 +44,7 @@ def consent(one):
         participation_protected=said["participationProtected"],
         epsilon=float(said["epsilon"]),
         linked_epsilon=float(said["linkedEpsilon"]),
-        worker_epsilon=float(said["workerEpsilon"]),
+        total_epsilon=float(said["workerEpsilon"]),
         claimed_epsilon=0.0,
         assumptions=(),
         source="",
@@ -221,7 +221,7 @@ def consent_inputs():
 
 def spelled_losses(bound):
     """Return losses as JSON has them: an infinite one is a text."""
-    losses = (bound.epsilon, bound.linked_epsilon, bound.worker_epsilon)
+    losses = (bound.epsilon, bound.linked_epsilon, bound.total_epsilon)
     spelled = [loss if math.isfinite(loss) else "Infinity" for loss in losses]
     return dict(zip(("epsilon", "linkedEpsilon", "workerEpsilon"), spelled, strict=True))
 

@@ -378,7 +378,7 @@ def test_what_named_tasks_lose_is_found_alike(page, kind, rank, tasks, variant):
         domain=qc.Ordinal(range(5)), epsilon=1.0, rank=rank, profile=kind, variant=variant
     )
     names = [f"t{place}" for place in range(tasks)]
-    there = mechanism.guarantee(tasks=names).worker_epsilon
+    there = mechanism.guarantee(tasks=names).total_epsilon
     channel = mechanism.channel.describe()
     here, _ = page.evaluate(
         "async (given) => (await import('./run_vectors.js')).namedLoss(...given)", [channel, names]

@@ -439,7 +439,7 @@ def budget_inputs():
 def described_for(mechanism):
     """Return what a page's ledger reads of a campaign with one task."""
     stated = mechanism.guarantee(tasks=1)
-    losses = {"epsilon": stated.epsilon, "workerEpsilon": stated.worker_epsilon, "tasks": 1}
+    losses = {"epsilon": stated.epsilon, "workerEpsilon": stated.total_epsilon, "tasks": 1}
     described = {
         "mechanism": mechanism.to_dict(),
         "channel": mechanism.channel.describe(),

@@ -156,7 +156,7 @@ def test_sketches_cost_what_the_profiles_of_their_tasks_add_up_to(run, tmp_path)
     qc.write_reports(mechanism.randomize(answers), path)
     status, output, _ = run(path)
     frame = pd.read_csv(io.StringIO(output))
-    named = mechanism.guarantee(tasks=answers.tasks).worker_epsilon
+    named = mechanism.guarantee(tasks=answers.tasks).total_epsilon
     assert status == 0
     assert frame["reports"].tolist() == [100] * 6
     assert frame["total_epsilon"].tolist() == pytest.approx([named] * 6)

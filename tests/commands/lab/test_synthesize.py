@@ -102,7 +102,7 @@ def test_per_user_bounds_all_claims_together(run, claims, tmp_path):
     words = (*ASKED[:-1], "1", "--k", "20", "--gamma", "4", "-e", "12", "--epsilon-per", "user")
     status, text, errors = run(claims, *words, "--json", "-o", tmp_path / "s.csv")
     assert status == 0, errors
-    assert json.loads(text)["guarantee"]["worker_epsilon"] <= 12
+    assert json.loads(text)["guarantee"]["total_epsilon"] <= 12
 
 
 @pytest.mark.slow

@@ -103,7 +103,7 @@ def test_rows_that_differ_in_half_of_their_places_are_worse_than_opposite_ones()
     assert round(own[-1], 1) == 172.5
     assert round(max(own), 1) == 189.1
     assert own.index(max(own)) == 140
-    stated = mechanism.guarantee(answers=277).worker_epsilon
+    stated = mechanism.guarantee(answers=277).total_epsilon
     spent = PrivacyLedger().charge("a", mechanism, answers=277).spent("a", delta=1e-6)
     assert max(own) <= spent.total_epsilon <= stated
 

@@ -185,7 +185,7 @@ class Histogram:
         return PrivacyGuarantee(
             answers=answers,
             epsilon=epsilon,
-            worker_epsilon=add_losses(epsilon, answers),
+            total_epsilon=add_losses(epsilon, answers),
             participation_protected=False,
             claimed_epsilon=self.epsilon,
             assumptions=(*ABOUT_TASKS, "of the same claims nothing else is released"),

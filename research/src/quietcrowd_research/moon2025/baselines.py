@@ -456,8 +456,8 @@ class PrivTDSILike(Mechanism):
         reported = self.of_one_report.guarantee(answers=min(answers, self.tasks_per_worker))
         return evolve(
             one,
-            worker_epsilon=reported.worker_epsilon,
-            linked_epsilon=min(one.linked_epsilon, reported.worker_epsilon),
+            total_epsilon=reported.total_epsilon,
+            linked_epsilon=min(one.linked_epsilon, reported.total_epsilon),
             assumptions=(f"at most {self.tasks_per_worker} answers are reported", *one.assumptions),
         )
 

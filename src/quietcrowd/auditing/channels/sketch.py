@@ -148,9 +148,9 @@ def _exact(
         ]
     epsilon = ratio_up(max(losses))
     if answers == 1:
-        return ExactLoss(epsilon=epsilon, worker_epsilon=epsilon)
+        return ExactLoss(epsilon=epsilon, total_epsilon=epsilon)
     of_row = ratio_up(Fraction((top - bottom) * int(np.abs(signs @ profile).sum())) / scale)
-    return ExactLoss(epsilon=epsilon, worker_epsilon=max(epsilon, of_row), every_row=False)
+    return ExactLoss(epsilon=epsilon, total_epsilon=max(epsilon, of_row), every_row=False)
 
 
 class _SketchDistribution:

@@ -115,7 +115,7 @@ def plan_shared(
     return AuditPlan(
         exact=ExactLoss(
             epsilon=law.cell_epsilon(answers),
-            worker_epsilon=law.row_epsilon(answers),
+            total_epsilon=law.row_epsilon(answers),
             delta_at=partial(law.delta, answers),
             rounding=1e-9,
         ),

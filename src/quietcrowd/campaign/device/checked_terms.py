@@ -55,7 +55,7 @@ class Terms:
 
     Ids are 16 bytes and hashes SHA-256, both in hex. `answers` is the maximum per worker; with an
     `allotment`, each worker is assigned exactly that many tasks. At most `linked` of them share one
-    fact, such as answers to copies of a question. `worker_epsilon` is the claimed loss of all
+    fact, such as answers to copies of a question. `total_epsilon` is the claimed loss of all
     answers if it depends on the tasks; `read_tasks` verifies it. `as_of` is the day that all
     questions are about, such as 2026-12-01. `closes_on` is the last day (UTC) on which the server
     accepts reports, which it does not promise. Older campaign versions have no `promises` or
@@ -73,7 +73,7 @@ class Terms:
     config_hash: str
     state: Literal["open", "closed"]
     needs_invite: bool
-    worker_epsilon: float | None = None
+    total_epsilon: float | None = None
     promises: Promises | None = None
     allotment: Allotment | None = None
     requester_id: str | None = None
@@ -84,16 +84,16 @@ class Terms:
     def guarantee(self) -> PrivacyGuarantee:
         """Guarantee for a worker with all answers."""
         return campaign_guarantee(
-            self.mechanism, self.answers, self.linked, self.tasks, self.worker_epsilon
+            self.mechanism, self.answers, self.linked, self.tasks, self.total_epsilon
         )
 
     @property
     def spared(self) -> float:
         """Privacy loss that all answers have less than in the worst case for this many tasks."""
-        if self.worker_epsilon is None:
+        if self.total_epsilon is None:
             return 0.0
-        unnamed = self.mechanism.guarantee(answers=self.answers, tasks=self.tasks).worker_epsilon
-        return max(0.0, math.nextafter(unnamed - self.worker_epsilon, 0.0))
+        unnamed = self.mechanism.guarantee(answers=self.answers, tasks=self.tasks).total_epsilon
+        return max(0.0, math.nextafter(unnamed - self.total_epsilon, 0.0))
 
     @property
     def consent(self) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ class Terms:
             config_hash=str(config_hash),
             state="open" if document.get("state") == "open" else "closed",
             needs_invite=document.get("join_mode") != "open",
-            worker_epsilon=_said_loss(config, mechanism),
+            total_epsilon=_said_loss(config, mechanism),
             promises=promises,
             allotment=allotment,
             requester_id=requester_id,
@@ -228,7 +228,7 @@ def _expected(
         linked=config["linked"],
         tasks=config["tasks"],
         tasks_hash=config["tasks_hash"],
-        worker_epsilon=_said_loss(config, mechanism),
+        total_epsilon=_said_loss(config, mechanism),
         promises=promises,
         allotment=allotment,
         requester_id=requester_id,
@@ -315,7 +315,7 @@ def read_allotment(
 
 def _check_loss(tasks: Sequence[CampaignTask], terms: Terms) -> None:
     loss = loss_of_tasks(terms.mechanism, terms.answers, [task.name for task in tasks])
-    agreed = terms.guarantee.worker_epsilon
+    agreed = terms.guarantee.total_epsilon
     if loss is not None and loss > agreed:
         raise CampaignError(
             "campaign.loss-understated", loss=show_loss(loss), stated=show_loss(agreed)

@@ -123,7 +123,7 @@ def _privacy(mechanism: Mechanism, guarantee: PrivacyGuarantee) -> dict[str, Any
     return {
         "mechanism": mechanism.name,
         "answer_epsilon": finite_loss(float(guarantee.epsilon)),
-        "worker_epsilon": finite_loss(float(guarantee.worker_epsilon)),
+        "worker_epsilon": finite_loss(float(guarantee.total_epsilon)),
         "delta": float(guarantee.delta),
         "tail": _tail(guarantee.tail),
         "participation_protected": guarantee.participation_protected,
@@ -136,7 +136,7 @@ def _tail(tail: TailBound | None) -> dict[str, Any] | None:
     return {
         "probability": float(tail.probability),
         "answer_epsilon": finite_loss(float(tail.epsilon)),
-        "worker_epsilon": finite_loss(float(tail.worker_epsilon)),
+        "worker_epsilon": finite_loss(float(tail.total_epsilon)),
     }
 
 

@@ -74,7 +74,7 @@ def build_configuration(
             linked=_linked(linked, most, tasks, mechanism),
             tasks=len(tasks),
             tasks_hash=hash_tasks(tasks),
-            worker_epsilon=loss_of_tasks(mechanism, most, [name for _, name, _ in tasks]),
+            total_epsilon=loss_of_tasks(mechanism, most, [name for _, name, _ in tasks]),
             promises=promises,
             allotment=handed_out,
             requester_id=requester_id,
@@ -98,20 +98,20 @@ def loss_of_tasks(mechanism: Mechanism, answers: int, names: Sequence[str]) -> f
     """Return the epsilon of all answers to these tasks; None if it depends only on their number."""
     if not mechanism.loss_depends_on_tasks:
         return None
-    return mechanism.guarantee(answers=answers, tasks=names).worker_epsilon
+    return mechanism.guarantee(answers=answers, tasks=names).total_epsilon
 
 
 def campaign_guarantee(
-    mechanism: Mechanism, answers: int, linked: int, tasks: int, worker_epsilon: float | None
+    mechanism: Mechanism, answers: int, linked: int, tasks: int, total_epsilon: float | None
 ) -> PrivacyGuarantee:
     """Return the guarantee of all answers, whose epsilon is at least that of one answer."""
     guarantee = mechanism.guarantee(answers=answers, tasks=tasks, linked=linked)
-    if worker_epsilon is None:
+    if total_epsilon is None:
         return guarantee
-    most = max(guarantee.epsilon, worker_epsilon)
+    most = max(guarantee.epsilon, total_epsilon)
     return evolve(
         guarantee,
-        worker_epsilon=min(guarantee.worker_epsilon, most),
+        total_epsilon=min(guarantee.total_epsilon, most),
         linked_epsilon=min(guarantee.linked_epsilon, most),
     )
 
@@ -141,7 +141,7 @@ def describe_campaign(
     linked: int,
     tasks: int,
     tasks_hash: str,
-    worker_epsilon: float | None,
+    total_epsilon: float | None,
     promises: Promises | None,
     allotment: Allotment | None,
     requester_id: str | None,
@@ -150,7 +150,7 @@ def describe_campaign(
     """Return the content of a configuration; for parameters see `build_configuration`."""
     if as_of is not None:
         check_as_of(as_of)
-    guarantee = campaign_guarantee(mechanism, answers, linked, tasks, worker_epsilon)
+    guarantee = campaign_guarantee(mechanism, answers, linked, tasks, total_epsilon)
     return {
         "version": _version(promises, allotment, requester_id),
         "campaign": campaign,
@@ -192,7 +192,7 @@ def _privacy(
         "guarantee": {
             "answer_epsilon": finite_loss(guarantee.epsilon),
             "linked_epsilon": finite_loss(guarantee.linked_epsilon),
-            "worker_epsilon": finite_loss(guarantee.worker_epsilon),
+            "worker_epsilon": finite_loss(guarantee.total_epsilon),
             "delta": guarantee.delta,
             "participation_protected": guarantee.participation_protected,
             "assumptions": guarantee.assumptions,

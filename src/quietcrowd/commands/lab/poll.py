@@ -77,7 +77,7 @@ class Poll:
         )
         _publish(self.reports, found, told)
         fewest = None
-        if told.epsilon == told.local.worker_epsilon:
+        if told.epsilon == told.local.total_epsilon:
             fewest = fewest_honest(found.mechanism, delta=self.delta)
         if self.output is not None:
             write_table(found.to_frame(), self.output)
@@ -132,7 +132,7 @@ def _as_json(
             "workers": found.workers,
             "simulated": found.simulated,
             "shares": records_of(found.to_frame()),
-            "local_epsilon": told.local.worker_epsilon,
+            "local_epsilon": told.local.total_epsilon,
             "shuffled": {
                 "epsilon": told.epsilon,
                 "delta": told.delta,
@@ -140,7 +140,7 @@ def _as_json(
                 "honest_assumed": assumed,
                 "assumption": told.assumption,
                 "source": told.source,
-                "adds": told.epsilon < told.local.worker_epsilon,
+                "adds": told.epsilon < told.local.total_epsilon,
                 "adds_from": fewest,
             },
         }
@@ -153,7 +153,7 @@ def _tell(
     """Print the input and both losses; the local one, which needs no shuffler, comes first."""
     note(f"{counted(found.workers, 'report')} of one question, each of another worker.")
     note(str(told))
-    if told.epsilon == told.local.worker_epsilon > 0:
+    if told.epsilon == told.local.total_epsilon > 0:
         enough = "nor with 10,000,000" if fewest is None else f"but from {fewest:,} on"
         note(
             f"Shuffling is not shown to add anything with {told.honest:,} honest reports, {enough}."

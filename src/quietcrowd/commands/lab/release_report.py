@@ -60,7 +60,7 @@ def print_plans(plans: list[ReleasePlan], answers: Answers, epsilon: float, per:
             f"{method.gamma:g}",
             f"{method.epsilon0:g}",
             show_loss(guarantee.epsilon),
-            show_loss(guarantee.worker_epsilon),
+            show_loss(guarantee.total_epsilon),
             f"{plan.expected:.3g}",
         )
     first = plans[0]
@@ -77,7 +77,7 @@ def print_plans(plans: list[ReleasePlan], answers: Answers, epsilon: float, per:
         "are released, together. How many pass is a guess from public numbers: that the claims "
         "about a task are normal, and as wide as the bandwidth is best for."
     )
-    if not math.isfinite(max(plan.guarantee.worker_epsilon for plan in plans)):
+    if not math.isfinite(max(plan.guarantee.total_epsilon for plan in plans)):
         notes += " inf: within delta nothing bounds all claims of a user together."
     _print(notes)
 
@@ -93,7 +93,7 @@ def show_plans_as_json(
             "gamma": plan.method.gamma,
             "epsilon0": plan.method.epsilon0,
             "loss_per_claim": plan.guarantee.epsilon,
-            "loss_per_user": plan.guarantee.worker_epsilon,
+            "loss_per_user": plan.guarantee.total_epsilon,
             "expected_per_task": plan.expected,
         }
         for plan in plans
@@ -178,7 +178,7 @@ def _of_claims(guarantee: PrivacyGuarantee, losses: PrivacyGuarantee | TailBound
     if guarantee.answers > 1:
         text += (
             f"; of all {guarantee.answers:,} claims of the busiest user together: "
-            f"{show_loss(losses.worker_epsilon)}"
+            f"{show_loss(losses.total_epsilon)}"
         )
     return text
 

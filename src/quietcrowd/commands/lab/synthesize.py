@@ -324,7 +324,7 @@ def _check_loss(
     simulate: int | None,
 ) -> None:
     """Raise ParameterError if a release would lose more than allowed, or without a bound."""
-    loss = guarantee.epsilon if per == "claim" else guarantee.worker_epsilon
+    loss = guarantee.epsilon if per == "claim" else guarantee.total_epsilon
     if epsilon is not None and loss > epsilon:
         raise ParameterError(
             "commands.release-exceeds-epsilon", loss=show_loss(loss), per=per, epsilon=epsilon

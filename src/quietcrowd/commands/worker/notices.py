@@ -85,7 +85,7 @@ def _cost(guarantee: PrivacyGuarantee) -> str:
     return (
         f"What is told, as a number (epsilon; 0 is nothing): at most {show_loss(losses.epsilon)} "
         f"about one answer, to whoever knows the others,{linked} and "
-        f"{show_loss(losses.worker_epsilon)} about all together{chance}. That is:"
+        f"{show_loss(losses.total_epsilon)} about all together{chance}. That is:"
     )
 
 

@@ -60,9 +60,9 @@ def test_the_epsilon_to_create_a_campaign_with_gives_the_mechanism_of_the_row(pe
         domain = qc.Categorical(["no", "yes"])
         made = kind.from_claimed_epsilon(domain=domain, epsilon=row["claimed_epsilon"])
         guarantee = made.guarantee(answers=8, tasks=40)
-        assert (guarantee.epsilon, guarantee.worker_epsilon) == (
+        assert (guarantee.epsilon, guarantee.total_epsilon) == (
             row["epsilon"],
-            row["worker_epsilon"],
+            row["total_epsilon"],
         )
 
 

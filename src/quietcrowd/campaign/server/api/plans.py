@@ -86,7 +86,7 @@ class PlanRowDocument(BaseModel):
 
     mechanism: str = Field(description="Its name; none: answers come in plain.")
     epsilon: float | None = Field(description="What one answer loses at most; null: no limit.")
-    worker_epsilon: float | None = Field(description="What all answers of a worker lose together.")
+    total_epsilon: float | None = Field(description="What all answers of a worker lose together.")
     claimed_epsilon: float | None = Field(
         description="Which epsilon to create a campaign with, so that it has this mechanism."
     )

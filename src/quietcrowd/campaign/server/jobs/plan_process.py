@@ -70,7 +70,7 @@ class _NotingMaker:
         """Return the epsilon from which a row's mechanism was made, found by its privacy loss."""
         for mechanism, claim in self.made:
             guarantee = mechanism.guarantee(answers=row.answers, tasks=tasks)
-            if (guarantee.epsilon, guarantee.worker_epsilon) == (row.epsilon, row.worker_epsilon):
+            if (guarantee.epsilon, guarantee.total_epsilon) == (row.epsilon, row.total_epsilon):
                 return claim
         raise ParameterError(
             "campaign.no-mechanism-for-epsilon", mechanism=row.mechanism, epsilon=row.epsilon

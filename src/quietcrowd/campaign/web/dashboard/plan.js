@@ -139,7 +139,7 @@ function columns() {
     number("Expected error", (expected) => expected.error, (expected) => inUnit(expected.error)),
     number("9 in 10 lie in", (expected) => expected.low, (expected) => `${short(expected.low, DIGITS)} to ${short(expected.high, DIGITS)}`),
     number("ε, answer", (expected) => expected.epsilon, (expected) => (expected.private ? loss(expected.epsilon) : "")),
-    number("ε, worker", (expected) => expected.worker_epsilon, (expected) => (expected.private ? loss(expected.worker_epsilon) : "")),
+    number("ε, worker", (expected) => expected.total_epsilon, (expected) => (expected.private ? loss(expected.total_epsilon) : "")),
     number("Workers", (expected) => expected.workers, (expected) => count(expected.workers)),
     number("Answers of each", (expected) => expected.answers, (expected) => count(expected.answers)),
   ];
@@ -175,7 +175,7 @@ function drawCurves() {
   const { plan, order } = made;
   const chosen = byId("plan-shown").value;
   const mine = plan.rows.filter((expected) => expected.private && curveName(expected) === chosen);
-  const lossOf = order.per === "worker" ? (expected) => expected.worker_epsilon : (expected) => expected.epsilon;
+  const lossOf = order.per === "worker" ? (expected) => expected.total_epsilon : (expected) => expected.epsilon;
   const lines = [...new Set(mine.map((expected) => expected.workers))].map((workers) => ({
     workers,
     loss: lossOf,
@@ -192,7 +192,7 @@ function drawCurves() {
 function choose(expected) {
   byId("plan-chosen").hidden = false;
   say(byId("plan-command"), commandFor(made.order, expected, title || "TITLE"));
-  const all = `all ${count(expected.answers)} answers of a worker ${loss(expected.worker_epsilon)} together`;
+  const all = `all ${count(expected.answers)} answers of a worker ${loss(expected.total_epsilon)} together`;
   say(byId("plan-loss"), `An answer loses ε = ${loss(expected.epsilon)} at most, and ${all}; δ = 0.`);
   say(byId("plan-copied"), "");
   byId("plan-chosen-title").focus();
