@@ -273,7 +273,7 @@ def test_whole_rows_that_share_a_draw_have_the_tails_of_their_own_laws():
             of_one = [chance[row.count(0)] for row in rows]
             of_other = [chance[sum(map(eq, row, other))] for row in rows]
             own = law_of(np.log(np.divide(of_one, of_other)), of_one)
-            for name, most in (("linked", 2), ("worker", n)):
+            for name, most in (("linked", 2), ("total", n)):
                 if sum(map(ne, start, other)) <= most:
                     bound = getattr(tail, f"{name}_epsilon")
                     worst[name] = max(worst.get(name, 0.0), exceeded(own, bound))
