@@ -201,9 +201,7 @@ def test_what_loses_more_than_was_entered_is_counted_as_it_loses():
     stated = two_layer.guarantee(answers=20)
     assert stated.total_epsilon > 10
     assert counted_loss(two_layer, 20) == Fraction(stated.total_epsilon)
-    wide = qc.LaplaceMechanism(
-        domain=qc.Ordinal([0, 100]), epsilon=1.0, scale="paper", fill=None
-    )
+    wide = qc.LaplaceMechanism(domain=qc.Ordinal([0, 100]), epsilon=1.0, scale="paper", fill=None)
     assert counted_loss(wide, 1) == 50
     printed = qc.LaplaceMechanism(
         domain=qc.Ordinal(range(11)), epsilon=1.0, scale="paper", fill=None
